@@ -1,25 +1,25 @@
-/** Why: under which addresses people and runtimes reach things, by host names or, on one machine without them, by ports (cloud.md §1.8). */
+/** Public addresses of environments, tunnels and the console: by host names or, on one machine without them, by ports (cloud.md §1.8). */
 import { ADMIN_PORT, bareOf, environmentHost, INGRESS_PORT, tunnelHost } from "@perdure/cloud";
 import type { EnvironmentRecord } from "@perdure/driver-postgres";
 
 export interface AddressSettings {
   readonly domain: string;
-  /** Of host names: `https`, or `http` where nothing is encrypted. */
+  /** Scheme of host names: `https`, or `http` where nothing is encrypted. */
   readonly scheme: "https" | "http";
-  /** Instead of host names: two ports for each environment on this host, from this one on. */
+  /** Instead of host names: two ports of this host for each environment, from `first` on. */
   readonly ports: { readonly host: string; readonly first: number } | undefined;
   /** Undefined: `https://tunnel.<region>.<domain>:9080`. */
   readonly proxyUrl: string | undefined;
   /** Undefined: `tunnel.<region>.<domain>`. */
   readonly tunnelSrv: string | undefined;
-  /** Where clients that need no SRV records dial in; undefined: by the records. */
+  /** Addresses for tunnel clients that need no SRV records; undefined: they resolve the records. */
   readonly tunnelServers?: readonly string[] | undefined;
-  /** Where people come: the origin of the console and of the pages of login, without a slash at its end. */
+  /** Origin of the console and of the login pages, without a slash at its end. */
   readonly consoleUrl: string;
 }
 
 export interface EnvironmentAddresses {
-  /** Whether environments need numbers for their ports. */
+  /** Whether environments need slot numbers for their ports. */
   readonly usesSlots: boolean;
   ingressUrl(environment: Pick<EnvironmentRecord, "id" | "region" | "slot">): string;
   adminUrl(environment: Pick<EnvironmentRecord, "id" | "region" | "slot">): string;

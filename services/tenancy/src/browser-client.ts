@@ -1,9 +1,11 @@
-/** Why: a browser without a screen, for demos and tests of the pages: it keeps cookies, fills in the forms of pages and follows nobody by itself. */
+/**
+ * A browser without a screen, for demos and tests of the pages: it keeps cookies, fills in forms and follows redirections only on request.
+ */
 export interface PageResponse {
   readonly status: number;
   readonly headers: Headers;
   readonly text: string;
-  /** Where it was sent; empty when it was not. */
+  /** Target of a redirection; empty without one. */
   readonly location: string;
 }
 
@@ -21,7 +23,7 @@ export class BrowserClient {
     return await this.#fetch(path, { method: "GET" });
   }
 
-  /** Posts as the page at `formPath` would: with its proof, and what else it hides. */
+  /** Posts as the page at `formPath` would: with its CSRF proof and its other hidden fields. */
   async submit(formPath: string, path: string, fields: Readonly<Record<string, string>>): Promise<PageResponse> {
     return await this.post(path, { csrf: csrfOf((await this.get(formPath)).text), ...fields });
   }

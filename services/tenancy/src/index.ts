@@ -1,4 +1,4 @@
-/** Why: accounts, environments, keys, plans, usage and the audit log: the Cloud API, and what the doors of the cloud ask. */
+/** Accounts, environments, keys, plans, usage and the audit log: the Cloud API, and the API for gateways and relays. */
 export { type AddressSettings, createAddresses, type EnvironmentAddresses } from "./addresses.js";
 export { createCloudApi } from "./api/cloud-api.js";
 export { apiErrorOf, errorBody, TenancyApiError } from "./api/errors.js";

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** The process `perdure-tenancy`. It only turns Node's compile cache on and loads the rest, so that the rest profits from it. */
+/** The process `perdure-tenancy`. It turns Node's compile cache on and then loads the rest, which uses the cache. */
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
-// Beside the bundle, so that a new build starts with an empty one. An unwritable folder only costs the speed.
+// Beside the bundle, so that a new build starts with an empty cache. In a read-only folder only the speed is lost.
 enableCompileCache(fileURLToPath(new URL("./compile-cache", import.meta.url)));
 const { runTenancy } = await import("./process/program.js");
-// All is closed or given up by now; what still holds the event loop is no reason to stay.
+// Everything is closed or timed out by now; open handles must not keep the process running.
 process.exit(await runTenancy(process.argv.slice(2), process.env));

@@ -6,7 +6,7 @@ import { VirtualClock } from "@perdure/testkit";
 import { PROXY_PREFIX } from "./console/paths.js";
 import { measuredApi } from "./metrics.js";
 
-/** Answers are over at once; without a status, the caller left before. */
+/** Answers end at once; without a status, the caller left before. */
 function answering(requests: readonly { readonly url: string; readonly status?: number }[]): Metrics {
   const metrics = new Metrics();
   const listener = measuredApi(() => undefined, metrics, new VirtualClock());
@@ -25,7 +25,7 @@ const linesOf = (metrics: Metrics, name: string) =>
     .filter((line) => line.startsWith(`${name}{`))
     .toSorted();
 
-test("answers count by the class of their status: nothing that anybody sends or answers becomes a series", () => {
+test("answers are counted by class of status: no content of a request or answer becomes a series", () => {
   const statuses = [200, 204, 302, 400, 404, 429, 429, 500, 503, 700, 999];
   const metrics = answering([...statuses.map((status) => ({ url: `/cloud/${status}?user=ada`, status })), { url: "/gone" }]);
   expect(linesOf(metrics, "perdure_tenancy_api_requests_total")).toEqual([
@@ -38,7 +38,7 @@ test("answers count by the class of their status: nothing that anybody sends or 
   expect(metrics.text()).toContain("perdure_tenancy_api_request_duration_seconds_count 12\n");
 });
 
-test("what the console passes on counts by itself, and is no measure of how quick we are", () => {
+test("proxied requests of the console have their own counter, and no part in the duration of requests", () => {
   const metrics = answering([{ url: `${PROXY_PREFIX}env_1/query`, status: 429 }, { url: `${PROXY_PREFIX}env_1/query` }]);
   expect(linesOf(metrics, "perdure_tenancy_console_proxied_total")).toEqual([
     'perdure_tenancy_console_proxied_total{code="4xx"} 1',

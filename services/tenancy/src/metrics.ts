@@ -1,4 +1,4 @@
-/** Why: what tenancy tells about itself. Labels are closed sets: no account, environment or key can become a series. */
+/** Metrics of tenancy. Labels are closed sets: no account, environment or key can become a series. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
 import type { Tenancy } from "@perdure/cloud";
@@ -11,7 +11,7 @@ import type { TenancyPorts } from "./ports.js";
 const CODES = ["2xx", "3xx", "4xx", "5xx"];
 const METHODS = ["apikey", "member"];
 
-/** The same, with credentials that doors ask about counted and measured. */
+/** Wraps `tenancy` so that checks of credentials are counted and measured. */
 export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock): Tenancy {
   const checks = metrics.counter({
     name: "perdure_tenancy_auth_checks_total",
@@ -20,7 +20,7 @@ export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock
   });
   const durations = metrics.histogram({
     name: "perdure_tenancy_auth_check_duration_seconds",
-    help: "Time until a gateway knows whose a credential is",
+    help: "Time to check a credential for a gateway or relay",
     labels: { method: METHODS },
   });
   return {
@@ -49,16 +49,16 @@ export function measuredTenancy(tenancy: Tenancy, metrics: Metrics, clock: Clock
 
 type NodeRequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** The same, with answers counted and measured. */
+/** Wraps `listener` so that answers are counted and measured. */
 export function measuredApi(listener: NodeRequestHandler, metrics: Metrics, clock: Clock): NodeRequestHandler {
   const requests = metrics.counter({
     name: "perdure_tenancy_api_requests_total",
-    help: "Requests to the Cloud API, the console and the login pages, without those that the console passes on",
+    help: "Requests to the Cloud API, the console and the login pages, without requests that the console forwards",
     labels: { code: CODES },
   });
   const proxied = metrics.counter({
     name: "perdure_tenancy_console_proxied_total",
-    help: "Requests of the console to environments, that were passed on or refused; other: the page left before the end",
+    help: "Requests of the console to environments, forwarded or refused; other: the page left before the end",
     labels: { code: CODES },
   });
   let proxiedOpen = 0;
@@ -66,7 +66,7 @@ export function measuredApi(listener: NodeRequestHandler, metrics: Metrics, cloc
     {
       type: "gauge",
       name: "perdure_tenancy_console_proxied_open",
-      help: "Requests of the console to environments that are not over",
+      help: "Requests of the console to environments in progress",
     },
     () => proxiedOpen,
   );
@@ -81,7 +81,7 @@ export function measuredApi(listener: NodeRequestHandler, metrics: Metrics, cloc
     res.once("close", () => {
       const code = res.writableFinished ? `${Math.floor(res.statusCode / 100)}xx` : "other";
       if (isProxied) {
-        // How long services take says nothing about us.
+        // The duration of services says nothing about tenancy.
         proxiedOpen--;
         return proxied.inc(code);
       }
@@ -124,7 +124,7 @@ export function environmentCounts(
 
 type PlanStatusCounts = Awaited<ReturnType<TenancyPorts["database"]["tables"]["environments"]["countByPlanAndStatus"]>>;
 
-/** Told of everything that plans refuse. */
+/** Called when a plan refuses something. */
 export function planLimits(metrics: Metrics): (quota: PlanQuota) => void {
   const rejections = metrics.counter({
     name: "perdure_tenancy_quota_rejections_total",

@@ -1,4 +1,4 @@
-/** What the parts of tenancy are made with. */
+/** Dependencies of the parts of tenancy. */
 import type { Clock, Logger, Random, SummaryLog } from "@perdure/base";
 import type { EnvironmentId, EnvironmentSleep } from "@perdure/cloud";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
@@ -12,9 +12,9 @@ import type { EnvironmentKeys } from "./secrets/environment-keys.js";
 import type { KeyRing } from "./secrets/key-ring.js";
 import type { AccessTokens } from "./tokens/access-tokens.js";
 
-/** Who sleeps, as this process sees it. */
+/** Hibernated environments, as this process sees them. */
 export interface HibernationMonitor {
-  /** Undefined: it is awake, or nothing is known of it yet. */
+  /** Undefined: the environment is awake, or its state is not known yet. */
   sleepOf(id: EnvironmentId): EnvironmentSleep | undefined;
   /** Calls back after each change, until the signal aborts. */
   watch(listener: (id: EnvironmentId) => void, options: { readonly signal: AbortSignal }): void;
@@ -27,31 +27,31 @@ export interface TenancyPorts {
   readonly tokens: AccessTokens;
   readonly addresses: EnvironmentAddresses;
   readonly rates: Rates;
-  /** Of operations of the Cloud API. */
+  /** Rates of operations of the Cloud API. */
   readonly calls: CallRates;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
-  /** Of what fails for each request alike. */
+  /** Summarises failures that are the same for each request. */
   readonly failures: SummaryLog;
-  /** Told when somebody wants more than their plan allows. */
+  /** Called when a request exceeds its plan. */
   readonly onPlanLimit?: ((quota: PlanQuota) => void) | undefined;
-  /** Told when somebody wants an environment, so that one that sleeps gets up; often, and cheap. */
+  /** Called often when an environment gets requests, to wake it if it is hibernated; cheap. */
   readonly onDemand?: ((id: EnvironmentId) => void) | undefined;
-  /** Undefined where runtimes never sleep. */
+  /** Undefined where runtimes never hibernate. */
   readonly hibernation?: HibernationMonitor | undefined;
-  /** What runtimes said; undefined where this process cannot see it. */
+  /** Log lines of runtimes; undefined where this process cannot read them. */
   readonly readLogs?: ((id: EnvironmentId, span: LogSpan) => Promise<readonly LogLine[]>) | undefined;
 }
 
 export interface TenancyOptions {
-  /** Where environments can be made. */
+  /** Regions where environments can be made. */
   readonly regions: readonly string[];
-  /** For `DescribeEnvironment`: who assumes customers' roles on AWS Lambda; undefined where Lambda is not offered. */
+  /** For `DescribeEnvironment`: the principal that assumes customers' roles on AWS Lambda; undefined where Lambda is not offered. */
   readonly lambdaPrincipalArn: string | undefined;
-  /** In front of the Cloud API; their clients are then told apart by what they report. */
+  /** Proxies in front of the Cloud API; their clients are distinguished by the addresses that they report. */
   readonly trustedProxies?: TrustedProxies | undefined;
-  /** Requests that are answered at the same time; REQUESTS unless said otherwise. */
+  /** Bounds of open requests; by default those of `limits.ts`. */
   readonly requests?: RequestLimits | undefined;
 }
 

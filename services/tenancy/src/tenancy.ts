@@ -1,4 +1,4 @@
-/** The Tenancy port over the database: what gateways and relays ask, of any tenancy process. */
+/** The Tenancy port over the database, for gateways and relays; every tenancy process serves it. */
 import { type Logger, PerdureError } from "@perdure/base";
 import {
   type AccountId,
@@ -72,7 +72,7 @@ class DatabaseTenancy implements Tenancy {
     return authentication;
   }
 
-  /** One that was suspended only because nobody came: somebody has come (cloud.md §5.4). This request is refused, the next one is not. */
+  /** Resumes an environment that was suspended only because it was idle (cloud.md §5.4). This request is refused, the next one is not. */
   async #wake(id: EnvironmentId, caller: AuthenticatedCaller): Promise<void> {
     const { database, clock, logger } = this.#ports;
     const isIdle = (environment: EnvironmentRecord | undefined): boolean =>
@@ -95,14 +95,14 @@ class DatabaseTenancy implements Tenancy {
         requestId: undefined,
         remoteAddress: undefined,
       });
-      logger.info({ environmentId: id }, "an idle environment is wanted again");
+      logger.info({ environmentId: id }, "resuming an idle environment on demand");
     });
   }
 
   watch(listener: (change: TenancyChange) => void, { signal }: { readonly signal: AbortSignal }): void {
     if (signal.aborted) return;
     signal.addEventListener("abort", this.#ports.database.onChange(listener), { once: true });
-    // No news of the database: each process sees for itself who falls asleep and gets up.
+    // The database has no change events for hibernation: each process watches it.
     this.#ports.hibernation?.watch((id) => listener({ kind: "environment", id }), { signal });
   }
 
@@ -110,7 +110,7 @@ class DatabaseTenancy implements Tenancy {
     const { usage } = this.#ports.database.tables;
     for (const { environmentId, source, atMs, totals } of reports) {
       await usage.report(environmentId, source, atMs, { actions: 0, ...totals }, undefined);
-      // Gateways tell of what has changed only: known callers came by, whom nobody has to ask us about.
+      // Gateways report only changed totals: cached callers sent requests, for which no credential check reaches tenancy.
       if (totals.ingressRequests + totals.adminRequests > 0) this.#ports.onDemand?.(environmentId);
     }
   }
@@ -179,7 +179,7 @@ class DatabaseTenancy implements Tenancy {
   }
 }
 
-/** Who could do more there than look. */
+/** Whether the caller may do more than read. */
 function mayWake(caller: AuthenticatedCaller): boolean {
   if (caller.kind === "key") return caller.role !== "perdure:role::AdminReadOnly";
   return caller.role !== "viewer" && caller.role !== "billing";

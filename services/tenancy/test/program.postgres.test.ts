@@ -228,7 +228,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     const browser = new BrowserClient(`http://127.0.0.1:${port}`);
     const password = "correct horse battery";
     const fields = { email: "grace@perdure.test", password };
-    expect((await browser.submit("/sign-up", "/sign-up", fields)).text).toContain("Look at your mail");
+    expect((await browser.submit("/sign-up", "/sign-up", fields)).text).toContain("Check your mail");
     await smtp.waitFor(/^\.$/m); // The end of a mail.
     const mail = smtp.receivedLines.join("\n").replaceAll("=\n", "").replaceAll("=3D", "=");
     const token = new RegExp(`^http://127\\.0\\.0\\.1:${port}/verify\\?token=(\\w{43})$`, "m").exec(mail)?.[1] ?? "";

@@ -22,17 +22,17 @@ test("a body is read whole, up to its bound", async () => {
   await expect(long.body).rejects.toMatchObject({ code: "PERD0413", message: "too long", headers: { connection: "close" } });
 });
 
-test("T22: one that trickles is not waited for, however often something comes", async () => {
+test("T22: a body that trickles is rejected after the timeout, however often a chunk arrives", async () => {
   const { clock, req, body } = reading();
   for (let n = 0; n < 4; n++) {
     req.write("x");
     clock.advanceBy(REQUEST_BODY_MS / 4);
   }
   await expect(body).rejects.toMatchObject({ code: "PERD0408", status: 408, headers: { connection: "close" } });
-  req.destroy(new Error("reset")); // Nobody is surprised by what becomes of it then.
+  req.destroy(new Error("reset")); // A later error of the request must not be an unhandled one.
 });
 
-test("one that breaks off is its sender's mistake, not ours", async () => {
+test("a body that breaks off is an error of its sender, not of the server", async () => {
   const { req, body } = reading();
   req.write("x");
   req.destroy(new Error("aborted"));

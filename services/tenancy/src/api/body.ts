@@ -1,4 +1,4 @@
-/** Why: whoever sends a body holds a place among the requests that are answered at once, so it is bounded in bytes and in time (T22). */
+/** Reads request bodies, bounded in bytes and in time (T22), since a request occupies a slot while its body arrives. */
 import type { Readable } from "node:stream";
 import type { Clock } from "@perdure/base";
 import { REQUEST_BODY_MS } from "../limits.js";
@@ -10,7 +10,7 @@ export interface BodyBounds {
   readonly clock: Clock;
 }
 
-/** All of it. Rejects with PERD0413, PERD0408 when it takes longer than anybody needs, PERD0400 when the sender is gone. */
+/** Resolves with the whole body. Rejects with PERD0413, PERD0408 when it takes too long, PERD0400 when the sender disconnects. */
 export function wholeBody(req: Readable, { bytesMax, tooLong, clock }: BodyBounds): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -19,7 +19,7 @@ export function wholeBody(req: Readable, { bytesMax, tooLong, clock }: BodyBound
       timeout.cancel();
       req.off("data", take).off("end", whole).off("error", broken).off("close", broken);
       if (error === undefined) return resolve(Buffer.concat(chunks));
-      req.on("error", () => undefined).resume(); // What still comes is thrown away until the answer has closed the connection.
+      req.on("error", () => undefined).resume(); // Drops the rest of the body until the answer has closed the connection.
       reject(error);
     };
     const whole = (): void => over();

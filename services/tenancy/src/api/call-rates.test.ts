@@ -5,7 +5,7 @@ import { CallRates } from "./call-rates.js";
 
 const [ADA, BOB] = ["user_ada" as UserId, "user_bob" as UserId];
 
-test("T20: a user has so many calls at once and a second; others are not held up, and dear calls count for several", () => {
+test("T20: a user has a burst and a rate of calls; other users are not delayed, and expensive calls count for several", () => {
   const clock = new VirtualClock();
   const rates = new CallRates(clock, { perSecond: 2, burst: 4 });
   for (let n = 0; n < 4; n++) rates.take(ADA);
@@ -16,6 +16,6 @@ test("T20: a user has so many calls at once and a second; others are not held up
   rates.take(ADA);
   expect(() => rates.take(ADA)).toThrow("Too many calls");
   clock.advanceBy(60_000);
-  rates.take(ADA, 100); // What costs more than there ever is takes all of it.
+  rates.take(ADA, 100); // A cost above the burst takes all of it.
   expect(() => rates.take(ADA)).toThrow("Too many calls");
 });

@@ -1,4 +1,7 @@
-/** Why: operations of the Cloud API cost queries of a database that all share; one user gets so many a second, wherever they call from. */
+/**
+ * Bounds the rate of calls per user: operations of the Cloud API cost queries of a shared database. The rate holds across all addresses
+ * of a user.
+ */
 import type { Clock } from "@perdure/base";
 import type { UserId } from "@perdure/cloud";
 import { API_CALLS, CALLING_USERS_MAX } from "../limits.js";
@@ -14,7 +17,7 @@ interface CallBucket {
   atMs: number;
 }
 
-/** Of one process: with several a user gets as much at each. */
+/** Rates within one process: with several processes a user has this rate at each. */
 export class CallRates {
   readonly #clock: Clock;
   readonly #limits: CallRateLimits;
@@ -38,7 +41,7 @@ export class CallRates {
     throw new TenancyApiError("PERD0429", `Too many calls: try again in ${seconds} s`, { "retry-after": String(seconds) });
   }
 
-  /** The one who called longest ago is forgotten, and starts anew. */
+  /** Evicts the user that called longest ago, who starts with a full bucket again. */
   #keep(userId: UserId, bucket: CallBucket): void {
     this.#ofUsers.delete(userId);
     if (this.#ofUsers.size >= CALLING_USERS_MAX) this.#ofUsers.delete(this.#ofUsers.keys().next().value as UserId);

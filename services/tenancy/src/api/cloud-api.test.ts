@@ -12,7 +12,7 @@ import { createCloudApi } from "./cloud-api.js";
 
 let server: Server;
 let metrics: Metrics;
-/** Answers that are kept until the test gives them. */
+/** Answers that the test finishes later. */
 let kept: ServerResponse[];
 let whenAllAreIn: Promise<void>;
 let whenAllAreGone: Promise<void>;
@@ -44,7 +44,7 @@ afterEach(async () => {
   await new Promise<void>((resolve) => server.close(() => resolve()));
 });
 
-/** On a connection of its own. */
+/** Uses a connection of its own. */
 function call(
   path: string,
   headers: Readonly<Record<string, string>> = {},
@@ -66,7 +66,7 @@ const counted = () =>
     .split("\n")
     .filter((line) => line.startsWith("perdure_tenancy_api_requests_total{"));
 
-test("T22: who finds the room full is told 429, when to come again and which request that was; it counts as any 4xx does", async () => {
+test("T22: above the bound of open requests the answer is 429 with Retry-After and a request id, and it counts as any 4xx does", async () => {
   const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => call("/slow"));
   await whenAllAreIn;
   const refused = await call("/cloud/ListAccounts");
@@ -88,7 +88,7 @@ test("T22: who finds the room full is told 429, when to come again and which req
   ]);
 });
 
-test("T22: behind a trusted proxy one client fills its own share of the room, not that of the others", async () => {
+test("T22: behind a trusted proxy a client uses up its own share of open requests, not that of others", async () => {
   const by = (address: string) => ({ "x-forwarded-for": `203.0.113.99, ${address}` });
   const inside = Array.from({ length: REQUESTS_OF_NETWORK_MAX }, () => call("/slow", by("203.0.113.7")));
   await whenAllAreIn;

@@ -1,6 +1,6 @@
 /**
- * The Cloud API (cloud.md §1.3, §1.9): `POST /cloud/<operation>` and `/cloud/<account>/<operation>`, JSON both ways. Who calls is found
- * out here, for every call, by their token; the desk does the rest.
+ * The Cloud API (cloud.md §1.3, §1.9): `POST /cloud/<operation>` and `/cloud/<account>/<operation>`, JSON both ways. Authenticates the
+ * token of each call; `dispatch.ts` does the rest.
  */
 import { randomUUID } from "node:crypto";
 import type { IncomingMessage, ServerResponse } from "node:http";
@@ -22,7 +22,7 @@ import { type ApiFailurePorts, logFailure } from "./failures.js";
 import { OpenRequests } from "./open-requests.js";
 import { OperationCall } from "./operation.js";
 
-/** Answers requests of HTTP/1.1. `more`: what else is served at the same origin, asked before anything is refused. */
+/** Serves HTTP/1.1. `more`: other routes at the same origin, which run before the final 404. */
 export function createCloudApi(
   ports: TenancyPorts,
   options: TenancyOptions,
@@ -60,7 +60,7 @@ async function bearersCall(ports: TenancyPorts, options: TenancyOptions, req: Re
   return new OperationCall(ports, options, { userId, ...requesterOf(req, res) });
 }
 
-/** A name for every request, so that people can tell us which one they mean, and whose it is. */
+/** Gives every request an id, which users can quote, and finds its client address. */
 function named({ trustedProxies }: TenancyOptions): RequestHandler {
   return (req, res, next) => {
     const id = randomUUID();
@@ -74,8 +74,8 @@ function named({ trustedProxies }: TenancyOptions): RequestHandler {
 }
 
 /**
- * Where people come by https, also to a load balancer that ends it before us, their browsers never try it in the clear again. Not for
- * development on this machine: other programs have the name `localhost` too.
+ * Sends HSTS where the API is reached by https, also when a load balancer terminates TLS: browsers then never use http. Not for
+ * development on this machine, since other programs use the name `localhost` too.
  */
 function onlyByTls({ addresses, tokens }: Pick<TenancyPorts, "addresses" | "tokens">): RequestHandler {
   const urls = [new URL(addresses.consoleUrl), new URL(tokens.issuer)];
@@ -92,13 +92,13 @@ function onlyByTls({ addresses, tokens }: Pick<TenancyPorts, "addresses" | "toke
 function bounded({ requests }: TenancyOptions): RequestHandler {
   const open = new OpenRequests(requests);
   return (req, res, next) => {
-    // May take hours, and is counted by itself.
+    // These may take hours and have a bound of their own.
     if (!req.url.startsWith(PROXY_PREFIX)) res.once("close", open.enter(clientOf(req, res)));
     next();
   };
 }
 
-/** The one place an error becomes a response; express brings every rejection here. */
+/** The one place where an error becomes a response; express passes every rejection to it. */
 function respondWithError(ports: ApiFailurePorts & Pick<TenancyPorts, "onPlanLimit">): ErrorRequestHandler {
   return (cause, req, res, _next) => {
     const { error, isExpected } = apiErrorOf(

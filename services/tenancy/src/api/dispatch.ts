@@ -1,6 +1,6 @@
 /**
- * Why: operations of the Cloud API are asked with tokens by command lines and with a session by the console. Whoever asks, what it takes
- * to be answered is decided here: whether they are a member, what their role allows, and what shape the request has.
+ * Runs operations of the Cloud API, for command lines with a token and for the console with a session. Checks the caller's membership
+ * and role, and the shape of the request.
  */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -27,10 +27,10 @@ const ofAccounts: AccountHandlers = {
 };
 const ofUsers: UserHandlers = userHandlers;
 
-/** They read much of the database or of files. */
+/** Operations that read much of the database or of files. */
 const DEAR: ReadonlySet<string> = new Set(["GetEnvironmentLogs", "ExportAuditEvents", "ListAuditEvents"]);
 
-/** `POST …/<operation>`: answers, or rejects with what is to be answered. */
+/** `POST …/<operation>`: answers, or rejects with the error to answer. */
 export async function answerUserOperation(call: OperationCall, name: string, req: Request, res: Response): Promise<void> {
   call.ports.calls.take(call.userId);
   if (!Object.hasOwn(userOperations, name)) throw unknownOperation();
@@ -40,7 +40,7 @@ export async function answerUserOperation(call: OperationCall, name: string, req
   respond(res, await handle(call, request));
 }
 
-/** `POST …/<account>/<operation>`: the same of an account. */
+/** `POST …/<account>/<operation>`: the same for an account. */
 export async function answerAccountOperation(
   call: OperationCall,
   account: string,

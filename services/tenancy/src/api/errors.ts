@@ -1,7 +1,7 @@
-/** Why: every error of the Cloud API leaves by one door, in the form that both the official command line and console read (cloud.md §1.4). */
+/** Errors of the Cloud API, in the form that both the official command line and the console read (cloud.md §1.4). */
 import { PerdureError } from "@perdure/base";
 
-/** `restate_code` of what this API answers. */
+/** `restate_code` of this API's answers. */
 export type ApiCode =
   | "PERD0201"
   | "PERD0400"
@@ -29,7 +29,7 @@ const STATUS: Readonly<Record<ApiCode, number>> = {
   PERD0408: 408,
   PERD0409: 409,
   PERD0413: 413,
-  /** A page must ask again who sits there: no status of its own, so that nothing in between takes it for another reason. */
+  /** The page must confirm the user's presence: no status of its own, so that proxies do not interpret it. */
   PERD0428: 403,
   PERD0429: 429,
   PERD0500: 500,
@@ -38,7 +38,7 @@ const STATUS: Readonly<Record<ApiCode, number>> = {
   PERD0504: 504,
 };
 
-/** What an operation answers on purpose. */
+/** An error that an operation answers on purpose. */
 export class TenancyApiError extends Error {
   override readonly name = "ApiError";
   readonly code: ApiCode;
@@ -67,7 +67,7 @@ export class PlanLimitError extends TenancyApiError {
   }
 }
 
-/** The same for accounts that are foreign and for those that do not exist: nobody learns which there are (cloud.md §1.9, T30). */
+/** The same for foreign accounts and for unknown ones, so that the answer does not reveal which accounts exist (cloud.md §1.9, T30). */
 export function notAMember(): TenancyApiError {
   return new TenancyApiError("PERD0403", "You are not a member of this account");
 }
@@ -78,7 +78,9 @@ export function unauthenticated(hadCredential: boolean): TenancyApiError {
   return new TenancyApiError("PERD0401", message, { "www-authenticate": challenge });
 }
 
-/** Strangers become an internal error, whose text stays in our logs; a database that is away is a reason to come again. */
+/**
+ * Any other error becomes an internal error, whose text is only logged; an unreachable database becomes an error that callers may retry.
+ */
 export function apiErrorOf(cause: unknown): { readonly error: TenancyApiError; readonly isExpected: boolean } {
   if (cause instanceof TenancyApiError) return { error: cause, isExpected: true };
   const { code } = PerdureError.from(cause);

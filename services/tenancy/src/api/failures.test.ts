@@ -3,7 +3,7 @@ import { type Logger, PerdureError, SummaryLog, silentLogger } from "@perdure/ba
 import { VirtualClock } from "@perdure/testkit";
 import { logFailure } from "./failures.js";
 
-test("an outage is some lines without stacks and a number, a hung-up client none, anything else one with its stack", () => {
+test("an outage is a few lines without stacks and a count, a hung-up client logs nothing, any other failure one line with its stack", () => {
   const lines: { level: string; fields: object; message: string }[] = [];
   const record = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   const logger: Logger = { ...silentLogger, warn: record("warn"), error: record("error"), info: record("info") };

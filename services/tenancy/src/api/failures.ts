@@ -1,4 +1,7 @@
-/** Why: what fails is logged once in full, but a database that is away fails every request alike, and clients that hang up are no failure. */
+/**
+ * Logs each failure once in full, except repeated ones: an unreachable database fails every request alike, and a client that hangs up is
+ * no failure.
+ */
 import { type Logger, PerdureError, type SummaryLog } from "@perdure/base";
 
 export interface ApiFailurePorts {
@@ -6,7 +9,7 @@ export interface ApiFailurePorts {
   readonly failures: SummaryLog;
 }
 
-/** `fields`: of the request; `message`: constant. */
+/** `fields`: fields of the request; `message`: constant. */
 export function logFailure({ logger, failures }: ApiFailurePorts, cause: unknown, fields: object, message: string): void {
   if (isHungUp(cause)) return logger.debug(fields, "a client hung up before it had the answer");
   const { code, detail } = PerdureError.from(cause);
@@ -14,7 +17,7 @@ export function logFailure({ logger, failures }: ApiFailurePorts, cause: unknown
   failures.warn(logger, { service: "tenancy", code }, { code, reason: detail, ...fields }, message);
 }
 
-/** What `pipeline` rejects with when the response closes before the end. */
+/** `pipeline` rejects with this when the response closes before its end. */
 function isHungUp(cause: unknown): boolean {
   return typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE";
 }

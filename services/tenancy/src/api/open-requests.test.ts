@@ -4,7 +4,7 @@ import { OpenRequests } from "./open-requests.js";
 
 const FULL = expect.objectContaining({ code: "PERD0429" });
 
-test("T22: one network leaves room for others, all together have no more than there is, and who leaves makes room once", () => {
+test("T22: one network cannot use all slots, the total is bounded, and each request frees its slot once", () => {
   const requests = new OpenRequests();
   const fill = (address: string, count: number) => Array.from({ length: count }, () => requests.enter(address));
   const [first] = fill("203.0.113.7", REQUESTS_OF_NETWORK_MAX);

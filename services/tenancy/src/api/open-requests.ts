@@ -1,4 +1,4 @@
-/** Why: requests that are being answered are few, and nobody from one place takes all of that room (T22). */
+/** Bounds the requests that are answered at one time, in all and per network (T22). */
 import { networkOf } from "@perdure/cloud";
 import { REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
 import type { RequestLimits } from "../ports.js";
@@ -13,7 +13,7 @@ export class OpenRequests {
     this.#limits = limits;
   }
 
-  /** `remote`: the client's address. Throws PERD0429; returns how to leave, which is idempotent. */
+  /** `remote`: the client's address. Throws PERD0429; returns a function that frees the slot, which is idempotent. */
   enter(remote: string | undefined): () => void {
     const network = networkOf(remote);
     const theirs = this.#ofNetwork.get(network) ?? 0;

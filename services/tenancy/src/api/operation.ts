@@ -1,4 +1,6 @@
-/** Why: an operation says what it takes and who may call it; finding out who calls, and what of which account, happens before it. */
+/**
+ * Operations of the Cloud API: each declares its request and the permission it needs; the caller and account are resolved before it runs.
+ */
 import type { AccountId, AccountPower, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
 import type { AccountOperations, ResponseOf, UserOperations } from "@perdure/cloud-client";
 import type { AuditEntry, EnvironmentRecord, TenancyTables } from "@perdure/driver-postgres";
@@ -6,7 +8,7 @@ import type { z } from "zod";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
 import { TenancyApiError } from "./errors.js";
 
-/** What of an audit line an operation says; the rest is known of the call. */
+/** The part of an audit record that an operation supplies; the call supplies the rest. */
 export interface AuditedAction {
   readonly action: string;
   readonly accountId?: AccountId;
@@ -15,12 +17,12 @@ export interface AuditedAction {
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Who calls, and from where. */
+/** The caller and its address. */
 export interface CallerFacts {
   readonly userId: UserId;
   readonly requestId: string;
   readonly remoteAddress: string | undefined;
-  /** Of a page: until when it counts that somebody has shown who sits there. Undefined for bearers of tokens. */
+  /** For calls of a page: until when the user's presence counts as confirmed. Undefined for calls with a token. */
   readonly presence?: { readonly confirmedUntilMs: number } | undefined;
 }
 
@@ -31,7 +33,7 @@ export class OperationCall {
   readonly requestId: string;
   readonly remoteAddress: string | undefined;
   readonly presence: CallerFacts["presence"];
-  /** The same throughout the call. */
+  /** Constant during the call. */
   readonly nowMs: number;
 
   constructor(ports: TenancyPorts, options: TenancyOptions, who: CallerFacts) {
@@ -45,15 +47,15 @@ export class OperationCall {
   }
 
   /**
-   * For what gives lasting access away or destroys: a page must have asked lately who sits there, so that neither an open laptop nor a
-   * script that got into a page is enough (T31). Throws PERD0428. Bearers of tokens are not asked: no page can get at those.
+   * For actions that grant lasting access or destroy data: a page must have confirmed the user's presence recently, so that neither an
+   * unattended laptop nor a script in a page is enough (T31). Throws PERD0428. Calls with a token pass: pages cannot read tokens.
    */
   needsConfirmation(): void {
     if (this.presence === undefined || this.presence.confirmedUntilMs > this.nowMs) return;
     throw new TenancyApiError("PERD0428", "Confirm first that it is you");
   }
 
-  /** Adds a line to the audit log, in the transaction of what it tells of. */
+  /** Adds a record to the audit log, in the transaction of the change it describes. */
   audit(tables: TenancyTables, { action, accountId, environmentId, target, details }: AuditedAction): Promise<void> {
     const entry: AuditEntry = {
       atMs: this.nowMs,
@@ -86,12 +88,12 @@ export class AccountCall extends OperationCall {
     return super.audit(tables, { accountId: this.accountId, ...entry });
   }
 
-  /** An environment of the account; throws 404 for any other, and for those that are gone. */
+  /** An environment of the account; throws 404 for any other, and for deleted ones. */
   async environment(id: EnvironmentId, tables = this.ports.database.tables): Promise<EnvironmentRecord> {
     return this.#own(await tables.environments.get(id));
   }
 
-  /** The same, and nobody changes it until the transaction ends. */
+  /** The same, locked until the transaction ends. */
   async lockEnvironment(id: EnvironmentId, tables: TenancyTables): Promise<EnvironmentRecord> {
     return this.#own(await tables.environments.lock(id));
   }

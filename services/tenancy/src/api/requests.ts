@@ -1,4 +1,4 @@
-/** Why: JSON comes and goes the same way for the Cloud API and the console, and both bound what they read. */
+/** Reads and writes JSON for the Cloud API and the console, with bounds on what is read. */
 import type { Clock } from "@perdure/base";
 import type { Request, Response } from "express";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";

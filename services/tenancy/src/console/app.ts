@@ -1,4 +1,7 @@
-/** Why: the page is one, and knows its own paths; so it is served at all that nobody else has, to whoever wants to look at something. */
+/**
+ * Serves the console's page. It is one page with client-side paths, so it is served at every path that no other route has, to requests
+ * that navigate to a page.
+ */
 import type { ConsoleHost } from "@perdure/console-host";
 import { VERSION } from "@perdure/role";
 import { type Request, Router } from "express";
@@ -6,8 +9,8 @@ import type { TenancyPorts } from "../ports.js";
 import { mayBePage } from "./paths.js";
 
 /**
- * Where the console has a name of its own, people are sent there from the API's, before they see a page: cookies are of one host, and
- * whoever signed in here would not be there.
+ * Where the console has a host of its own, redirects from the API's host before a page is shown: cookies belong to one host, so a user
+ * who signed in at the API's host would not be signed in at the console.
  */
 export function homeRoutes({ addresses, tokens }: Pick<TenancyPorts, "addresses" | "tokens">): Router {
   const router = Router({ caseSensitive: true, strict: true });
@@ -20,12 +23,12 @@ export function homeRoutes({ addresses, tokens }: Pick<TenancyPorts, "addresses"
   return router;
 }
 
-/** `host` undefined: the console was not built. `traceUrl`: where traces are looked at, with `{traceId}` in it. */
+/** `host` undefined: the console was not built. `traceUrl`: address of the trace viewer, with `{traceId}` in it. */
 export function appRoutes(host: ConsoleHost | undefined, traceUrl: string | undefined): Router {
-  // What the page is told at its start; anybody may read it.
+  // Settings that the page gets at its start; they are public.
   const boot = { kind: "cloud", version: VERSION, traceUrl };
   const router = Router({ caseSensitive: true, strict: true });
-  // How people write it, and how it is written elsewhere.
+  // Common spellings of the path.
   router.get("/signup", (req, res) => res.redirect(308, `/sign-up${req.originalUrl.slice("/signup".length)}`));
   router.use((req, res, next) => {
     if (!isPageRequest(req)) return next();
@@ -36,12 +39,12 @@ export function appRoutes(host: ConsoleHost | undefined, traceUrl: string | unde
   return router;
 }
 
-/** A page, or a file of the console. */
+/** A request for the page, or for a file of the console. */
 function isPageRequest(req: Request): boolean {
   if ((req.method !== "GET" && req.method !== "HEAD") || !mayBePage(req.path)) return false;
   if (req.path === "/" || req.path.startsWith("/assets/") || FILE.test(req.path)) return true;
   return (req.headers.accept ?? "").includes("text/html");
 }
 
-/** Beside the page: `/mark.svg`. */
+/** A file beside the page: `/mark.svg`. */
 const FILE = /^\/[\w-]+\.[a-z0-9]+$/;

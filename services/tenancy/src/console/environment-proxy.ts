@@ -1,6 +1,6 @@
 /**
- * Why: the page looks into environments and calls their services without holding a credential for them: the request goes on with a token
- * of the session's user, streamed both ways, and ends when either side goes.
+ * Forwards requests of the console's page to environments, so that the page needs no credential for them: each request carries a token
+ * of the session's user, is streamed both ways, and ends when either side disconnects.
  */
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
@@ -30,9 +30,9 @@ import { SessionWatch } from "./session-watch.js";
 interface ProxyTarget {
   readonly environment: EnvironmentRecord;
   readonly endpoint: ProxiedEndpoint;
-  /** Path with query at that door. */
+  /** Path with query at that endpoint. */
   readonly path: string;
-  /** The door at our origin. */
+  /** Path of the endpoint at the console's origin. */
   readonly prefix: string;
 }
 
@@ -55,7 +55,7 @@ export class EnvironmentProxy {
     this.#sessions = new SessionWatch({ living, clock: ports.clock, logger: ports.logger });
   }
 
-  /** Resolves when the answer has begun, or nobody waits for one any more. */
+  /** Resolves when the answer has begun, or the client has left. */
   async answer(req: Request, res: Response): Promise<void> {
     const permit = this.#semaphore.enter();
     res.once("close", permit.leave);
@@ -64,14 +64,14 @@ export class EnvironmentProxy {
     const body = bodyOf(req);
     const target = await this.#target(req.originalUrl, session);
     const token = await this.#tokens.of(session);
-    if (res.destroyed) return; // They have left meanwhile.
+    if (res.destroyed) return; // The client has left meanwhile.
     const headers = headersForGateway(req.rawHeaders, token.reveal(), body);
     const outgoing = this.#opened(target, req, headers, clientOf(req, res));
     const untilSessionEnds = (end: () => void) => this.#sessions.watch(session, end);
     await passOn(req, res, outgoing, { body, target, clock: this.#ports.clock, untilSessionEnds });
   }
 
-  /** What is foreign, gone or never was answers the same (T30). What a member may do there is the gateway's to say. */
+  /** Foreign, deleted and unknown environments get the same answer (T30). The gateway decides what a member may do there. */
   async #target(url: string, { userId }: SessionRecord): Promise<ProxyTarget> {
     const match = url.startsWith(PROXY_PREFIX) ? TARGET.exec(url.slice(PROXY_PREFIX.length)) : null;
     const id = parseEnvironmentId(match?.[1] ?? "");
@@ -98,7 +98,7 @@ export class EnvironmentProxy {
         remoteAddress,
       });
     } catch (cause) {
-      if (cause instanceof TypeError) throw new TenancyApiError("PERD0400", "This cannot be asked of an environment");
+      if (cause instanceof TypeError) throw new TenancyApiError("PERD0400", "This request cannot be sent to an environment");
       throw cause;
     }
   }
@@ -108,7 +108,7 @@ function unknown(): TenancyApiError {
   return new TenancyApiError("PERD0404", "Unknown environment");
 }
 
-/** Throws PERD0413. The parser has made sure that there is one length, and no other way to read it. */
+/** Throws PERD0413. The parser guarantees one length and no second way to read it. */
 function bodyOf(req: IncomingMessage): RequestBody {
   if (req.headers["transfer-encoding"] !== undefined) return { kind: "open" };
   const bytes = Number(req.headers["content-length"] ?? 0);
@@ -126,11 +126,11 @@ interface ForwardOptions {
   readonly body: RequestBody;
   readonly target: ProxyTarget;
   readonly clock: TenancyPorts["clock"];
-  /** Returns how to stop waiting for it. */
+  /** Calls `end` when the session ends; returns a function that cancels this. */
   readonly untilSessionEnds: (end: () => void) => () => void;
 }
 
-/** Rejects with what is to be answered when the gateway gives no answer; afterwards failures cut the answer off. */
+/** Rejects with the error to answer when the gateway gives no answer; later failures cut the answer off. */
 function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, options: ForwardOptions): Promise<void> {
   const { body, target, clock, untilSessionEnds } = options;
   return new Promise((resolve, reject) => {
@@ -155,12 +155,12 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, op
     const headers = target.endpoint === "admin" ? clock.setTimer(PROXIED_HEADERS_MS, () => fail(tooSlow())) : undefined;
 
     outgoing.on("socket", (socket) => {
-      socket.setKeepAlive(true, PROXIED_KEEP_ALIVE_MS); // A gateway that is gone without a word.
+      socket.setKeepAlive(true, PROXIED_KEEP_ALIVE_MS); // Detects a gateway that vanished.
       socket.once(socket instanceof TLSSocket ? "secureConnect" : "connect", () => {
         isConnected = true;
       });
     });
-    // Once there is an answer it says itself how it ends: that the rest of the request is not wanted any more is no failure of it.
+    // Once an answer has begun, it reports its own end: an error while the rest of the request is sent does not fail it.
     outgoing.on("error", (cause: NodeJS.ErrnoException) => {
       fail(NOT_CONNECTED.has(cause.code ?? "") ? unreachable() : new TenancyApiError("PERD0502", "The gateway did not answer"));
     });
@@ -172,7 +172,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, op
     );
     const stopWaiting = untilSessionEnds(() => {
       if (isOver) res.destroy();
-      else fail(new TenancyApiError("PERD0401", "Nobody is signed in here any more"));
+      else fail(new TenancyApiError("PERD0401", "You are not signed in any more"));
     });
     res.once("close", () => {
       stopWaiting();
@@ -185,7 +185,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, op
   });
 }
 
-/** As fast as the gateway takes it. */
+/** At the pace of the gateway. */
 function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: TenancyApiError) => void): void {
   let bytes = 0;
   req.on("data", (chunk: Uint8Array) => {
@@ -195,7 +195,7 @@ function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: Tenan
   req.pipe(outgoing);
 }
 
-/** As fast as the browser takes it; what ends early at one side is cut off at the other. */
+/** At the pace of the browser; when one side ends early, the other is cut off. */
 function begin(res: Response, incoming: IncomingMessage, prefix: string): void {
   const headers = headersForPage(incoming.rawHeaders, prefix);
   for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at] as string, headers[at + 1] as string);

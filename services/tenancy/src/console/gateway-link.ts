@@ -1,6 +1,6 @@
 /**
- * Why: the console asks environments through the gateway, as everybody does: roles, rates, audit and waking up are decided there and
- * nowhere else. Host names of environments need not resolve from here, so where gateways really listen can be said.
+ * Sends requests of the console to environments through the gateway, which decides on roles, rates, audit and waking up as for every other
+ * client. Host names of environments may not resolve here, so the real address of gateways can be configured.
  */
 import { type ClientRequest, request as httpRequest, type RequestOptions } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -19,26 +19,26 @@ export interface GatewayAddress {
 }
 
 export interface GatewayLink {
-  /** Opens nothing before the request is written to. Throws `TypeError` for what cannot be the target of a request. */
+  /** Connects when the request is first written to. Throws `TypeError` for an invalid target of a request. */
   open(environment: EnvironmentRecord, endpoint: ProxiedEndpoint, request: LinkRequest): ClientRequest;
 }
 
 export interface LinkRequest {
   readonly method: string;
-  /** Path with query, as it came. */
+  /** Path with query, as received. */
   readonly target: string;
-  /** Names and values in turn; `host`, and for whom it is, are said here. */
+  /** Names and values in turn; `host` and the client address are added here. */
   readonly headers: readonly string[];
-  /** Of the browser, as its socket tells it. */
+  /** Address of the browser, as its socket reports it. */
   readonly remoteAddress: string | undefined;
 }
 
 export interface GatewayLinkOptions {
   /** Undefined: by the environments' own addresses. */
   readonly at: GatewayAddress | undefined;
-  /** PEM of who signed the gateway's certificate, if that is nobody public. */
+  /** PEM of the authority of the gateway's certificate, if it is not a public one. */
   readonly authority?: string | undefined;
-  /** Shared with gateways; without it they take all people for one address, ours. */
+  /** Keys shared with gateways; without them, gateways count all users of the console as tenancy's address. */
   readonly forwarding?: ForwardingKeys | undefined;
 }
 
@@ -59,12 +59,12 @@ export function createGatewayLink(
         headers: ["host", url.host, ...forWhom, ...headers],
         host: at?.host.replaceAll("{region}", environment.region) ?? url.hostname,
         port: at?.ports[endpoint] ?? (url.port === "" ? undefined : url.port),
-        // One connection for each request: a page has few, and one that is kept may be closed just when it is used.
+        // One connection for each request: a page has few, and a reused one may be closed just when it is used.
         agent: false,
         setHost: false,
       };
       if (!isSecure(at?.scheme ?? url.protocol)) return httpRequest(options);
-      options.servername = url.hostname; // The gateway holds it against the host.
+      options.servername = url.hostname; // The gateway compares it with the host.
       if (authority !== undefined) options.ca = authority;
       return httpsRequest(options);
     },

@@ -1,10 +1,10 @@
 /**
- * The console in the cloud (decision 0035): its page and files, and behind them a door for that page alone. The page's session is a cookie
- * of login's; no token ever reaches a script.
+ * The console in the cloud (decision 0035): its page and files, and an API for that page alone. The page's session is a cookie of login;
+ * no token ever reaches a script.
  *
- *     the page ─▸ /console/session …            who sits there, sessions, confirmation        this process
- *              ├▸ /console/cloud/…              operations of the Cloud API                   this process
- *              └▸ /console/environments/…       doors of environments ─▸ CLOUD-GATEWAY ─▸ RUNTIME
+ * the page ─▸ /console/session …            user, sessions, confirmation                this process
+ * ├▸ /console/cloud/…              operations of the Cloud API                 this process
+ * └▸ /console/environments/…       endpoints of environments ─▸ CLOUD-GATEWAY ─▸ RUNTIME
  */
 import type { ConsoleHost } from "@perdure/console-host";
 import { type RequestHandler, type Response, Router } from "express";
@@ -22,15 +22,15 @@ export { homeRoutes } from "./app.js";
 export { createGatewayLink, type GatewayAddress, type GatewayLink } from "./gateway-link.js";
 
 export interface ConsoleRouteOptions {
-  /** How doors of environments are reached. */
+  /** How endpoints of environments are reached. */
   readonly gateway: GatewayLink;
-  /** The built page; undefined where there is none: people then see their profile. */
+  /** The built page; undefined where it does not exist: users then get their profile. */
   readonly host: ConsoleHost | undefined;
-  /** Where traces are looked at, with `{traceId}` in it. */
+  /** Address of the trace viewer, with `{traceId}` in it. */
   readonly traceUrl?: string | undefined;
 }
 
-/** Routes of the console, and of the page at every path that nobody else has: so they come last. */
+/** Routes of the console, and of the page at every path without another route: so they are registered last. */
 export function consoleRoutes(pageSessions: PageSessions, { gateway, host, traceUrl }: ConsoleRouteOptions): Router {
   const { ports, browser } = pageSessions;
   const guard = new PageGuard(browser, ports.addresses.consoleUrl);
@@ -63,7 +63,7 @@ export function consoleRoutes(pageSessions: PageSessions, { gateway, host, trace
   return router;
 }
 
-/** Whatever is answered below `/console/`: were it opened as a page, nothing in it would run, and no other site may look at it. */
+/** For everything below `/console/`: when it is opened as a page, nothing in it runs, and no other site may read it. */
 export const SEALED_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
   "x-content-type-options": "nosniff",

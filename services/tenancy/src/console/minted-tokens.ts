@@ -1,6 +1,6 @@
 /**
- * Why: gateways know people by access tokens, and the page has none. So one is minted for its session, short-lived, and used for some
- * minutes: gateways look up each new one, and remember it for half a minute.
+ * Mints access tokens for sessions of the console: gateways authenticate users by access tokens, and the page has none. A token is
+ * short-lived and used for some minutes: gateways look up each new token, and cache it for half a minute.
  */
 import type { Clock, Secret } from "@perdure/base";
 import type { SessionRecord } from "@perdure/driver-postgres";
@@ -23,7 +23,7 @@ export class MintedTokens {
     this.#clock = clock;
   }
 
-  /** Whether the session goes on has been looked at before; gateways find that out by themselves again. */
+  /** The caller has checked that the session is active; gateways check it again. */
   async of({ id, userId }: SessionRecord): Promise<Secret> {
     const nowMs = this.#clock.nowMs();
     const minted = this.#bySession.get(id);

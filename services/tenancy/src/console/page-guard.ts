@@ -1,6 +1,7 @@
 /**
- * Why: the console's page holds no token; its session is a cookie that no script reads (decision 0035). Browsers add cookies to requests
- * of strangers' pages too, so every request shows what only our page can know and send, and that it comes from our page.
+ * Authenticates requests of the console's page, which holds no token: its session is a cookie that no script reads (decision 0035).
+ * Browsers also add cookies to requests of foreign pages, so every request must carry a proof that only the console's page can read and
+ * send, and an origin of the console.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { SessionRecord } from "@perdure/driver-postgres";
@@ -8,12 +9,12 @@ import type { Request } from "express";
 import { TenancyApiError } from "../api/errors.js";
 import type { Browser } from "../login/browser.js";
 
-/** What pages of strangers cannot send: a name of ours makes the browser ask us first, and we allow nobody. */
+/** Foreign pages cannot send it: a custom header makes the browser send a preflight, which is always refused. */
 export const CSRF_HEADER = "x-perdure-csrf";
 
 export interface PageUser {
   readonly session: SessionRecord;
-  /** What the page must show with each request. */
+  /** The page must send this with each request. */
   readonly csrf: string;
 }
 
@@ -27,7 +28,7 @@ export class PageGuard {
     this.#origin = origin;
   }
 
-  /** Who sits there, for a page that does not know yet what to show. Throws PERD0401, PERD0403. */
+  /** The user of the session, for a page that is loading and has no proof yet. Throws PERD0401, PERD0403. */
   async arriving(req: Request): Promise<PageUser> {
     const cookie = this.#browser.cookie(req, "session");
     if (cookie === undefined) throw signedOut();
@@ -35,7 +36,7 @@ export class PageGuard {
     return await this.#user(req, cookie);
   }
 
-  /** Who sits there, for everything else. Throws PERD0401, PERD0403. */
+  /** The user of the session, for all other requests. Throws PERD0401, PERD0403. */
   async admit(req: Request): Promise<PageUser> {
     const cookie = this.#browser.cookie(req, "session");
     if (cookie === undefined) throw signedOut();
@@ -57,7 +58,7 @@ export class PageGuard {
     return { session, csrf: csrfOf(cookie) };
   }
 
-  /** Browsers say where a request comes from; who says nothing is none, and has no cookie that it did not put there itself. */
+  /** Browsers send the origin of a request; a client without one is no browser, and has only cookies that it set itself. */
   #checkPlace(req: Request): void {
     const site = req.headers["sec-fetch-site"];
     const { origin } = req.headers;
@@ -66,7 +67,7 @@ export class PageGuard {
   }
 }
 
-/** Not the proof of a form: what one page shows is of no use at the other. */
+/** Differs from the proof of forms: the proof of one page is of no use at the other. */
 function csrfOf(cookie: string): string {
   return createHash("sha256").update(`perdure console ${cookie}`).digest("base64url");
 }
@@ -77,7 +78,7 @@ function headerOf(req: Request, name: string): string {
 }
 
 function signedOut(): TenancyApiError {
-  return new TenancyApiError("PERD0401", "Nobody is signed in here");
+  return new TenancyApiError("PERD0401", "You are not signed in");
 }
 
 function elsewhere(): TenancyApiError {

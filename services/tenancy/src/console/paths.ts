@@ -1,9 +1,9 @@
-/** Why: what lies below `/console/` is said once: routes, the bound on open requests and metrics go by it. */
+/** Paths below `/console/`, for routes, the bound on open requests, and metrics. */
 
-/** `<prefix><environment>/<admin|ingress>/<path>` is an environment's door, for the session's user. */
+/** `<prefix><environment>/<admin|ingress>/<path>` is an environment's endpoint, for the session's user. */
 export const PROXY_PREFIX = "/console/environments/";
 
-/** Never the console's page, whatever is asked for below: programs ask here, and must hear of mistakes. */
+/** The page is never served below these: programs call them, and need errors instead. */
 const NO_PAGES = /^\/(?:cloud|console|oauth|\.well-known)(?:\/|$)/;
 
 /** Whether a GET of this path may be answered with the page. */

@@ -1,9 +1,10 @@
 /**
- * Why: what a browser adds to a request is between it and us, and what a service answers is a stranger's word at our own origin. The page
- * may send what callers may send; of answers it gets what it shows, in a form in which nothing of it can become a page of ours.
+ * Filters headers of proxied requests. Headers that browsers add are for the console only, and the answer of a service is untrusted
+ * content at the console's origin. The page may send what callers may send; of answers it gets the headers that it shows, in a form that a
+ * browser never renders as a page of the console.
  */
 
-/** Lower case. About one connection (RFC 9110 §7.6.1), credentials, or of no concern to anybody but us. */
+/** Lower case. Headers of one connection (RFC 9110 §7.6.1), credentials, or headers for the console alone. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
   ...[
     "connection",
@@ -21,7 +22,10 @@ const NOT_PASSED_ON: ReadonlySet<string> = new Set([
 ]);
 const NOT_PASSED_ON_PREFIXES = ["sec-", "proxy-", "x-forwarded-", "x-perdure-forwarded-", "access-control-"];
 
-/** What the page may read of an answer. Everything else could speak to the browser in our name: cookies, policies, reports, redirections. */
+/**
+ * Headers of an answer that the page may read. All others could change the browser's state for the console's origin: cookies, policies,
+ * reports, redirections.
+ */
 const PASSED_BACK: ReadonlySet<string> = new Set([
   ...["content-type", "content-encoding", "content-length", "content-language", "content-range", "accept-ranges"],
   ...["etag", "last-modified", "date", "age", "retry-after", "x-request-id", "server-timing"],
@@ -29,7 +33,7 @@ const PASSED_BACK: ReadonlySet<string> = new Set([
 ]);
 const PASSED_BACK_PREFIXES = ["x-restate-", "x-perdure-"];
 
-/** Names and values in turn of what goes on to the gateway. `length`: as declared; undefined for a body without one. */
+/** Names and values in turn for the gateway. `length`: as declared; undefined for a body without one. */
 export function headersForGateway(rawHeaders: readonly string[], token: string, body: RequestBody): string[] {
   const named = connectionHeaders(rawHeaders);
   const headers: string[] = [];
@@ -50,7 +54,7 @@ export type RequestBody =
   | { readonly kind: "measured"; readonly bytes: number }
   | { readonly kind: "open" };
 
-/** Names and values in turn of what goes back to the page. `prefix`: of the door at our origin, without a slash at its end. */
+/** Names and values in turn for the page. `prefix`: of the endpoint at the console's origin, without a slash at its end. */
 export function headersForPage(rawHeaders: readonly string[], prefix: string): string[] {
   const headers: string[] = [];
   let isJson = false;
@@ -68,7 +72,9 @@ export function headersForPage(rawHeaders: readonly string[], prefix: string): s
 
 const JSON_TYPE = /^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i;
 
-/** Of places in the same environment only, as the page sees them; of every other nothing: a page that follows sends its proof along. */
+/**
+ * Only for locations in the same environment, rewritten for the page; undefined for all others: a page that follows sends its proof along.
+ */
 function locationForPage(location: string, prefix: string): string | undefined {
   if (!/^[\x21-\x7e]*$/.test(location) || location.includes("\\") || !URL.canParse(location, HERE)) return undefined;
   if (/^[a-z][a-z0-9+.-]*:/i.test(location) || location.startsWith("//")) return undefined;
@@ -77,10 +83,10 @@ function locationForPage(location: string, prefix: string): string | undefined {
   return `${prefix}${pathname}${search}`;
 }
 
-/** No host is named so. */
+/** A host name that cannot exist. */
 const HERE = "https://environment.invalid";
 
-/** What `connection` names belongs to it. */
+/** Headers that `connection` names belong to the connection. */
 function connectionHeaders(rawHeaders: readonly string[]): ReadonlySet<string> {
   const named = new Set<string>();
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {

@@ -5,7 +5,7 @@ import { ProxySemaphore } from "./proxy-semaphore.js";
 const [ada, bob] = ["user_ada", "user_bob"] as UserId[] as [UserId, UserId];
 const FULL = expect.objectContaining({ code: "PERD0429" });
 
-test("nobody has more than their share of the room, all together no more than there is, and who leaves makes room once", () => {
+test("the slots of each user and the total are bounded, and each request frees its slot once", () => {
   const semaphore = new ProxySemaphore({ all: 3, ofUser: 2 });
   const enter = (user: UserId) => {
     const permit = semaphore.enter();
@@ -29,7 +29,7 @@ test("nobody has more than their share of the room, all together no more than th
   enter(ada);
   const extra = semaphore.enter();
   extra.leave();
-  extra.assignUser(bob); // Gone before it was known who it was.
+  extra.assignUser(bob); // The request ended before its user was known.
   expect(semaphore.inside).toBe(2);
   enter(bob);
   expect(semaphore.inside).toBe(3);

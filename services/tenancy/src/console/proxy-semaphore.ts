@@ -1,4 +1,4 @@
-/** Why: requests that may take hours are counted by themselves, in all and for each person: nobody alone fills the room, and all together do not burst it. */
+/** Bounds proxied requests, in all and for each user. They may take hours, so they do not count as open requests. */
 import type { UserId } from "@perdure/cloud";
 import { TenancyApiError } from "../api/errors.js";
 
@@ -20,7 +20,7 @@ export class ProxySemaphore {
     return this.#inside;
   }
 
-  /** Before it is known who comes. Throws PERD0429; the visit ends with `leave`. */
+  /** Takes a slot before the user is known. Throws PERD0429; `leave` frees the slot. */
   enter(): ProxyPermit {
     if (this.#inside >= this.#limits.all) throw full();
     this.#inside++;

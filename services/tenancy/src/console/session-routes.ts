@@ -1,4 +1,4 @@
-/** Why: what the console's page asks about itself: who sits there, where else they are signed in, that it is still them, and the end. */
+/** Routes of the console's page about its own session: the user, other sessions, confirmation, and sign-out. */
 import { type Clock, Secret } from "@perdure/base";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
@@ -25,7 +25,7 @@ export class SessionRoutes {
     this.#guard = guard;
   }
 
-  /** `GET /console/session` → `{user, csrf, confirmedUntil, confirmBy, expiresAt, apiUrl}`; 401 when nobody is signed in. */
+  /** `GET /console/session` → `{user, csrf, confirmedUntil, confirmBy, expiresAt, apiUrl}`; 401 without a session. */
   async show(req: Request, res: Response): Promise<void> {
     const { session, csrf } = await this.#guard.arriving(req);
     const { database, tokens, oidc } = this.#pageSessions.ports;
@@ -52,7 +52,7 @@ export class SessionRoutes {
     respond(res, { sessions: all.map((one) => view(one, session.id)) });
   }
 
-  /** `POST /console/sessions/end` `{sessionId}` → 204; 404 for what is over, or somebody else's. */
+  /** `POST /console/sessions/end` `{sessionId}` → 204; 404 for a session that is over, or of another user. */
   async end(req: Request, res: Response): Promise<void> {
     const { session } = await this.#guard.admit(req);
     const { sessionId } = shaped(endShape, await jsonOf(req, this.#pageSessions.ports.clock));
@@ -62,7 +62,7 @@ export class SessionRoutes {
     res.status(204).end();
   }
 
-  /** `POST /console/confirm` `{password}` → 204; 403 when it is wrong, 409 for who has none here, 429. */
+  /** `POST /console/confirm` `{password}` → 204; 403 when it is wrong, 409 for a user without a password, 429. */
   async confirm(req: Request, res: Response): Promise<void> {
     const { session } = await this.#guard.admit(req);
     const { password } = shaped(confirmShape, await jsonOf(req, this.#pageSessions.ports.clock));
@@ -86,7 +86,7 @@ export class SessionRoutes {
   }
 }
 
-/** A form of another site can send text, but cannot call it JSON. */
+/** A form of another site can send text, but not with the content type of JSON. */
 async function jsonOf(req: Request, clock: Clock): Promise<unknown> {
   if (!/^application\/json(;|$)/i.test(req.headers["content-type"] ?? "")) {
     throw new TenancyApiError("PERD0400", "The request body must be application/json");

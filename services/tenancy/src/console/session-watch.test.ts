@@ -4,7 +4,7 @@ import { VirtualClock } from "@perdure/testkit";
 import { SESSIONS_POLL_MS } from "../limits.js";
 import { SessionWatch } from "./session-watch.js";
 
-/** Sessions that are there, and each question about them. */
+/** Active sessions, and each query for them. */
 function watched() {
   const clock = new VirtualClock();
   const there = new Set(["one", "two"]);
@@ -33,7 +33,7 @@ function watched() {
   };
 }
 
-test("what a session has opened ends with it, each once, and nothing of another", async () => {
+test("requests of a session end with it, each once, and those of other sessions go on", async () => {
   const { open, poll, there, ended, queries } = watched();
   open("one", "a");
   open("one", "b");
@@ -46,7 +46,7 @@ test("what a session has opened ends with it, each once, and nothing of another"
   expect([ended, queries.at(-1)]).toEqual([["a", "b"], ["two"]]);
 });
 
-test("nobody is asked about what is over, nor at all when nothing is open", async () => {
+test("ended sessions are not queried again, and nothing is queried without open requests", async () => {
   const { open, poll, there, ended, queries } = watched();
   const leave = open("one", "a");
   const other = open("two", "b");
@@ -58,12 +58,12 @@ test("nobody is asked about what is over, nor at all when nothing is open", asyn
   there.clear();
   await poll();
   expect([queries.length, ended]).toEqual([1, []]);
-  open("one", "c"); // Signed in when it came, and not any more.
+  open("one", "c"); // The session was active on arrival, and is not any more.
   await poll();
   expect(ended).toEqual(["c"]);
 });
 
-test("while the database is away everything goes on, and is looked at again", async () => {
+test("while the database is unreachable requests go on, and sessions are checked again", async () => {
   const { open, poll, there, ended, away } = watched();
   open("one", "a");
   there.delete("one");

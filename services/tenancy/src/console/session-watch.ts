@@ -1,13 +1,13 @@
 /**
- * Why: a session is looked at when a request comes, and what it asked of an environment may be answered for hours. So the sessions of all
- * that is open are looked at again and again: whoever signs out, is ended from elsewhere, or changes the password ends that, too.
+ * Ends open requests of sessions that are over. A session is checked when a request arrives, but the answer may take hours. So the
+ * sessions of all open requests are polled: signing out, ending the session elsewhere or changing the password ends the requests too.
  */
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import { SESSIONS_POLL_MS } from "../limits.js";
 
 export interface SessionWatchPorts {
-  /** Which of these are not over. */
+  /** Returns the ids of sessions that are not over. */
   readonly living: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly clock: Clock;
   readonly logger: Logger;
@@ -15,7 +15,7 @@ export interface SessionWatchPorts {
 
 export class SessionWatch {
   readonly #ports: SessionWatchPorts;
-  /** What to call, by session. As many as requests may be passed on at once. */
+  /** Callbacks by session. As many as there may be proxied requests. */
   readonly #open = new Map<string, Set<() => void>>();
   #timer: TimerHandle | undefined;
   #looking: Promise<void> | undefined;
@@ -24,7 +24,7 @@ export class SessionWatch {
     this.#ports = ports;
   }
 
-  /** Calls `end` once when the session is over. Returns how to stop, which is idempotent; without anybody nothing is looked at. */
+  /** Calls `end` once when the session is over. Returns a function that cancels this, which is idempotent. Polls only while watched. */
   watch({ id }: Pick<SessionRecord, "id">, end: () => void): () => void {
     const ends = this.#open.get(id) ?? new Set();
     const own = (): void => end();
@@ -59,9 +59,9 @@ export class SessionWatch {
         for (const end of ends) end();
       }
     } catch (cause) {
-      // Nobody is cut off because the database is away; it says so when it is back.
+      // An unreachable database ends no request; sessions are checked when it is back.
       const { code, detail } = PerdureError.from(cause);
-      this.#ports.logger.warn({ code, reason: detail }, "sessions of open requests could not be looked at; trying again");
+      this.#ports.logger.warn({ code, reason: detail }, "sessions of open requests could not be checked; trying again");
     } finally {
       this.#looking = undefined;
       this.#arm();

@@ -1,9 +1,9 @@
-/** Why: what doors need to know of an environment is put together from several tables in one place. */
+/** Joins the facts about an environment that gateways and relays need from several tables. */
 import { type EnvironmentFacts, type EnvironmentLimits, parseEnvironmentId, type Upstream } from "@perdure/cloud";
 import type { EnvironmentRecord, SigningKeyRecord } from "@perdure/driver-postgres";
 import type { TenancyPorts } from "../ports.js";
 
-/** What upstream secrets are sealed as. */
+/** Context under which upstream secrets are sealed. */
 export const UPSTREAM_SECRET = "upstream secret";
 
 type FactsPorts = Pick<TenancyPorts, "keys" | "addresses" | "hibernation">;
@@ -39,7 +39,7 @@ export function upstreamOf({ keys }: Pick<FactsPorts, "keys">, environment: Envi
   return { ingress, admin, secret: keys.openText(environment, upstreamSecret, UPSTREAM_SECRET) };
 }
 
-/** Doors serve those that are there: one that is being deleted answers like one that never was (cloud.md §5.2). */
+/** Gateways serve environments that exist: one that is being deleted answers like an unknown one (cloud.md §5.2). */
 export function isServed({ id, status }: EnvironmentRecord): boolean {
   return status !== "DELETING" && status !== "DELETED" && parseEnvironmentId(id) !== undefined;
 }

@@ -1,9 +1,9 @@
 /**
- * Plans have monthly quotas and an end of patience with idle environments (cloud.md §5.4): owners are told in time, what is beyond is
- * suspended or slowed down, and all is undone when a new month, or a bigger plan, makes room again.
+ * Enforces the monthly quotas of plans and the idle limit of environments (cloud.md §5.4): owners get a mail in time, usage beyond the
+ * quota suspends or throttles, and a new month or a bigger plan undoes that.
  *
- *     actions   80 %: mail      120 %: suspended          traffic   80 %: mail      100 %: slow
- *     idle      10 of 14 days: mail      14 days: suspended, until somebody with a credential comes
+ * actions   80 %: mail      120 %: suspended          traffic   80 %: mail      100 %: throttled
+ * idle      10 of 14 days: mail      14 days: suspended, until an authenticated request arrives
  */
 import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { AccountId, AccountPlan } from "@perdure/cloud";
@@ -13,7 +13,7 @@ import { putMail } from "../mail/outbox.js";
 import { idleText, quotaSuspendedText, quotaWarningText } from "../mail/texts.js";
 import type { TenancyPorts } from "../ports.js";
 
-/** Looks now and then until it is disposed of. */
+/** Checks all environments at intervals until it is disposed of. */
 export class Quotas implements AsyncDisposable {
   readonly #ports: TenancyPorts;
   readonly #logger: Logger;
@@ -50,7 +50,7 @@ export class Quotas implements AsyncDisposable {
 
 const NOTHING_USED = { actions: 0, trafficBytes: 0 };
 
-/** One look at everything. */
+/** Checks all environments once. */
 export async function enforceQuotas(ports: TenancyPorts): Promise<void> {
   const { database, clock } = ports;
   const { accounts, environments, usage } = database.tables;
@@ -91,7 +91,7 @@ async function checkQuota(
 
 type DueStep = Pick<StatusTransition, "event" | "suspendedFor"> & { readonly details: Readonly<Record<string, unknown>> };
 
-/** What must happen to an environment whose account used so many actions this month; exported for its table of cases. */
+/** The change that an environment needs when its account used so many actions this month; exported for the table of cases in its test. */
 export function due(environment: EnvironmentRecord, plan: AccountPlan, actions: number, nowMs: number): DueStep | undefined {
   const { status, suspendedFor, lastTrafficAtMs } = environment;
   const { actionsPerMonth, idleSuspendMs } = plan;
@@ -118,7 +118,7 @@ async function take(
 ): Promise<void> {
   await ports.database.change(async (tables) => {
     const present = await tables.environments.lock(id);
-    if (present?.changedAtMs !== changedAtMs) return; // Somebody changed it meanwhile: the next look decides anew.
+    if (present?.changedAtMs !== changedAtMs) return; // It was changed meanwhile: the next check decides again.
     if ((await tables.environments.take(id, { ...step, nowMs })) === undefined) return;
     const auditDetails = step.suspendedFor === undefined ? details : { ...details, for: step.suspendedFor };
     await tables.audit.append(line(accountId, `environment.${step.event}`, auditDetails, nowMs, { id, name }));
@@ -148,7 +148,7 @@ async function throttle(
   logger.info({ environmentId: id, isThrottled }, "quotas changed an environment");
 }
 
-/** Once in a month for each quota, and again when the plan is another one. */
+/** Once in a month for each quota, and again after the plan was changed. */
 async function warnOfQuotas(
   ports: TenancyPorts,
   accountId: AccountId,
@@ -180,7 +180,7 @@ async function warnOfQuotas(
   }
 }
 
-/** Once for each time that it lies idle. */
+/** Once per idle period. */
 async function warnOfIdleness(
   ports: TenancyPorts,
   { id, accountId, name, lastTrafficAtMs }: EnvironmentRecord,
@@ -195,7 +195,7 @@ async function warnOfIdleness(
   });
 }
 
-/** Those who may do something about it. */
+/** Sends a mail to the members that may change the plan. */
 async function mailOwners(
   ports: TenancyPorts,
   tables: TenancyTables,

@@ -1,11 +1,11 @@
 /**
- * Brings runtimes to what the database says that they shall be, and the database to what became of it (cloud.md §5.2). Level-triggered:
- * each look compares what is wanted with what is there, so a look too many changes nothing, and a process that starts again goes on
+ * Reconciles runtimes with the desired state in the database, and the database with the state of runtimes (cloud.md §5.2).
+ * Level-triggered: each run compares desired and actual state, so an additional run changes nothing, and a process that restarts continues
  * where another stopped. One tenancy process at a time does this.
  *
- *     PENDING    ask for a runtime ─▸ ready: ACTIVE        three failures: FAILED
- *     ACTIVE     keep it running ─▸ failing for half an hour: FAILED      SUSPENDED  keep it, but still
- *     FAILED     nothing runs        DELETING   nothing runs ─▸ after the window: erase, shred, DELETED
+ * PENDING    request a runtime ─▸ ready: ACTIVE        three failures: FAILED
+ * ACTIVE     keep it running ─▸ failing for half an hour: FAILED      SUSPENDED  keep it, without running handlers
+ * FAILED     no runtime          DELETING   no runtime ─▸ after the window: erase data, delete the key, DELETED
  */
 import { backoffMs, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, Upstream } from "@perdure/cloud";
@@ -27,7 +27,7 @@ const ACTOR = "reconciler";
 
 export interface ReconcilerPorts extends TenancyPorts {
   readonly provisioner: Provisioner;
-  /** False as soon as another process may do this work: nothing is begun then. */
+  /** False as soon as another process may reconcile: nothing is started then. */
   readonly mayAct: () => boolean;
 }
 
@@ -36,7 +36,7 @@ export interface ReconcilerOptions {
   readonly withTunnels: boolean;
 }
 
-/** Works until it is disposed of; what is under way then is finished. The provisioner stays the caller's. */
+/** Runs until it is disposed of; running work is finished. The caller keeps ownership of the provisioner. */
 export function createReconciler(ports: ReconcilerPorts, options: ReconcilerOptions): AsyncDisposable {
   return new Reconciler(ports, options);
 }
@@ -45,16 +45,16 @@ class Reconciler implements AsyncDisposable {
   readonly #ports: ReconcilerPorts;
   readonly #options: ReconcilerOptions;
   readonly #logger: Logger;
-  /** Those that must be looked at; `true` in `#everything` means all. */
+  /** Environments to reconcile; `true` in `#everything` means all. */
   readonly #due = new Set<EnvironmentId>();
   #everything = true;
   #running: Promise<void> | undefined;
   #timer: TimerHandle | undefined;
   #isClosed = false;
   readonly #unlisten: () => void;
-  /** When the present generation was asked for: how long it takes is our patience, not a fact. */
+  /** When the present generation was requested: the timeout is counted in this process and not stored. */
   readonly #requestedAtMs = new Map<EnvironmentId, { readonly generation: number; readonly atMs: number }>();
-  /** Runtimes that worked once and failed: not before. */
+  /** Runtimes that worked before and failed: no new attempt before this time. */
   readonly #notBeforeMs = new Map<EnvironmentId, { readonly atMs: number; readonly failures: number }>();
 
   constructor(ports: ReconcilerPorts, options: ReconcilerOptions) {
@@ -76,7 +76,7 @@ class Reconciler implements AsyncDisposable {
     await this.#running;
   }
 
-  /** News can be lost, and time itself brings things about. */
+  /** Reconciles everything at intervals: change events can be lost, and some transitions depend on time. */
   #tick(): void {
     if (this.#isClosed) return;
     this.#wake(undefined);
@@ -119,7 +119,7 @@ class Reconciler implements AsyncDisposable {
     return records.filter((record) => record !== undefined);
   }
 
-  /** Never rejects: one environment's trouble is not another's. */
+  /** Never rejects: the error of one environment must not affect others. */
   async #reconcileOne(environment: EnvironmentRecord): Promise<void> {
     if (!this.#ports.mayAct()) return;
     try {
@@ -195,7 +195,7 @@ class Reconciler implements AsyncDisposable {
     if (failure !== undefined) this.#logger.warn({ environmentId: id, reason: failure }, "a runtime could not be requested");
   }
 
-  /** Its owner reads of the first one of a row. */
+  /** Its owners get a mail about the first failure of a series. */
   async #failed(environment: EnvironmentRecord, reason: string): Promise<void> {
     const { database, clock } = this.#ports;
     await database.change(async (tables) => {
@@ -223,13 +223,13 @@ class Reconciler implements AsyncDisposable {
     if (environment.upstreamIngress !== undefined) await this.#setUpstream(environment, undefined);
   }
 
-  /** What the provisioner says of the present generation; undefined as long as it speaks of an older one, or of nothing. */
+  /** The provisioner's state of the present generation; undefined while it reports an older generation, or none. */
   #current({ id, generation }: EnvironmentRecord): RuntimeState | undefined {
     const state = this.#ports.provisioner.state(id);
     return state !== undefined && state.generation >= generation ? state : undefined;
   }
 
-  /** Takes the wish down, once; answers why it failed, or that it takes too long. */
+  /** Requests the desired state once; returns why it failed, or that it timed out. */
   async #apply(environment: EnvironmentRecord, state: RuntimeState | undefined): Promise<string | undefined> {
     const { id, generation } = environment;
     const nowMs = this.#ports.clock.monotonicMs();
@@ -279,7 +279,7 @@ class Reconciler implements AsyncDisposable {
     return { ingress, admin, secret: sealed };
   }
 
-  /** One step of its life, unless somebody was faster; then the next look sees what they did. */
+  /** One transition of the environment, unless it changed meanwhile; then the next run sees the change. */
   async #step(
     { id, generation }: EnvironmentRecord,
     step: Pick<StatusTransition, "event" | "failure">,

@@ -1,6 +1,6 @@
 /**
- * Asks runtimes what was done and stored. They answer with totals that are durable with what they count (`GET /internal/usage`), so
- * asking twice, or after a crash of either side, counts nothing twice and loses nothing.
+ * Polls runtimes for their usage. They return totals that are as durable as what they count (`GET /internal/usage`), so polling twice, or
+ * after a crash of either side, counts nothing twice and loses nothing.
  */
 import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import { type EnvironmentId, NO_USAGE, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
@@ -10,13 +10,13 @@ import type { TenancyPorts } from "../ports.js";
 import { upstreamOf } from "./facts.js";
 
 export interface RuntimeUsage {
-  /** Of the data that the totals belong to: another one begins at zero. */
+  /** Id of the data that the totals belong to: new data begins at zero. */
   readonly source: string;
   readonly actions: number;
   readonly storedBytes: number;
 }
 
-/** Rejects when the runtime does not tell. */
+/** Rejects when the runtime does not answer. */
 export type ReadUsage = (upstream: Upstream) => Promise<RuntimeUsage>;
 
 export interface UsagePollerPorts extends Pick<TenancyPorts, "database" | "keys" | "clock" | "logger"> {

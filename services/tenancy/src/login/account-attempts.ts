@@ -1,16 +1,16 @@
 /**
- * Why: passwords are guessed against an account from many places, and whoever guesses must not lock its owner out. So attempts count for the
- * account and the network they come from, with a wider limit for the account over all networks; and a browser in which the owner has signed
- * in before has a count of its own, which nobody else uses up.
+ * Limits guesses of passwords without locking the owner out. Attempts count for the account and the network they come from, with a wider
+ * limit for the account over all networks; and a browser in which the owner has signed in before has a separate counter, which attempts
+ * from elsewhere do not use up.
  */
 import { Secret } from "@perdure/base";
 import { networkOf, randomBase62 } from "@perdure/cloud";
 import type { TenancyPorts } from "../ports.js";
 import type { Requester } from "./sessions.js";
 
-/** Whose password is tried, from where, and in which browser. */
+/** The account, network and browser of an attempt. */
 export interface SignInAttempt {
-  /** As `subjectOf` says it. */
+  /** As `subjectOf` returns it. */
   readonly subject: string;
   readonly who: Requester;
   /** Value of the browser's device cookie. */
@@ -22,7 +22,7 @@ export async function takeAttempt(ports: TenancyPorts, attempt: SignInAttempt): 
   for (const [rate, subject] of countsOf(ports, attempt)) await ports.rates.take(rate, subject);
 }
 
-/** After the right password. */
+/** Called after the right password. */
 export async function clearAttempts(ports: TenancyPorts, attempt: SignInAttempt): Promise<void> {
   for (const [rate, subject] of countsOf(ports, attempt)) await ports.rates.clear(rate, subject);
 }
@@ -38,14 +38,16 @@ function countsOf(ports: TenancyPorts, { subject, who, device }: SignInAttempt) 
 
 const COOKIE = /^(\d{1,6})\.([0-9A-Za-z]{22})\.([\w-]{43})$/;
 
-/** For a browser in which somebody has just signed in to this account. It opens nothing: it only is counted apart. */
+/**
+ * Cookie for a browser in which a user has just signed in to this account. It grants no access: it only gives the browser its own counter.
+ */
 export function newDevice({ ring, random }: TenancyPorts, subject: string): string {
   const nonce = randomBase62(22, random);
   const { hash, pepperVersion } = ring.hash(proofOf(nonce, subject));
   return `${pepperVersion}.${nonce}.${Buffer.from(hash).toString("base64url")}`;
 }
 
-/** What it is counted as; undefined unless `newDevice` made it for this account. */
+/** Subject of the browser's counter; undefined unless `newDevice` made the cookie for this account. */
 function deviceSubjectOf({ ring }: TenancyPorts, cookie: string, subject: string): string | undefined {
   const [, version, nonce = "", proof = ""] = COOKIE.exec(cookie) ?? [];
   if (version === undefined) return undefined;

@@ -1,6 +1,6 @@
 /**
- * Why: pages of login look as the console does: its colours, type and sign, in light and dark as the browser asks. They are one file each,
- * so what the console has in style sheets (services/console/src/kit) is written down here once more.
+ * Style of the login pages: the console's colours, type and logo, in light and dark as the browser prefers. Each page is one file, so the
+ * console's style (services/console/src/kit) is repeated here.
  */
 import { createHash } from "node:crypto";
 
@@ -47,7 +47,7 @@ padding:.75rem 0;border-top:1px solid var(--line)}li>div{flex:1 1 12rem}
 
 export const STYLE_HASH = createHash("sha256").update(STYLE).digest("base64");
 
-/** As services/console/src/shell/mark.tsx. */
+/** Same as services/console/src/shell/mark.tsx. */
 export const MARK = `<svg viewBox="0 0 24 24" aria-hidden="true"><rect width="24" height="24" rx="6"/><path
 d="M7 6.5h6.2a4.3 4.3 0 0 1 0 8.6H9.6V18" fill="none" stroke="#fff" stroke-width="2.2" stroke-linecap="round" stroke-linejoin="round"/><circle
 cx="7" cy="17.9" r="1.25" fill="#fff"/></svg>`;

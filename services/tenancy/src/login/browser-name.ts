@@ -1,6 +1,6 @@
-/** Why: people look through where they are signed in, and know "Firefox on Windows" but not what it calls itself. */
+/** Names browsers for the list of sessions: users recognise "Firefox on Windows", not a user agent string. */
 
-/** In this order: most call themselves by the names of others, too. */
+/** In this order: most user agents contain the names of other browsers too. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgi?A?(?:iOS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],
@@ -18,7 +18,7 @@ const SYSTEMS: readonly (readonly [RegExp, string])[] = [
   [/\bLinux\b/, "Linux"],
 ];
 
-/** What is not known keeps its own name, without characters that nobody sees. */
+/** An unknown user agent is shown as it is, without invisible characters. */
 const NAME_CHARS_MAX = 100;
 
 export function browserName(userAgent: string | undefined): string {

@@ -1,4 +1,4 @@
-/** Why: who sits at the browser, and whether a form was filled in on a page of ours: told by cookies that no script can read. */
+/** Reads the session of a browser, and checks that a form comes from a page of this server: by cookies that no script can read. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
@@ -47,7 +47,7 @@ export class Browser {
     return await this.#ports.database.tables.logins.ofCookie(hashOf(cookie), this.#ports.clock.nowMs());
   }
 
-  /** The hidden field of every form: proves that the page came from us, to this browser and this session. */
+  /** The hidden field of every form: proves that this server made the page, for this browser and this session. */
   hidden(req: Request, res: Response): Html {
     let form = this.cookie(req, "form");
     if (form === undefined || !/^[0-9A-Za-z]{22}$/.test(form)) {
@@ -57,7 +57,7 @@ export class Browser {
     return html`<input type="hidden" name="csrf" value="${proof(form, this.cookie(req, "session"))}">`;
   }
 
-  /** The form that was sent. Throws PERD0403 when it was filled in elsewhere. */
+  /** The posted form. Throws PERD0403 when another site made it. */
   async form(req: Request): Promise<ReadonlyMap<string, string>> {
     const site = req.headers["sec-fetch-site"];
     const form = await formOf(req, this.#ports.clock);
@@ -71,7 +71,7 @@ export class Browser {
     return form;
   }
 
-  /** A page or a redirection; errors become pages too. */
+  /** Handles a request that is answered with a page or a redirection; errors become pages too. */
   handles(work: (req: Request, res: Response) => Promise<void>): RequestHandler {
     return async (req, res) => {
       try {

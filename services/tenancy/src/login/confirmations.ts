@@ -1,4 +1,4 @@
-/** Why: what is dangerous asks again who sits at the browser; with the password here, with their provider on its own pages. */
+/** Confirms the user's presence before dangerous actions: by the password, or by the other provider on its own pages. */
 import type { Secret } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
@@ -7,14 +7,14 @@ import type { PagesPorts } from "./pages/page-sessions.js";
 import { auditLogin, type Requester } from "./sessions.js";
 import { subjectOf } from "./subjects.js";
 
-/** Until when it counts that somebody has shown who sits there; 0 when they never have. */
+/** Until when the user's presence counts as confirmed; 0 without a confirmation. */
 export function confirmedUntilMs({ confirmedAtMs }: SessionRecord): number {
   return confirmedAtMs === undefined ? 0 : confirmedAtMs + CONFIRMED_MS;
 }
 
 export type Confirmation = "confirmed" | "wrong" | "noPassword";
 
-/** Counted for the session, and with sign-ins from this network: a stolen session is no place to guess a password. Throws PERD0429. */
+/** Counts for the session, and as a sign-in from this network: a stolen session must not be used to guess a password. Throws PERD0429. */
 export async function confirmByPassword(
   ports: PagesPorts,
   session: SessionRecord,
@@ -40,7 +40,7 @@ export async function confirmByPassword(
   return "confirmed";
 }
 
-/** `by`: what they have shown it with. */
+/** `by`: the method of the confirmation. */
 export async function noteConfirmed(ports: PagesPorts, session: SessionRecord, by: string, who: Requester): Promise<void> {
   const { database, clock } = ports;
   await database.change(async (tables) => {

@@ -1,4 +1,4 @@
-/** Why: fields of forms are made one way: a label that belongs to them, what password managers look for, and the problem they have, said aloud. */
+/** Makes form fields with their label, the attributes that password managers need, and the error, also for screen readers. */
 import { PASSWORD_CHARS_MIN } from "../limits.js";
 import { type Html, html, PROBLEM_ID } from "./html.js";
 
@@ -12,9 +12,9 @@ export interface FieldOptions {
   readonly charsMax?: number;
   readonly isOptional?: boolean;
   readonly isReadOnly?: boolean;
-  /** The page has a problem, and it is about this field. */
+  /** The error of the page is about this field. */
   readonly isWrong?: boolean;
-  /** Where typing begins. */
+  /** Whether the field gets the focus. */
   readonly isFirst?: boolean;
 }
 
@@ -41,6 +41,6 @@ export function passwordField(options: Some = {}): Html {
 }
 
 export function newPasswordField(options: Some & { readonly label?: string } = {}): Html {
-  const hint = `At least ${PASSWORD_CHARS_MIN} characters. A few words are easier to remember than signs.`;
+  const hint = `At least ${PASSWORD_CHARS_MIN} characters. A few words are easier to remember than symbols.`;
   return field({ name: "password", label: "Password", type: "password", autocomplete: "new-password", hint, ...options });
 }

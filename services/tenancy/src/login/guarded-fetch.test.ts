@@ -31,7 +31,7 @@ afterEach(async () => {
   await new Promise<void>((resolve) => provider.close(() => resolve()));
 });
 
-/** As for an issuer at this origin, with a name server of the test's. */
+/** The fetch of an issuer at this origin, with a name server of the test. */
 function fetchFor(issuer: string, names: Readonly<Record<string, string>> = {}) {
   const place = parseAllowance(`${issuer}/`);
   if (place === undefined) throw new Error(`${issuer} is no place`);
@@ -46,7 +46,7 @@ function fetchFor(issuer: string, names: Readonly<Record<string, string>> = {}) 
   return { fetch: guardedFetch(guard), denied };
 }
 
-test("the issuer itself may be anywhere, and is asked with what was to be sent", async () => {
+test("the issuer itself may be at any address, and receives the request unchanged", async () => {
   const { fetch } = fetchFor(origin);
   const form = await fetch(`${origin}/token`, {
     method: "POST",
@@ -58,7 +58,7 @@ test("the issuer itself may be anywhere, and is asked with what was to be sent",
   expect(requests).toEqual(["POST /token code=c+d", "GET /keys "]);
 });
 
-test("what it names elsewhere must be public: by how it is written, and by where its name leads", async () => {
+test("other addresses in its documents must be public, both as written and as resolved", async () => {
   const { fetch, denied } = fetchFor("https://id.example", { "inside.example": "10.0.0.7" });
   const elsewhere = [
     origin,
@@ -74,7 +74,7 @@ test("what it names elsewhere must be public: by how it is written, and by where
   expect(requests).toEqual([]);
 });
 
-test("a redirection is an answer, and one without end is not read", async () => {
+test("a redirection is returned as an answer, and an endless answer is not read", async () => {
   const { fetch } = fetchFor(origin);
   answer = { status: 302, body: "", location: "http://169.254.169.254/" };
   expect((await fetch(`${origin}/x`, { method: "GET", headers: {} })).status).toBe(302);

@@ -1,7 +1,7 @@
 /**
- * Why: where a provider's tokens and keys are is said by the provider itself, in a document that we fetch; it must not make us connect to
- * what is inside. The issuer is named by the operator and so may be anywhere; everything else is judged like a destination of strangers
- * (cloud.md §6.6).
+ * Fetches from an OpenID Connect provider, without access to internal addresses. The provider's own document names the addresses of its
+ * tokens and keys. The operator names the issuer, which may be at any address; every other address is checked like an untrusted
+ * destination (cloud.md §6.6).
  */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -15,7 +15,7 @@ export interface FetchOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** Takes the place of `fetch` in openid-client. Follows no redirection; an answer without end is not read. */
+/** Replaces `fetch` in openid-client. Follows no redirection; the size of an answer is bounded. */
 export type ProviderFetch = (url: string, options: FetchOptions) => Promise<Response>;
 
 export function guardedFetch(guard: EgressGuard): ProviderFetch {
@@ -30,7 +30,7 @@ export function guardedFetch(guard: EgressGuard): ProviderFetch {
       const answer = await new Promise<IncomingMessage>((resolve, reject) => {
         const outgoing = (protocol === "http:" ? httpRequest : httpsRequest)(url, {
           method,
-          agent: false, // A socket of its own, which is gone when the answer is here.
+          agent: false, // A socket of its own, which closes after the answer.
           headers: { ...headers, ...(payload === undefined ? {} : { "content-length": payload.length }) },
           lookup: admission.lookup,
           ...(signal === undefined ? {} : { signal }),
@@ -46,7 +46,7 @@ export function guardedFetch(guard: EgressGuard): ProviderFetch {
   };
 }
 
-/** What openid-client sends: forms and texts. */
+/** Bodies that openid-client sends: forms and texts. */
 function bytesOf(body: unknown): Buffer | undefined {
   if (body === undefined || body === null) return undefined;
   if (typeof body === "string") return Buffer.from(body, "utf8");

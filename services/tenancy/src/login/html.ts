@@ -1,4 +1,4 @@
-/** Why: pages of login are plain HTML without scripts. Everything that is put into one is escaped, unless it is HTML itself. */
+/** Login pages are plain HTML without scripts. Every value in a page is escaped, unless it is HTML itself. */
 import { MARK, STYLE, STYLE_HASH } from "./appearance.js";
 
 export class Html {
@@ -29,7 +29,7 @@ function escaped(text: string): string {
   return text.replace(/[&<>"']/g, (char) => ENTITIES[char] ?? "");
 }
 
-/** Nothing is loaded, no script runs, nobody frames it, and forms go to us only. */
+/** Nothing is loaded, no script runs, framing is forbidden, and forms go to this server only. */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "text/html; charset=utf-8",
   "content-security-policy": `default-src 'none'; style-src 'sha256-${STYLE_HASH}'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'`,
@@ -40,7 +40,7 @@ export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** Fields that a problem is about name it; whoever cannot see it hears it. */
+/** Id of the error, which its fields refer to for screen readers. */
 export const PROBLEM_ID = "problem";
 
 export function page(title: string, body: Html, problem?: string): string {

@@ -1,4 +1,4 @@
-/** Why: how people prove who they are: pages to sign up and in, OAuth for command lines, and another provider if there is one. */
+/** Authentication of users: pages to sign up and in, OAuth for command lines, and optionally another provider. */
 import { lookup } from "node:dns";
 import type { Logger } from "@perdure/base";
 import { createEgressGuard, type EgressGuard, parseAllowance } from "@perdure/egress";
@@ -15,7 +15,7 @@ import { Passwords } from "./passwords.js";
 export type { OidcSettings } from "./oidc.js";
 
 export interface LoginOptions {
-  /** Whether an address must be shown to be theirs before somebody signs in with it and a password. */
+  /** Whether an address must be confirmed before its user signs in with a password. */
   readonly verifiesEmail: boolean;
   readonly oidc: OidcSettings | undefined;
 }
@@ -23,16 +23,17 @@ export interface LoginOptions {
 export const NO_OTHER_LOGIN: LoginOptions = { verifiesEmail: false, oidc: undefined };
 
 export interface Login {
-  /** For the origins where people and command lines come. */
+  /** Routes for the origins of pages and command lines. */
   readonly router: Router;
-  /** What other pages of the same origin need of it. */
+  /** For other pages of the same origin. */
   readonly pageSessions: PageSessions;
 }
 
 export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, login: LoginOptions): Promise<Login> {
   const passwords = await Passwords.open(ports.random);
   const { ring, clock, random, addresses, rates } = ports;
-  const redirectUri = `${addresses.consoleUrl}/login/callback`; // Cookies are of one host: who leaves there comes back there.
+  // Cookies belong to one host: a user must return to the host where the sign-in began.
+  const redirectUri = `${addresses.consoleUrl}/login/callback`;
   const fetchOf = (settings: OidcSettings) => guardedFetch(guardFor(settings, ports.logger));
   const oidc =
     login.oidc === undefined ? undefined : new Oidc(login.oidc, { ring, clock, random, redirectUri, fetch: fetchOf(login.oidc) });
@@ -44,7 +45,7 @@ export async function openLogin(ports: TenancyPorts, tenancy: TenancyOptions, lo
   return { router, pageSessions };
 }
 
-/** The operator names the issuer; what that names is a stranger's word. */
+/** The operator configures the issuer; addresses that the issuer returns are untrusted. */
 function guardFor({ issuer, allowances }: OidcSettings, logger: Logger): EgressGuard {
   const place = parseAllowance(`${new URL(issuer).origin}/`);
   const rules = {

@@ -15,7 +15,7 @@ describe("login", () => {
     expect(page("A & B", html`x`, "<no>")).toContain('role="alert" id="problem">&lt;no&gt;</p>');
   });
 
-  test("people return to pages of ours", () => {
+  test("users return only to pages of this server", () => {
     const token = `inv_${"a".repeat(43)}`;
     for (const good of [
       "/",
@@ -44,12 +44,12 @@ describe("login", () => {
     for (const each of [...bad, undefined]) expect([each, returnPath(each)]).toEqual([each, "/"]);
   });
 
-  test("codes are read however they are typed", () => {
+  test("codes are read in every common spelling", () => {
     for (const typed of ["BCDF-GHJK", "bcdfghjk", " bcdf ghjk "]) expect(userCodeOf(typed)).toBe("BCDFGHJK");
     for (const typed of [undefined, "", "BCDF-GHJ", "BCDF-GHJA", "BCDF-GHJK-L"]) expect(userCodeOf(typed)).toBeUndefined();
   });
 
-  test("passwords: what is too short, too long or the address; however accents are composed", async () => {
+  test("passwords that are too short, too long or contain the address are refused, however accents are composed", async () => {
     const problem = (text: string) => passwordProblem(new Secret(text), "ada@perdure.test");
     expect([problem("x".repeat(12)), problem("ünïcödé ☃☃☃☃☃")]).toEqual([undefined, undefined]);
     for (const text of ["x".repeat(11), "x".repeat(257), "Ada@Perdure.test"]) expect(problem(text)).toMatch(/\w/);
@@ -60,7 +60,7 @@ describe("login", () => {
     expect(await passwords.matches(new Secret("anything"), undefined)).toBe(false);
   });
 
-  test("more people than can wait are told to come again, and those who wait are served", async () => {
+  test("requests above the bound of the queue are refused, and the waiting ones are served", async () => {
     const passwords = await Passwords.open(systemRandom);
     const places = PASSWORDS_AT_ONCE + PASSWORDS_WAITING_MAX;
     const all = await Promise.allSettled(Array.from({ length: places + 3 }, () => passwords.matches(new Secret("x"), undefined)));

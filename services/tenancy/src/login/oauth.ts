@@ -1,6 +1,6 @@
 /**
- * OAuth for command lines (cloud.md §1.7): a device asks for a code, its owner approves it on a page, the device polls for tokens.
- * Refresh tokens change with each use; an old one that is used again was stolen, or its successor was, and ends the session.
+ * OAuth for command lines (cloud.md §1.7): a device requests a code, its owner approves it on a page, the device polls for tokens.
+ * Refresh tokens change with each use; the second use of an old one means that it or its successor was stolen, and ends the session.
  */
 import { networkOf, randomBase62, type UserId } from "@perdure/cloud";
 import { AlreadyThere } from "@perdure/driver-postgres";
@@ -13,7 +13,7 @@ import type { Rates } from "./rates.js";
 import { formOf } from "./requests.js";
 import { auditLogin, beginSession, hashOf, type Requester, requesterOf, requestIdOf } from "./sessions.js";
 
-/** The only client there is; it has no secret. */
+/** The only client; it has no secret. */
 export const CLIENT_ID = "perdure-cli";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
@@ -55,7 +55,7 @@ export function oauthRoutes(ports: TenancyPorts, rates: Rates): Router {
   );
   router.get("/oauth/jwks.json", async (_req, res) => shared(res, await ports.tokens.jwks()));
   router.get("/.well-known/openid-configuration", (_req, res) => shared(res, configurationOf(ports.tokens.issuer)));
-  // The official command line asks which client it is; it can log in only where WorkOS knows it (cloud.md §1.6, option B).
+  // The official command line requests its client id; it can log in only where WorkOS knows that client (cloud.md §1.6, option B).
   router.get("/.auth-config", () => {
     throw new TenancyApiError(
       "PERD0404",
@@ -121,7 +121,7 @@ class OAuth {
     }
   }
 
-  /** Always 200: whether there was such a token is nobody's business (RFC 7009). */
+  /** Always 200, so that the answer does not reveal whether the token existed (RFC 7009). */
   async revoke(req: Request, res: Response): Promise<void> {
     const token = (await formOf(req, this.#ports.clock)).get("token");
     const who = requesterOf(req, res);
@@ -142,7 +142,7 @@ class OAuth {
     res.json({});
   }
 
-  /** What is written here stays also when the answer is no: so problems are returned, and thrown outside. */
+  /** Its writes are committed also when the answer is an error: so errors are returned, and thrown outside the transaction. */
   async #device(deviceCode: string, who: Requester): Promise<Grant | OAuthError> {
     const { database, clock } = this.#ports;
     const hash = hashOf(deviceCode);
@@ -207,7 +207,7 @@ class OAuth {
     };
   }
 
-  /** Eight letters, each of twenty with the same chance. */
+  /** Eight letters, each of twenty with the same probability. */
   #userCode(): string {
     const bytes = new Uint8Array(32);
     let code = "";
@@ -227,7 +227,7 @@ interface Grant {
   readonly scope: string;
 }
 
-/** What somebody typed, as it was hashed; undefined when it cannot be a code. */
+/** Normalises a typed code to the form that is hashed; undefined when it cannot be a code. */
 export function userCodeOf(typed: string | undefined): string | undefined {
   const letters = (typed ?? "").toUpperCase().replace(/[\s-]/g, "");
   return /^[BCDFGHJKLMNPQRSTVWXZ]{8}$/.test(letters) ? letters : undefined;
@@ -248,13 +248,13 @@ function needed(form: ReadonlyMap<string, string>, name: string): string {
   return value;
 }
 
-/** A name as it can be shown: no control or formatting characters, not too long. */
+/** A name that can be displayed: no control or formatting characters, bounded length. */
 function shown(name: string | undefined): string | undefined {
   const text = (name ?? "").replace(/\p{C}/gu, "").trim().slice(0, DEVICE_NAME_CHARS_MAX);
   return text === "" ? undefined : text;
 }
 
-/** Errors in the words of OAuth and of the Cloud API at once. */
+/** Errors in the format of OAuth and of the Cloud API at once. */
 function reportErrors(ports: TenancyPorts, work: (req: Request, res: Response) => Promise<void>): RequestHandler {
   return async (req, res) => {
     try {
@@ -276,7 +276,7 @@ const PROBLEMS: Partial<Record<TenancyApiError["code"], string>> = {
   PERD0503: "temporarily_unavailable",
 };
 
-/** Public, and the same for some minutes: keys are shown a day before they sign. */
+/** Public, and cacheable for some minutes: keys are published a day before they sign. */
 function shared(res: Response, body: object): void {
   res.set("cache-control", "public, max-age=300").json(body);
 }

@@ -1,6 +1,6 @@
 /**
- * Sign-in at an OpenID Connect provider (authorization code with PKCE, state and nonce). What must be remembered on the way travels in
- * a sealed cookie, so an unfinished sign-in costs us nothing and works in every process.
+ * Sign-in at an OpenID Connect provider (authorization code with PKCE, state and nonce). The state of an unfinished sign-in is in a
+ * sealed cookie, so it costs no storage and works in every process.
  */
 import { timingSafeEqual } from "node:crypto";
 import { type Clock, fromUtf8, PerdureError, type Random, type Secret, utf8 } from "@perdure/base";
@@ -13,13 +13,13 @@ import type { ProviderFetch } from "./guarded-fetch.js";
 import { returnPath } from "./requests.js";
 
 export interface OidcSettings {
-  /** Of the provider, as it writes it; `http:` only for one on this machine. */
+  /** Issuer URL as the provider writes it; `http:` only for one on this machine. */
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: Secret;
-  /** On the button. */
+  /** Text of the button. */
   readonly name: string;
-  /** Where else than at the issuer it may be asked although that is not public: as `egress.allow` of a runtime. */
+  /** Destinations beside the issuer that are allowed although they are not public: as `egress.allow` of a runtime. */
   readonly allowances: readonly Allowance[];
 }
 
@@ -27,17 +27,17 @@ export interface OidcPorts {
   readonly ring: KeyRing;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the provider sends people back. */
+  /** Where the provider redirects users after sign-in. */
   readonly redirectUri: string;
-  /** How it is asked. */
+  /** Sends requests to the provider. */
   readonly fetch: ProviderFetch;
 }
 
-/** Whom the provider says it is. */
+/** The user as the provider identifies it. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Only when the provider says that it was verified; lower case. */
+  /** Only when the provider marks it as verified; lower case. */
   readonly email: string | undefined;
   readonly name: string | undefined;
 }
@@ -45,9 +45,11 @@ export interface Identity {
 export interface Finished {
   readonly identity: Identity;
   readonly returnTo: string;
-  /** When they showed the provider who they are: long ago for who has a cookie there. Undefined when it does not say. */
+  /**
+   * When the user authenticated at the provider: long ago for a user with a cookie there. Undefined when the provider does not return it.
+   */
   readonly shownAtMs: number | undefined;
-  /** The session whose user has shown again that it is them; whether it is theirs is not known yet. */
+  /** The session that the sign-in confirms; the caller must check that it belongs to the user. */
   readonly confirms: string | undefined;
 }
 
@@ -56,7 +58,7 @@ const flowShape = z.object({
   nonce: z.string(),
   verifier: z.string(),
   returnTo: z.string(),
-  /** The session whose user shows again that it is them. */
+  /** The session to confirm. */
   confirms: z.string().optional(),
   begunAtMs: z.number(),
   expiresAtMs: z.number(),
@@ -69,7 +71,7 @@ export class Oidc {
   readonly #settings: OidcSettings;
   readonly #ports: OidcPorts;
   #discovered: Promise<client.Configuration> | undefined;
-  /** It has told us once when somebody had shown who they are. */
+  /** The provider has returned a time of authentication before. */
   #saysWhen = false;
 
   constructor(settings: OidcSettings, ports: OidcPorts) {
@@ -78,7 +80,7 @@ export class Oidc {
     this.#ports = ports;
   }
 
-  /** Where to send the browser, and the cookie that it must come back with. Rejects with whatever the provider fails with. */
+  /** The URL for the browser, and the cookie that it must return with. Rejects with the provider's error. */
   async begin(returnTo: string, confirms?: string): Promise<{ readonly url: string; readonly cookie: string }> {
     const config = await this.#config();
     const { ring, clock, random, redirectUri } = this.#ports;
@@ -98,7 +100,7 @@ export class Oidc {
       nonce: flow.nonce,
       code_challenge: await client.calculatePKCECodeChallenge(flow.verifier),
       code_challenge_method: "S256",
-      // Whoever is signed in there by a cookie must show anew who they are.
+      // A user who is signed in at the provider by a cookie must authenticate again.
       ...(confirms === undefined ? { max_age: String(OIDC_SHOWN_SECONDS_MAX) } : { prompt: "login", max_age: "0" }),
     });
     const cookie = Buffer.from(ring.seal(utf8(JSON.stringify(flow)), SEALED_AS, random)).toString("base64url");
@@ -106,8 +108,8 @@ export class Oidc {
   }
 
   /**
-   * `query`: what the browser came back with. Undefined when it is not the browser that left, or came too late; rejects when the
-   * provider refuses or its answer is not good.
+   * `query`: from the redirection back. Undefined when it is another browser, or too late; rejects when the provider refuses or its answer
+   * is invalid.
    */
   async finish(query: string, cookie: string | undefined): Promise<Finished | undefined> {
     const flow = this.#opened(cookie);
@@ -125,7 +127,7 @@ export class Oidc {
     if (claims === undefined) throw new Error("the provider sent no ID token");
     const shownAtMs = this.#shownAtMs(claims);
     if (flow.confirms !== undefined && shownAtMs !== undefined && shownAtMs + OIDC_SKEW_SECONDS * 1_000 < flow.begunAtMs) {
-      throw new Error("the provider did not ask again who it is");
+      throw new Error("the provider did not authenticate the user again");
     }
     const userInfo = claims["email"] === undefined ? await client.fetchUserInfo(config, tokens.access_token, claims.sub) : claims;
     const { email, email_verified: isVerified, name } = userInfo;
@@ -139,9 +141,10 @@ export class Oidc {
   }
 
   /**
-   * Undefined when the provider is one of the many that never say it. It was asked to prompt, or to refuse (OIDC core §3.1.2.1), and the
-   * code that it gave since is believed. One that did say it, and does not this time, was not asked what we ask: whoever sits there has
-   * changed the address on the way, and counts as not having shown anything (T31).
+   * Undefined when the provider never returns a time, as many do. Such a provider was requested to prompt, or to refuse (OIDC core
+   * §3.1.2.1), and the code it issued since is trusted. When a provider that returned a time before omits it now, it did not get the
+   * request
+   * as sent: the user changed the address on the way, and counts as not authenticated again (T31).
    */
   #shownAtMs({ auth_time: seconds }: client.IDToken): number | undefined {
     if (seconds === undefined) return this.#saysWhen ? 0 : undefined;
@@ -156,12 +159,12 @@ export class Oidc {
       const flow = flowShape.parse(JSON.parse(text));
       return flow.expiresAtMs > this.#ports.clock.nowMs() ? flow : undefined;
     } catch (cause) {
-      if (cause instanceof PerdureError) return undefined; // Not sealed by us: somebody else's cookie.
+      if (cause instanceof PerdureError) return undefined; // Not sealed by this server.
       throw cause;
     }
   }
 
-  /** Asked once; again after a failure. */
+  /** Loaded once; loaded again after a failure. */
   #config(): Promise<client.Configuration> {
     const { issuer, clientId, clientSecret } = this.#settings;
     const url = new URL(issuer);

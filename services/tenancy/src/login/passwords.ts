@@ -1,4 +1,4 @@
-/** Why: passwords are kept as Argon2id hashes, and checking one takes the same time whether there is one to check or not. */
+/** Keeps passwords as Argon2id hashes; a check takes the same time with and without a stored hash. */
 import { hash as argon2Hash, verify as argon2Verify, type Options } from "@node-rs/argon2";
 import type { Random, Secret } from "@perdure/base";
 import { randomBase62 } from "@perdure/cloud";
@@ -12,11 +12,11 @@ import {
   PASSWORDS_WAITING_MAX,
 } from "../limits.js";
 
-/** 2: Argon2id; the library's enumeration is one of types only. */
+/** 2: Argon2id; the library exports the enumeration only as a type. */
 const PARAMETERS: Options = { algorithm: 2, memoryCost: PASSWORD_MEMORY_KIB, timeCost: PASSWORD_PASSES, parallelism: 1 };
 
 export class Passwords {
-  /** The hash of a password that nobody knows, for people who have none. */
+  /** The hash of a random password, for users without one. */
   readonly #decoy: string;
   #running = 0;
   readonly #waiting: (() => void)[] = [];
@@ -45,7 +45,7 @@ export class Passwords {
       if (this.#waiting.length >= PASSWORDS_WAITING_MAX) {
         throw new TenancyApiError("PERD0429", "Too many users sign in at this moment: try again", { "retry-after": "2" });
       }
-      await new Promise<void>((resolve) => this.#waiting.push(resolve)); // Whoever ends passes its place on.
+      await new Promise<void>((resolve) => this.#waiting.push(resolve)); // A finished job resolves the next waiting one.
     } else {
       this.#running++;
     }
@@ -59,7 +59,7 @@ export class Passwords {
   }
 }
 
-/** Why a password cannot be taken, in words for its owner; undefined when it can. */
+/** Why a password is not accepted, as a text for its owner; undefined when it is. */
 export function passwordProblem(password: Secret, email: string): string | undefined {
   const chars = [...text(password)].length;
   if (chars < PASSWORD_CHARS_MIN) return `A password has at least ${PASSWORD_CHARS_MIN} characters`;
@@ -67,7 +67,7 @@ export function passwordProblem(password: Secret, email: string): string | undef
   return text(password).toLowerCase() === email ? "The e-mail address is not a valid password" : undefined;
 }
 
-/** However the keyboard composes accents. */
+/** Normalised, so that the composition of accents does not matter. */
 function text(password: Secret): string {
   return password.reveal().normalize("NFKC");
 }

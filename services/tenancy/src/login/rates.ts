@@ -1,11 +1,11 @@
-/** Why: guesses are few. Attempts are counted in the database, for all processes; who has used up theirs is refused without asking it. */
+/** Limits attempts. They are counted in the database, for all processes; a subject above its limit is refused without a query. */
 import type { Clock } from "@perdure/base";
 import type { TenancyDatabase } from "@perdure/driver-postgres";
 import { TenancyApiError } from "../api/errors.js";
 import { BLOCKED_CACHED_MAX, RATES } from "../limits.js";
 
 export type RateName = keyof typeof RATES;
-/** How often, where a setting says something else than `RATES`. */
+/** Maxima that settings override; others are those of `RATES`. */
 export type RateMaxima = Partial<Readonly<Record<RateName, number>>>;
 
 export class Rates {

@@ -1,11 +1,11 @@
-/** Why: what pages and OAuth read of a request: its form, its cookies, its query; all bounded, nothing twice. */
+/** Reads the form, cookies and query of requests to pages and OAuth; all bounded, and repeated names are refused. */
 import type { Clock } from "@perdure/base";
 import type { Request, Response } from "express";
 import { wholeBody } from "../api/body.js";
 import { TenancyApiError } from "../api/errors.js";
 import { FORM_BYTES_MAX, RETURN_CHARS_MAX } from "../limits.js";
 
-/** Rejects with PERD0400 for what is not a form or names a field twice, PERD0413 for what is too long, PERD0408 for what is too slow. */
+/** Rejects with PERD0400 for a body that is no form or repeats a field, PERD0413 when it is too long, PERD0408 when it is too slow. */
 export async function formOf(req: Request, clock: Clock): Promise<ReadonlyMap<string, string>> {
   if (!/^application\/x-www-form-urlencoded(;|$)/i.test(req.headers["content-type"] ?? "")) {
     throw new TenancyApiError("PERD0400", "The request is not a form");
@@ -42,14 +42,14 @@ export function setCookie(res: Response, name: string, value: string, maxAgeMs: 
   res.append("set-cookie", parts.join("; "));
 }
 
-/** Where nobody is sent back to: what is no page, and pages that lead here themselves. */
+/** Paths that users are never redirected back to: paths that are no page, and pages of sign-in itself. */
 const NOT_BACK = /^\/(?:login|sign-up|sign-out|verify|password|cloud|console|oauth|assets|\.well-known)(?:[/?#]|$)/;
-/** One slash, then what an address may be made of: nothing that one program reads as another host than the next. */
+/** One slash, then valid characters of a path: no text that two programs could read as different hosts. */
 const PATH = /^\/(?![/\\])[\w\-./~%!$&'()*+,;=:@?#[\]{}|^`]*$/;
-/** No host is named so. */
+/** A host name that cannot exist. */
 const OURS = "https://console.invalid";
 
-/** Where somebody goes after signing in: a page of ours, never another site. `/` for everything that is none. */
+/** The path to return to after sign-in: a page of this server, never another site. `/` for every other text. */
 export function returnPath(text: string | undefined): string {
   if (text === undefined || text.length > RETURN_CHARS_MAX || !PATH.test(text) || !URL.canParse(text, OURS)) return "/";
   const { origin, pathname, search, hash } = new URL(text, OURS);

@@ -1,4 +1,4 @@
-/** Sessions of browsers and devices: begun, ended, and written down in the audit log, each in one transaction. */
+/** Begin and end of sessions of browsers and devices, with their audit records, each in one transaction. */
 import { createHash } from "node:crypto";
 import { randomBase62, type UserId } from "@perdure/cloud";
 import type { SessionRecord, TenancyTables } from "@perdure/driver-postgres";
@@ -6,7 +6,7 @@ import type { Request, Response } from "express";
 import { BROWSER_SESSION_MS, DEVICE_SESSION_MS, LOGIN_AUDIT_ACCOUNTS_MAX, SESSIONS_PER_USER_MAX } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";
 
-/** Who asks, as far as the connection tells. */
+/** The client, as far as the connection identifies it. */
 export interface Requester {
   readonly requestId: string;
   readonly remoteAddress: string | undefined;
@@ -16,17 +16,17 @@ export function requesterOf(req: Request, res: Response): Requester {
   return { requestId: requestIdOf(res), remoteAddress: clientOf(req, res) };
 }
 
-/** Of the client, as connections or trusted proxies tell it; also of a request whose connection was given up. */
+/** Address of the client, as connections or trusted proxies report it; also after the connection was closed. */
 export function clientOf(req: Request, res: Response): string | undefined {
   return (res.locals["remoteAddress"] as string | undefined) ?? req.socket.remoteAddress;
 }
 
-/** Also of a request whose connection was given up, and is unknown since. */
+/** Also available after the connection was closed. */
 export function requestIdOf(res: Response): string {
   return String(res.locals["requestId"]);
 }
 
-/** Secrets of sessions and devices are random, so a plain hash of them tells nothing. */
+/** Secrets of sessions and devices are random, so a plain hash of them reveals nothing. */
 export function hashOf(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }
@@ -36,11 +36,11 @@ export interface NewSession {
   readonly kind: SessionRecord["kind"];
   readonly label: string;
   readonly remoteAddress: string | undefined;
-  /** When who sits at the browser has shown who they are; now when it is not said. */
+  /** When the user authenticated; now when it is absent. */
   readonly shownAtMs?: number | undefined;
 }
 
-/** The oldest ends when there are too many. `cookieHash` for browsers. Returns its id. */
+/** Ends the oldest session when there are too many. `cookieHash` for browsers. Returns the session's id. */
 export async function beginSession(
   ports: TenancyPorts,
   tables: TenancyTables,
@@ -59,7 +59,7 @@ export async function beginSession(
   return id;
 }
 
-/** Whoever looks after an account sees how its members log in: a line in the log of each. */
+/** Adds a record to the audit log of each account of the user, so that its owners see how members log in. */
 export async function auditLogin(
   ports: TenancyPorts,
   tables: TenancyTables,

@@ -1,13 +1,13 @@
-/** Why: attempts against an account are counted by its address, and nobody shall read addresses in the table of attempts. */
+/** Subjects of attempts against an account: a hash of its address, so that the table of attempts contains no addresses. */
 import { emailShape } from "@perdure/cloud-client";
 import { hashOf } from "./sessions.js";
 
-/** Addresses that differ in case or spaces around are one. */
+/** Addresses that differ only in case or surrounding spaces are the same. */
 export function emailOf(text: string | undefined): string | undefined {
   return emailShape.safeParse((text ?? "").trim().normalize("NFC").toLowerCase()).data;
 }
 
-/** What attempts against an account are counted as. */
+/** The subject under which attempts against an account are counted. */
 export function subjectOf(email: string | undefined): string {
   return Buffer.from(hashOf(email ?? "")).toString("base64url");
 }

@@ -1,4 +1,4 @@
-/** Why: mail leaves by one port: a server that speaks SMTP, or, where there is none, the log, from which a developer takes the links. */
+/** Sends mail: through an SMTP server or, without one, to the log, from which a developer takes the links. */
 import type { Logger, Secret } from "@perdure/base";
 import { createTransport } from "nodemailer";
 import { MAIL_TIMEOUT_MS } from "../limits.js";
@@ -11,7 +11,7 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves when somebody has taken the mail to bring it on. Rejects when it should be tried again. */
+  /** Resolves when the server has accepted the mail. Rejects when it should be sent again. */
   send(mail: Mail): Promise<void>;
   close(): void;
 }
@@ -19,7 +19,7 @@ export interface Mailer {
 export interface SmtpSettings {
   readonly host: string;
   readonly port: number;
-  /** `implicit`: TLS from the first byte; `starttls`: before anything is said; `none`: never, for a server on this machine. */
+  /** `implicit`: TLS from the first byte; `starttls`: TLS before any other command; `none`: no TLS, for a server on this machine. */
   readonly tls: "implicit" | "starttls" | "none";
   readonly user: string | undefined;
   readonly password: Secret | undefined;
@@ -38,13 +38,13 @@ export function smtpMailer({ host, port, tls, user, password, from }: SmtpSettin
     connectionTimeout: MAIL_TIMEOUT_MS,
     greetingTimeout: MAIL_TIMEOUT_MS,
     socketTimeout: MAIL_TIMEOUT_MS,
-    // Nothing of a mail is read from files or addresses that its text might name.
+    // No content of a mail is read from files or addresses that its text might name.
     disableFileAccess: true,
     disableUrlAccess: true,
   });
   return {
     async send({ to, subject, text }) {
-      // An object, so that what is in the address is never taken for a list of them.
+      // An object, so that the address is never parsed as a list.
       await transport.sendMail({
         from,
         to: { name: "", address: to },
@@ -57,7 +57,7 @@ export function smtpMailer({ host, port, tls, user, password, from }: SmtpSettin
   };
 }
 
-/** For development: whoever reads the log acts for whoever the mail is for. */
+/** For development: a reader of the log can use every link. */
 export function logMailer(logger: Logger): Mailer {
   return {
     async send({ to, subject, text }) {

@@ -1,6 +1,6 @@
 /**
- * Why: what brings a mail about and the mail itself are one transaction, so neither is without the other; and who asks for one learns
- * nothing from how long it takes. Any process sends what waits; a mail may arrive twice when one dies in between.
+ * The mail outbox. A mail is stored in the transaction that causes it, so neither exists without the other, and the duration of a request
+ * reveals nothing about it. Any process sends pending mail; a mail may be sent twice when a process crashes in between.
  */
 import { backoffMs, fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
 import type { TenancyTables } from "@perdure/driver-postgres";
@@ -20,12 +20,14 @@ const CONTEXT = "a mail";
 
 type PutPorts = Pick<TenancyPorts, "ring" | "clock" | "random" | "logger">;
 
-/** Sent soon after the transaction of `tables`. Left out, with a line of the log, when far too many wait: whoever needs one asks again. */
+/**
+ * Sent soon after the transaction of `tables` commits. Dropped, with a log line, when far too many are pending: users can request it again.
+ */
 export function putMail(ports: PutPorts, tables: TenancyTables, mail: Mail): Promise<void> {
   return put(ports, tables, mail, MAILS_WAITING_MAX);
 }
 
-/** The same for mails that members can have written to strangers: they leave room for links that people sign in with. */
+/** The same for mails that members can send to any address: they leave places for links to sign in. */
 export function putInvitationMail(ports: PutPorts, tables: TenancyTables, mail: Mail): Promise<void> {
   return put(ports, tables, mail, INVITATION_MAILS_WAITING_MAX);
 }
@@ -79,7 +81,7 @@ export class MailOutbox implements AsyncDisposable {
   }
 }
 
-/** Sends what is due, some at a time; answers how many that were. */
+/** Sends due mails, several at a time; returns how many they were. */
 export async function sendDue(ports: OutboxPorts): Promise<number> {
   const { database, clock } = ports;
   const nowMs = clock.nowMs();
@@ -95,7 +97,7 @@ async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: D
   try {
     await mailer.send(JSON.parse(fromUtf8(ring.open(sealed, CONTEXT))) as Mail);
   } catch (cause) {
-    // Its words only: what hangs on the error may be the mail.
+    // Only its message: other properties of the error may hold the mail.
     const reason = cause instanceof Error ? cause.message : String(cause);
     const nowMs = clock.nowMs();
     if (nowMs - createdAtMs < MAIL_GIVEN_UP_MS) {

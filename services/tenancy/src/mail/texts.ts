@@ -1,4 +1,4 @@
-/** Why: what people are told by mail, in one place and one voice: what happened, what to do, and that doing nothing is fine. */
+/** Texts of all mails, in one style: what happened, what to do, and that no action is needed. */
 import type { MemberRole } from "@perdure/cloud";
 import type { Mail } from "./mailer.js";
 
@@ -18,7 +18,7 @@ export function verifyText(link: string): Text {
   };
 }
 
-/** To whom signs up with an address that has an account: the page says the same to both. */
+/** For a sign-up with an address that has an account: the page shows the same in both cases. */
 export function existingAccountText(loginLink: string, resetLink: string): Text {
   return {
     subject: "You have an account already",
@@ -54,7 +54,7 @@ export function passwordChangedText(resetLink: string): Text {
   };
 }
 
-/** Names are what their owners wrote; so they are told to be that. */
+/** Names are untrusted texts of their owners, so the mail marks them as quotations. */
 export function invitationText(accountName: string, inviter: string, role: MemberRole, link: string): Text {
   return {
     subject: "You are invited to an account of Perdure",
@@ -97,7 +97,7 @@ export function idleText(environment: string, accountName: string, days: number)
   };
 }
 
-/** So that nobody writes paragraphs of ours. */
+/** So that a name cannot add paragraphs to the mail. */
 function oneLine(text: string): string {
   return text
     .replace(/[\p{C}\s]+/gu, " ")

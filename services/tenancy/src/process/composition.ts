@@ -1,10 +1,10 @@
 /**
- * Why: tenancy as a process. All that there are answer people and doors alike; one of them looks after environments.
+ * Wires tenancy as a process. All processes serve users and gateways; the leader also manages environments.
  *
- *     database, keys ▸ access tokens ▸ Cloud API (HTTP)
- *         │                        ├─▸ Tenancy (gRPC)
- *         │                        └─▸ mail that waits
- *         └─ leadership ▸ provisioner ▸ reconciler, usage, quotas         in one process of all
+ * database, keys ▸ access tokens ▸ Cloud API (HTTP)
+ * │                        ├─▸ Tenancy (gRPC)
+ * │                        └─▸ pending mail
+ * └─ leadership ▸ provisioner ▸ reconciler, usage, quotas         in one process of all
  */
 
 import { fileURLToPath } from "node:url";
@@ -53,13 +53,12 @@ import { hibernationMonitorOf } from "./hibernation-monitor.js";
 import { rateMaximaOf } from "./limit-settings.js";
 import { wakerOf } from "./waker.js";
 
-/** Who makes the runtimes of environments; opened by the process that leads, and closed when it does no longer. */
+/** Opens the provisioner of runtimes; the leader calls it, and closes the provisioner when it loses leadership. */
 export type OpenProvisioner = () => Promise<Provisioner>;
 
 /**
- * Starts everything as parts of the lifecycle and resolves when both doors answer; until the database can be reached the process is
- * not ready. Without a provisioner this process leaves environments to others. Rejects with RT0004 (address), META0010, STO0003
- * (database), OPS0001 (settings).
+ * Starts everything as parts of the lifecycle and resolves when both listeners serve; the process is not ready until the database can be
+ * reached. Without a provisioner this process never leads. Rejects with RT0004 (address), META0010, STO0003 (database), OPS0001 (settings).
  */
 export async function startTenancy(
   settings: TenancySettings,
@@ -111,7 +110,7 @@ export async function startTenancy(
     pollMetrics("the database", environmentCounts(metrics, ports), process),
   );
   metrics.observed(
-    { type: "gauge", name: "perdure_tenancy_sync_age_seconds", help: "Since the database answered last" },
+    { type: "gauge", name: "perdure_tenancy_sync_age_seconds", help: "Seconds since the last answer of the database" },
     () => counts.ageSeconds,
   );
   if (openProvisioner !== undefined) {
@@ -158,7 +157,7 @@ export async function startTenancy(
   };
 }
 
-/** What one process does for all. */
+/** Tasks that one process does for all. */
 async function runSharedTasks(
   ports: TenancyPorts,
   openProvisioner: OpenProvisioner,
@@ -178,7 +177,7 @@ async function runSharedTasks(
   }
 }
 
-/** The folders of runtimes are as good as a provisioner for this, so that every process on their machine can tell. */
+/** Reading the folders of runtimes needs no leadership, so every process on their machine can return logs. */
 function readLogsOf({ provisioner: { directory } }: TenancySettings): TenancyPorts["readLogs"] {
   return directory === undefined ? undefined : (id, span) => readRuntimeLogs(directory, id, span);
 }
@@ -192,12 +191,12 @@ function issuerOf({ api, cloud }: TenancySettings): string {
   return api.publicUrl?.replace(/\/+$/, "") ?? `https://api.${cloud.regions[0]}.${cloud.domain}`;
 }
 
-/** Of people: where the console and the pages of login are. */
+/** Origin of the console and the login pages. */
 function consoleUrlOf(settings: TenancySettings): string {
   return settings.consoleUrl === undefined ? issuerOf(settings) : new URL(settings.consoleUrl).origin;
 }
 
-/** The built console; undefined when it is not there and nobody said where it is. Rejects with OPS0001. */
+/** The built console; undefined when it does not exist and no setting names it. Rejects with OPS0001. */
 async function consoleOf({ console: { directory } }: TenancySettings, logger: Logger): Promise<ConsoleHost | undefined> {
   const consoleHost = await openConsole(directory ?? BUILT_CONSOLE, { base: "/", csp: { connect: [] } });
   if (consoleHost === undefined && directory !== undefined)
@@ -207,7 +206,7 @@ async function consoleOf({ console: { directory } }: TenancySettings, logger: Lo
   return consoleHost;
 }
 
-/** As it lies in the tree and in images, seen from the bundle. */
+/** Its place in the tree and in images, relative to the bundle. */
 const BUILT_CONSOLE = fileURLToPath(new URL("../../console/dist", import.meta.url));
 
 const FORWARDING_SETTING = "console.forwarding-key-file";

@@ -1,4 +1,4 @@
-/** Every setting of the program `perdure-tenancy`. Names are those of the other programs where they mean the same. */
+/** Every setting of the program `perdure-tenancy`. Settings that other programs have too are named as there. */
 import { grpcSettings, metadataSettings, probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
 import { parseAllowance } from "@perdure/egress";
 import {
@@ -67,13 +67,15 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
         sentence:
           "Where gateways listen for it, as a host name or address ('{region}' in it is the environment's region); the public addresses of environments when not set.",
       }),
-      gatewayScheme: choice(["auto", "https", "http"], "auto", { sentence: "How that is reached; auto: as cloud.scheme says." }),
+      gatewayScheme: choice(["auto", "https", "http"], "auto", {
+        sentence: "Scheme of the gateways at that host; auto: the value of cloud.scheme.",
+      }),
       gatewayIngressPort: port(8080, { sentence: "Their ingress, at that host." }),
       gatewayAdminPort: port(9070, { sentence: "Their management API, at that host." }),
       gatewayAuthorityFile: optionalText({ sentence: "CA of the gateways' certificate (PEM), if it is not a public one." }),
       forwardingKeyFile: optionalText({
         sentence:
-          "File that gateways have too (forwarding-key-file), with which this program signs the client addresses of requests that it forwards. Lines as in secrets.key-file; other keys than there.",
+          "File shared with gateways (forwarding-key-file), with which this program signs the client addresses of requests that it forwards. Lines as in secrets.key-file; other keys than there.",
       }),
     },
   ),
@@ -85,34 +87,34 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
     oidcIssuer: originSetting(
       "An OpenID Connect provider where users can sign in; its client must allow <console url>/login/callback.",
     ),
-    oidcClientId: optionalText({ sentence: "Our client id at that provider." }),
-    oidcClientSecretFile: optionalText({ sentence: "File with our client secret at that provider." }),
+    oidcClientId: optionalText({ sentence: "Client id of this program at that provider." }),
+    oidcClientSecretFile: optionalText({ sentence: "File with its client secret at that provider." }),
     oidcAllow: custom(allowanceList, {
       sentence:
         "What that provider may name besides itself and what is public: ranges ('10.1.0.0/16'), hosts ('*.corp.example') or URLs, separated by commas.",
       form: "scalar",
       show: tomlValue,
     }),
-    oidcName: text("your organisation", { sentence: "What the provider is called on the page." }),
+    oidcName: text("your organisation", { sentence: "Name of the provider on the page." }),
     verifyEmail: choice(["auto", "on", "off"], "auto", {
       sentence: "Whether users must confirm an e-mail address before they sign in with it; auto: when mail can be sent.",
     }),
   }),
   mail: group("Outgoing mail. Without a server mails go to the log, for development only: the log then contains sign-in links.", {
-    smtpHost: optionalText({ sentence: "A server that takes mail by SMTP." }),
+    smtpHost: optionalText({ sentence: "SMTP server for outgoing mail." }),
     smtpPort: bindPort(587),
     smtpTls: choice(["starttls", "implicit", "none"], "starttls", {
       sentence:
-        "starttls: TLS before anything is said; implicit: from the first byte (port 465); none: for a server on this machine.",
+        "starttls: TLS before any other command; implicit: from the first byte (port 465); none: for a server on this machine.",
     }),
     smtpUser: optionalText({ sentence: "User name at the mail server; no login when not set." }),
-    smtpPasswordFile: optionalText({ sentence: "File with our password there." }),
-    from: text("Perdure <noreply@perdure.localhost>", { sentence: "Whom mails are from." }),
+    smtpPasswordFile: optionalText({ sentence: "File with the password at the mail server." }),
+    from: text("Perdure <noreply@perdure.localhost>", { sentence: "Sender of mails." }),
   }),
-  secrets: group("What is secret, and not in the database.", {
+  secrets: group("Secrets that are not in the database.", {
     keyFile: optionalText({
       sentence:
-        "File with a line for each key: a number and 32 random bytes in base 64. The highest number is used; the others open what is old.",
+        "File with a line for each key: a number and 32 random bytes in base 64. The highest number is used; the others open older secrets.",
     }),
   }),
   provisioner: group("Runtimes of environments: processes of this machine, or objects of a Kubernetes cluster.", {
@@ -172,7 +174,7 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
     portsFirst: bindPort(41_000),
     portsLast: bindPort(41_999),
   }),
-  cloud: group("Where environments are, and how they are reached.", {
+  cloud: group("Regions of environments, and their addresses.", {
     domain: text("perdure.localhost", { sentence: "Domain of all host names: <id>.env.<region>.<domain>." }),
     regions: custom(regionList, {
       sentence: "Regions where environments can be made, separated by commas.",

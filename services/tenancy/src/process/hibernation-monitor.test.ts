@@ -7,7 +7,7 @@ import { type HibernationObject, KubernetesHibernationMonitor } from "./hibernat
 type Change = Parameters<ChangeListener<HibernationObject>>[1];
 type State = "Closing" | "Asleep" | "Waking" | undefined;
 
-/** A cell in which a test says what happens. */
+/** A cell whose objects the test changes. */
 function aCell() {
   const listeners: ChangeListener<HibernationObject>[] = [];
   const cache: ObjectCache<HibernationObject> = {
@@ -29,7 +29,7 @@ function aCell() {
   return { monitor: new KubernetesHibernationMonitor(cache, client), say, closed };
 }
 
-test("who falls asleep, wakes and is gone is known, and told once for each change until nobody listens", async () => {
+test("environments that fall asleep, wake and are deleted are reported once per change until the signal aborts", async () => {
   const { monitor, say, closed } = aCell();
   const id = newEnvironmentId(1, systemRandom);
   const name = `env-${bareOf(id)}`;
@@ -62,7 +62,7 @@ test("who falls asleep, wakes and is gone is known, and told once for each chang
   expect(closed).toEqual(["client"]);
 });
 
-test("objects that are no account's environments are nobody's sleep", async () => {
+test("objects that are no environment of an account are ignored", async () => {
   const { monitor, say } = aCell();
   const changedIds: EnvironmentId[] = [];
   monitor.watch((id) => changedIds.push(id), { signal: new AbortController().signal });

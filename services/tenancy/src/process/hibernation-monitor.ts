@@ -1,6 +1,6 @@
 /**
- * Why: a gateway holds the callers of a sleeper until it is up, instead of sending them to where nobody answers; so each process of
- * tenancy sees in the cell who sleeps, and says so with the environment's facts.
+ * Watches which environments of the cell are hibernated. Each process of tenancy adds this to the environment's facts, so that a gateway
+ * holds requests until the environment is up, instead of forwarding them to an upstream that does not answer.
  */
 import { EventEmitter } from "node:events";
 import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
@@ -10,12 +10,12 @@ import type { HibernationMonitor } from "../ports.js";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 
-/** Of an `Environment` of the cell, what says whether it sleeps. */
+/** The part of an `Environment` of the cell that contains its hibernation state. */
 export interface HibernationObject extends MetadataOnly {
   readonly status?: { readonly hibernation?: { readonly state: "Closing" | "Asleep" | "Waking" } };
 }
 
-/** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
+/** Undefined where runtimes do not hibernate. Throws OPS0001 when the kubeconfig cannot be read. */
 export function hibernationMonitorOf(
   settings: TenancySettings,
   ports: ProcessPorts,
@@ -72,13 +72,13 @@ export class KubernetesHibernationMonitor implements HibernationMonitor, AsyncDi
   }
 }
 
-/** Whose doors are closing lets nobody in any more, and is woken as a sleeper is. */
+/** An environment whose listeners are closing accepts no requests, and is woken like a hibernated one. */
 function sleepIn(state: "Closing" | "Asleep" | "Waking" | undefined): EnvironmentSleep | undefined {
   if (state === undefined) return undefined;
   return state === "Waking" ? "waking" : "asleep";
 }
 
-/** Objects are named `env-<bare>`; one of another name is none of an account. */
+/** Objects are named `env-<bare>`; any other name is not an environment of an account. */
 function environmentOfObject(name: string): EnvironmentId | undefined {
   const id = parseEnvironmentId(name.replace(/^env-/, "env_"));
   return id !== undefined && name === `env-${bareOf(id)}` ? id : undefined;

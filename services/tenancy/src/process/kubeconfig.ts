@@ -1,4 +1,4 @@
-/** Why: whoever of us speaks with the cell's API server does so as the settings say, or as the pod that we are. */
+/** The kubeconfig for the cell's API server: from settings, or that of the pod. */
 import { readSettingFile } from "@perdure/role";
 import type { TenancySettings } from "./config.js";
 

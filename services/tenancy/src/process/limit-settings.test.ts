@@ -6,7 +6,7 @@ import { rateMaximaOf } from "./limit-settings.js";
 const limitsOf = (environment: Readonly<Record<string, string>> = {}) =>
   loadSettings({ file: undefined, environment, flags: [] }).values.limits;
 
-test("limits are those of the specification unless a setting says otherwise", () => {
+test("limits are those of the specification unless a setting overrides them", () => {
   for (const [rate, max] of Object.entries(rateMaximaOf(limitsOf()))) {
     expect([rate, max]).toEqual([rate, RATES[rate as keyof typeof RATES].max]);
   }

@@ -1,10 +1,10 @@
-/** Why: how often people and programs may try something is the operator's to say: offices and proxies differ. */
+/** Settings for limits of attempts: operators may need others behind shared addresses and proxies. */
 import { group, integer } from "@perdure/role";
 import type { z } from "zod";
 import { API_CALLS, RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
 import type { RateMaxima, RateName } from "../login/rates.js";
 
-/** Each has a setting, whose sentence says in which time. */
+/** Each has a setting, whose sentence states the window. */
 const SETTINGS = {
   signInsPerNetwork: ["sign-in by address", "Attempts to sign in from one network in ten minutes."],
   signInsPerAccountAndNetwork: [
@@ -32,14 +32,14 @@ const ofRates = Object.fromEntries(
   names.map((name) => [name, integer(RATES[SETTINGS[name][0]].max, { min: 1, sentence: SETTINGS[name][1] })]),
 ) as Readonly<Record<LimitName, ReturnType<typeof integer>>>;
 
-export const limitSettings = group("How often what may be tried. A network is one IPv4 address, or a /64 of IPv6.", {
+export const limitSettings = group("Limits of requests and attempts. A network is one IPv4 address, or a /64 of IPv6.", {
   requestsAtOnce: integer(REQUESTS_MAX, { min: 1, sentence: "Requests that this process answers at the same time." }),
-  requestsAtOncePerNetwork: integer(REQUESTS_OF_NETWORK_MAX, { min: 1, sentence: "…of them from one network." }),
+  requestsAtOncePerNetwork: integer(REQUESTS_OF_NETWORK_MAX, { min: 1, sentence: "Requests from one network that this process answers at the same time." }),
   apiCallsPerSecond: integer(API_CALLS.perSecond, {
     min: 1,
     sentence: "Calls of one user to the Cloud API per second, at this process.",
   }),
-  apiCallsBurst: integer(API_CALLS.burst, { min: 1, sentence: "…and at once." }),
+  apiCallsBurst: integer(API_CALLS.burst, { min: 1, sentence: "Calls of one user to the Cloud API at once, at this process." }),
   ...ofRates,
 });
 

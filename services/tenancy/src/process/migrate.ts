@@ -1,6 +1,6 @@
 /**
- * Why: a release brings the database up to date once, before its programs start, and whoever runs it wants to see that happen and end.
- * The programs would do it themselves as well; only one at a time does.
+ * Migrates the database once per release, before its programs start, with a visible end. The programs would do it themselves as well;
+ * only one at a time does.
  */
 import { required } from "@perdure/cluster";
 import { migrateTenancyDatabase } from "@perdure/driver-postgres";

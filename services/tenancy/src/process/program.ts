@@ -5,7 +5,7 @@ import { loadSettings, settings } from "./config.js";
 import { runMigrate } from "./migrate.js";
 import { provisionerOf } from "./provisioner.js";
 
-/** `migrate` as the first argument only brings the database up to date. Resolves with the exit code. */
+/** `migrate` as the first argument only migrates the database. Resolves with the exit code. */
 export function runTenancy(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,

@@ -30,11 +30,11 @@ function open(...flags: string[]) {
   return provisionerOf(loadSettings({ file: undefined, environment: {}, flags }).values, ports);
 }
 
-test("without a directory, environments are left to others", () => {
+test("without a directory, a process does not provision environments", () => {
   expect(open("--provisioner.program", "main.mjs")).toBeUndefined();
 });
 
-test("OPS0001 with a control group that is none", async () => {
+test("a control group that does not exist is refused with OPS0001", async () => {
   const opening = open(
     "--provisioner.directory",
     directory,
@@ -46,12 +46,12 @@ test("OPS0001 with a control group that is none", async () => {
   await expect(opening?.()).rejects.toMatchObject({ code: "OPS0001", detail: expect.stringContaining("provisioner.cgroup") });
 });
 
-test("with one, runtimes are made there", async () => {
+test("with a directory, runtimes are made there", async () => {
   await using provisioner = await open("--provisioner.directory", directory, "--provisioner.program", "main.mjs")?.();
   expect(provisioner?.state(aDesiredRuntime().environmentId)).toBeUndefined();
 });
 
-test("runtimes of this machine are told of the collector of traces that settings name, and of none otherwise", async () => {
+test("runtimes of this machine get the trace collector that settings name, and none otherwise", async () => {
   const argumentsWith = async (...flags: string[]): Promise<string[]> => {
     const opening = open(
       "--provisioner.directory",

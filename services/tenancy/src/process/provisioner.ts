@@ -1,4 +1,4 @@
-/** Why: who makes the runtimes of environments follows from the settings; a machine that has none of them leaves it to others. */
+/** Chooses the provisioner of runtimes by the settings; a process without one leaves environments to other processes. */
 import { PerdureError } from "@perdure/base";
 import { required } from "@perdure/cluster";
 import { connectKubernetes } from "@perdure/driver-kubernetes";

@@ -1,11 +1,11 @@
-/** Why: runtimes of a cluster may sleep, and any process of tenancy may be the one that hears of a caller; processes of a machine never sleep. */
+/** Wakes hibernated runtimes of a cluster from any process of tenancy that receives a request for them; local processes never hibernate. */
 import { connectKubernetes } from "@perdure/driver-kubernetes";
 import { openRuntimeWaker, type RuntimeWaker } from "@perdure/driver-kubernetes-environments";
 import type { ProcessPorts } from "@perdure/role";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 
-/** Undefined where runtimes do not sleep. Throws OPS0001 when the kubeconfig cannot be read. */
+/** Undefined where runtimes do not hibernate. Throws OPS0001 when the kubeconfig cannot be read. */
 export function wakerOf(
   settings: TenancySettings,
   { clock, random, logger }: ProcessPorts,

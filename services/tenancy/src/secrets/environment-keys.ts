@@ -1,4 +1,4 @@
-/** Why: each environment has a data key of its own; without it nothing that it sealed can be read again, which is how data is destroyed. */
+/** Data keys: each environment has one. Deleting the key destroys all data that it sealed. */
 import { generateKeyPairSync } from "node:crypto";
 import { type Clock, fromUtf8, PerdureError, type Random, Secret, utf8 } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";

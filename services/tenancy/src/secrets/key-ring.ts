@@ -1,6 +1,6 @@
 /**
- * Why: everything secret in the database is sealed with, or salted by, keys that are not in it. They come from one file with a line for
- * each version; the highest one is used for what is new, and the others stay as long as anything sealed with them does.
+ * Seals and salts the secrets in the database, with keys that are not in it. They come from one file with a line for each version; the
+ * highest version is used for new secrets, and the others stay in the file while anything is sealed with them.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { PerdureError, type Random, type Secret } from "@perdure/base";
@@ -11,9 +11,9 @@ interface KeyRingVersion {
   readonly number: number;
   /** Seals data keys and token keys. */
   readonly seals: Uint8Array;
-  /** Goes before secrets that are hashed. */
+  /** Prefix of secrets that are hashed. */
   readonly pepper: Uint8Array;
-  /** Makes the tokens by which relays know runtimes. */
+  /** Makes the tokens by which relays identify runtimes. */
   readonly names: Uint8Array;
 }
 
@@ -47,22 +47,22 @@ export class KeyRing {
     return new KeyRing(versions, newest);
   }
 
-  /** `context`: what it is; opening it as something else fails. */
+  /** `context`: what the bytes are; `open` fails with another context. */
   seal(bytes: Uint8Array, context: string, random: Random): Uint8Array {
     return seal(bytes, this.#newest.number, this.#newest.seals, context, random);
   }
 
-  /** Throws STO0003 when it was not sealed as this, or with a version that is not in the file. */
+  /** Throws STO0003 when the bytes were sealed with another context, or with a version that is not in the file. */
   open(sealed: Uint8Array, context: string): Uint8Array {
     return open(sealed, (number) => this.#versions.get(number)?.seals, context);
   }
 
-  /** The number of the key that is used for what is new. */
+  /** The version that is used for new secrets. */
   get newest(): number {
     return this.#newest.number;
   }
 
-  /** Whether it was sealed with that. */
+  /** Whether the bytes are sealed with the newest version. */
   isNewest(sealed: Uint8Array): boolean {
     return numberOf(sealed) === this.#newest.number;
   }
@@ -78,7 +78,7 @@ export class KeyRing {
     return version !== undefined && hash.length === 32 && timingSafeEqual(peppered(version, secret), hash);
   }
 
-  /** What the runtime of an environment shows at the proxy of a relay. */
+  /** The token that the runtime of an environment sends to the proxy of a relay. */
   tunnelToken(environmentId: EnvironmentId): string {
     return `rt_${this.#newest.number}_${environmentId}_${named(this.#newest, environmentId).toString("base64url")}`;
   }

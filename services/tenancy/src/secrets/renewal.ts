@@ -1,7 +1,7 @@
 /**
- * Why: a key that seals must be replaceable, and only what lives may be carried over to the next one: then, once the old line is gone from
- * the file of keys, no backup gives back what was deleted before (cloud.md §7, T29). Whoever looks after environments does this when it
- * begins; hashes of API keys follow when the key is used, as only then is it known.
+ * Seals data again after a new key was added, so that the old key can be replaced. Only existing data is sealed again: once the old line
+ * is gone from the file of keys, no backup reveals what was deleted before (cloud.md §7, T29). The leader does this at its start; hashes
+ * of API keys follow when a key is used, since only then its text is available.
  */
 import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import { RENEWAL_AGAIN_MS } from "../limits.js";
@@ -9,14 +9,14 @@ import type { TenancyPorts } from "../ports.js";
 
 type RenewalPorts = Pick<TenancyPorts, "database" | "ring" | "random" | "clock" | "logger">;
 
-/** Seals anew what older keys sealed. Answers how much that was. */
+/** Seals again what older keys sealed. Returns how many values that were. */
 export async function renewSeals({ database, ring, random }: RenewalPorts): Promise<number> {
   const { environments, tokenKeys } = database.tables;
   let count = 0;
   for (const { id, dataKey } of await environments.living()) {
     if (dataKey === undefined || ring.isNewest(dataKey)) continue;
     const context = `data key of ${id}`;
-    // Its runtime is wanted anew with it: it shows relays a token that comes from the ring as well.
+    // Requests a new generation of the runtime: the token that it sends to relays comes from the ring as well.
     if (await environments.resealed(id, dataKey, ring.seal(ring.open(dataKey, context), context, random))) count++;
   }
   for (const { kid, privateKey } of await tokenKeys.all()) {
@@ -27,7 +27,7 @@ export async function renewSeals({ database, ring, random }: RenewalPorts): Prom
   return count;
 }
 
-/** Does it once; again only after a failure. */
+/** Runs once; runs again only after a failure. */
 export class SealRenewal implements AsyncDisposable {
   readonly #ports: RenewalPorts;
   readonly #logger: Logger;

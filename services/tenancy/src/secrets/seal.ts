@@ -1,4 +1,4 @@
-/** Why: bytes that are stored sealed: AES-256-GCM, bound to what they are, so that one row's secret does not open as another's. */
+/** Seals stored bytes: AES-256-GCM, bound to a context, so that the secret of one row does not open as another's. */
 import { createCipheriv, createDecipheriv } from "node:crypto";
 import { PerdureError, type Random } from "@perdure/base";
 
@@ -17,12 +17,12 @@ export function seal(bytes: Uint8Array, keyNumber: number, key: Uint8Array, cont
   return Buffer.concat([head, cipher.update(bytes), cipher.final(), cipher.getAuthTag()]);
 }
 
-/** Number of the key that it was sealed with; undefined of what is too short to say. */
+/** Number of the key that sealed it; undefined when it is too short. */
 export function numberOf(sealed: Uint8Array): number | undefined {
   return sealed.length < VERSION_BYTES ? undefined : Buffer.from(sealed.buffer, sealed.byteOffset, VERSION_BYTES).readUInt32BE();
 }
 
-/** Throws STO0003 when the key is not known, or it was not sealed with it as this. */
+/** Throws STO0003 when the key is unknown, or the bytes were sealed with another key or context. */
 export function open(sealed: Uint8Array, keyOf: (number: number) => Uint8Array | undefined, context: string): Uint8Array {
   const buffer = Buffer.from(sealed.buffer, sealed.byteOffset, sealed.byteLength);
   if (buffer.length < VERSION_BYTES + NONCE_BYTES + TAG_BYTES) throw damaged(context, "it is too short");

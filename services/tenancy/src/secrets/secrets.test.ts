@@ -5,7 +5,7 @@ import { createEnvironmentKeys } from "./environment-keys.js";
 import { KeyRing } from "./key-ring.js";
 
 const line = (number: number, byte: number) => `${number} ${Buffer.alloc(32, byte).toString("base64")}`;
-const ring = KeyRing.parse(`# keys of the house\n${line(1, 1)}\n\n${line(2, 2)} # since November\n`, "keys");
+const ring = KeyRing.parse(`# keys of production\n${line(1, 1)}\n\n${line(2, 2)} # since November\n`, "keys");
 const old = KeyRing.parse(line(1, 1), "keys");
 const newer = KeyRing.parse(line(2, 2), "keys");
 
@@ -18,8 +18,8 @@ function codeOf(work: () => unknown): unknown {
   }
 }
 
-describe("the ring of keys", () => {
-  test("refuses a file that is not one, and never quotes it", () => {
+describe("key ring", () => {
+  test("refuses a malformed file, and never quotes it", () => {
     const secret = Buffer.alloc(32, 9).toString("base64");
     for (const text of [
       "",
@@ -34,7 +34,7 @@ describe("the ring of keys", () => {
     }
   });
 
-  test("seals with the newest key and opens with all; nothing opens as something else, or changed", () => {
+  test("seals with the newest key and opens with all; changed bytes or another context do not open", () => {
     const sealed = ring.seal(utf8("hidden"), "a", systemRandom);
     expect(Buffer.from(sealed).includes("hidden")).toBe(false);
     expect(Buffer.from(newer.open(sealed, "a")).toString()).toBe("hidden");
@@ -61,7 +61,7 @@ describe("the ring of keys", () => {
     expect(ring.matches(secret, hash.subarray(1), 1)).toBe(false);
   });
 
-  test("names runtimes by tokens that only it makes", () => {
+  test("identifies runtimes by tokens that only it makes", () => {
     const id = newEnvironmentId(1, systemRandom);
     const other = newEnvironmentId(1, systemRandom);
     const token = ring.tunnelToken(id);
@@ -73,11 +73,11 @@ describe("the ring of keys", () => {
   });
 });
 
-describe("keys of environments", () => {
+describe("environment keys", () => {
   const keys = createEnvironmentKeys(ring, systemClock, systemRandom);
   const record = (id = newEnvironmentId(1, systemRandom)) => ({ id, dataKey: keys.newDataKey(id) });
 
-  test("sign for one environment and open for no other", () => {
+  test("sign for one environment and do not open for another", () => {
     const [one, two] = [record(), record()];
     const made = keys.newSigningKey(one.id, one.dataKey);
     const stored = { ...made, environmentId: one.id, state: "CURRENT", createdAtMs: 1, replacedAtMs: undefined } as const;
@@ -88,7 +88,7 @@ describe("keys of environments", () => {
     expect(codeOf(() => keys.signingKey(one, { ...stored, publicKey: "publickeyv1_other" }))).toBe("STO0003");
   });
 
-  test("are gone with the data key", () => {
+  test("are unreadable without the data key", () => {
     const one = record();
     const sealed = keys.sealText(one, new Secret("hidden"), "note");
     expect(keys.openText(one, sealed, "note").reveal()).toBe("hidden");

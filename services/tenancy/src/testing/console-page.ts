@@ -1,4 +1,4 @@
-/** The console's page as the server sees it: a browser's cookies, and what only the page knows. */
+/** The console's page as the server sees it: a browser's cookies and the page's CSRF proof. */
 import { type IncomingHttpHeaders, request } from "node:http";
 import { BrowserClient } from "../browser-client.js";
 
@@ -8,11 +8,11 @@ export interface PageAnswer {
   readonly text: string;
   /** `restate_code` of an error. */
   readonly code: string | undefined;
-  // biome-ignore lint/suspicious/noExplicitAny: tests look at what they expect.
+  // biome-ignore lint/suspicious/noExplicitAny: tests assert the shape that they expect.
   readonly json: any;
 }
 
-/** Of everybody who signs up for a test of the console. */
+/** Password of all users of tests of the console. */
 export const CONSOLE_PASSWORD = "correct horse battery";
 
 export class ConsolePage {
@@ -25,7 +25,7 @@ export class ConsolePage {
     this.browser = browser;
   }
 
-  /** Of somebody who has just signed up. */
+  /** The page of a user who has just signed up. */
   static async of(origin: string, email: string): Promise<ConsolePage> {
     const page = new ConsolePage(origin);
     const { status } = await page.browser.submit("/sign-up", "/sign-up", { email, password: CONSOLE_PASSWORD, name: "Ada" });
@@ -34,7 +34,7 @@ export class ConsolePage {
     return page;
   }
 
-  /** Asks who sits there, as the page does when it begins. */
+  /** Requests the session, as the page does at its start. */
   async load(): Promise<PageAnswer> {
     const answer = await this.request("GET", "/console/session");
     this.csrf = answer.json?.csrf ?? "";

@@ -1,4 +1,4 @@
-/** Why: what suites around tenancy share. */
+/** Shared code of suites around tenancy. */
 
 export { BrowserClient, csrfOf, type PageResponse } from "../browser-client.js";
 export { CONSOLE_PASSWORD, ConsolePage, type PageAnswer } from "./console-page.js";

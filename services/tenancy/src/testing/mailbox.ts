@@ -1,4 +1,4 @@
-/** Why: a mail server for tests: it keeps what it is given, or is away. */
+/** A mail server for tests: it keeps the mails that it receives, or is unavailable. */
 import type { Mail, Mailer } from "../mail/mailer.js";
 import { sendDue } from "../mail/outbox.js";
 import type { TenancyPorts } from "../ports.js";
@@ -14,7 +14,7 @@ export class Mailbox implements Mailer {
 
   close(): void {}
 
-  /** Sends what waits, and answers what came for this address since the last time. */
+  /** Sends pending mails, and returns those for this address since the last call. */
   async fetch(ports: TenancyPorts, to: string): Promise<Mail[]> {
     while ((await sendDue({ ...ports, mailer: this })) > 0);
     const mine = this.received.filter((mail) => mail.to === to);
@@ -23,7 +23,7 @@ export class Mailbox implements Mailer {
   }
 }
 
-/** The address of a page of ours in a mail, as its path and query. */
+/** The path and query of a link in a mail to a page of this server. */
 export function linkIn({ text }: Mail, path: string): string {
   const url = text.split(/\s+/).find((part) => part.includes(`://`) && new URL(part).pathname === path);
   if (url === undefined) throw new Error(`there is no link to ${path} in: ${text}`);

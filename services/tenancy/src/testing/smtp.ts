@@ -1,18 +1,18 @@
-/** Why: as much of a mail server as one mail needs; it keeps what it is told, line by line. */
+/** A minimal SMTP server: it keeps the received lines. */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 
 export interface SmtpServer {
-  /** Commands and mails, in the order in which they came. */
+  /** Commands and mails, in the order of arrival. */
   readonly receivedLines: readonly string[];
   readonly port: number;
-  /** Resolves once something that was told, all lines joined, fits. */
+  /** Resolves once the received lines, joined, match. */
   waitFor(what: RegExp): Promise<RegExpExecArray>;
   close(): Promise<void>;
 }
 
 const USUAL: Readonly<Record<string, string>> = { EHLO: "250-test\r\n250 AUTH PLAIN", AUTH: "235 ok", DATA: "354 go on" };
 
-/** `answerTo`: what is answered instead of the usual. */
+/** `answerTo`: an answer instead of the usual one. */
 export async function startSmtp(answerTo: (line: string) => string | undefined = () => undefined): Promise<SmtpServer> {
   const receivedLines: string[] = [];
   const sockets = new Set<Socket>();

@@ -1,4 +1,4 @@
-/** Tenancy on a real database with a clock that stands still, for the suites of this package and of those who speak with it. */
+/** Tenancy on a real database with a clock that stands still, for the suites of this package and of packages that call it. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, type Random, SummaryLog, silentLogger, systemClock, systemRandom } from "@perdure/base";
@@ -41,9 +41,9 @@ export interface TestTenancy extends AsyncDisposable {
   readonly ports: TenancyPorts;
   readonly tenancy: Tenancy;
   readonly clock: MovableClock;
-  /** Where the Cloud API answers. */
+  /** Origin of the Cloud API. */
   readonly origin: string;
-  /** Environments that were wanted by somebody, in order. */
+  /** Environments that `onDemand` was called for, in order. */
   readonly demandedIds: readonly EnvironmentId[];
   /** A user who is logged in. */
   user(email?: string): Promise<TestUser>;
@@ -62,13 +62,13 @@ export interface TestTenancyOptions {
   readonly options?: Partial<TenancyOptions>;
   readonly login?: Partial<LoginOptions>;
   readonly issuer?: string;
-  /** Where it listens; a free one when absent. */
+  /** Port to listen on; a free one when absent. */
   readonly port?: number;
   /** Environments by ports of this machine rather than host names; a number is the first of them. */
   readonly withPorts?: boolean | number;
   readonly readLogs?: TenancyPorts["readLogs"];
   readonly rates?: RateMaxima;
-  /** The file of keys. */
+  /** Content of the file of keys. */
   readonly keys?: string;
   readonly console?: {
     readonly url?: string;

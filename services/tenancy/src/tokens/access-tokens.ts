@@ -1,6 +1,6 @@
 /**
- * Access tokens of users (cloud.md §1.2): JWTs that say who, not what they may: that is looked up with each use. The keys that sign
- * them are shared by all tenancy processes, published a day before they sign and a day after their last token has expired.
+ * Access tokens of users (cloud.md §1.2): JWTs that identify the user; permissions are looked up with each use. All tenancy processes
+ * share the keys that sign them; a key is published a day before it signs and a day after its last token has expired.
  */
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Clock, fromUtf8, type Logger, PerdureError, type Random, Secret, utf8 } from "@perdure/base";
@@ -31,7 +31,7 @@ export interface AccessTokensOptions {
 
 export interface TokenFacts {
   readonly userId: UserId;
-  /** Of the login that the token comes from. */
+  /** The login session that the token comes from. */
   readonly sessionId: string;
   readonly expiresAtMs: number;
 }
@@ -43,15 +43,15 @@ export interface IssuedToken {
 
 export interface AccessTokens extends AsyncDisposable {
   readonly issuer: string;
-  /** Good for twelve hours, or as long as is said. */
+  /** Valid for twelve hours, or for `seconds`. */
   issue(userId: UserId, sessionId: string, seconds?: number): Promise<IssuedToken>;
-  /** Undefined for whatever is not a good token of ours at this moment. Rejects with STO0001 when the keys cannot be read. */
+  /** Undefined for a text that is not a valid token of this issuer now. Rejects with STO0001 when the keys cannot be read. */
   verify(token: string): Promise<TokenFacts | undefined>;
-  /** For `/oauth/jwks.json`: all keys whose tokens are good, or soon will be. */
+  /** For `/oauth/jwks.json`: all keys whose tokens are valid now or soon. */
   jwks(): Promise<{ readonly keys: readonly JWK[] }>;
 }
 
-/** Every token says that it is for us. */
+/** The `aud` of every token. */
 export const AUDIENCE = "perdure";
 const ALGORITHM = "EdDSA";
 

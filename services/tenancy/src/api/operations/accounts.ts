@@ -4,7 +4,7 @@ import { type AccountPlan, hasPower, newAccountId, parseAccountId } from "@perdu
 import { notAMember, PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountHandlers, type OperationCall, seconds, type UserHandlers } from "../operation.js";
 
-/** New accounts begin with it. */
+/** Plan of new accounts. */
 const FIRST_PLAN = "free";
 
 export const userHandlers: UserHandlers = {
@@ -32,7 +32,7 @@ export const userHandlers: UserHandlers = {
     const user = await theUser(call);
     const id = newAccountId(random);
     await database.change(async (tables) => {
-      // One after the other, so that two at once do not both find room.
+      // One at a time, so that two concurrent calls cannot exceed the bound together.
       await tables.session.row("SELECT id FROM perdure_users WHERE id = $1 FOR UPDATE", [call.userId]);
       const { count, max } = await tables.accounts.owned(call.userId);
       if (count >= max) throw new PlanLimitError("accounts", `Your plan allows ${max} account${max === 1 ? "" : "s"}`);
@@ -67,7 +67,7 @@ export const userHandlers: UserHandlers = {
     const tokenHash = createHash("sha256").update(token).digest();
     return await call.ports.database.change(async (tables) => {
       const invitation = await tables.invitations.accept(tokenHash, user.email, user.id, call.nowMs);
-      // Used, expired, withdrawn, meant for another address or never made: nobody learns which.
+      // One answer for used, expired, withdrawn, foreign and unknown invitations, so that it reveals nothing.
       if (invitation === undefined) throw new TenancyApiError("PERD0404", "Unknown or expired invitation");
       const { accountId, role } = invitation;
       if ((await tables.accounts.roleOf(accountId, user.id)) !== undefined) {

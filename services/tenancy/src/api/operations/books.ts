@@ -1,4 +1,4 @@
-/** What was used, and who did what. */
+/** Usage and the audit log. */
 import type { AuditFilter, AuditRecord, UsageDayRecord } from "@perdure/driver-postgres";
 import { AUDIT_EXPORT_LINES_MAX, AUDIT_EXPORT_PAGE, AUDIT_PAGE_DEFAULT, USAGE_DAYS_MAX } from "../../limits.js";
 import { TenancyApiError } from "../errors.js";
@@ -57,7 +57,7 @@ interface AuditExportOptions {
   readonly to?: number | undefined;
 }
 
-/** The audit log as text, newest line first; CSV begins with a line of names. */
+/** The audit log as text, newest record first; CSV begins with a line of names. */
 export async function* exportAudit(
   call: AccountCall,
   options: AuditExportOptions,
@@ -112,7 +112,7 @@ function csvLine(line: AuditRecord): string {
   return `${CSV_COLUMNS.map((column) => csvField(String(shown[column] ?? ""))).join(",")}\r\n`;
 }
 
-/** Quoted where needed; what a spreadsheet would take for a formula gets a quote in front. */
+/** Quoted where needed; text that a spreadsheet would take for a formula gets a quote in front. */
 function csvField(text: string): string {
   const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
   return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;

@@ -1,4 +1,4 @@
-/** Environments: made, shown, changed, suspended, destroyed (cloud.md §1.9, §5.2). What follows from a change is the reconciler's. */
+/** Operations of environments: create, describe, change, suspend, destroy (cloud.md §1.9, §5.2). The reconciler applies the changes. */
 import { type EnvironmentEvent, newEnvironmentId } from "@perdure/cloud";
 import {
   AlreadyThere,
@@ -58,7 +58,7 @@ export const environmentHandlers: EnvironmentHandlers = {
       const dataKey = ports.keys.newDataKey(made);
       const signingKey = ports.keys.newSigningKey(made, dataKey);
       const environment = await ports.database.change(async (tables) => {
-        await tables.accounts.lock(accountId); // So that quotas and idempotency keys hold among those that come at once.
+        await tables.accounts.lock(accountId); // So that quotas and idempotency keys hold for concurrent calls.
         if (idempotencyKey !== undefined) {
           const existing = await tables.environments.ofIdempotencyKey(accountId, idempotencyKey);
           if (existing?.status === "DELETED")
@@ -211,13 +211,13 @@ export const environmentHandlers: EnvironmentHandlers = {
   },
 };
 
-/** What was done to an environment, as a line among those of its runtime. */
+/** An audit record of an environment in the form of the runtime's log lines. */
 function lineOf({ atMs, action, actorKind, actorId, target, details }: AuditRecord): { atMs: number; line: string } {
   const parts = [action, target, `by ${actorKind === "system" ? actorId : `${actorKind} ${actorId}`}`, JSON.stringify(details)];
   return { atMs, line: parts.filter((part) => part !== undefined && part !== "{}").join(" ") };
 }
 
-/** One step of its life, told in the audit log; 409 when its status does not allow it. */
+/** One transition of the environment, with its audit record; 409 when its status does not allow it. */
 async function change(
   call: AccountCall,
   id: EnvironmentRecord["id"],
@@ -246,7 +246,7 @@ async function nameIsFree<T>(work: Promise<T>): Promise<T> {
   }
 }
 
-/** The same request again; other wishes under the same key are a mistake of the caller. */
+/** Returns the environment of a repeated request; other parameters under the same key are an error of the caller. */
 function sameAs(existing: EnvironmentRecord, region: string): EnvironmentRecord {
   if (existing.region === region) return existing;
   throw new TenancyApiError("PERD0409", "This idempotency key belongs to another request");
@@ -277,7 +277,7 @@ async function describe({ ports, options, accountId }: AccountCall, environment:
     status: environment.status,
     suspendedFor: environment.status === "SUSPENDED" ? environment.suspendedFor : undefined,
     isThrottled: environment.isThrottled,
-    // Why nothing answers; one that works again has none.
+    // Why the runtime does not answer; absent while it does.
     failure: environment.upstreamIngress === undefined ? environment.failure : undefined,
     createdAt: seconds(environment.createdAtMs),
     erasedAt: optionalSeconds(environment.eraseAtMs),

@@ -127,7 +127,7 @@ export const keyHandlers: KeyHandlers = {
   RetireSigningKey: {
     needs: "environments",
     async handle(call, { environmentId, force }) {
-      if (force === true) call.needsConfirmation(); // Services that know only this key refuse every call from then on.
+      if (force === true) call.needsConfirmation(); // Services that accept only this key refuse every call from then on.
       return await changeSigningKeys(call, environmentId, "signing-key.retire", async (tables, _environment, keys) => {
         const previous = keyIn(keys, "PREVIOUS");
         if (previous === undefined) throw new TenancyApiError("PERD0409", "There is no previous key");

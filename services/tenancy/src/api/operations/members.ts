@@ -53,9 +53,9 @@ export const memberHandlers: Members = {
         await tables.accounts.lock(accountId);
         const user = await tables.users.ofEmail(email);
         if (user !== undefined && (await tables.accounts.roleOf(accountId, user.id)) !== undefined) {
-          throw new TenancyApiError("PERD0409", "This person is a member already");
+          throw new TenancyApiError("PERD0409", "This user is a member already");
         }
-        await tables.invitations.withdraw(accountId, email, nowMs); // The newest one counts.
+        await tables.invitations.withdraw(accountId, email, nowMs); // Only the newest invitation is valid.
         const [account, plan] = [await tables.accounts.get(accountId), await tables.accounts.plan(accountId)];
         const open = (await tables.invitations.open(accountId, nowMs)).length;
         if (open >= INVITATIONS_MAX) throw new PlanLimitError("members", `There are ${INVITATIONS_MAX} open invitations already`);
@@ -66,7 +66,7 @@ export const memberHandlers: Members = {
         const invitation = { id, accountId, email, role, invitedBy: userId, createdAtMs: nowMs, expiresAtMs };
         await tables.invitations.insert(invitation, createHash("sha256").update(token).digest());
         await call.audit(tables, { action: "member.invite", target: email, details: { role, invitation: id } });
-        const inviter = (await tables.users.get(userId))?.email ?? "Somebody";
+        const inviter = (await tables.users.get(userId))?.email ?? "A member";
         const link = `${ports.addresses.consoleUrl}/invitation?token=${token}`;
         await putInvitationMail(ports, tables, { to: email, ...invitationText(account?.name ?? accountId, inviter, role, link) });
       });
@@ -107,7 +107,7 @@ export const memberHandlers: Members = {
   },
 
   RemoveMember: {
-    /** Whoever belongs to an account may leave it. */
+    /** Every member of an account may leave it. */
     needs: "usage",
     async handle(call, { userId, keepApiKeys, dryRun }) {
       return await call.ports.database.change(async (tables) => {
@@ -126,7 +126,7 @@ export const memberHandlers: Members = {
   },
 };
 
-/** A key opens its environment whoever holds it: so those of members who could not make them any more are shown, and deleted (T14). */
+/** A key opens its environment for any holder: so keys of members that could not make them any more are listed, and deleted (T14). */
 async function keysMadeBy({ accountId, nowMs }: AccountCall, tables: TenancyTables, userId: UserId) {
   return await tables.apiKeys.madeBy(accountId, userId, nowMs);
 }
@@ -147,7 +147,7 @@ function answer(keys: readonly ApiKeyRecord[], areDeleted: boolean) {
   return { ...OK, apiKeys: keys.map(keyView), apiKeysDeleted: areDeleted };
 }
 
-/** To more than reading: whoever has it can give themselves keys. */
+/** Whether the role allows more than reading: such a member can make keys. */
 function givesAccess(role: MemberRole): boolean {
   return hasPower(role, "ownKeys");
 }
@@ -162,8 +162,8 @@ async function roleToChange(call: AccountCall, tables: TenancyTables, userId: Us
 }
 
 /**
- * What somebody invited others to, and could not any more, is open no longer: they have seen the invitations themselves, and would come
- * back by one to another address of theirs (T14). `role`: what they have now.
+ * Withdraws invitations that the member could not make any more: the member has read them, and could return by one to another address
+ * (T14). `role`: the member's present role.
  */
 async function withdrawTheirs(call: AccountCall, tables: TenancyTables, userId: UserId, role: MemberRole | undefined) {
   for (const open of await tables.invitations.open(call.accountId, call.nowMs)) {

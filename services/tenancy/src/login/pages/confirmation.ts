@@ -1,4 +1,4 @@
-/** Showing again that it is oneself, before what is dangerous: with the password, or at the other provider. */
+/** Confirmation of the user's presence before dangerous actions: with the password, or at the other provider. */
 import { Secret } from "@perdure/base";
 import type { Request, Response } from "express";
 import { show } from "../browser.js";
@@ -42,7 +42,7 @@ export class ConfirmationPages {
     ]);
     const ways: Html[] = [];
     if (password !== undefined) {
-      // Password managers want to know whose it is.
+      // Password managers need the user name.
       const email = field({
         name: "email",
         label: "E-mail",

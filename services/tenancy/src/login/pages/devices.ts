@@ -1,4 +1,4 @@
-/** Devices that ask to act for somebody: shown, and approved by a click alone (T16). */
+/** Devices that request to act for a user: shown, and approved only by a click (T16). */
 import { networkOf } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
@@ -21,7 +21,7 @@ export class DevicePages {
     this.#pageSessions = pageSessions;
   }
 
-  /** A code in the address is shown for approval; only a click approves it. */
+  /** Shows the device of the code in the address; only a click approves it. */
   async form(req: Request, res: Response): Promise<void> {
     const typed = queryOf(req).get("user_code");
     const code = userCodeOf(typed);
@@ -51,7 +51,7 @@ export class DevicePages {
     const decision = form.get("decision");
     if (decision !== "approve" && decision !== "deny") throw new TenancyApiError("PERD0400", "Approve or deny");
     const status = decision === "approve" ? "approved" : "denied";
-    // A device is let in for months: neither an open laptop nor a script in a page of ours is enough.
+    // Approval lasts for months: neither an unattended laptop nor a script in a page must be enough.
     if (status === "approved" && this.#pageSessions.isUnconfirmed(session))
       return this.#pageSessions.requestConfirmation(res, pathOf(code));
     const { ports } = this.#pageSessions;

@@ -1,6 +1,6 @@
 /**
- * The pages where people sign up and in, confirm their address, replace a forgotten password, see where they are logged in, approve devices
- * and accept invitations. Plain forms: what changes something is posted, with a proof that the form is ours.
+ * Pages where users sign up and in, confirm their address, replace a forgotten password, list their sessions, approve devices and accept
+ * invitations. Plain forms: every change is posted, with a proof that this server made the form.
  */
 import { type Request, type Response, Router } from "express";
 import { ConfirmationPages } from "./confirmation.js";

@@ -1,4 +1,4 @@
-/** Joining an account that somebody was invited to. */
+/** Accepting an invitation to an account. */
 import { networkOf } from "@perdure/cloud";
 import type { Request, Response } from "express";
 import { userHandlers } from "../../api/operations/accounts.js";

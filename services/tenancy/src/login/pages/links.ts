@@ -1,4 +1,4 @@
-/** Why: mail with a link that works once: the address of a page of ours, whose secret is known only to the mail and, hashed, to the database. */
+/** Mail with a link that works once. The secret of the link is stored only as a hash. */
 import { randomBase62, type UserId } from "@perdure/cloud";
 import type { MailTokenKind, TenancyTables } from "@perdure/driver-postgres";
 import { RESET_LINK_MS, VERIFY_LINK_MS } from "../../limits.js";
@@ -14,7 +14,7 @@ const LIFETIMES_MS: Readonly<Record<MailTokenKind, number>> = { verify: VERIFY_L
 const TOKEN_CHARS = 43;
 const TOKEN = /^[0-9A-Za-z]{43}$/;
 
-/** Links of the kind that were sent before work no more. */
+/** Earlier links of the kind stop working. */
 export async function mailLink(
   ports: TenancyPorts,
   tables: TenancyTables,
@@ -28,7 +28,7 @@ export async function mailLink(
   await putMail(ports, tables, { to: to.email, ...(kind === "verify" ? verifyText(link) : resetText(link)) });
 }
 
-/** The hash of what may be one; a hash that nobody has of what cannot. */
+/** The hash of a token; of a malformed one a hash that matches no token. */
 export function tokenHashOf(text: string | undefined): Uint8Array {
   return text !== undefined && TOKEN.test(text) ? hashOf(text) : new Uint8Array(32);
 }

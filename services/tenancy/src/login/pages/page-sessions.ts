@@ -1,4 +1,4 @@
-/** Why: what several pages do: know who is signed in, begin and end sessions, read the same fields. */
+/** Functions that several pages share: the user of the session, begin and end of sessions, common fields. */
 import { randomBase62, type UserId } from "@perdure/cloud";
 import type { SessionRecord } from "@perdure/driver-postgres";
 import type { Request, Response } from "express";
@@ -33,26 +33,26 @@ export class PageSessions {
     this.#options = options;
   }
 
-  /** Undefined after sending them to sign in, and back to `here`. */
+  /** Undefined after redirecting the user to sign in, and back to `here`. */
   async signedIn(req: Request, res: Response, here: string): Promise<SessionRecord | undefined> {
     const session = await this.browser.session(req);
     if (session === undefined) res.redirect(303, `/login?return=${encodeURIComponent(returnPath(here))}`);
     return session;
   }
 
-  /** Whether it is long ago that somebody has shown who sits there. */
+  /** Whether the last confirmation of the user's presence is too old. */
   isUnconfirmed(session: SessionRecord): boolean {
     return confirmedUntilMs(session) <= this.ports.clock.nowMs();
   }
 
-  /** Sends them to show that it is them, and back to `here`. */
+  /** Redirects the user to confirm, and back to `here`. */
   requestConfirmation(res: Response, here: string): void {
     res.redirect(303, `/login/confirm?return=${encodeURIComponent(returnPath(here))}`);
   }
 
   /**
-   * Begins a session, in a cookie that was never seen before; the one that this browser had ends with its cookie. Whoever has no account
-   * gets one (free, no card). `shownAtMs`: when they have shown who they are, if that was not just now.
+   * Begins a session with a new cookie; the browser's previous session ends. A user without an account gets one (free, no card).
+   * `shownAtMs`: when the user authenticated, if that was not just now.
    */
   async enter(req: Request, res: Response, userId: UserId, by: string, to: string, shownAtMs?: number): Promise<void> {
     const { database, random, clock } = this.ports;
@@ -80,7 +80,7 @@ export class PageSessions {
     res.redirect(303, to);
   }
 
-  /** `id`: of the session that ends. False when it was over, or is somebody else's. */
+  /** `id`: of the session to end. False when it was over, or belongs to another user. */
   async end(req: Request, res: Response, { userId }: SessionRecord, id: string, action: string): Promise<boolean> {
     const { database, clock } = this.ports;
     return await database.change(async (tables) => {
@@ -90,16 +90,16 @@ export class PageSessions {
     });
   }
 
-  /** `presence`: of a page that can ask again who sits there. */
+  /** `presence`: for a page that can confirm the user's presence. */
   call(req: Request, res: Response, userId: UserId, presence?: CallerFacts["presence"]): OperationCall {
     return new OperationCall(this.ports, this.#options, { userId, ...requesterOf(req, res), presence });
   }
 
-  /** What forms begin with that lead elsewhere in the end. */
+  /** Hidden fields of forms that redirect to `to` in the end. */
   hidden(req: Request, res: Response, to: string): Html {
     return html`${this.browser.hidden(req, res)}<input type="hidden" name="return" value="${to}">`;
   }
 }
 
-/** Asked for like a user, so that strangers take the same way. */
+/** Looked up like a user, so that requests for unknown addresses take the same path. */
 export const UNKNOWN_USER = "user_nobody" as UserId;

@@ -1,4 +1,4 @@
-/** Where somebody is logged in, and how that ends. */
+/** The list of a user's sessions, with a button to end each. */
 import type { Request, Response } from "express";
 import { SESSIONS_PER_USER_MAX } from "../../limits.js";
 import { show } from "../browser.js";

@@ -1,4 +1,4 @@
-/** Signing in at another provider, there and back. */
+/** Sign-in at another provider: redirection there and back. */
 import { networkOf, newUserId, type UserId } from "@perdure/cloud";
 import type { Request, Response } from "express";
 import { TenancyApiError } from "../../api/errors.js";
@@ -55,13 +55,14 @@ export class ProviderPages {
       return res.redirect(303, finished.returnTo);
     }
     const userId = await this.#userOf(finished.identity, session?.userId);
-    // Otherwise whoever finds an open laptop would be confirmed by going there and back, without a question (T31).
+    // Otherwise a redirection there and back, without a prompt, would count as confirmation at an unattended laptop (T31).
     await this.#pageSessions.enter(req, res, userId, oidc.name, finished.returnTo, finished.shownAtMs);
   }
 
   /**
-   * The user of an identity: who was linked before, else who has the verified address. An address that somebody signed up with by
-   * password is not proved, so its password must be known too: otherwise whoever took a stranger's address would wait in their account.
+   * The user of an identity: the linked user, else the user with the verified address. An address of a sign-up by password is not proven,
+   * so
+   * its password must be entered too: otherwise an attacker could sign up with a foreign address and share the account of its owner later.
    */
   async #userOf({ issuer, subject, email, name }: Identity, signedIn: UserId | undefined): Promise<UserId> {
     const { database, clock, random } = this.#pageSessions.ports;
@@ -90,7 +91,7 @@ export class ProviderPages {
   }
 
   #failed(cause: unknown): TenancyApiError {
-    // Its words only: what hangs on the error may be what the provider sent.
+    // Only its message: other properties of the error may hold what the provider sent.
     const reason = cause instanceof Error ? cause.message : String(cause);
     this.#pageSessions.ports.logger.warn({ reason }, "sign-in at the OpenID Connect provider failed");
     return new TenancyApiError("PERD0503", "The other provider did not sign you in: try again");

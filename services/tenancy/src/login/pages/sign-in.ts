@@ -1,4 +1,4 @@
-/** Signing in, up and out with an address and a password. */
+/** Sign-in, sign-up and sign-out with an address and a password. */
 import { Secret } from "@perdure/base";
 import { networkOf, newUserId } from "@perdure/cloud";
 import { nameShape } from "@perdure/cloud-client";
@@ -38,7 +38,7 @@ export class SignInPages {
     this.#showLogin(req, res, 200, to);
   }
 
-  /** Unknown addresses and wrong passwords answer the same, after the same work. */
+  /** Unknown addresses and wrong passwords get the same answer, after the same work. */
   async signIn(req: Request, res: Response): Promise<void> {
     const form = await this.#pageSessions.browser.form(req);
     const { rates, database, passwords, verifiesEmail } = this.#pageSessions.ports;
@@ -63,7 +63,7 @@ export class SignInPages {
       return showCheckMail(res, 403);
     }
     this.#showLogin(req, res, 401, to, WRONG);
-    // After the answer: what is written differs, and its time shall tell nothing.
+    // After the answer: the writes differ, and their duration must reveal nothing.
     await auditLogin(this.#pageSessions.ports, database.tables, who, user?.id, "login.failed", {
       with: "password",
       email: email ?? null,
@@ -96,7 +96,7 @@ export class SignInPages {
     const signUp = { email, name, passwordHash: await passwords.hash(password) };
     if (!verifiesEmail) return await this.#signUpAtOnce(req, res, signUp, to);
     showCheckMail(res, 200);
-    // After the answer: whether there is an account shall not be told by how long it takes.
+    // After the answer, so that its duration does not reveal whether the account exists.
     await this.#signUpByMail(signUp, who);
   }
 
@@ -121,15 +121,15 @@ export class SignInPages {
       });
     } catch (cause) {
       if (!(cause instanceof AlreadyThere)) throw cause;
-      const problem = "This address cannot be taken. If it is yours, sign in";
+      const problem = "This address cannot be used. If it is yours, sign in";
       return this.#showSignUp(req, res, 409, to, { problem, about: "email", email, name });
     }
     await this.#pageSessions.enter(req, res, id, "password", to);
   }
 
   /**
-   * Nobody is signed in before the link and the password came together. Until then the last one who signed up with the address counts:
-   * whoever took a stranger's address has a password that its owner does not enter.
+   * The user is signed in only by the link together with the password. Until then the last sign-up with the address counts: an attacker
+   * who signed up with a foreign address has a password that its owner does not enter.
    */
   async #signUpByMail({ email, name, passwordHash }: SignUp, who: Requester): Promise<void> {
     const { ports } = this.#pageSessions;
@@ -146,7 +146,7 @@ export class SignInPages {
       }
       const id = existing?.id ?? newUserId(nowMs, ports.random);
       if (existing === undefined) await tables.users.insert({ id, email, name, createdAtMs: nowMs });
-      // Who has been here before (while nobody had to confirm an address) has a password of their own, or another provider's word.
+      // A user with an account (from a time without confirmation of addresses) has a password, or signs in at another provider.
       const wasNeverHere = (await tables.accounts.ofUser(id)).length === 0;
       if (wasNeverHere) await tables.logins.setPassword(id, passwordHash, nowMs);
       await auditLogin(ports, tables, who, id, "login.sign-up", { with: "password", verified: false });
@@ -185,7 +185,7 @@ ${newPasswordField({ isWrong: about === "password", isFirst: about === "password
   }
 }
 
-/** Why nobody was signed up, and what they have written: all but the password is there again. */
+/** Why a sign-up was refused, and the entered fields, which are shown again except the password. */
 interface RefusedSignUp {
   readonly problem?: string;
   readonly about?: "email" | "password";
@@ -193,9 +193,9 @@ interface RefusedSignUp {
   readonly name?: string | undefined;
 }
 
-/** The same whoever the address belongs to. */
+/** The same answer for known and unknown addresses. */
 function showCheckMail(res: Response, status: number): void {
   const body = html`<p>We have written to your address. Open the link in that mail to go on; it works for a day.</p>
 <p class="below">Nothing came? Look among the unwanted mail, or <a href="/login">sign in</a> again to get another one.</p>`;
-  show(res, status, page("Look at your mail", body));
+  show(res, status, page("Check your mail", body));
 }

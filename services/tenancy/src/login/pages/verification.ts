@@ -1,4 +1,6 @@
-/** Pages that links in mail lead to: an address is confirmed, a forgotten password is replaced. Opening a link changes nothing: programs open them too. */
+/**
+ * Pages for links in mail: confirm an address, replace a forgotten password. Opening a link changes nothing, since programs open links too.
+ */
 import { Secret } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import type { Request, Response } from "express";
@@ -30,7 +32,7 @@ export class VerificationPages {
     this.#showVerify(req, res, 200, queryOf(req).get("token") ?? "");
   }
 
-  /** Link and password together: so nobody confirms an account that a stranger made in their name. */
+  /** Link and password together, so that the owner of an address does not confirm an account that another person made with it. */
   async verify(req: Request, res: Response): Promise<void> {
     const form = await this.#pageSessions.browser.form(req);
     const { rates, database, passwords, clock } = this.#pageSessions.ports;
@@ -63,7 +65,7 @@ export class VerificationPages {
     await this.#pageSessions.enter(req, res, record.userId, "password", "/");
   }
 
-  // ── a forgotten password ───────────────────────────────────────────────────────────────────────
+  // ── forgotten password ────────────────────────────────────────────────────────────────────────
 
   async forgotForm(req: Request, res: Response): Promise<void> {
     const body = html`<p>We send a link to your address, with which you choose a new one.</p>
@@ -80,8 +82,8 @@ export class VerificationPages {
     await ports.rates.take("mail by address", networkOf(who.remoteAddress));
     await ports.rates.take("mail to account", subjectOf(email));
     const message = html`<p>If the address has an account, we have written to it. The link in that mail works for half an hour.</p>`;
-    show(res, 200, page("Look at your mail", message));
-    // After the answer: whether there is an account shall not be told by how long it takes.
+    show(res, 200, page("Check your mail", message));
+    // After the answer, so that its duration does not reveal whether the account exists.
     await ports.database.change(async (tables) => {
       const user = await tables.users.ofEmail(email ?? "");
       if (user === undefined) return;
@@ -94,7 +96,7 @@ export class VerificationPages {
     this.#showReset(req, res, 200, queryOf(req).get("token") ?? "");
   }
 
-  /** Whoever reads the mail of an address has its account; whoever had the old password is out. */
+  /** A reader of the address's mail gets its account; sessions with the old password end. */
   async reset(req: Request, res: Response): Promise<void> {
     const form = await this.#pageSessions.browser.form(req);
     const { ports, browser } = this.#pageSessions;
