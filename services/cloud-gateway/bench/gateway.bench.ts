@@ -1,7 +1,7 @@
 /**
- * What the cloud's gateway costs: the hop (latency and CPU with and without it), a credential that is known, and how much one
- * tenant's flood moves another's latency. Runtime, gateway and callers are processes of their own. Bundle with esbuild, then run with
- * node; an argument names one of `hop`, `hit`, `fair`. Results with commands and dates are in docs/benchmarks.md.
+ * Benchmark of the cloud's gateway: the hop (latency and CPU with and without it), a cached credential, and how much a flood of one tenant
+ * changes another tenant's latency. Runtime, gateway and callers are processes of their own. Bundle with esbuild, then run with node; an
+ * argument names one of `hop`, `hit`, `fair`. Results with commands and dates are in docs/benchmarks.md.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { createServer } from "node:http";
@@ -44,7 +44,7 @@ function serveRuntime(): void {
   server.listen(0, "127.0.0.1", () => process.send?.(`http://127.0.0.1:${(server.address() as AddressInfo).port}`));
 }
 
-/** `origins`: of the runtime of whoever is measured, and of the one that floods. */
+/** `origins`: of the runtime of the measured tenant, and of the tenant that floods. */
 async function serveGateway(origins: string): Promise<void> {
   const [own = "", other = own] = origins.split(" ");
   const tenancy = new MemoryTenancy();
@@ -133,7 +133,10 @@ const FLOOD_TICK_MS = 1;
 /** A flooder has an end too; requests that find no free connection are not sent. */
 const FLOOD_CONNECTIONS_MAX = 512;
 
-/** So many requests per second, whatever is answered, until it is killed. The least important process of the machine: it stands for others. */
+/**
+ * Sends this many requests per second, whatever the answers are, until it is killed. It has the lowest priority of the machine, since it
+ * stands for load from other machines.
+ */
 function flood({ port, place, perSecond }: FloodOptions): void {
   setPriority(19);
   const bytes = requestTo(place);
@@ -222,8 +225,8 @@ async function measureHop(): Promise<void> {
 }
 
 /**
- * One request every 5 ms of a quiet tenant at each of two gateways at the same time, while another tenant floods the one with ten times
- * what it may send. Whatever else the machine does, and what the flood costs it, meets both.
+ * One request every 5 ms of a quiet tenant at each of two gateways at the same time, while another tenant floods one of them with ten
+ * times its allowed rate. Other load of the machine, and the cost of the flood itself, affect both alike.
  */
 async function measureFairness(): Promise<void> {
   const runtimes = [start("runtime"), start("runtime"), start("runtime")];
@@ -241,7 +244,7 @@ async function measureFairness(): Promise<void> {
     { name: "team: 500/s, sent 5,000/s", options: { port: here.port, place: here.wideFlooding, perSecond: 5_000 } },
   ] satisfies { name: string; options: FloodOptions | undefined }[]) {
     const flooder = options === undefined ? undefined : fork(process.argv[1] as string, ["flood", JSON.stringify(options)]);
-    await both(2_000); // What the plan lets in at once is in.
+    await both(2_000); // Uses up the burst of the plan.
     const before = await cpuMicros(flooded.child);
     const [beside, alone] = await both(FAIR_MS);
     const cpu = (await cpuMicros(flooded.child)) - before;

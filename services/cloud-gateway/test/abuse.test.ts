@@ -1,4 +1,4 @@
-/** Connections that cost us more than their sender are closed, and the others do not notice (cloud.md §6.5, §7 T21, T22). */
+/** Connections that cost the gateway more than their sender are closed, and other clients do not notice (cloud.md §6.5, §7 T21, T22). */
 import { once } from "node:events";
 import { connect as connectHttp2, constants } from "node:http2";
 import { connect, type Socket } from "node:net";
@@ -42,7 +42,7 @@ function requestBlock(host: string): Buffer {
   return Buffer.concat([Buffer.from([0x82, 0x86, 0x84, 0x01, host.length]), Buffer.from(host)]);
 }
 
-/** Writes `bytes` and resolves when the gateway has closed the connection; with the number of bytes it said. */
+/** Writes the chunks and resolves when the gateway has closed the connection, with the number of received bytes. */
 async function untilClosed(chunks: readonly Buffer[]): Promise<number> {
   const socket: Socket = connect({ port: fixture.ports.ingress, host: "127.0.0.1" });
   let received = 0;
@@ -83,14 +83,14 @@ test.each([
   await othersAreServed();
 });
 
-test("T21: headers without end, in frames that continue, end the connection", async () => {
+test("T21: headers without end, in CONTINUATION frames, end the connection", async () => {
   const block = requestBlock(hostOf(facts));
   const more = Array.from({ length: 200 }, () => frame(CONTINUATION, 0, 1, Buffer.from([0x00, 0x01, 0x61, 0x01, 0x62])));
   await untilClosed([PREFACE, frame(SETTINGS, 0, 0), frame(HEADERS, 1, 1, block), ...more]);
   await othersAreServed();
 });
 
-test("T21: a client that opens no window holds its streams, no more, and others go on", async () => {
+test("T21: a client that opens no window keeps only its own streams waiting", async () => {
   let written = 0;
   const chunk = Buffer.alloc(64 * 1024);
   await using large = await startRuntime((_req, res) => {
@@ -120,7 +120,7 @@ test("T21: a client that opens no window holds its streams, no more, and others 
   await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });
 
-test("T22: connections that say nothing have an end, for each network; when they close there is room again", async () => {
+test("T22: idle connections are bounded per network, and a closed one frees its slot", async () => {
   await using narrow = await startGateway({ options: { connectionsPerNetworkMax: 3 } });
   const dial = (): Promise<Socket> =>
     new Promise((resolve, reject) => {
@@ -138,7 +138,7 @@ test("T22: connections that say nothing have an end, for each network; when they
   const isServed = (): Promise<boolean> =>
     narrow.call("http/1.1", "ingress", place, { path: "/S/h", headers }).then(
       ({ status }) => status === 200,
-      () => false, // Its neighbours are just closing.
+      () => false, // Another connection is just closing.
     );
   while (!(await isServed()));
 });
@@ -152,7 +152,7 @@ test("T21: more streams than agreed are refused without harm", async () => {
   expect(session.remoteSettings.maxConcurrentStreams).toBe(250);
   const stream = session.request({ ":path": "/S/h", ":authority": hostOf(place), authorization: `Bearer ${own}` });
   stream.on("error", () => undefined);
-  await eventually(() => silent.started === 1, "the runtime was asked");
+  await eventually(() => silent.started === 1, "the runtime got the request");
   stream.close(constants.NGHTTP2_CANCEL);
   await eventually(() => silent.aborted === 1, "the runtime saw the end");
   session.destroy();

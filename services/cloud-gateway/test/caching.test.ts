@@ -1,4 +1,4 @@
-/** What tenancy says is remembered for as long as it may be, and no longer (cloud.md §4.4, §4.5). Time is virtual. */
+/** Answers of tenancy are cached for as long as allowed, and no longer (cloud.md §4.4, §4.5). Time is virtual. */
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { VirtualClock } from "@perdure/testkit";
@@ -22,7 +22,7 @@ afterEach(async () => await fixture[Symbol.asyncDispose]());
 const statusOf = async (credential: string, place = facts): Promise<number> =>
   (await fixture.call("http/1.1", "ingress", place, { path: "/S/h", headers: bearer(credential) })).status;
 
-/** Tells nobody: as if the news were lost. */
+/** Revokes without a change event, as if it were lost. */
 function revokeSilently(credential: string): void {
   const { notify } = fixture.tenancy;
   fixture.tenancy.notify = () => undefined;
@@ -30,21 +30,21 @@ function revokeSilently(credential: string): void {
   fixture.tenancy.notify = notify;
 }
 
-test("a credential is asked about once, however often and however many at once it is shown", async () => {
+test("a credential is looked up once, for any number of requests, concurrent ones included", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await Promise.all(Array.from({ length: 20 }, () => statusOf(key)))).toEqual(new Array(20).fill(200));
   for (let i = 0; i < 10; i++) expect(await statusOf(key)).toBe(200);
   expect(fixture.tenancy.callCounts).toEqual({ environment: 1, authenticate: 1 });
 });
 
-test("T14: a revoked key is refused at once when the news come", async () => {
+test("T14: a revoked key is refused at once when the change event arrives", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   fixture.tenancy.revoke(key);
   expect(await statusOf(key)).toBe(401);
 });
 
-test("T14: a revoked key is refused within 30 seconds when no news come", async () => {
+test("T14: a revoked key is refused within 30 seconds when no change event arrives", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   revokeSilently(key);
@@ -54,17 +54,17 @@ test("T14: a revoked key is refused within 30 seconds when no news come", async 
   expect(await statusOf(key)).toBe(401);
 });
 
-test("a look-up ahead of time lets nobody wait, and finds out earlier", async () => {
+test("a look-up ahead of time delays no request, and detects changes earlier", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   revokeSilently(key);
   clock.advanceBy(21_000);
-  expect(await statusOf(key)).toBe(200); // This one starts the look-up.
+  expect(await statusOf(key)).toBe(200); // This request starts the look-up.
   expect(await statusOf(key)).toBe(401);
-  expect(fixture.tenancy.callCounts.authenticate).toBe(3); // The last one waited: of strangers nothing was kept yet.
+  expect(fixture.tenancy.callCounts.authenticate).toBe(3); // The last request waited: no entry of an unknown credential was kept yet.
 });
 
-test("after a gap in the news everything is looked up anew", async () => {
+test("after a gap in the change events everything is looked up again", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   revokeSilently(key);
@@ -72,7 +72,7 @@ test("after a gap in the news everything is looked up anew", async () => {
   expect(await statusOf(key)).toBe(401);
 });
 
-test("news that come while tenancy is asked make its answer count once", async () => {
+test("an answer that a change event overtakes is used once and not kept", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   const { authenticate } = fixture.tenancy;
   let answer: () => void = () => undefined;
@@ -88,12 +88,12 @@ test("news that come while tenancy is asked make its answer count once", async (
   await new Promise((resolve) => setTimeout(resolve, 5));
   fixture.tenancy.revoke(key);
   answer();
-  expect(await response).toBe(200); // It was good when it was looked up.
+  expect(await response).toBe(200); // It was valid when it was looked up.
   fixture.tenancy.authenticate = authenticate;
   expect(await statusOf(key)).toBe(401);
 });
 
-test("a key that runs out is refused at that moment, though it is remembered", async () => {
+test("a key that expires is refused at that moment, although it is cached", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess", clock.nowMs() + 10_000);
   expect(await statusOf(key)).toBe(200);
   clock.advanceBy(9_999);
@@ -103,7 +103,7 @@ test("a key that runs out is refused at that moment, though it is remembered", a
   expect(fixture.tenancy.callCounts.authenticate).toBe(1);
 });
 
-test("while tenancy is away, what is known is believed for five minutes, what is not is a 503", async () => {
+test("while tenancy is unreachable, cached answers are used for five minutes, and others are a 503", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   const unseen = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
@@ -123,7 +123,7 @@ test("while tenancy is away, what is known is believed for five minutes, what is
   expect(await statusOf(key)).toBe(200);
 });
 
-test("nobody's credential is remembered for five seconds, and a new key works at once when news come", async () => {
+test("an unknown credential is cached for five seconds, and a new key works at once after its change event", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   revokeSilently(key);
   expect(await statusOf(key)).toBe(401);
@@ -134,7 +134,7 @@ test("nobody's credential is remembered for five seconds, and a new key works at
   expect(fixture.tenancy.callCounts.authenticate).toBe(2);
 });
 
-test("an environment's new facts hold with the next request", async () => {
+test("new facts of an environment hold from the next request on", async () => {
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   expect(await statusOf(key)).toBe(200);
   fixture.tenancy.put({ ...facts, status: "SUSPENDED" });

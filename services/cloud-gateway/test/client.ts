@@ -60,7 +60,7 @@ function sendHttp2(
   { method = "GET", path = "/", headers = [], body, host = "127.0.0.1", signal }: TestRequest,
   tls: TlsOptions | undefined,
 ): Promise<TestAnswer> {
-  const options = { ...tls, strictSingleValueFields: false }; // Command lines do send two of one name.
+  const options = { ...tls, strictSingleValueFields: false }; // Some command lines send two headers of one name.
   return new Promise((resolve, reject) => {
     const session = connect(`${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`, options);
     session.on("error", reject);

@@ -1,4 +1,4 @@
-/** The official command line, unmodified, with a home of its own. */
+/** The official command line, unmodified, with its own home directory. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,7 +9,7 @@ const TIMEOUT_MS = 60_000;
 
 export interface CommandResult {
   readonly exitCode: number | null;
-  /** Both outputs. */
+  /** Stdout and stderr. */
   readonly said: string;
 }
 
@@ -17,12 +17,12 @@ export class CommandLine implements Disposable {
   readonly #home = mkdtempSync(join(tmpdir(), "perdure-cli-"));
   readonly #place: Readonly<Record<string, string>>;
 
-  /** Variables that say where the environment is. */
+  /** `place`: variables that locate the environment. */
   constructor(place: Readonly<Record<string, string>>) {
     this.#place = place;
   }
 
-  /** Any exit code is an answer. */
+  /** Resolves with any exit code. */
   run(args: readonly string[], token: string | undefined): Promise<CommandResult> {
     return new Promise((resolve, reject) => {
       const child = spawn(binary(), args, {

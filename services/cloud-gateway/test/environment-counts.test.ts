@@ -1,10 +1,10 @@
-/** A runtime that is gone counts nothing: what became of its callers is counted at the gateway, by environment. */
+/** A runtime that is down exports no counters, so the gateway counts the outcomes of its requests by environment. */
 import { expect, test } from "@jest/globals";
 import { Metrics } from "@perdure/role";
 import { gatewayMetrics } from "../src/metrics.js";
 import { bearer, startGateway, startRuntime } from "./fixture.js";
 
-test("requests to a runtime that died are failures of its environment, and refusals that callers cause are not", async () => {
+test("requests to a runtime that is down are failures of its environment, and refusals that callers cause are not", async () => {
   const metrics = new Metrics();
   await using fixture = await startGateway({ metrics: gatewayMetrics(metrics) });
   const runtime = await startRuntime();

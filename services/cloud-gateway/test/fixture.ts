@@ -1,4 +1,4 @@
-/** A gateway on free ports, a tenancy in memory, and runtimes that do what a test says. */
+/** A gateway on free ports, a tenancy in memory, and runtimes whose answers a test scripts. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Clock, type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
@@ -19,7 +19,7 @@ export const DOMAIN = "perdure.test";
 export const ISSUER = "https://api.us.perdure.test";
 export const CONSOLE = "https://console.perdure.test";
 
-/** What a runtime heard of a request. */
+/** A request as a runtime received it. */
 export interface ReceivedRequest {
   readonly method: string;
   readonly url: string;
@@ -29,11 +29,11 @@ export interface ReceivedRequest {
 
 export type Script = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** An HTTP server of its own for each; by default it answers 200 with what it heard, as JSON. */
+/** An HTTP server of its own; by default it answers 200 with the received request, as JSON. */
 export interface TestRuntime extends AsyncDisposable {
   readonly origin: string;
   readonly requests: ReceivedRequest[];
-  /** Requests that began. */
+  /** Number of requests that began. */
   readonly started: number;
   readonly aborted: number;
   script: Script | undefined;
@@ -83,7 +83,7 @@ export async function startRuntime(script?: Script): Promise<TestRuntime> {
   };
 }
 
-/** Wide enough for tests that are not about limits. */
+/** Large enough for tests that are not about limits. */
 export const generousLimits: EnvironmentFacts["limits"] = {
   ...exampleLimits,
   ingressRate: { perSecond: 100_000, burst: 100_000 },
@@ -109,7 +109,7 @@ export interface GatewayFixture extends AsyncDisposable {
 }
 
 export interface FixtureSettings {
-  /** One that another gateway asks too. */
+  /** A tenancy that another gateway uses too. */
   readonly tenancy?: MemoryTenancy;
   readonly clock?: Clock;
   readonly metrics?: GatewayMetrics;

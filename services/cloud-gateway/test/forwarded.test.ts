@@ -1,4 +1,4 @@
-/** Requests that tenancy carries for people at the console: whose address they count for, and who may say so (cloud.md §6.5). */
+/** Requests that tenancy forwards for users of the console: the address they count for, and which proofs are accepted (cloud.md §6.5). */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, FORWARDED_SECONDS_MAX, ForwardingKeys } from "@perdure/cloud/forwarding";
@@ -34,36 +34,33 @@ const call = (headers: readonly string[], path = "/S/h", endpoint: "ingress" | "
   fixture.call(http, endpoint, facts, { path, headers });
 const guess = (headers: readonly string[]): Promise<TestAnswer> => call([...headers, ...bearer("key_nobodys")]);
 
-/** Answers 401 until this address is not listened to any more. */
+/** Sends wrong credentials until this address gets no more answers 401. */
 async function exhaust(headers: readonly string[]): Promise<void> {
   for (let n = 0; n < NETWORK_LIMITS.unauthorizedPerMinute; n++) expect((await guess(headers)).status).toBe(401);
   expect((await guess(headers)).status).toBe(429);
 }
 
-test("people behind one tenancy are told apart: who guesses is not listened to, the others are", async () => {
+test("users behind one tenancy have limits of their own: one that guesses is refused, the others are served", async () => {
   await exhaust(signed(ADA));
   expect([(await guess(signed(BOB))).status, (await guess([])).status]).toEqual([401, 401]);
   const fresh = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   expect((await call([...signed(BOB), ...fresh])).status).toBe(200);
 });
 
-test("one of them who asks what anybody may know leaves it to the others", async () => {
+test("anonymous requests of one user leave the allowance of the others", async () => {
   const version = async (address: string) => (await call(signed(address), "/version", "admin")).status;
   for (let n = 0; n < NETWORK_LIMITS.anonymousBurst; n++) expect(await version(ADA)).toBe(200);
   expect([await version(ADA), await version(BOB)]).toEqual([429, 200]);
 });
 
-test.each<Http>(["http/1.1", "h2"])(
-  "runtimes hear the address of the browser, and nothing of its proof, over %s",
-  async (http) => {
-    const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-    await call([...signed(BOB), ...key, "x-forwarded-for", "10.0.0.1"], "/S/h", "ingress", http);
-    const { rawHeaders } = runtime.requests.at(-1) ?? { rawHeaders: [] };
-    expect([valuesOf(rawHeaders, "x-forwarded-for"), valuesOf(rawHeaders, FORWARDED_FOR_HEADER)]).toEqual([[BOB], []]);
-  },
-);
+test.each<Http>(["http/1.1", "h2"])("runtimes receive the address of the browser without its proof, over %s", async (http) => {
+  const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
+  await call([...signed(BOB), ...key, "x-forwarded-for", "10.0.0.1"], "/S/h", "ingress", http);
+  const { rawHeaders } = runtime.requests.at(-1) ?? { rawHeaders: [] };
+  expect([valuesOf(rawHeaders, "x-forwarded-for"), valuesOf(rawHeaders, FORWARDED_FOR_HEADER)]).toEqual([[BOB], []]);
+});
 
-test("T32: nobody else says where they come from: other keys, other hosts, old proofs, plain addresses, and doors without keys", async () => {
+test("T32: no other client can claim an address: other keys, hosts, old proofs, plain addresses, and gateways without keys", async () => {
   const old = signed(ADA);
   clock.advanceBy((FORWARDED_SECONDS_MAX + 1) * 1_000);
   const forwardedHeaders = [

@@ -1,4 +1,4 @@
-/** Who asks too often hears when to come back, and takes nobody else's turn (cloud.md §6.5). Time is virtual. */
+/** A client above its rate gets a Retry-After, and does not delay other tenants (cloud.md §6.5). Time is virtual. */
 import { connect } from "node:http2";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
@@ -42,7 +42,7 @@ async function times(count: number, call: () => Promise<TestAnswer>): Promise<nu
   return statuses;
 }
 
-test("the 51st request of a burst of 50 is a 429 that says when to come back; doors and environments are apart", async () => {
+test("the 51st request of a burst of 50 is a 429 with Retry-After; endpoints and environments have separate rates", async () => {
   const facts = limited(20, 50);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
@@ -61,10 +61,10 @@ test("the 51st request of a burst of 50 is a 429 that says when to come back; do
   clock.advanceBy(50);
   expect(await times(2, call)).toEqual([200, 429]);
   fixture.tenancy.put({ ...facts, limits: { ...facts.limits, ingressRate: { perSecond: 500, burst: 1_500 } } });
-  expect((await call()).status).toBe(200); // A larger plan holds at once.
+  expect((await call()).status).toBe(200); // A larger plan takes effect at once.
 });
 
-test("a key with a rate of its own is held to it, and leaves its environment's to others", async () => {
+test("a key with a rate of its own is limited to it, and leaves its environment's rate to others", async () => {
   const facts = limited(20, 50);
   const call = (key: string) => () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(key) });
   const narrow = call(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess", undefined, 5));
@@ -77,7 +77,7 @@ test("a key with a rate of its own is held to it, and leaves its environment's t
   expect(await times(2, narrow)).toEqual([200, 429]);
 });
 
-test("two gateways have half of a rate each, until one is asked more than the other", async () => {
+test("two gateways have half of a rate each, until their demands differ", async () => {
   await using other = await startGateway({ clock, tenancy: fixture.tenancy });
   const facts = limited(20, 50);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
@@ -86,7 +86,7 @@ test("two gateways have half of a rate each, until one is asked more than the ot
     clock.advanceBy(1_000);
     for (const one of [fixture, other]) await one.gateway.shareRates();
   };
-  for (let n = 0; n < 2; n++) await sync(); // The first has to hear of the second.
+  for (let n = 0; n < 2; n++) await sync(); // The first gateway must receive the share of the second.
   expect([fixture.gateway.stats.gateways, other.gateway.stats.gateways]).toEqual([2, 2]);
   expect(await times(26, at(fixture))).toEqual([...new Array<number>(25).fill(200), 429]);
   expect(await times(26, at(other))).toEqual([...new Array<number>(25).fill(200), 429]);
@@ -95,13 +95,13 @@ test("two gateways have half of a rate each, until one is asked more than the ot
     await sync();
   }
   const passed = (await times(30, at(fixture))).filter((status) => status === 200).length;
-  expect(passed).toBeGreaterThanOrEqual(18); // Of 20 in this second; the other one, which nobody asks, keeps a twentieth.
+  expect(passed).toBeGreaterThanOrEqual(18); // Of 20 in this second; the other gateway, without demand, keeps a twentieth.
   fixture.tenancy.gateways.clear();
   await fixture.gateway.shareRates();
   expect(fixture.gateway.stats.gateways).toBe(1);
 });
 
-test("T15: wrong credentials: 20 a minute for each address are looked up, then none, whoever they are for", async () => {
+test("T15: 20 wrong credentials a minute per address are looked up, then none, for any environment", async () => {
   const facts = limited(1_000, 1_000);
   const guess = () =>
     fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: bearer(apiKeyText(newApiKey(systemRandom))) });
@@ -117,7 +117,7 @@ test("T15: wrong credentials: 20 a minute for each address are looked up, then n
   expect(await times(2, guess)).toEqual([401, 429]);
 });
 
-test("T15: of ten thousand guesses few are looked up, none behind the threshold, and others are served", async () => {
+test("T15: of ten thousand guesses few are looked up, none above the limit, and other clients are served", async () => {
   const facts = limited(1_000, 1_000);
   const good = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: good });
@@ -126,7 +126,7 @@ test("T15: of ten thousand guesses few are looked up, none behind the threshold,
   const statuses = new Map<string, number>();
   const count = (status: string): void => void statuses.set(status, (statuses.get(status) ?? 0) + 1);
   for (let round = 0; round < 40; round++) {
-    // Many on a connection, as a guesser would; time goes by so that refusals that wait are answered.
+    // Many on a connection, as an attacker would; time advances so that refusals that wait are answered.
     const ended = guessAtOnce(250, facts, count);
     while (!(await Promise.race([ended.then(() => true), turn()]))) clock.advanceBy(250);
   }
@@ -134,7 +134,7 @@ test("T15: of ten thousand guesses few are looked up, none behind the threshold,
   expect(new Set(statuses.keys())).toEqual(new Set(["401", "429"]));
   const allowed = 20 + Math.ceil((clock.monotonicMs() / 60_000) * 20);
   expect(statuses.get("401")).toBeLessThanOrEqual(allowed);
-  // Those that were under way when the allowance ran out are owed, once.
+  // Those that were under way when the allowance ran out exceed it, once.
   expect(fixture.tenancy.callCounts.authenticate - before).toBeLessThanOrEqual(allowed + NETWORK_LIMITS.lookupsMax);
   expect((await call()).status).toBe(200);
 }, 60_000);
@@ -157,7 +157,7 @@ async function guessAtOnce(many: number, facts: EnvironmentFacts, count: (status
   await new Promise<void>((resolve) => session.close(resolve));
 }
 
-test("T15: a credential that is known to be good passes from an address full of guesses", async () => {
+test("T15: a credential that is cached as valid passes from an address with many guesses", async () => {
   const facts = limited(1_000, 1_000);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
@@ -166,7 +166,7 @@ test("T15: a credential that is known to be good passes from an address full of 
   expect((await call()).status).toBe(200);
 });
 
-test("T15: many guesses at once get no further than the allowance and what is under way", async () => {
+test("T15: concurrent guesses are bounded by the allowance and the look-ups under way", async () => {
   const facts = limited(1_000, 1_000);
   const statuses = await Promise.all(
     Array.from({ length: 90 }, () =>
@@ -179,7 +179,7 @@ test("T15: many guesses at once get no further than the allowance and what is un
   expect(statuses.filter((status) => status === 429)).toHaveLength(70);
 });
 
-test("T20: refusals beyond the first hundred wait a second, and hold up their own connections only", async () => {
+test("T20: refusals beyond the first hundred wait a second, and delay only their own connections", async () => {
   const facts = limited(1, 1);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const call = () => fixture.call("http/1.1", "ingress", facts, { path: "/S/h", headers: key });
@@ -198,7 +198,7 @@ test("T20: refusals beyond the first hundred wait a second, and hold up their ow
   expect(await held).toBe(429);
 });
 
-test("T20: a request that comes behind hundreds of a neighbour's is not forwarded behind them", async () => {
+test("T20: a request behind hundreds of a neighbour's is not forwarded after them", async () => {
   await using crowded = await startRuntime();
   let startedBefore = Number.NaN;
   await using calm = await startRuntime((_req, res) => {
@@ -216,7 +216,7 @@ test("T20: a request that comes behind hundreds of a neighbour's is not forwarde
       stream.resume();
     });
   const flood = (): Promise<void>[] => Array.from({ length: 249 }, () => one(loud, keys[0]));
-  await Promise.all([...flood(), one(quiet, keys[1])]); // Both are known from now on, and all connections are open.
+  await Promise.all([...flood(), one(quiet, keys[1])]); // Both credentials are cached from now on, and all connections are open.
   const before = crowded.started;
   await Promise.all([...flood(), one(quiet, keys[1])]);
   session.destroy();
@@ -224,7 +224,7 @@ test("T20: a request that comes behind hundreds of a neighbour's is not forwarde
   expect(startedBefore - before).toBeLessThan(3 * FORWARDS_PER_TURN); // In the order of arrival it would be 249.
 });
 
-test("T20: more may not wait for one environment than its plan has room for", async () => {
+test("T20: the requests of one environment that wait for an answer are bounded by its plan", async () => {
   const answers: (() => void)[] = [];
   await using slow = await startRuntime((_req, res) => void answers.push(() => res.end()));
   const facts = fixture.environment(slow, { limits: { ...generousLimits, concurrentInvocationsMax: 1 } });
@@ -238,7 +238,7 @@ test("T20: more may not wait for one environment than its plan has room for", as
   await eventually(() => fixture.gateway.inFlight === 0, "nothing is in flight");
 });
 
-test("what passed is told as totals, in time and at the end, and refusals are free", async () => {
+test("usage is reported as totals, at intervals and at the end, and refusals are free", async () => {
   const facts = limited(3, 3);
   const key = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const call = () => fixture.call("h2", "ingress", facts, { method: "POST", path: "/S/h", headers: key, body: "12345" });
@@ -255,7 +255,7 @@ test("what passed is told as totals, in time and at the end, and refusals are fr
   expect(first?.totals).toMatchObject({ ingressRequests: 3, adminRequests: 1, bytesIn: 15, tunnelBytes: 0 });
   expect(first?.totals.bytesOut).toBeGreaterThan(100);
   await fixture.gateway.reportUsage();
-  expect(fixture.tenancy.reports).toHaveLength(1); // Nothing new, nothing told.
+  expect(fixture.tenancy.reports).toHaveLength(1); // Nothing new, no report.
   clock.advanceBy(1_000);
   await call();
   await fixture.gateway.close();

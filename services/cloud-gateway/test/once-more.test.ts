@@ -1,4 +1,4 @@
-/** What is tried again behind a tenant's back and what is not (cloud.md §6.5): only a connection that could not be made, and that once. */
+/** Retries of the gateway (cloud.md §6.5): only a connection that could not be made, and only once. */
 import { createServer } from "node:http";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import type { TestAnswer } from "./client.js";
@@ -32,7 +32,7 @@ function call(): Promise<TestAnswer> {
   return fixture.call("http/1.1", "ingress", place, { method: "POST", path: "/S/h", headers, body: "1" });
 }
 
-test("a runtime that nobody listens for is asked twice, and then it is a 503", async () => {
+test("a runtime without a listener is tried twice, and then the answer is a 503", async () => {
   await runtime[Symbol.asyncDispose]();
   expect(await call()).toMatchObject({ status: 503, json: { restate_code: "PERD0503" } });
   expect(retries).toBe(1);
@@ -53,7 +53,7 @@ test("one that listens a moment later gets the request, once and whole", async (
   expect([status, bodies, retries]).toEqual([200, ["1"], 1]);
 });
 
-test("one that breaks off without an answer may have done something, and is not asked again", async () => {
+test("a request that broke off without an answer may have taken effect, and is not sent again", async () => {
   runtime.script = (req) => req.socket.destroy();
   expect(await call()).toMatchObject({ status: 502, json: { restate_code: "PERD0502" } });
   expect([runtime.started, retries]).toEqual([1, 0]);

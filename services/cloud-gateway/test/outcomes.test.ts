@@ -1,4 +1,4 @@
-/** Who is let in and who is not: the table of cloud.md §6.2, door by door, over HTTP/1.1 and HTTP/2. */
+/** Which requests are let in: the table of cloud.md §6.2 for each endpoint, over HTTP/1.1 and HTTP/2. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { type AuthenticatedCaller, type EnvironmentFacts, newUserId } from "@perdure/cloud";
@@ -44,7 +44,7 @@ function member(role: Extract<AuthenticatedCaller, { kind: "member" }>["role"]):
 }
 
 describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
-  test("a key with full access passes at both doors, and the runtime hears all but the secret", async () => {
+  test("a key with full access passes at both endpoints, and the runtime receives everything but the secret", async () => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     for (const endpoint of ["ingress", "admin"] as const) {
       const answer = await fixture.call(http, endpoint, facts, {
@@ -80,9 +80,9 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   });
 
   test.each([
-    ["a key nobody made", "key_0123456789abcdefghijklm.0123456789abcdefghijklmnopqrstuvwxyz01234567"],
-    ["a token of somebody else", token({ iss: "https://elsewhere.test" })],
-    ["a token that says it is ours", token({ iss: "https://api.us.perdure.test", sub: "nobody" })],
+    ["an unknown key", "key_0123456789abcdefghijklm.0123456789abcdefghijklmnopqrstuvwxyz01234567"],
+    ["a token of another issuer", token({ iss: "https://elsewhere.test" })],
+    ["a forged token of this issuer", token({ iss: "https://api.us.perdure.test", sub: "nobody" })],
   ])("%s: 401, and the text never shows up in the log", async (_name, credential) => {
     await using own = await startGateway();
     const place = own.environment(runtime);
@@ -94,7 +94,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect(JSON.stringify(own.lines)).not.toContain(credential.slice(0, 30));
   });
 
-  test("T1: a key of another environment: 403, and no runtime hears of it", async () => {
+  test("T1: a key of another environment: 403, and no runtime receives it", async () => {
     const other = fixture.environment(runtime);
     const key = fixture.tenancy.addKey(other.id, "rst:role::FullAccess");
     const before = runtime.started;
@@ -137,7 +137,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect((await fixture.call(http, "ingress", facts, { path: "/S/h", headers: viewer })).status).toBe(403);
   });
 
-  test("T13: two credentials in one request: the foreign one neither lets in nor reaches the handler", async () => {
+  test("T13: two credentials in one request: the foreign one neither grants access nor reaches the handler", async () => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const revoked = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     fixture.tenancy.revoke(revoked);
@@ -156,14 +156,14 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect((await call([...bearer(key), ...bearer(revoked)])).status).toBe(401);
   });
 
-  test("an environment that wants it gets the foreign one, and only that", async () => {
+  test("an environment that enables it receives the foreign credential, and only that", async () => {
     const place = fixture.environment(runtime, { forwardsForeignAuthorization: true });
     const key = fixture.tenancy.addKey(place.id, "rst:role::IngressAccess");
     await fixture.call(http, "ingress", place, { path: "/S/h", headers: ["authorization", "Basic dTpw", ...bearer(key)] });
     expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "authorization")).toEqual(["Basic dTpw"]);
   });
 
-  test("T32: what callers must not say does not arrive", async () => {
+  test("T32: headers that callers may not set are not forwarded", async () => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const lies = [
       ...["x-forwarded-for", "10.0.0.1", "x-forwarded-proto", "https", "x-forwarded-port", "1", "forwarded", "for=10.0.0.1"],
@@ -208,7 +208,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect(valuesOf(rawHeaders, "traceparent")).toEqual(["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"]);
   });
 
-  test("T12: a session of the console's, which browsers send to all ports of its host, does not arrive", async () => {
+  test("T12: a session cookie of the console, which browsers send to all ports of its host, is not forwarded", async () => {
     const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
     const cookie = ["cookie", "perdure_session=secret; a=b; __Host-perdure_session=secret"];
     await fixture.call(http, "ingress", facts, { path: "/S/h", headers: [...headers, ...cookie] });
@@ -217,7 +217,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect(runtime.requests.at(-1)!.rawHeaders.join("\n")).not.toContain("secret");
   });
 
-  test("what browsers say of themselves reaches handlers, and not the management of a runtime", async () => {
+  test("headers that browsers add reach handlers, and not the management of a runtime", async () => {
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const said = {
       origin: CONSOLE,
@@ -257,7 +257,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect([write.status, write.json["restate_code"]]).toEqual([403, "PERD0110"]);
   });
 
-  test("hosts that are nobody's, and hosts of another region", async () => {
+  test("unknown hosts, and hosts of another region", async () => {
     const host = (name: string) => send(http, fixture.ports.ingress, { host: name, headers: bearer("key_x") });
     const unknownEnvironment = exampleEnvironment();
     expect((await host(hostOf(unknownEnvironment))).json).toMatchObject({
@@ -274,7 +274,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect(elsewhere.json["message"]).toContain(`${hostOf(facts)}:8080`);
   });
 
-  test("a runtime that does not answer: 503 and when to come back", async () => {
+  test("a runtime that does not answer: 503 with Retry-After", async () => {
     const gone = await startRuntime();
     await gone[Symbol.asyncDispose]();
     const place = fixture.environment(gone);
@@ -307,7 +307,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect([page.status, page.headers["access-control-allow-origin"]]).toEqual([403, undefined]);
   });
 
-  test("of runtimes' words about other origins none is left; ours stand on every answer", async () => {
+  test("CORS headers of runtimes are replaced by the gateway's on every answer", async () => {
     runtime.script = (_req, res) => {
       res
         .writeHead(200, { "access-control-allow-origin": "https://page.test", "access-control-allow-credentials": "true" })
@@ -325,7 +325,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect([refused.status, refused.headers["access-control-allow-origin"]]).toEqual([401, "*"]);
   });
 
-  test("`/ui` leads to the console, internals lead nowhere", async () => {
+  test("`/ui` redirects to the console, internal paths are refused", async () => {
     const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
     const ui = await fixture.call(http, "admin", facts, { path: "/ui/x" });
     expect([ui.status, ui.headers["location"]]).toEqual([307, CONSOLE]);

@@ -1,4 +1,4 @@
-/** An HTTP/2 client that breaks the protocol right behind a request ends its own connection, and nothing else (cloud.md §7 T21). */
+/** An HTTP/2 client that breaks the protocol right after a request loses its own connection, and nothing else happens (cloud.md §7 T21). */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -39,7 +39,7 @@ describe.each(["ingress", "admin"] as const)("T21: at the listener %s", (endpoin
   });
 });
 
-test("T21: a client that asks for a tunnel by CONNECT and resets its connection ends nothing else", async () => {
+test("T21: a client that requests a tunnel by CONNECT and resets its connection ends nothing else", async () => {
   for (let turn = 0; turn < CONNECTS; turn++) {
     const socket = connect({ port: fixture.ports.ingress, host: "127.0.0.1", noDelay: true });
     socket.on("error", () => undefined);

@@ -1,4 +1,4 @@
-/** What is for everybody, what is for those who may only read, and what command lines must be able to print (cloud.md §1.4, §1.5, §6.4). */
+/** Public answers, answers for read-only callers, and answers that command lines must be able to print (cloud.md §1.4, §1.5, §6.4). */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER } from "@perdure/cloud";
@@ -38,7 +38,7 @@ const answering = (status: number, type: string, body: string) =>
   startRuntime((_req, res) => void res.writeHead(status, { "content-type": type }).end(body));
 
 describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
-  test("/version is for everybody, names the public address, and asks the runtime once for many", async () => {
+  test("/version is public, names the public address, and needs one request to the runtime for many clients", async () => {
     await using own = await answering(200, "application/json", JSON.stringify(VERSION));
     const place = fixture.environment(own);
     for (let i = 0; i < 3; i++) {
@@ -51,7 +51,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect((await fixture.call(http, "admin", suspended, { path: "/version" })).status).toBe(200);
   });
 
-  test("health of the ingress says nothing but that it is there; who shows a key sees all", async () => {
+  test("health of the ingress only reports that it answers; with a key the whole answer is returned", async () => {
     await using own = await answering(200, "application/json", '{"services":["Secret"]}');
     const place = fixture.environment(own);
     expect((await fixture.call(http, "ingress", place, { path: "/restate/health" })).text).toBe("{}");
@@ -66,7 +66,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect((await fixture.call(http, endpoint, place, { path })).json).toMatchObject({ code: 503, restate_code: "PERD0503" });
   });
 
-  test("T25: who may only read does not see secrets of deployments", async () => {
+  test("T25: a read-only caller does not see secrets of deployments", async () => {
     const deployment = {
       id: "dp_1",
       additional_headers: { authorization: "Bearer secret", "x-key": "secret" },
@@ -90,7 +90,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     });
   });
 
-  test("what is masked is not asked for in a compressed form, whatever the caller takes", async () => {
+  test("an answer that is masked is requested uncompressed, whatever the caller accepts", async () => {
     await using own = await startRuntime((req, res) => {
       res.writeHead(200, { "content-type": "application/json" });
       res.end(JSON.stringify({ taken: req.headers["accept-encoding"] ?? "nothing" }));
@@ -106,7 +106,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     ]);
   });
 
-  test.each([404, 413, 500])("a runtime's %i in plain text becomes JSON at the management door only", async (status) => {
+  test.each([404, 413, 500])("a runtime's %i in plain text becomes JSON at the management endpoint only", async (status) => {
     await using own = await answering(status, "text/plain", "length limit exceeded");
     const place = fixture.environment(own);
     const headers = bearer(fixture.tenancy.addKey(place.id, "rst:role::FullAccess"));
@@ -115,7 +115,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect((await fixture.call(http, "ingress", place, { path: "/x", headers })).text).toBe("length limit exceeded");
   });
 
-  test("a runtime's own address does not leave, and its secret goes along with every request", async () => {
+  test("a runtime's own address does not leave, and its secret is sent with every request", async () => {
     await using own = await startRuntime((req, res) => {
       res.writeHead(201, { location: `http://${req.headers.host}/deployments/dp_1`, "set-cookie": ["a=1", "b=2"] }).end();
     });
@@ -137,14 +137,14 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   });
 });
 
-test("without a console `/ui` is nothing", async () => {
+test("without a console `/ui` is a 404", async () => {
   await using own = await startGateway({ options: { consoleUrl: undefined } });
   const place = own.environment(runtime);
   expect((await own.call("http/1.1", "admin", place, { path: "/ui" })).status).toBe(404);
   expect((await fixture.call("http/1.1", "admin", facts, { path: "/ui" })).headers["location"]).toBe(CONSOLE);
 });
 
-test("T12: the log tells who did what, and no path, query, body or token", async () => {
+test("T12: the log contains the caller and the operation, and no path, query, body or token", async () => {
   await using own = await startGateway();
   const place = own.environment(runtime, { limits: generousLimits });
   const key = own.tenancy.addKey(place.id, "rst:role::FullAccess");

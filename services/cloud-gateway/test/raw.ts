@@ -1,7 +1,7 @@
-/** A raw TCP client, for what no HTTP library would send. */
+/** A raw TCP client, for bytes that no HTTP library would send. */
 import { connect } from "node:net";
 
-/** Writes `bytes`, then collects what comes until the peer ends, `done` says it is enough, or `patienceMs` is over. */
+/** Writes `bytes`, then collects received bytes until the peer ends, `done` returns true, or `timeoutMs` is over. */
 export function exchangeRaw(
   port: number,
   bytes: string | Uint8Array,
@@ -23,7 +23,7 @@ export function exchangeRaw(
     });
     socket.on("end", () => finish(true));
     socket.on("error", (cause: NodeJS.ErrnoException) => {
-      // The peer may close while we are still writing: that is an end too.
+      // The peer may close while the client is still writing: that is an end too.
       if (cause.code === "ECONNRESET" || cause.code === "EPIPE") finish(true);
       else reject(cause);
     });

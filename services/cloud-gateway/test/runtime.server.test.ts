@@ -1,4 +1,4 @@
-/** Before a real server, asked by the official command line: what tenants do all day (cloud.md §8, 14, 18–19, 21–25, 28). */
+/** The gateway before a real server, with the official command line: common operations of tenants (cloud.md §8, 14, 18–19, 21–25, 28). */
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -34,7 +34,7 @@ let ports: { readonly ingress: number; readonly admin: number };
 beforeAll(async () => {
   [server, endpoint] = await Promise.all([Server.start(), SdkEndpoint.start({ services: [echo] })]);
   fixture = await startGateway();
-  // Ports as a developer's machine has them; freed by whoever had them a moment ago.
+  // Ports as on a developer's machine; freed by their previous owner a moment ago.
   ports = await freeEndpoints();
   facts = fixture.tenancy.put(
     exampleEnvironment({
@@ -58,8 +58,8 @@ async function freeEndpoints(): Promise<{ readonly ingress: number; readonly adm
 }
 
 /**
- * The ports that environments have in the cloud, as a proxy shows them to a program that asks for an environment by name: a machine has
- * neither those names nor, for sure, those ports. Requests go on as they came.
+ * A proxy with the host names and ports that environments have in the cloud, for a program that calls an environment by name: a machine
+ * has neither those names nor, for sure, those ports. Requests are forwarded unchanged.
  */
 async function openNames(): Promise<AsyncDisposable & { readonly url: string; readonly requestedUrls: Set<string> }> {
   const requestedUrls = new Set<string>();
@@ -102,18 +102,18 @@ describe("the official command line", () => {
     expect(who).toMatchObject({ exitCode: 0, said: expect.stringContaining(`http://127.0.0.1:${ports.ingress}/`) });
   }, 90_000);
 
-  test("with a bad key it prints our code: whoami ends well, deployments list does not", async () => {
+  test("with a bad key it prints the gateway's code: whoami succeeds, deployments list does not", async () => {
     using cli = new CommandLine(urls());
-    const who = await cli.run(["whoami"], "key_nobody.made");
+    const who = await cli.run(["whoami"], "key_unknown.made");
     expect([who.exitCode, who.said]).toEqual([0, expect.stringContaining("401 Unauthorized")]);
-    const list = await cli.run(["deployments", "list"], "key_nobody.made");
+    const list = await cli.run(["deployments", "list"], "key_unknown.made");
     expect([list.exitCode, list.said]).toEqual([1, expect.stringContaining("PERD0401")]);
     const ingressOnly = fixture.tenancy.addKey(facts.id, "rst:role::IngressAccess");
     expect((await cli.run(["deployments", "list"], ingressOnly)).said).toContain("PERD0403");
-    expect(JSON.stringify(fixture.lines)).not.toContain("nobody.made");
+    expect(JSON.stringify(fixture.lines)).not.toContain("unknown.made");
   }, 60_000);
 
-  test("with a host, its scheme and a key it finds both doors by the environment's name", async () => {
+  test("with a host, its scheme and a key it finds both endpoints by the environment's name", async () => {
     await using names = await openNames();
     const place = { RESTATE_HOST: hostOf(facts), RESTATE_HOST_SCHEME: "http", http_proxy: names.url };
     using cli = new CommandLine(place);
@@ -130,7 +130,7 @@ describe("the official command line", () => {
   }, 90_000);
 });
 
-test("a handler sees the gateway's words and neither credential nor lies", async () => {
+test("a handler receives the gateway's headers and neither credential nor forged headers", async () => {
   await fixture.call("http/1.1", "admin", facts, {
     method: "POST",
     path: "/deployments",
@@ -161,7 +161,7 @@ test("a handler sees the gateway's words and neither credential nor lies", async
   expect([waited.status, waited.json]).toEqual([200, "awake"]);
 });
 
-test("an environment's ports go with it", async () => {
+test("an environment's ports are closed with it", async () => {
   const other = await freeEndpoints();
   const put = fixture.tenancy.put(
     exampleEnvironment({ ingressUrl: `http://127.0.0.1:${other.ingress}`, adminUrl: `http://127.0.0.1:${other.admin}` }),

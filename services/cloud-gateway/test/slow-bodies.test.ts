@@ -1,4 +1,4 @@
-/** A client that is answered and goes on to send its body, a byte at a time, is cut off soon (cloud.md §7 T22). Time is virtual. */
+/** A client that continues to send its body, a byte at a time, after the answer is cut off soon (cloud.md §7 T22). Time is virtual. */
 import { connect } from "node:net";
 import { expect, test } from "@jest/globals";
 import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
@@ -45,11 +45,11 @@ test.each([
   await using fixture = await startGateway({ clock });
   const facts = fixture.environment(undefined);
   const head = `POST /S/h HTTP/1.1\r\nhost: ${hostOf(facts)}\r\n${length}\r\n\r\n`;
-  // What was written between the rounds moves the end by as much.
+  // The bytes that were written between the rounds delay the end by as much.
   expect(await openAfterAnswer(fixture, clock, head)).toBeLessThanOrEqual(LINGER_MS * 1.5);
 });
 
-test("T21: a client of HTTP/2 that says that it leaves, and stays, is cut off soon", async () => {
+test("T21: an HTTP/2 client that sends GOAWAY and stays is cut off soon", async () => {
   const clock = new VirtualClock();
   await using fixture = await startGateway({ clock });
   const round = (): void => clock.advanceBy(LINGER_MS / 10);

@@ -1,4 +1,4 @@
-/** What could mean one thing to us and another to a runtime is refused, and never reaches one (cloud.md §6.5, §7 T3). */
+/** A request that a runtime could read differently than the gateway is refused, and reaches no runtime (cloud.md §6.5, §7 T3). */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime } from "./fixture.js";
@@ -56,7 +56,7 @@ const corpus: readonly (readonly [name: string, bytes: () => string])[] = [
   ["words", () => "hello, is there anybody?\r\n\r\n"],
 ];
 
-test.each(corpus)("T3: %s: refused in JSON, the connection closed or clean, and no runtime hears of it", async (_name, bytes) => {
+test.each(corpus)("T3: %s: refused in JSON, the connection closed or clean, and no runtime receives it", async (_name, bytes) => {
   const requestsBefore = runtime.requests.length;
   const { received } = await exchangeRaw(fixture.ports.ingress, bytes(), {
     done: (text) => /\r\n\r\n\{[^}]*\}$/.test(text),
@@ -81,7 +81,7 @@ test("a target in absolute form of the same authority is a path", async () => {
   expect(runtime.requests.at(-1)?.url).toBe("/S/h?x=1");
 });
 
-test("WebSocket is not offered", async () => {
+test("WebSocket is not supported", async () => {
   const { received } = await exchangeRaw(
     fixture.ports.ingress,
     request(["connection: upgrade, close", "upgrade: websocket"], "", "GET /S/h HTTP/1.1"),
@@ -90,7 +90,7 @@ test("WebSocket is not offered", async () => {
   expect(statusesIn(received)).toEqual([426]);
 });
 
-test("what a connection header names does not go on, and framing headers cannot be named away", async () => {
+test("headers that `connection` names are not forwarded, and framing headers cannot be removed that way", async () => {
   await exchangeRaw(
     fixture.ports.ingress,
     request(["connection: close, x-private, content-length", "x-private: 1", "content-length: 2"], "ab"),

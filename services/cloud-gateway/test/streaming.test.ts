@@ -1,4 +1,4 @@
-/** Bodies stream both ways at the pace of whoever takes them, are bounded, and end when one side leaves (cloud.md §6.5). */
+/** Bodies stream both ways at the pace of the receiver, are bounded, and end when one side disconnects (cloud.md §6.5). */
 import { once } from "node:events";
 import { request as httpRequest } from "node:http";
 import { connect } from "node:http2";
@@ -47,7 +47,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       const body = "x".repeat(size);
       const declared = await post(body);
       expect([declared.status, (declared.json["body"] as string).length]).toEqual([200, size]);
-      if (http === "h2") return; // Its client declares no length anyway.
+      if (http === "h2") return; // An HTTP/2 client declares no length anyway.
       const chunked = await post(body, ["transfer-encoding", "chunked"]);
       expect([chunked.status, (chunked.json["body"] as string).length]).toEqual([200, size]);
     },
@@ -75,7 +75,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect(runtime.started).toBe(before);
   });
 
-  test("a runtime that breaks off before it answers is a 502, later a broken answer", async () => {
+  test("a runtime that breaks off before it answers is a 502, afterwards the answer breaks off", async () => {
     runtime.script = (req) => req.socket.destroy();
     const early = await fixture.call(http, "admin", facts, { path: "/services", headers: bearer(key) });
     expect([early.status, early.json["restate_code"]]).toEqual([502, "PERD0502"]);
@@ -96,13 +96,13 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     runtime.script = undefined;
   });
 
-  test("a client that leaves takes its request to the runtime along", async () => {
+  test("a client that disconnects aborts its request at the runtime", async () => {
     runtime.script = () => undefined; // Answers never.
     const before = runtime.aborted;
     const startedBefore = runtime.started;
     const leaving = new AbortController();
     const response = fixture.call(http, "ingress", facts, { path: "/S/h", headers: bearer(key), signal: leaving.signal });
-    await eventually(() => runtime.started === startedBefore + 1, "the runtime was asked");
+    await eventually(() => runtime.started === startedBefore + 1, "the runtime got the request");
     leaving.abort();
     await expect(response).rejects.toThrow();
     await eventually(() => runtime.aborted === before + 1, "the runtime saw the end");
@@ -111,7 +111,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   });
 });
 
-test("over HTTP/2 both bodies are open at once, and each chunk passes as it comes", async () => {
+test("over HTTP/2 both bodies are open at once, and each chunk is forwarded when it arrives", async () => {
   runtime.script = (req, res) => {
     res.writeHead(200);
     req.on("data", (chunk: Buffer) => res.write(`<${chunk.toString()}>`));
@@ -135,7 +135,7 @@ test("over HTTP/2 both bodies are open at once, and each chunk passes as it come
   runtime.script = undefined;
 });
 
-test("100 MiB pass at the pace of the reader, and hardly any of it is held on the way", async () => {
+test("100 MiB are forwarded at the pace of the reader, and little of it is held in memory", async () => {
   const chunk = Buffer.alloc(64 * 1024, 120);
   let written = 0;
   runtime.script = (_req, res) => {
@@ -166,7 +166,7 @@ test("100 MiB pass at the pace of the reader, and hardly any of it is held on th
           received += bytes.length;
           held = Math.max(held, written - received);
           if (received > MIB && received < MIB + 2 * bytes.length) {
-            // A reader that stops is waited for: nobody hoards what it does not take.
+            // The sender is paused while the reader pauses: no process buffers the rest.
             res.pause();
             nextTurn()
               .then(() => new Promise((later) => setTimeout(later, 100)))
@@ -200,16 +200,16 @@ describe("in virtual time", () => {
     const place = own.environment(slow);
     const headers = bearer(own.tenancy.addKey(place.id, "rst:role::FullAccess"));
     const call = own.call("http/1.1", "ingress", place, { path: "/S/h", headers });
-    await eventually(() => slow.started === 1, "the runtime was asked");
+    await eventually(() => slow.started === 1, "the runtime got the request");
     clock.advanceBy(5.9 * 3_600_000);
     answer();
     expect(await call).toMatchObject({ status: 200, text: "done" });
     const list = own.call("http/1.1", "admin", place, { path: "/services", headers });
-    await eventually(() => slow.started === 2, "the runtime was asked again");
+    await eventually(() => slow.started === 2, "the runtime got a second request");
     clock.advanceBy(62_000);
     expect((await list).json).toMatchObject({ code: 504, restate_code: "PERD0504" });
     const query = own.call("http/1.1", "admin", place, { method: "POST", path: "/v4/query", headers, body: "{}" });
-    await eventually(() => slow.started === 3, "the runtime was asked a third time");
+    await eventually(() => slow.started === 3, "the runtime got a third request");
     clock.advanceBy(300_000);
     answer();
     expect((await query).status).toBe(200);
@@ -223,7 +223,7 @@ describe("in virtual time", () => {
     const startedBefore = runtime.started;
     const head = `POST /S/h HTTP/1.1\r\nhost: ${hostOf(place)}\r\nauthorization: Bearer ${own_key}\r\ncontent-length: 90000\r\n\r\nx`;
     const exchanged = exchangeRaw(own.ports.ingress, head, { done: (text) => text.endsWith("}") });
-    await eventually(() => runtime.started === startedBefore + 1, "the runtime was asked");
+    await eventually(() => runtime.started === startedBefore + 1, "the runtime got the request");
     clock.advanceBy(31_000);
     expect(statusesIn((await exchanged).received)).toEqual([408]);
   });

@@ -1,4 +1,4 @@
-/** TLS: both protocols by ALPN, the name of the handshake, and certificates that are renewed under way (cloud.md §6.1). */
+/** TLS: both protocols by ALPN, the name of the handshake, and certificates that are renewed while connections are open (cloud.md §6.1). */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -40,20 +40,23 @@ function install({ certificate, privateKey }: Certificates): void {
   writeFileSync(join(directory, "key.pem"), privateKey);
 }
 
-/** The certificate is made out to localhost; what name is asked for is another matter. */
+/** The certificate is issued for localhost, whatever name the client requests. */
 const tls = (servername: string, ca = pairs.trusted.authority): TlsOptions & { checkServerIdentity: () => undefined } => ({
   ca,
   servername,
   checkServerIdentity: () => undefined,
 });
 
-test.each<Http>(["http/1.1", "h2"])("a request over TLS and %s passes, and the runtime hears of https", async (http) => {
-  const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
-  const answer = await fixture.call(http, "ingress", facts, { path: "/S/h", headers }, tls(hostOf(facts)));
-  expect(answer.status).toBe(200);
-  expect(answer.headers["strict-transport-security"]).toContain("max-age");
-  expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "x-forwarded-proto")).toEqual(["https"]);
-});
+test.each<Http>(["http/1.1", "h2"])(
+  "a request over TLS and %s passes, and the runtime receives https as its scheme",
+  async (http) => {
+    const headers = bearer(fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
+    const answer = await fixture.call(http, "ingress", facts, { path: "/S/h", headers }, tls(hostOf(facts)));
+    expect(answer.status).toBe(200);
+    expect(answer.headers["strict-transport-security"]).toContain("max-age");
+    expect(valuesOf(runtime.requests.at(-1)!.rawHeaders, "x-forwarded-proto")).toEqual(["https"]);
+  },
+);
 
 test.each<Http>(["http/1.1", "h2"])("T2: over %s a host that is not the handshake's is misdirected", async (http) => {
   const other = fixture.environment(runtime);

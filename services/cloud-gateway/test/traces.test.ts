@@ -1,4 +1,4 @@
-/** The gateway is the first hop of a tenant's request: its span is in the caller's trace, and the runtime's lie below it. */
+/** The gateway is the first hop of a tenant's request: its span is in the caller's trace, and the runtime's spans are its children. */
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { EnvironmentFacts } from "@perdure/cloud";
@@ -37,7 +37,7 @@ const call = (more: readonly string[], credentials: readonly string[] = headers)
   });
 const receivedTraceparents = () => valuesOf(runtime.requests.at(-1)?.rawHeaders ?? [], "traceparent");
 
-test("a request of a kept trace has a span here, named by its route, and the runtime's are below it", async () => {
+test("a request of a sampled trace has a span at the gateway, named by its route, and the runtime's are its children", async () => {
   expect((await call(["traceparent", `00-${TRACE}-${CALLER}-01`])).status).toBe(200);
   expect(spans).toMatchObject([
     {
@@ -61,7 +61,7 @@ test("a request of a kept trace has a span here, named by its route, and the run
   expect(receivedTraceparents()).toEqual([`00-${TRACE}-${spans[0]?.spanId}-01`]);
 });
 
-test("a trace that its caller does not keep has none, and a caller who is known may ask for one", async () => {
+test("an unsampled trace has no span, and an authenticated caller may request one", async () => {
   await call(["traceparent", `00-${TRACE}-${CALLER}-00`]);
   expect(spans).toEqual([]);
   expect(receivedTraceparents()).toEqual([expect.stringMatching(new RegExp(`^00-${TRACE}-[0-9a-f]{16}-00$`))]);
@@ -69,7 +69,7 @@ test("a trace that its caller does not keep has none, and a caller who is known 
   expect(spans.map(({ parentSpanId }) => parentSpanId)).toEqual([undefined]);
 });
 
-test("strangers leave no spans, and a runtime that is gone leaves one with the reason", async () => {
+test("unauthenticated requests create no spans, and an unreachable runtime creates one with the reason", async () => {
   expect((await call(["x-perdure-trace", "1"], [])).status).toBe(401);
   expect(spans).toEqual([]);
   await runtime[Symbol.asyncDispose]();

@@ -49,7 +49,7 @@ test.each<Http>(["http/1.1", "h2"])(
   async (http) => {
     await open({ trustedProxies: PROXY });
     expect(await guessMany(NETWORK_LIMITS.unauthorizedPerMinute, by(`9.9.9.9, ${ADA}`), http)).toEqual([401]);
-    expect(await guess(by(`8.8.8.8, ${ADA}`), http)).toBe(429); // What a client claims further left changes nothing.
+    expect(await guess(by(`8.8.8.8, ${ADA}`), http)).toBe(429); // Elements that a client adds further left change nothing.
     expect(await guess(by(BOB), http)).toBe(401);
     clock.advanceBy(3_000); // One more of twenty a minute.
     expect([await guess(by(ADA), http), await guess(by(ADA), http)]).toEqual([401, 429]);
@@ -62,13 +62,13 @@ test("addresses of one /64 of IPv6 are one client", async () => {
   expect([await guess(by("2001:db8:0:1::8")), await guess(by("2001:db8:0:2::8"))]).toEqual([429, 401]);
 });
 
-test("without a trusted proxy nobody is believed, and the limits are those of the connection", async () => {
+test("without a trusted proxy the header is ignored, and the limits are those of the connection", async () => {
   await open({ trustedProxies: new TrustedProxies(["10.0.0.0/8"], "x-forwarded-for") });
   expect(await guessMany(NETWORK_LIMITS.unauthorizedPerMinute, by(ADA))).toEqual([401]);
   expect(await guess(by(BOB))).toBe(429);
 });
 
-test("the runtime hears of the client, and of no address that a client made up", async () => {
+test("the runtime receives the client's address, and no address that a client made up", async () => {
   const gateway = await open({ trustedProxies: PROXY });
   const key = bearer(gateway.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   await gateway.call("http/1.1", "ingress", facts, { path: "/S/h", headers: [...by(`9.9.9.9, ${ADA}`), ...key] });

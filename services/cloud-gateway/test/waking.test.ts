@@ -1,4 +1,6 @@
-/** Callers of a sleeper are held until it is up, for ten seconds, and not too many of them (kubernetes.md §6). Time is virtual. */
+/**
+ * Requests to a hibernated environment are held until it is up, for ten seconds, and in bounded number (kubernetes.md §6). Time is virtual.
+ */
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
@@ -60,7 +62,7 @@ function call(http: Http, facts: EnvironmentFacts, key: string, body = '"Ann"', 
 }
 
 describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
-  test("a caller of a sleeper is answered by the runtime once it is up", async () => {
+  test("a request to a hibernated environment is answered by the runtime once it is up", async () => {
     const facts = asleep();
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const answer = call(http, facts, key);
@@ -80,7 +82,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
     expect(value('perdure_cloud_gateway_refusals_total{door="ingress",reason="waking"}')).toBeUndefined();
   });
 
-  test("after ten seconds it is told to come again", async () => {
+  test("after ten seconds the request is refused with Retry-After", async () => {
     const facts = asleep();
     const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
     const answer = call(http, facts, key);
@@ -102,7 +104,7 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
   });
 });
 
-test("each waits from its own coming, and those that come later are answered when it is up", async () => {
+test("each request waits from its own arrival, and later ones are answered when the environment is up", async () => {
   const facts = asleep();
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
   const first = call("http/1.1", facts, key, "1");
@@ -118,7 +120,7 @@ test("each waits from its own coming, and those that come later are answered whe
   expect(value('perdure_gateway_wake_duration_seconds_sum{result="awake"}')).toBeGreaterThanOrEqual(WAKE_HELD_MS / 1000);
 });
 
-test("so many wait for one sleeper and no more, and a place is free again when its client leaves", async () => {
+test("the held requests of an environment are bounded, and a slot is free again when its client leaves", async () => {
   const facts = asleep();
   const other = asleep();
   const key = fixture.tenancy.addKey(facts.id, "rst:role::FullAccess");
@@ -156,19 +158,19 @@ test("bodies are not read while their requests are held: no 100 Continue before 
   expect(received).toBe("");
   wakeUp(facts);
   await pass(2 * WAKE_POLL_MS);
-  await eventually(() => received.startsWith("HTTP/1.1 100 "), "the body is asked for");
+  await eventually(() => received.startsWith("HTTP/1.1 100 "), "the body is requested");
   socket.write("{}");
   await eventually(() => received.includes("HTTP/1.1 200 "), "it is answered");
   socket.destroy();
 });
 
-test("tenancy is asked for each caller when it comes, and again for who still sleeps; not for who is waking", async () => {
+test("tenancy checks each caller on arrival, and again while the environment is asleep; not while it is waking", async () => {
   const facts = asleep();
   const keys = [1, 2].map(() => fixture.tenancy.addKey(facts.id, "rst:role::FullAccess"));
   const responses = keys.map((key) => call("http/1.1", facts, key));
   await held(2);
   const { callCounts } = fixture.tenancy;
-  expect(callCounts.authenticate).toBe(4); // Who they are, and that they want it.
+  expect(callCounts.authenticate).toBe(4); // Tenancy checks each caller, which also requests the wake-up.
   const third = call("http/1.1", facts, keys[0] as string);
   await held(3);
   expect(callCounts.authenticate).toBe(4);
@@ -182,7 +184,7 @@ test("tenancy is asked for each caller when it comes, and again for who still sl
   for (const answer of [...responses, third]) expect((await answer).status).toBe(200);
 });
 
-test("whoever was held is told what has become of the environment: deleted 404, suspended 403", async () => {
+test("held requests get the state of the environment: deleted 404, suspended 403", async () => {
   const [deleted, suspended] = [asleep(), asleep()];
   const answers = [deleted, suspended].map((facts) =>
     call("http/1.1", facts, fixture.tenancy.addKey(facts.id, "rst:role::FullAccess")),
@@ -195,7 +197,7 @@ test("whoever was held is told what has become of the environment: deleted 404, 
   expect(value('perdure_gateway_wakes_total{result="gone"}')).toBe(1);
 });
 
-test("the anonymous are not held, wake nobody, and hear who does", async () => {
+test("anonymous requests are not held, wake no environment, and get a hint about credentials", async () => {
   const facts = asleep();
   const { status, json } = await fixture.call("http/1.1", "ingress", facts, { path: "/restate/health" });
   expect([status, json["message"]]).toEqual([503, "The environment is asleep; a request with a credential wakes it"]);
