@@ -1,4 +1,4 @@
-/** The audit log is complete: each operation of the Cloud API either only reads, or leaves a line that says who changed what. */
+/** The audit log is complete: each operation of the Cloud API either only reads, or adds a record with the actor and the change. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { accountOperations, userOperations } from "@perdure/cloud-client";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
@@ -17,7 +17,7 @@ afterAll(async () => {
 
 type Operation = keyof typeof userOperations | keyof typeof accountOperations;
 
-/** What the log says of each; undefined: it only reads. A new operation does not compile until it is here. */
+/** The action in the audit record of each operation; undefined: it only reads. A new operation does not compile until it is listed here. */
 const ACTIONS: Readonly<Record<Operation, string | undefined>> = {
   GetUserIdentity: undefined,
   ListAccounts: undefined,
@@ -63,7 +63,7 @@ interface Line {
 interface Answer {
   readonly status: number;
   readonly body: Readonly<Record<string, string>>;
-  /** What the log says of this very request. */
+  /** Audit records of this request. */
   readonly lines: readonly Line[];
 }
 
@@ -80,7 +80,7 @@ async function call(user: TestUser, path: string, body: object): Promise<Answer>
   return { status: response.status, body: answer, lines };
 }
 
-test("every operation that changes something leaves one line, by whoever asked; those that read leave none", async () => {
+test("every operation that changes something adds one record with its caller; those that read add none", async () => {
   const [owner, invitee] = [await cloud.user(), await cloud.user()];
   const auditTargets: Partial<Record<Operation, string | undefined>> = {};
   const secrets: string[] = [];

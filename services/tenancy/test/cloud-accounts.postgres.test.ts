@@ -1,4 +1,4 @@
-/** Accounts and their members, and what is told of their use, by the operations of the Cloud API. */
+/** Accounts, their members and their usage, by the operations of the Cloud API. */
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
@@ -42,7 +42,7 @@ describe("members", () => {
     expect((await owner.client.account(account, "ListMembers", {})).members.map(({ userId }) => userId)).toEqual([owner.id]);
   });
 
-  test("T14: keys that a member made are shown and deleted when they leave or may make none any more", async () => {
+  test("T14: keys that a member made are listed and deleted when the member leaves or may not make keys any more", async () => {
     const [owner, maker] = [await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
     const { token } = await owner.client.account(account, "InviteMember", { email: maker.email, role: "developer" });
@@ -67,7 +67,7 @@ describe("members", () => {
     expect(await request("RemoveMember", {})).toMatchObject({ apiKeys: [] });
   });
 
-  test("invitations are few: to one address, and of one account", async () => {
+  test("invitations are bounded per address and per account", async () => {
     const owner = await world.cloud.user();
     const account = await owner.account("team");
     const invite = (of: TestUser, to: AccountId, email: string) =>
@@ -79,7 +79,7 @@ describe("members", () => {
     expect(await invite(owner, account, "Victim@perdure.test")).toBe(429);
     world.cloud.clock.aheadMs += 3_600_000;
     expect(await invite(owner, account, "victim@perdure.test")).toBe(200);
-    // Others may write to the same address, but not without end.
+    // Other accounts may invite the same address, but in bounded number.
     const statuses: number[] = [];
     for (let n = 0; n < 4; n++) {
       const other = await world.cloud.user();
@@ -92,7 +92,7 @@ describe("members", () => {
     expect(await invite(later, await later.account(), "victim@perdure.test")).toBe(200);
   });
 
-  test("T14: who is removed, or made less, leaves no invitation behind that they could not give any more", async () => {
+  test("T14: removing or demoting a member withdraws invitations that the member could not make any more", async () => {
     const [owner, admin, friend, other] = [
       await world.cloud.user(),
       await world.cloud.user(),
@@ -140,7 +140,7 @@ describe("members", () => {
 });
 
 describe("accounts, usage and the audit log", () => {
-  test("a user's plan bounds the accounts, also for requests at once", async () => {
+  test("a user's plan bounds the accounts, also for concurrent requests", async () => {
     const user = await world.cloud.user();
     expect(await user.client.user("GetUserIdentity", {})).toMatchObject({ userId: user.id, email: user.email });
     const outcomes = await Promise.allSettled([1, 2, 3].map(() => user.client.user("CreateAccount", { name: "Mine" })));
@@ -225,7 +225,7 @@ describe("accounts, usage and the audit log", () => {
     });
   });
 
-  test("tunnels are listed by name as relays tell of them, and who opened, closed or was refused one is in the audit log", async () => {
+  test("tunnels are listed by name as relays report them, and the audit log records who opened, closed or was refused one", async () => {
     const user = await world.cloud.user();
     const account = await user.account();
     const environmentId = await world.environmentOf(user, account);

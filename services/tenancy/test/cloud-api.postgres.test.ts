@@ -1,4 +1,4 @@
-/** Who may call the Cloud API, and that nobody learns from it what is not theirs. */
+/** Authorisation of the Cloud API, and that answers reveal nothing about foreign accounts. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { memberRoles, newAccountId, newApiKeyId, newEnvironmentId } from "@perdure/cloud";
@@ -11,8 +11,8 @@ beforeAll(async () => {
 }, 120_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-describe("who may call", () => {
-  test("the official command line's calls, with an empty body and nothing about its length", async () => {
+describe("authorisation", () => {
+  test("the official command line's calls, with an empty body and no header about its length", async () => {
     const user = await world.cloud.user();
     const account = await user.account();
     const id = await world.environmentOf(user, account);
@@ -35,7 +35,7 @@ describe("who may call", () => {
     });
   });
 
-  test("foreign and unknown accounts answer the same, whatever is asked", async () => {
+  test("foreign and unknown accounts get the same answer at every path", async () => {
     const [owner, otherUser] = [await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
     const answers = await Promise.all(
@@ -57,14 +57,14 @@ describe("who may call", () => {
     expect(same(update)).toEqual(same(answers[0] as Answer));
   });
 
-  test("T30: foreign accounts and accounts that are not there take the same time", async () => {
+  test("T30: answers for foreign and for unknown accounts take the same time", async () => {
     const [member, otherUser] = [await world.cloud.user(), await world.cloud.user()];
     const foreign = await member.account();
     await world.environmentOf(member, foreign);
     const paths = [foreign, newAccountId(systemRandom)].map((account) => `/cloud/${account}/ListEnvironments`);
     const took = paths.map(() => [] as number[]);
     for (let round = 0; round < 120; round++) {
-      // In turns, so that whatever else the machine does concerns both.
+      // Alternating, so that other load of the machine affects both.
       for (const [which, path] of paths.entries()) {
         const startedAtMs = performance.now();
         await world.call(path, otherUser.token);
@@ -75,7 +75,7 @@ describe("who may call", () => {
     expect(Math.max(one, other) / Math.min(one, other)).toBeLessThan(1.5);
   });
 
-  test("nobody without a good token of ours, at any operation", async () => {
+  test("a request without a valid token is refused at every operation", async () => {
     const user = await world.cloud.user();
     const parts = user.token.split(".");
     const forged = [
@@ -103,7 +103,7 @@ describe("who may call", () => {
       const member = await world.cloud.user();
       await world.cloud.ports.database.tables.accounts.addMember({ accountId: account, userId: member.id, role, sinceMs: 1 });
       for (const name of Object.keys(accountOperations)) {
-        // With nothing in the body: who may not is told so before anything is looked at.
+        // With an empty body: missing permission is reported before the body is checked.
         const { status } = await world.call(`/cloud/${account}/${name}`, member.token);
         if (status !== 403) allowed[name] = (allowed[name] ?? "") + role[0];
       }
@@ -167,7 +167,7 @@ describe("who may call", () => {
   });
 });
 
-/** What an operation says about an environment that is foreign, unknown, or no id at all, and about wrong bodies. */
+/** Operations that must answer 404 for a foreign, unknown or malformed environment id, and 400 for a wrong body. */
 const NEEDS_ENVIRONMENT: readonly (readonly [name: keyof AccountOperations, rest: object])[] = [
   ["DescribeEnvironment", {}],
   ["UpdateEnvironment", { description: "x" }],
@@ -187,8 +187,8 @@ const NEEDS_ENVIRONMENT: readonly (readonly [name: keyof AccountOperations, rest
   ["GetUsage", {}],
 ];
 
-describe("environments of others", () => {
-  test.each(NEEDS_ENVIRONMENT)("%s knows only those of the account", async (name, rest) => {
+describe("environments of other accounts", () => {
+  test.each(NEEDS_ENVIRONMENT)("%s accepts only those of the account", async (name, rest) => {
     const [mine, theirs] = [await world.cloud.user(), await world.cloud.user()];
     const account = await mine.account();
     const foreign = await world.environmentOf(theirs, await theirs.account());
@@ -210,7 +210,7 @@ describe("environments of others", () => {
   });
 });
 
-test("the client tells apart what the API refused and what never reached it", async () => {
+test("the client distinguishes a refusal of the API from a request that did not reach it", async () => {
   const user = await world.cloud.user();
   const unreachable = new CloudClient({
     baseUrl: "http://127.0.0.1:1/some/path",

@@ -12,7 +12,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose]());
 
 describe("environments", () => {
-  test("bad wishes are refused by name", async () => {
+  test("bad requests are refused with the name of the field", async () => {
     const user = await world.cloud.user();
     const account = await user.account("team");
     const create = (body: object) => world.call(`/cloud/${account}/CreateEnvironment`, user.token, JSON.stringify(body));
@@ -32,7 +32,7 @@ describe("environments", () => {
     expect(await create({ name: "a", region: "us" })).toMatchObject({ status: 409 });
   });
 
-  test("many requests at once: a key makes one, and the plan's number is never exceeded", async () => {
+  test("concurrent requests: an idempotency key makes one environment, and the plan's number is never exceeded", async () => {
     const user = await world.cloud.user();
     const account = await user.account();
     const create = (name: string, idempotencyKey?: string) =>
@@ -53,7 +53,7 @@ describe("environments", () => {
     });
   });
 
-  test("live through suspension, deletion and coming back", async () => {
+  test("can be suspended, deleted and restored", async () => {
     const [owner, admin] = [await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
     await world.cloud.ports.database.tables.accounts.addMember({
@@ -96,9 +96,9 @@ describe("environments", () => {
     });
   });
 
-  test("destroyed ones take room until they are erased: one can be replaced, not made and destroyed without end", async () => {
+  test("destroyed ones count until they are erased: one can be replaced, but not repeatedly", async () => {
     const owner = await world.cloud.user();
-    const account = await owner.account(); // Two environments.
+    const account = await owner.account(); // The plan allows two environments.
     const replace = async (name: string): Promise<void> => {
       const environmentId = await world.environmentOf(owner, account, name);
       await world.activate(environmentId);
@@ -128,7 +128,7 @@ describe("environments", () => {
     expect(back).toMatchObject({ status: "SUSPENDED", suspendedFor: "quota" });
   });
 
-  test("settings of its doors are changed and shown", async () => {
+  test("settings of its endpoints are changed and shown", async () => {
     const owner = await world.cloud.user();
     const account = await owner.account();
     const environmentId = await world.environmentOf(owner, account);
@@ -170,7 +170,7 @@ describe("API keys", () => {
     expect(audit.events.map(({ action }) => action)).toEqual(expect.arrayContaining(["key.create", "key.delete"]));
   });
 
-  test("developers delete their own, admins everybody's", async () => {
+  test("developers delete their own, admins all", async () => {
     const [owner, developer] = [await world.cloud.user(), await world.cloud.user()];
     const account = await owner.account();
     await world.cloud.ports.database.tables.accounts.addMember({
@@ -197,7 +197,7 @@ describe("API keys", () => {
 });
 
 describe("signing keys", () => {
-  test("are rotated without a moment in which services would refuse us", async () => {
+  test("are rotated without a moment in which services would refuse the platform", async () => {
     const owner = await world.cloud.user();
     const account = await owner.account();
     const environmentId = await world.environmentOf(owner, account);

@@ -1,4 +1,4 @@
-/** Why: suites of the Cloud API ask it as anybody could, of a tenancy that nobody else uses. */
+/** Calls the Cloud API of a tenancy of its own, for suites of the Cloud API. */
 import { once } from "node:events";
 import { type IncomingMessage, request } from "node:http";
 import { json } from "node:stream/consumers";
@@ -12,7 +12,7 @@ export interface Answer {
   readonly body: { [field: string]: unknown };
 }
 
-/** What of an answer does not differ from one request to the next. */
+/** The part of an answer that is the same for repeated requests. */
 export const same = ({ status, body: { request_id: _, ...rest } }: Answer) => ({ status, rest });
 
 export class CloudWorld implements AsyncDisposable {
@@ -37,7 +37,7 @@ export class CloudWorld implements AsyncDisposable {
     return { status: response.status, headers: response.headers, body: JSON.parse(text) as Answer["body"] };
   }
 
-  /** Posts nothing, and does not even say so: there is no header about the body. */
+  /** Posts an empty body without any header about it. */
   async callBare(path: string, token: string): Promise<Pick<Answer, "status" | "body">> {
     const headers = { "content-type": "application/json", authorization: `Bearer ${token}` };
     const outgoing = request(`${this.cloud.origin}${path}`, { method: "POST", headers, agent: false });
@@ -51,7 +51,7 @@ export class CloudWorld implements AsyncDisposable {
     return (await user.client.account(account, "CreateEnvironment", { name, region: "us" })).environmentId;
   }
 
-  /** As if its runtime had come up. */
+  /** Activates the environment as if its runtime had started. */
   async activate(id: EnvironmentId): Promise<void> {
     const { tables } = this.cloud.ports.database;
     await tables.environments.take(id, { event: "provisioned", nowMs: this.cloud.clock.nowMs() });

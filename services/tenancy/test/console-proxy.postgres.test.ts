@@ -1,4 +1,7 @@
-/** What goes through the console's door to environments and back: to whom, with what, how much, and when it ends. The gateway is the test's. */
+/**
+ * Requests that the console forwards to environments, and their answers: target, headers, bounds, and when they end. The test is the
+ * gateway.
+ */
 import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
@@ -15,7 +18,7 @@ import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type Test
 
 type Script = (req: IncomingMessage, res: ServerResponse) => void;
 
-/** Stands for a gateway: does what the test says, and keeps what it hears. */
+/** Stands for a gateway: answers as the test says, and keeps the received requests. */
 let gateway: Server;
 let script: Script;
 let requests: IncomingMessage[];
@@ -62,7 +65,7 @@ async function anEnvironment(owner: ConsolePage, of: string, name: string): Prom
 const at = (endpoint: "admin" | "ingress", path: string, id: string = environment): string =>
   `/console/environments/${id}/${endpoint}${path}`;
 
-/** Leaves the answer to be read by the test. */
+/** Resolves without reading the answer. */
 function open(path: string, method = "GET", headers: Record<string, string> = {}) {
   const { hostname, port } = new URL(page.origin);
   const sent = { cookie: page.cookie, "x-perdure-csrf": page.csrf, ...headers };
@@ -70,7 +73,7 @@ function open(path: string, method = "GET", headers: Record<string, string> = {}
 }
 
 describe("what reaches the gateway", () => {
-  test("is the request as it was, in the name of who sits there", async () => {
+  test("is the request unchanged, with a token of the session's user", async () => {
     script = (req, res) => void req.pipe(res.writeHead(201, { "content-type": "application/json" }));
     const path = "/Greeter/greet%2Fx/..%2f?a=1&b=%20%22";
     const answer = await page.post(
@@ -94,7 +97,7 @@ describe("what reaches the gateway", () => {
     const facts = await cloud.ports.tokens.verify(token);
     expect(facts).toMatchObject({ userId, sessionId: expect.stringMatching(/^session_/) });
     expect((facts?.expiresAtMs ?? 0) - cloud.clock.nowMs()).toBeLessThanOrEqual(300_000);
-    // The same for some minutes, so that gateways know it; then another one.
+    // The same token for some minutes, so that gateways can cache it; then another one.
     const tokenNow = async () => {
       await page.request("GET", at("admin", "/services"));
       return requests.at(-1)?.headers.authorization;
@@ -105,7 +108,7 @@ describe("what reaches the gateway", () => {
     expect(requests.at(-1)?.headers.host).toBe(`${bareOf(environment)}.env.us.perdure.test:9070`);
   });
 
-  test("has nothing of what is between the browser and us", async () => {
+  test("has no headers that are only for the console", async () => {
     await page.request("GET", at("ingress", "/x"), {
       authorization: "Bearer key_stolen",
       "proxy-authorization": "Basic eA==",
@@ -129,7 +132,7 @@ describe("what reaches the gateway", () => {
     expect(JSON.stringify(requests[0]?.rawHeaders)).not.toMatch(/session|csrf|stolen|1\.2\.3\.4/);
   });
 
-  test("says whose it is to gateways that share a key, whatever the page says", async () => {
+  test("has the signed address of the browser for gateways that share a key, whatever the page sends", async () => {
     const keys = ForwardingKeys.parse(`1 ${Buffer.alloc(32, 1).toString("base64")}`, "test");
     const port = portOf(gateway);
     const at127 = { host: "127.0.0.1", scheme: "http", ports: { ingress: port, admin: port } } as const;
@@ -145,7 +148,7 @@ describe("what reaches the gateway", () => {
     expect(requests[1]?.headers).not.toHaveProperty(FORWARDED_FOR_HEADER);
   });
 
-  test("is nothing at all for environments of others, those that are gone, and paths that are none", async () => {
+  test("is nothing for foreign environments, deleted ones, and invalid paths", async () => {
     const other = await ConsolePage.of(cloud.origin, "other@perdure.test");
     const theirs = (await other.post("/console/cloud/ListAccounts")).json.accounts[0].accountId;
     const foreign = await anEnvironment(other, theirs, "dev");
@@ -189,7 +192,7 @@ describe("what reaches the gateway", () => {
 });
 
 describe("what comes back", () => {
-  test("T31: is nothing that speaks to the browser in our name", async () => {
+  test("T31: has no header that changes the browser's state for the console's origin", async () => {
     script = (_req, res) => {
       res.writeHead(200, {
         "content-type": "text/html; charset=utf-8",
@@ -244,7 +247,7 @@ describe("what comes back", () => {
     );
   });
 
-  test("leads nowhere but into the same environment", async () => {
+  test("redirects only within the same environment", async () => {
     let location = "";
     script = (_req, res) => void res.writeHead(307, { location }).end();
     const prefix = at("admin", "");
@@ -267,7 +270,7 @@ describe("what comes back", () => {
     }
   });
 
-  test("is the gateway's word, whatever it says", async () => {
+  test("is the gateway's answer, whatever it is", async () => {
     for (const status of [204, 304, 401, 403, 409, 429, 500, 503]) {
       const body = status === 204 || status === 304 ? "" : '{"message":"m","restate_code":"PERD0429"}';
       script = (_req, res) =>
@@ -281,7 +284,7 @@ describe("what comes back", () => {
 });
 
 describe("how it flows", () => {
-  test("an answer is seen while it is made", async () => {
+  test("an answer is streamed while it is made", async () => {
     const rest = Promise.withResolvers<void>();
     script = async (_req, res) => {
       res.writeHead(200, { "content-type": "application/json" }).write("[1,");
@@ -297,7 +300,7 @@ describe("how it flows", () => {
     expect(second.toString()).toBe("2]");
   });
 
-  test("a browser that does not read holds the gateway up, not our memory", async () => {
+  test("a browser that does not read slows the gateway down, and no memory grows", async () => {
     const stuck = Promise.withResolvers<number>();
     script = (_req, res) => {
       let written = 0;
@@ -326,7 +329,7 @@ describe("how it flows", () => {
     outgoing.destroy();
   }, 30_000);
 
-  test("who leaves, before the answer or in its middle, takes the request at the gateway along", async () => {
+  test("a client that leaves, before the answer or in its middle, aborts the request at the gateway", async () => {
     for (const begins of [false, true]) {
       const closed = Promise.withResolvers<void>();
       const arrived = Promise.withResolvers<void>();
@@ -343,7 +346,7 @@ describe("how it flows", () => {
     }
   });
 
-  test("ends with the session that asked for it, begun or not, and with no other of theirs", async () => {
+  test("ends with its session, begun or not, and with no other session of the user", async () => {
     const streams: ServerResponse[] = [];
     script = (req, res) => {
       if (req.url !== "/begun") return; // Never answered.
@@ -360,7 +363,7 @@ describe("how it flows", () => {
     const [stays] = (await once(kept, "response")) as [IncomingMessage];
     const broke = once(cut.resume(), "error");
     const gone = once(streams[0] as ServerResponse, "close");
-    // From elsewhere, as from another process.
+    // From another page, as from another process.
     const { sessions } = (await page.request("GET", "/console/sessions")).json;
     const { sessionId } = sessions.find((one: { isCurrent: boolean; kind: string }) => !one.isCurrent && one.kind === "browser");
     expect((await page.post("/console/sessions/end", { sessionId })).status).toBe(204);
@@ -371,7 +374,7 @@ describe("how it flows", () => {
     expect(await text(stays)).toBe("[]");
   }, 30_000);
 
-  test("an answer that breaks off is seen to break off", async () => {
+  test("an answer that breaks off at the gateway breaks off at the browser", async () => {
     script = (_req, res) => {
       res.writeHead(200, { "content-type": "application/json" }).write("[1,");
       setImmediate(() => res.destroy());
@@ -379,7 +382,7 @@ describe("how it flows", () => {
     await expect(page.request("POST", at("admin", "/query"))).rejects.toThrow(/aborted|hang up|ECONNRESET/);
   });
 
-  test("a gateway that breaks off before it answers, is not there, or says nothing, is told as such", async () => {
+  test("a gateway that breaks off before it answers, is unreachable, or sends nothing is reported as an error", async () => {
     script = (req) => void req.socket.destroy();
     expect(await page.request("GET", at("admin", "/x"))).toMatchObject({ status: 502, code: "PERD0502" });
     const slow = Promise.withResolvers<void>();
@@ -400,7 +403,7 @@ describe("how it flows", () => {
     expect(refused).toMatchObject({ status: 503, code: "PERD0503", headers: { "retry-after": "1" } });
   });
 
-  /** Makes the timers that long fire at once, until it is called back. */
+  /** Fires timers of this length at once, until the returned function is called. */
   function hurried(ms: number): () => void {
     const { clock } = cloud;
     clock.setTimer = (delayMs, fire) => MovableClock.prototype.setTimer.call(clock, delayMs === ms ? 50 : delayMs, fire);
@@ -409,7 +412,7 @@ describe("how it flows", () => {
     };
   }
 
-  test("more than any plan allows is refused: at once if its length is known, else when it is too long", async () => {
+  test("a body above every plan is refused: at once if its length is declared, else when it is too long", async () => {
     const declared = await page.request(
       "POST",
       at("ingress", "/x"),
@@ -458,7 +461,7 @@ describe("how it flows", () => {
   });
 });
 
-test("over TLS the gateway hears the environment's name, and is known by its authority alone", async () => {
+test("over TLS the gateway receives the environment's name, and is trusted by its authority alone", async () => {
   const [own, strange] = [selfSigned("*.env.us.perdure.test"), selfSigned("*.env.us.perdure.test")];
   const names: unknown[] = [];
   const secure = createSecureServer({ cert: own.certificate, key: own.privateKey }, (req, res) => {

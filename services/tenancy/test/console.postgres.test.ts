@@ -1,4 +1,4 @@
-/** The console's own door, on a real database: who is let in, what a stranger's page can do, what is asked again, and what is served as the page. */
+/** The console's API on a real database: authentication, requests of foreign pages, confirmation, and the paths of the page. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type EnvironmentId, newAccountId } from "@perdure/cloud";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
@@ -28,11 +28,11 @@ afterAll(async () => {
 });
 beforeEach(async () => {
   await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
-  cloud.clock.aheadMs += 3_600_000; // So that nothing of an earlier test is remembered.
+  cloud.clock.aheadMs += 3_600_000; // So that no counter of an earlier test is left.
 });
 
-let people = 0;
-const newPage = (): Promise<ConsolePage> => ConsolePage.of(cloud.origin, `console${people++}@perdure.test`);
+let userCount = 0;
+const newPage = (): Promise<ConsolePage> => ConsolePage.of(cloud.origin, `console${userCount++}@perdure.test`);
 
 /** The account that signing up made, and an environment in it. */
 async function withEnvironment(page: ConsolePage): Promise<{ account: string; environment: EnvironmentId }> {
@@ -40,7 +40,7 @@ async function withEnvironment(page: ConsolePage): Promise<{ account: string; en
   const account = json.accounts[0].accountId as string;
   const made = await page.post(`/console/cloud/${account}/CreateEnvironment`, { name: "dev", region: "us" });
   expect(made.status).toBe(200);
-  // As if its runtime had come up.
+  // As if its runtime had started.
   await cloud.ports.database.tables.environments.take(made.json.environmentId, {
     event: "provisioned",
     nowMs: cloud.clock.nowMs(),
@@ -52,7 +52,7 @@ const actions = async (account: string): Promise<string[]> =>
   (await cloud.ports.database.tables.audit.list({ accountId: account as never }, 50)).map(({ action }) => action);
 
 describe("the session of the page", () => {
-  test("says who sits there, what to show with requests, and until when that was confirmed", async () => {
+  test("contains the user, the proof for requests, and until when the user is confirmed", async () => {
     const page = await newPage();
     const { status, json, headers } = await page.load();
     expect(status).toBe(200);
@@ -75,7 +75,7 @@ describe("the session of the page", () => {
   test("is in a cookie that no script reads and no other site sends along with a form", async () => {
     const browser = new BrowserClient(cloud.origin);
     const { headers } = await browser.submit("/sign-up", "/sign-up", {
-      email: `console${people++}@perdure.test`,
+      email: `console${userCount++}@perdure.test`,
       password: PASSWORD,
     });
     expect(headers.getSetCookie()).toEqual([
@@ -85,7 +85,7 @@ describe("the session of the page", () => {
     expect(headers.get("location")).toBe("/");
   });
 
-  test("ends when it is signed out of, when it is ended elsewhere, and by itself", async () => {
+  test("ends by sign-out, from elsewhere, and by time", async () => {
     const page = await newPage();
     const anonymous = new ConsolePage(cloud.origin);
     expect(await anonymous.load()).toMatchObject({ status: 401, code: "PERD0401" });
@@ -101,7 +101,7 @@ describe("the session of the page", () => {
     expect(await other.load()).toMatchObject({ status: 401 });
   });
 
-  test("is one of several, which its user sees and ends, and nobody else", async () => {
+  test("is one of several, which only its user lists and ends", async () => {
     const page = await newPage();
     const { email } = (await page.load()).json.user;
     const phone = new ConsolePage(cloud.origin, new BrowserClient(cloud.origin, "A phone"));
@@ -135,7 +135,7 @@ describe("T31: requests that are not the page's", () => {
     "/console/environments/env_201k0yd4rz8yftmd4awh1bajg4v/ingress/Greeter/greet",
   ];
 
-  test("are refused whatever they lack: the proof, their place, their form", async () => {
+  test("are refused when the proof, the origin or the content type is missing", async () => {
     const [page, other] = [await newPage(), await newPage()];
     const form = /name="csrf" value="([^"]+)"/.exec((await page.browser.get("/profile")).text)?.[1] ?? "";
     const cases: readonly Record<string, string>[] = [
@@ -170,11 +170,11 @@ describe("T31: requests that are not the page's", () => {
       // Reading needs the proof too: a page that is opened cannot show it.
       expect((await page.request("GET", path, { "x-perdure-csrf": "" })).status).not.toBe(200);
     }
-    expect((await page.load()).status).toBe(200); // Nobody was signed out.
+    expect((await page.load()).status).toBe(200); // No session has ended.
     expect((await page.post("/console/cloud/ListAccounts", {}, { origin: TEST_ISSUER })).status).toBe(200);
   }, 60_000);
 
-  test("a body that is not called JSON is not read", async () => {
+  test("a body without the content type of JSON is not read", async () => {
     const page = await newPage();
     const asText = await page.request(
       "POST",
@@ -191,7 +191,7 @@ describe("T31: requests that are not the page's", () => {
     });
   });
 
-  test("a bearer's token opens nothing here, and a session nothing there", async () => {
+  test("a bearer token grants nothing here, and a session nothing there", async () => {
     const page = await newPage();
     const user = await cloud.user();
     const headers = { cookie: "", authorization: `Bearer ${user.token}` };
@@ -201,7 +201,7 @@ describe("T31: requests that are not the page's", () => {
 });
 
 describe("operations of the Cloud API", () => {
-  test("are those of tokens: the same answers, roles and errors", async () => {
+  test("give the same answers, roles and errors as with tokens", async () => {
     const page = await newPage();
     const { account, environment } = await withEnvironment(page);
     expect(await page.post(`/console/cloud/${account}/DescribeEnvironment`, { environmentId: environment })).toMatchObject({
@@ -217,7 +217,7 @@ describe("operations of the Cloud API", () => {
     expect(csv.text).toContain("environment.create");
   });
 
-  test("of other accounts are closed, whether these exist or not", async () => {
+  test("of other accounts are refused, whether these exist or not", async () => {
     const [page, other] = [await newPage(), await newPage()];
     const { account, environment } = await withEnvironment(other);
     const nowhere = newAccountId(cloud.ports.random);
@@ -244,7 +244,7 @@ describe("operations of the Cloud API", () => {
     }
   });
 
-  test("a viewer sees and cannot touch", async () => {
+  test("a viewer can read and change nothing", async () => {
     const [owner, viewer] = [await newPage(), await newPage()];
     const { account, environment } = await withEnvironment(owner);
     const { userId } = (await viewer.load()).json.user;
@@ -273,14 +273,14 @@ describe("operations of the Cloud API", () => {
   });
 });
 
-describe("what is dangerous", () => {
-  /** Sends the same, before and after the confirmation has grown old. */
+describe("dangerous actions", () => {
+  /** Sends the same request before and after the confirmation has expired. */
   async function later(page: ConsolePage): Promise<void> {
     cloud.clock.aheadMs += 15 * 60_000 + 1_000;
     expect((await page.load()).json.confirmedUntil * 1_000).toBeLessThan(cloud.clock.nowMs());
   }
 
-  test("T31: is asked again a quarter of an hour after signing in: keys that write, destroying, owners", async () => {
+  test("T31: need a new confirmation a quarter of an hour after sign-in: keys that write, destroying, owners", async () => {
     const page = await newPage();
     const { account, environment } = await withEnvironment(page);
     const member = (await (await newPage()).load()).json.user.userId;
@@ -306,7 +306,7 @@ describe("what is dangerous", () => {
     for (const [operation, body] of dangerous) {
       expect([operation, await of(operation, body)]).toMatchObject([operation, { status: 403, code: "PERD0428" }]);
     }
-    // What is not, is not.
+    // Other operations do not need it.
     for (const [operation, body] of [
       ["CreateApiKey", { environmentId: environment, roleId: "perdure:role::AdminReadOnly" }],
       ["UpdateMember", { userId: member, role: "viewer" }],
@@ -325,7 +325,7 @@ describe("what is dangerous", () => {
     expect(await actions(account)).toEqual(expect.arrayContaining(["login.confirm", "key.create", "environment.destroy"]));
   }, 60_000);
 
-  test("bearers of tokens are not asked", async () => {
+  test("calls with a token need no confirmation", async () => {
     const user = await cloud.user();
     const account = await user.account();
     const { environmentId } = await user.client.account(account, "CreateEnvironment", { name: "dev", region: "us" });
@@ -334,7 +334,7 @@ describe("what is dangerous", () => {
     expect(made.apiKey).toMatch(/^key_/);
   });
 
-  test("a stolen session is no place to guess the password", async () => {
+  test("a stolen session must not be used to guess the password", async () => {
     const page = await newPage();
     const { email } = (await page.load()).json.user;
     const answers = [];
@@ -342,13 +342,13 @@ describe("what is dangerous", () => {
     expect(answers).toEqual([...Array.from({ length: 10 }, () => 403), 429, 429]);
     const right = await page.post("/console/confirm", { password: PASSWORD });
     expect([right.status, right.code, Number(right.headers["retry-after"]) > 0]).toEqual([429, "PERD0429", true]);
-    // Guesses here and at the door are counted together.
+    // Guesses here and at sign-in are counted together.
     expect((await new BrowserClient(cloud.origin).submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
     cloud.clock.aheadMs += 900_000;
     expect((await page.post("/console/confirm", { password: PASSWORD })).status).toBe(204);
   }, 30_000);
 
-  test("who has no password here is told to confirm elsewhere", async () => {
+  test("a user without a password gets a hint to confirm at the provider", async () => {
     const page = await newPage();
     const { userId } = (await page.load()).json.user;
     await cloud.ports.database.tables.session.write("DELETE FROM perdure_passwords WHERE user_id = $1", [userId]);
@@ -387,13 +387,13 @@ describe("the page", () => {
     expect((await browse("/assets/index-00000000.js")).status).toBe(404);
   });
 
-  test("is not what programs get, nor what is posted to", async () => {
+  test("is not returned to programs, nor for posts", async () => {
     for (const path of ["/cloud/x/y/z", "/console/x", "/oauth/x", "/.well-known/x"]) {
       expect([path, await browse(path)]).toMatchObject([path, { status: 404, code: "PERD0404" }]);
     }
     expect(await browse("/accounts", { accept: "application/json" })).toMatchObject({ status: 404, code: "PERD0404" });
     expect(await new ConsolePage(cloud.origin).post("/accounts")).toMatchObject({ status: 404 });
-    expect((await browse("/login")).text).not.toContain("boot"); // A page of its own, without scripts.
+    expect((await browse("/login")).text).not.toContain("boot"); // A separate page, without scripts.
     expect((await browse("/signup?return=%2Fx")).headers.location).toBe("/sign-up?return=%2Fx");
   });
 
@@ -412,13 +412,13 @@ describe("the page", () => {
     expect(await headersAt(clear, "api.us.perdure.test", "/login")).toBeUndefined();
   });
 
-  test("that is not built is not missed: people see their profile", async () => {
+  test("users get their profile when the console is not built", async () => {
     await using bare = await openTestTenancy(database.url);
     const answer = await new ConsolePage(bare.origin).request("GET", "/");
     expect([answer.status, answer.headers.location]).toEqual([303, "/profile"]);
   });
 
-  test("is at its own name: who comes by the API's is sent there, and links lead there", async () => {
+  test("is at its own host: requests for a page at the API's host are redirected there, and links lead there", async () => {
     const host: ConsoleHost | undefined = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
     await using two = await openTestTenancy(database.url, { console: { host, url: "https://console.perdure.test" } });
     const at = (name: string, path = "/accounts?x=1") =>
@@ -434,7 +434,7 @@ describe("the page", () => {
       body: new URLSearchParams({ client_id: "perdure-cli" }),
     });
     expect(await device.json()).toMatchObject({ verification_uri: "https://console.perdure.test/device" });
-    const page = await ConsolePage.of(two.origin, `console${people++}@perdure.test`);
+    const page = await ConsolePage.of(two.origin, `console${userCount++}@perdure.test`);
     expect(await page.post("/console/cloud/ListAccounts", {}, { origin: TEST_ISSUER })).toMatchObject({ status: 403 });
     expect((await page.post("/console/cloud/ListAccounts", {}, { origin: "https://console.perdure.test" })).status).toBe(200);
   });

@@ -1,4 +1,4 @@
-/** Login as people and devices see it, on a real database: pages by a browser without scripts, OAuth by forms. */
+/** Login of users and devices, on a real database: pages by a browser without scripts, OAuth by forms. */
 import { randomBytes } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Secret, systemClock } from "@perdure/base";
@@ -23,13 +23,13 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** So that no test uses up what another one may try. */
+/** So that no test uses up the attempts of another. */
 async function freshRates(): Promise<void> {
   await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
   cloud.clock.aheadMs += 3_600_000;
 }
 
-/** Where nobody may be sent after signing in. */
+/** Targets that a user must not be redirected to after sign-in. */
 const EVIL = [
   "https://evil.test",
   "https:evil.test",
@@ -57,8 +57,8 @@ const EVIL = [
   "",
 ];
 
-let people = 0;
-async function signedUp(email = `Person${people++}@perdure.test`): Promise<{ browser: BrowserClient; email: string }> {
+let userCount = 0;
+async function signedUp(email = `Person${userCount++}@perdure.test`): Promise<{ browser: BrowserClient; email: string }> {
   await freshRates();
   const browser = new BrowserClient(cloud.origin);
   const { status, location } = await browser.submit("/sign-up", "/sign-up", { email, password: PASSWORD, name: "Ada" });
@@ -91,7 +91,7 @@ async function loggedIn(browser: BrowserClient) {
   return { access: String(body["access_token"]), refresh: String(body["refresh_token"]) };
 }
 
-/** Shows again that it is them; where they are led then. */
+/** Confirms the user's presence; returns the target of the redirection. */
 async function confirm(browser: BrowserClient, path = "/login/confirm"): Promise<string> {
   const to = /name="return" value="([^"]+)"/.exec((await browser.get(path)).text)?.[1] ?? "";
   const { status, location } = await browser.submit(path, "/login/confirm", { password: PASSWORD, return: to });
@@ -122,7 +122,7 @@ describe("signing up and in", () => {
     expect((await browser.get("/profile")).text).toContain("new.person@perdure.test");
   });
 
-  test("what cannot be taken is refused, and makes nobody", async () => {
+  test("an invalid sign-up is refused, and makes no user", async () => {
     const { email } = await signedUp();
     const table: [Record<string, string>, number][] = [
       [{ email: "short@perdure.test", password: "elevenchars" }, 400],
@@ -159,7 +159,7 @@ describe("signing up and in", () => {
     expect(await actions(email)).toContain("login.failed");
   });
 
-  test("signing in and out; a cookie is good only in between", async () => {
+  test("signing in and out; a cookie is valid only in between", async () => {
     const { email } = await signedUp();
     const browser = new BrowserClient(cloud.origin);
     const answer = await browser.submit("/login", "/login", { email: email.toUpperCase(), password: PASSWORD });
@@ -177,13 +177,13 @@ describe("signing up and in", () => {
     expect(await actions(email)).toEqual(expect.arrayContaining(["account.create", "login.sign-in", "login.sign-out"]));
   });
 
-  test("a session ends by itself", async () => {
+  test("a session expires", async () => {
     const { browser } = await signedUp();
     cloud.clock.aheadMs += 7 * 86_400_000 + 1_000;
     expect((await browser.get("/profile")).status).toBe(303);
   });
 
-  test("guesses are few, for an address and for an account", async () => {
+  test("the rate of guesses is bounded, for an address and for an account", async () => {
     const { email } = await signedUp();
     const browser = new BrowserClient(cloud.origin);
     const csrf = csrfOf((await browser.get("/login")).text);
@@ -198,7 +198,7 @@ describe("signing up and in", () => {
     expect((await browser.post("/login", { csrf, email, password: PASSWORD })).status).toBe(303);
   }, 30_000);
 
-  test("T15: who guesses locks the owner out neither in a browser of theirs nor in another network", async () => {
+  test("T15: an attacker who guesses locks the owner out neither in a known browser nor in another network", async () => {
     const { browser: owner, email } = await signedUp();
     owner.cookies.delete("__Host-perdure_session");
     await using proxied = await openTestTenancy(database.url, {
@@ -216,17 +216,17 @@ describe("signing up and in", () => {
     for (let n = 0; n < 10; n++) expect(await guesser(`wrong password ${n}`)).toBe(401);
     expect(await guesser(PASSWORD)).toBe(429);
     expect(await from("2001:db8::1")(PASSWORD)).toBe(303);
-    // Over all networks there is a limit too, which does not hold for a browser that signed in before.
+    // The limit over all networks does not hold for a browser that signed in before.
     for (let n = 0; n < 101; n++) await proxied.ports.rates.take("sign-in to account", subjectOf(email)).catch(() => undefined);
     expect(await from("2001:db8:1::1")(PASSWORD)).toBe(429);
     expect((await owner.submit("/login", "/login", { email, password: "wrong password" })).status).toBe(401);
     expect((await owner.submit("/login", "/login", { email, password: PASSWORD })).status).toBe(303);
     const other = new BrowserClient(proxied.origin);
-    other.cookies.set("__Host-perdure_device", `1.${"x".repeat(22)}.${"y".repeat(43)}`); // Nobody makes such a cookie.
+    other.cookies.set("__Host-perdure_device", `1.${"x".repeat(22)}.${"y".repeat(43)}`); // No server made this cookie.
     expect((await other.submit("/login", "/login", { email, password: PASSWORD })).status).toBe(429);
   }, 60_000);
 
-  test("T31: forms that are not ours are refused; nobody is sent to another site", async () => {
+  test("T31: forms of other sites are refused; no user is redirected to another site", async () => {
     const { browser, email } = await signedUp();
     const other = new BrowserClient(cloud.origin);
     const theirs = csrfOf((await other.get("/login")).text);
@@ -256,7 +256,7 @@ describe("signing up and in", () => {
     }
   }, 30_000);
 
-  test("T31: pages run no script, are not framed and escape what people say", async () => {
+  test("T31: pages run no script, cannot be framed, and escape texts of users", async () => {
     const { browser, email } = await signedUp();
     const agent = new BrowserClient(cloud.origin, `"><script>alert(1)</script>`);
     await agent.submit("/login", "/login", { email, password: PASSWORD });
@@ -271,7 +271,7 @@ describe("signing up and in", () => {
 });
 
 describe("pages", () => {
-  test("are read aloud as they look: every field has its name, and a problem belongs to the field that has it", async () => {
+  test("work with screen readers: every field has its name, and an error refers to its field", async () => {
     const { browser, email } = await signedUp();
     await loggedIn(browser);
     const otherBrowser = new BrowserClient(cloud.origin);
@@ -305,7 +305,7 @@ describe("pages", () => {
       const problem = /role="alert" id="problem">/.test(text);
       expect([problem, /aria-invalid="true"/.test(text), /<title>Problem: /.test(text)]).toEqual([problem, problem, problem]);
     }
-    // What was written is there again, but no password.
+    // Entered fields are shown again, except the password.
     expect(texts[10]).toContain('value="&quot;&gt;&lt;b&gt;');
     expect(texts[10]).toContain('value="&lt;i&gt;"');
     expect(texts.join("")).not.toContain(PASSWORD);
@@ -324,7 +324,7 @@ describe("without TLS, for development", () => {
 });
 
 describe("invitations", () => {
-  test("are accepted once, by whom they are meant for", async () => {
+  test("are accepted once, by the invited user", async () => {
     const owner = await cloud.user();
     const account = await owner.account("team");
     const { browser, email } = await signedUp();
@@ -351,7 +351,7 @@ describe("a device", () => {
     const shown = await browser.get(`/device?user_code=${login.userCode}`);
     for (const fact of ["Ada&#39;s laptop", "127.0.0.1", login.userCode, email]) expect(shown.text).toContain(fact);
     const { body } = await poll(login.deviceCode.reveal());
-    expect(body["error"]).toBe("authorization_pending"); // To look is not to approve (T16).
+    expect(body["error"]).toBe("authorization_pending"); // Opening the page does not approve (T16).
     expect((await decide(browser, login.userCode, "approve")).text).toContain("Ada&#39;s laptop");
     const tokens = await client.approved(login, new AbortController().signal);
     const parts = tokens.accessToken.reveal().split(".");
@@ -369,7 +369,7 @@ describe("a device", () => {
     expect(await actions(email)).toEqual(expect.arrayContaining(["login.device-approve", "login.device", "login.revoke"]));
   });
 
-  test("T31: is let in only by who has shown lately that it is them", async () => {
+  test("T31: is approved only by a user with a recent confirmation", async () => {
     const { browser, email } = await signedUp();
     cloud.clock.aheadMs += 15 * 60_000 + 1_000;
     const { code, userCode } = await begun();
@@ -390,7 +390,7 @@ describe("a device", () => {
     expect((await new BrowserClient(cloud.origin).get(confirmPath)).location).toBe(
       `/login?return=${encodeURIComponent(here.replace("-", ""))}`,
     );
-    // To send a device away nobody is asked.
+    // Denying a device needs no confirmation.
     cloud.clock.aheadMs += 15 * 60_000 + 1_000;
     const other = await begun();
     const denied = await browser.submit("/device", "/device/decide", { user_code: other.userCode, decision: "deny" });
@@ -413,7 +413,7 @@ describe("a device", () => {
     expect((await decide(browser, userCode, "approve")).status).toBe(404);
   });
 
-  test("is denied, expires, or was never there", async () => {
+  test("is denied, expires, or does not exist", async () => {
     const { browser, email } = await signedUp();
     const denied = await begun();
     expect((await decide(browser, denied.userCode, "deny")).status).toBe(200);
@@ -426,7 +426,7 @@ describe("a device", () => {
     expect((await poll(`dc_${"x".repeat(43)}`)).body["error"]).toBe("invalid_grant");
   });
 
-  test("requests that are not good, at every endpoint", async () => {
+  test("requests that are invalid, at every endpoint", async () => {
     await freshRates();
     const table: [string, Record<string, string>, string][] = [
       ["device_authorization", {}, "invalid_client"],
@@ -478,7 +478,7 @@ describe("a device", () => {
     const device = sessions.find(([, kind]) => kind === "device")?.[2] ?? "";
     const otherBrowser = (await signedUp()).browser;
     expect((await otherBrowser.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
-    expect(await apiStatus(revoked.access)).toBe(200); // Strangers end nothing.
+    expect(await apiStatus(revoked.access)).toBe(200); // Another client ends no session.
     expect((await browser.submit("/profile", "/sessions/end", { session: device })).status).toBe(303);
     expect((await refresh(revoked.refresh)).body["error"]).toBe("invalid_grant");
     expect(await apiStatus(revoked.access)).toBe(401);
@@ -488,14 +488,14 @@ describe("a device", () => {
     expect((await refresh(old.refresh)).body["error"]).toBe("invalid_grant");
   });
 
-  test("T15: user codes are not guessed", async () => {
+  test("T15: the rate of guesses of user codes is bounded", async () => {
     const { browser } = await signedUp();
     const statuses = [];
     for (let n = 0; n < 12; n++) statuses.push((await browser.get("/device?user_code=BBBB-BBBB")).status);
     expect(statuses).toEqual([...Array.from({ length: 10 }, () => 404), 429, 429]);
     const { session } = cloud.ports.database.tables;
     await session.write("DELETE FROM perdure_attempts");
-    expect((await browser.get("/device?user_code=BBBB-BBBB")).status).toBe(429); // Known without asking the database.
+    expect((await browser.get("/device?user_code=BBBB-BBBB")).status).toBe(429); // Cached, without a query.
     await freshRates();
     await confirm(browser);
     const { userCode } = await begun();
@@ -543,7 +543,7 @@ describe("what is public", () => {
   });
 });
 
-/** Time does not matter to whoever polls here. */
+/** Fires at once: the length of the pause does not matter to this poller. */
 function atOnce(_delayMs: number, fire: () => void) {
   const timer = setImmediate(fire);
   return { cancel: () => clearImmediate(timer) };

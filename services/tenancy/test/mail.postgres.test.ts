@@ -1,4 +1,4 @@
-/** Login by mail as people see it, on a real database: addresses that are confirmed, passwords that were forgotten, and what strangers learn. */
+/** Login by mail, on a real database: confirmed addresses, forgotten passwords, and what answers reveal to others. */
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
@@ -23,16 +23,16 @@ afterAll(async () => {
   await database[Symbol.asyncDispose]();
 });
 
-/** So that no test uses up what another one may try. */
+/** So that no test uses up the attempts of another. */
 async function freshRates(): Promise<void> {
   await cloud.ports.database.tables.session.write("DELETE FROM perdure_attempts");
   cloud.clock.aheadMs += 3_600_000;
 }
 
-let people = 0;
-const newEmail = (): string => `person${people++}@perdure.test`;
+let userCount = 0;
+const newEmail = (): string => `person${userCount++}@perdure.test`;
 
-/** What comes after an answer is on its way when the answer is there: it ends with a mail, or with nothing to wait for. */
+/** Work after an answer is already running when the answer arrives: it ends with a mail, or without one. */
 async function mailTo(email: string) {
   for (;;) {
     const [mail] = await mailbox.fetch(cloud.ports, email);
@@ -79,19 +79,19 @@ async function reset(link: string, password: string) {
 const withoutProof = (text: string): string => text.replace(/name="csrf" value="[^"]+"/, "");
 
 describe("confirming an address", () => {
-  test("who signs up is signed in after the link and the password came together, and has an account then", async () => {
+  test("a sign-up is completed by the link together with the password, which makes an account", async () => {
     const email = newEmail();
     const { browser, answer } = await signUp(email);
-    expect([answer.status, browser.cookies.size]).toEqual([200, 1]); // The one that proves forms.
+    expect([answer.status, browser.cookies.size]).toEqual([200, 1]); // The cookie of the proof of forms.
     const first = linkIn(await mailTo(email), "/verify");
     expect((await signIn(email)).answer.status).toBe(403);
-    expect((await confirm(browser, first)).status).toBe(404); // Signing in has sent another one.
+    expect((await confirm(browser, first)).status).toBe(404); // Signing in has sent another link.
     const link = linkIn(await mailTo(email), "/verify");
     const { users, accounts } = cloud.ports.database.tables;
     const user = await users.ofEmail(email);
     expect(await accounts.ofUser(user?.id as never)).toEqual([]);
 
-    expect((await new BrowserClient(cloud.origin).get(link)).status).toBe(200); // As programs do that look at mail.
+    expect((await new BrowserClient(cloud.origin).get(link)).status).toBe(200); // As programs do that scan mail.
     expect((await confirm(browser, link, OTHER_PASSWORD)).status).toBe(401);
     expect((await confirm(browser, link)).location).toBe("/");
     expect((await browser.get("/profile")).text).toContain(email);
@@ -100,7 +100,7 @@ describe("confirming an address", () => {
     expect((await signIn(email)).answer.location).toBe("/");
   });
 
-  test("links end after a day, and what is no link is none", async () => {
+  test("links end after a day, and malformed ones are refused", async () => {
     const email = newEmail();
     const { browser } = await signUp(email);
     const link = linkIn(await mailTo(email), "/verify");
@@ -110,7 +110,7 @@ describe("confirming an address", () => {
     }
   });
 
-  test("a stranger who signs up with somebody's address does not wait in their account", async () => {
+  test("an attacker who signs up with a foreign address has no access to the account of its owner", async () => {
     const email = newEmail();
     await signUp(email, OTHER_PASSWORD);
     const otherLink = linkIn(await mailTo(email), "/verify");
@@ -127,8 +127,8 @@ describe("confirming an address", () => {
   });
 });
 
-describe("a forgotten password", () => {
-  test("is replaced by whoever reads the mail: once, and it ends all sessions, of devices too", async () => {
+describe("forgotten password", () => {
+  test("is replaced by a reader of the mail: once, and it ends all sessions, of devices too", async () => {
     const { browser, email } = await member();
     const { users, logins, audit, accounts } = cloud.ports.database.tables;
     const user = await users.ofEmail(email);
@@ -170,14 +170,14 @@ describe("a forgotten password", () => {
     expect((await signIn(email)).answer.location).toBe("/");
   });
 
-  test("a link for one purpose is none for another", async () => {
+  test("a link for one purpose is not accepted for another", async () => {
     const { email } = await member();
     const link = await requestReset(email);
     expect((await confirm(new BrowserClient(cloud.origin), link.replace("/password/reset", "/verify"))).status).toBe(404);
     expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
   });
 
-  test("invitations that wait leave room for links, and all mails together have a bound", async () => {
+  test("pending invitations leave room for links, and all mails together have a bound", async () => {
     const { ports } = cloud;
     const { tables } = ports.database;
     const wait = (count: number) =>
@@ -201,7 +201,7 @@ describe("a forgotten password", () => {
     }
   });
 
-  test("nobody is written to more often than they could want", async () => {
+  test("the number of mails to an address is bounded", async () => {
     const { email } = await member();
     await freshRates();
     const browser = new BrowserClient(cloud.origin);
@@ -213,8 +213,8 @@ describe("a forgotten password", () => {
   });
 });
 
-describe("T30: strangers do not learn who has an account", () => {
-  test("signing up and asking for a password answer the same for known and unknown addresses", async () => {
+describe("T30: answers do not reveal which addresses have an account", () => {
+  test("sign-up and password reset answer the same for known and unknown addresses", async () => {
     const { email } = await member();
     const pages = { signUp: new Set<string>(), forgot: new Set<string>() };
     for (const one of [email, newEmail()]) {
@@ -238,7 +238,7 @@ describe("mail by SMTP", () => {
   };
   const mail = { to: "ada@perdure.test", subject: "Grüße", text: "Hello\n.\nBcc: spy@perdure.test\n" };
 
-  test("is told who it is from and for, and nothing of its text is a command", async () => {
+  test("has its sender and recipient, and nothing in its text is a command", async () => {
     const smtp = await startSmtp();
     const mailer = smtpMailer({ ...settings, port: smtp.port });
     await mailer.send(mail);
@@ -255,7 +255,7 @@ describe("mail by SMTP", () => {
     expect(smtp.receivedLines.find((line) => line.startsWith("Subject:"))).toContain("=?UTF-8?");
   });
 
-  test("an address that holds others is not taken apart", async () => {
+  test("an address that contains others is not split", async () => {
     const smtp = await startSmtp();
     const mailer = smtpMailer({ ...settings, port: smtp.port });
     await mailer.send({ ...mail, to: "ada@perdure.test\r\nRCPT TO:<spy@perdure.test>" }).catch(() => undefined);
@@ -265,7 +265,7 @@ describe("mail by SMTP", () => {
     expect(smtp.receivedLines.filter((line) => line.startsWith("RCPT") && line.includes("<spy@"))).toEqual([]);
   });
 
-  test("a server that does not take it, or offers no TLS where it must, is a reason to try again", async () => {
+  test("a server that refuses it, or offers no TLS where it must, makes it pending again", async () => {
     const smtp = await startSmtp((line) => (/^(RCPT|STARTTLS)/.test(line) ? "451 later" : undefined));
     const plain = smtpMailer({ ...settings, port: smtp.port });
     await expect(plain.send(mail)).rejects.toThrow("451");

@@ -1,4 +1,4 @@
-/** `perdure-tenancy migrate` as a release runs it: a process that brings the database up to date and ends. */
+/** `perdure-tenancy migrate` as a release runs it: a process that migrates the database and ends. */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -33,7 +33,7 @@ async function migrate(...args: readonly string[]): Promise<Outcome> {
 const steps = ({ stdout }: Outcome): number => stdout.split('"msg":"database migrated"').length - 1;
 
 test(
-  "two at once take each step once, a third finds nothing to do, and all say that it is done",
+  "two at once apply each step once, a third has nothing to do, and all report success",
   async () => {
     const flag = `--metadata.postgres-url=${database.url}`;
     const both = await Promise.all([migrate(flag), migrate(flag)]);
@@ -49,7 +49,7 @@ test(
 );
 
 test(
-  "without a database, or with one that does not answer, it says so and fails",
+  "without a database, or with one that does not answer, it reports the error and fails",
   async () => {
     const [unnamed, unreachable] = await Promise.all([
       migrate(),

@@ -1,5 +1,7 @@
-/** An OpenID Connect provider that believes whoever says `?as=<name>`: a process for tests. Arguments: redirect URI, client secret, and
- * `silent` for one that does not say when somebody showed who they are. */
+/**
+ * An OpenID Connect provider for tests that signs in the user of `?as=<name>`, as a process. Arguments: redirect URI, client secret, and
+ * `silent` for one that does not return when the user authenticated.
+ */
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
@@ -44,4 +46,4 @@ handle = (req, res) => {
   });
 };
 process.stdout.write(`${issuer}\n`);
-process.on("disconnect", () => process.exit()); // Never outlives the test.
+process.on("disconnect", () => process.exit()); // Ends with the test.

@@ -21,7 +21,7 @@ interface TestProvider extends AsyncDisposable {
   readonly issuer: string;
 }
 
-/** `manner`: as its script takes it. */
+/** `manner`: arguments of its script. */
 async function startProvider(...manner: string[]): Promise<TestProvider> {
   const script = fileURLToPath(new URL("oidc-provider.mjs", import.meta.url));
   const child = fork(script, [`${TEST_ISSUER}/login/callback`, CLIENT_SECRET, ...manner], { silent: true, execArgv: [] });
@@ -63,7 +63,7 @@ const settings = (secret: string, issuer = providerIssuer) => ({
   allowances: [],
 });
 
-/** Goes to the provider, says who it is there if that asks, and returns with what it is sent back with. `there`: its cookies. */
+/** Follows the redirection to the provider, signs in there if required, and returns the redirection back. `there`: its cookies. */
 async function toProvider(
   browser: BrowserClient,
   as: string | undefined,
@@ -108,7 +108,7 @@ describe("another provider", () => {
     expect(await accounts.ofUser(user?.id as never)).toHaveLength(1);
   }, 60_000);
 
-  test("T31: shows again who somebody is, who has no password here; a cookie of theirs there is not enough, nor is somebody else", async () => {
+  test("T31: confirms a user without a password; the user's cookie at the provider is not enough, nor is another user", async () => {
     const page = new ConsolePage(cloud.origin);
     const { browser } = page;
     await signIn(browser, "erin");
@@ -132,7 +132,7 @@ describe("another provider", () => {
     expect((await new BrowserClient(cloud.origin).get(way)).location).toBe("/login?return=%2Fsigned-in");
   }, 60_000);
 
-  test("T31: signing in anew by a cookie of theirs there does not show who sits here", async () => {
+  test("T31: a new sign-in by the user's cookie at the provider does not confirm the user's presence", async () => {
     const page = new ConsolePage(cloud.origin);
     const there = new BrowserClient(providerIssuer);
     await page.browser.get(await toProvider(page.browser, "frank", "/login/provider", there));
@@ -144,11 +144,11 @@ describe("another provider", () => {
     expect([entered.status, page.cookie === before]).toEqual([303, false]);
     expect((await page.load()).json.confirmedUntil).toBe(confirmedUntil);
     expect(confirmedUntil * 1_000).toBeLessThan(cloud.clock.nowMs());
-    expect((await page.request("GET", "/console/session", { cookie: before })).status).toBe(401); // Nobody can end what nobody has.
+    expect((await page.request("GET", "/console/session", { cookie: before })).status).toBe(401); // The previous session has ended.
     cloud.clock.aheadMs -= 901_000;
   }, 60_000);
 
-  test("T31: at a provider that never says when somebody showed who they are, the question counts that we made it ask", async () => {
+  test("T31: at a provider that never returns the time of authentication, the requested prompt counts", async () => {
     await using silent = await startProvider("silent");
     const login = { oidc: settings(CLIENT_SECRET, silent.issuer) };
     await using other = await openTestTenancy(database.url, { login });
@@ -166,7 +166,7 @@ describe("another provider", () => {
     expect(await confirmedUntilMs()).toBeGreaterThan(other.clock.nowMs());
   }, 60_000);
 
-  test("T31: one that does say it is not kept from it by whoever changes the address on the way", async () => {
+  test("T31: a provider that returns the time must return it, also when the user changed the address on the way", async () => {
     const page = new ConsolePage(cloud.origin);
     const there = new BrowserClient(providerIssuer);
     await page.browser.get(await toProvider(page.browser, "heidi", "/login/provider", there));
@@ -184,12 +184,12 @@ describe("another provider", () => {
     cloud.clock.aheadMs -= 901_000;
   }, 60_000);
 
-  test("an address that was not verified is nobody", async () => {
+  test("an address that was not verified matches no user", async () => {
     expect((await signIn(new BrowserClient(cloud.origin), "unverified.eve")).status).toBe(403);
     expect(await cloud.ports.database.tables.users.ofEmail("unverified.eve@elsewhere.test")).toBeUndefined();
   }, 60_000);
 
-  test("an address with a password is linked only by who knows the password too", async () => {
+  test("an address with a password is linked only when that password is entered too", async () => {
     const browser = new BrowserClient(cloud.origin);
     const fields = { email: "bob@elsewhere.test", password: "a long enough password" };
     expect((await browser.submit("/sign-up", "/sign-up", fields)).status).toBe(303);
@@ -203,7 +203,7 @@ describe("another provider", () => {
     const back = await toProvider(browser, "carol");
     const other = new BrowserClient(cloud.origin);
     await toProvider(other, "mallory");
-    expect((await other.get(back)).status).toBe(400); // Somebody else's sign-in, pushed on them.
+    expect((await other.get(back)).status).toBe(400); // The sign-in of another user, replayed in this browser.
     expect((await new BrowserClient(cloud.origin).get(back)).status).toBe(400);
     const sealed = browser.cookies.get("__Host-perdure_provider") ?? "";
     browser.cookies.set("__Host-perdure_provider", `${sealed.slice(0, -4)}AAAA`);
@@ -218,10 +218,10 @@ describe("another provider", () => {
     expect((await browser.get(back)).status).toBe(303);
     expect((await browser.get(back)).status).toBe(400);
     browser.cookies.set("__Host-perdure_provider", sealed);
-    expect((await browser.get(back)).status).toBe(503); // The provider knows its codes.
+    expect((await browser.get(back)).status).toBe(503); // The provider accepts only its own codes.
   }, 60_000);
 
-  test("a refusal, a wrong secret and a provider that is away are told, and sign nobody in", async () => {
+  test("a refusal, a wrong secret and an unreachable provider are reported, and sign no user in", async () => {
     const refused = new BrowserClient(cloud.origin);
     expect((await refused.get(await toProvider(refused, undefined))).status).toBe(503);
     expect((await refused.get("/profile")).status).toBe(303);

@@ -1,4 +1,4 @@
-/** The pages of login in a real browser: read by everybody, on a phone, in the dark; and what a page of another site can do to a visitor. */
+/** The login pages in a real browser: accessibility, small screens, dark mode; and what a page of another site can do to a user. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { AxeBuilder } from "@axe-core/playwright";
@@ -19,7 +19,7 @@ let browser: Browser;
 beforeAll(async () => {
   const [port] = (await freePorts(1)) as [number];
   database = await startDatabase();
-  // By HTTP, as on a laptop: no certificate that a browser would believe.
+  // By HTTP, as on a laptop: no browser would trust a certificate of the test.
   await using tiny = await writeTinyConsole();
   const host = await openConsole(tiny.directory, { base: "/", csp: { connect: [] } });
   cloud = await openTestTenancy(database.url, { port, issuer: `http://127.0.0.1:${port}`, console: { host } });
@@ -62,11 +62,11 @@ test.each([
       await page.goto(`${cloud.origin}${path}`);
       await inspect(path);
     };
-    // The others are made of the same parts; what they say is looked at beside the other tests of login.
+    // The other pages consist of the same parts; the other tests of login check their texts.
     await open("/login");
 
     await page.goto(`${cloud.origin}/sign-up`);
-    await page.waitForFunction("document.activeElement.id === 'email'"); // It begins where one types.
+    await page.waitForFunction("document.activeElement.id === 'email'"); // The field has the focus.
     await page.keyboard.type("ada@perdure.test");
     await page.keyboard.press("Tab");
     await page.keyboard.press("Tab");
@@ -108,12 +108,12 @@ describe("T31: a page of another site", () => {
   });
 
   test(
-    "signs nobody out, asks nothing in their name, reads nothing and shows nothing of ours in a frame",
+    "ends no session, sends no authenticated request, reads nothing and frames no page of the console",
     async () => {
       const context = await browser.newContext();
       const page = await context.newPage();
       await signUp(page, "victim@perdure.test");
-      await page.goto(`${cloud.origin}/`); // From pages of login not even a script of ours could ask anything.
+      await page.goto(`${cloud.origin}/`); // The policy of login pages forbids requests even to a script of this origin.
       const asVictim = (expression: string) => page.evaluate(expression);
       const session = (await asVictim("fetch('/console/session').then((r) => r.json())")) as { csrf: string };
       const accounts = `fetch('/console/cloud/ListAccounts', { method: 'POST', headers: { 'x-perdure-csrf': '${session.csrf}' } }).then((r) => r.json())`;
@@ -133,7 +133,7 @@ describe("T31: a page of another site", () => {
           fetch(${target} + path, { method: "POST", mode: "cors", credentials: "include", headers: { "x-perdure-csrf": "x" } }).then((r) => r.text(), () => "refused"),
         ]),
       ])`)) as string[];
-      expect(new Set(tries)).toEqual(new Set(["refused"])); // Not even opaque answers: they say whose they are.
+      expect(new Set(tries)).toEqual(new Set(["refused"])); // Not even opaque answers.
       expect(attacker.frames().filter((frame) => frame.url().startsWith(cloud.origin))).toEqual([]);
 
       // A form is sent with the page it leads to: the only request with cookies that another site can cause is a harmless GET.

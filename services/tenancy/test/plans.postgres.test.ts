@@ -1,4 +1,4 @@
-/** What plans allow, on a real database: who is told what and when, what is suspended or slowed down, and how it comes back. */
+/** Limits of plans, on a real database: warnings to owners, suspension, throttling, and how they end. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { type AccountId, apiKeyText, bareOf, type EnvironmentId, newApiKey } from "@perdure/cloud";
@@ -46,7 +46,7 @@ async function actionsOf(accountId: AccountId): Promise<string[]> {
 const facts = (id: EnvironmentId) => cloud.tenancy.environment(bareOf(id));
 
 describe("quotas of a month", () => {
-  test("at 80 % owners are told once, at 120 % they are told why nothing runs", async () => {
+  test("at 80 % owners get one mail, at 120 % a mail that environments are suspended", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     const viewer = await cloud.user();
@@ -83,7 +83,7 @@ describe("quotas of a month", () => {
     ]);
   });
 
-  test("traffic beyond the plan goes slowly until there is room again, which doors are told", async () => {
+  test("traffic beyond the plan is throttled until there is room again, and gateways get that fact", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     const id = await active(owner, account);
@@ -102,8 +102,8 @@ describe("quotas of a month", () => {
   });
 });
 
-describe("environments that nobody uses", () => {
-  test("are told of four days before, suspended, and come back when somebody with a credential comes", async () => {
+describe("idle environments", () => {
+  test("their owners get a mail four days before, they are suspended, and an authenticated request resumes them", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     const id = await active(owner, account);
@@ -133,12 +133,12 @@ describe("environments that nobody uses", () => {
     expect(await mailsTo(owner)).toEqual([]);
     await enforceQuotas(after(10.5));
     await enforceQuotas(after(11));
-    cloud.clock.aheadMs += 11 * DAY_MS; // Mail waits until it is due.
+    cloud.clock.aheadMs += 11 * DAY_MS; // A mail stays stored until it is due.
     expect((await mailsTo(owner)).map(({ subject }) => subject)).toEqual(["The environment dev will be suspended in 4 days"]);
     await enforceQuotas(after(4));
     expect(await tables().environments.get(id)).toMatchObject({ status: "SUSPENDED", suspendedFor: "idle" });
 
-    // Who only looks wakes nobody, nor does a stranger.
+    // Neither a read-only nor an unauthenticated request resumes an environment.
     expect((await cloud.tenancy.authenticate(apiKeyText(key), id)).kind).toBe("caller");
     expect((await cloud.tenancy.authenticate((await cloud.user()).token, id)).kind).toBe("elsewhere");
     expect((await tables().environments.get(id))?.status).toBe("SUSPENDED");
@@ -154,7 +154,7 @@ describe("environments that nobody uses", () => {
     expect((await actionsOf(account)).slice(-3)).toEqual(["environment.warn-idle", "environment.suspend", "environment.resume"]);
   });
 
-  test("one that its owner suspended is not woken", async () => {
+  test("one that its owner suspended is not resumed", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     const id = await active(owner, account);
@@ -165,7 +165,7 @@ describe("environments that nobody uses", () => {
 });
 
 describe("plans", () => {
-  test("owners choose those that are theirs to choose, and that what they have fits into", async () => {
+  test("owners choose self-service plans, if the account fits into them", async () => {
     const owner = await cloud.user();
     const account = await owner.account("team");
     const change = (planId: string) => owner.client.account(account, "ChangePlan", { planId });
@@ -187,13 +187,13 @@ describe("plans", () => {
     const before = (await tables().environments.get(environments[1] as EnvironmentId))?.generation ?? 0;
     expect(await change("free")).toEqual({ accountId: account, planId: "free" });
     expect(await owner.client.account(account, "DescribeAccount", {})).toMatchObject({ planId: "free" });
-    // Its runtime hears of its new limits.
+    // Its runtime gets the new limits.
     expect((await tables().environments.get(environments[1] as EnvironmentId))?.generation).toBe(before + 1);
     await expect(change("team")).rejects.toMatchObject({ status: 403, code: "PERD0403" });
     expect((await actionsOf(account)).at(-1)).toBe("account.change-plan");
   });
 
-  test("an account has so many members, open invitations included, and who is invited is written to", async () => {
+  test("the members of an account are bounded, open invitations included, and an invited address gets a mail", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     const invitees = await Promise.all(Array.from({ length: 5 }, () => cloud.user()));
@@ -213,7 +213,7 @@ describe("plans", () => {
 });
 
 describe("mail", () => {
-  test("one that cannot be sent is tried again later and later, and nobody reads it in the database", async () => {
+  test("one that cannot be sent is retried with growing pauses, and is unreadable in the database", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     await owner.client.account(account, "InviteMember", { email: "guest@perdure.test", role: "viewer" });
@@ -244,7 +244,7 @@ describe("mail", () => {
   });
 });
 
-test("the log of an environment has what was done to it and what its runtime said, in order", async () => {
+test("the log of an environment has its audit records and the lines of its runtime, in order", async () => {
   const owner = await cloud.user();
   const account = await owner.account();
   const environmentId = await active(owner, account);

@@ -1,4 +1,4 @@
-/** The program as processes: two of them on one database, killed and started again, asked over mutual TLS and by the official command line. */
+/** Two processes of the program on one database: killed and restarted, called over mutual TLS and by the official command line. */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -78,7 +78,7 @@ async function someone() {
 }
 
 describe("two processes of tenancy", () => {
-  test("are one: what one is told the other knows, and tells within a second", async () => {
+  test("act as one: a change at one is effective at the other, and is reported within a second", async () => {
     const { clients } = await someone();
     const { accountId } = await clients[0].user("CreateAccount", { name: "Acme" });
     const stop = new AbortController();
@@ -115,7 +115,7 @@ describe("two processes of tenancy", () => {
     stop.abort();
   }, 60_000);
 
-  test("whoever signs up at one is signed in at the other, until they sign out", async () => {
+  test("a user who signs up at one is signed in at the other, until sign-out", async () => {
     const [one, two] = [new BrowserClient(apiUrls[0] as string), new BrowserClient(apiUrls[1] as string)];
     const fields = { email: "both@perdure.test", password: "a long enough password" };
     expect((await one.submit("/sign-up", "/sign-up", fields)).status).toBe(303);
@@ -126,7 +126,7 @@ describe("two processes of tenancy", () => {
     expect((await one.get("/.auth-config")).status).toBe(404);
   }, 60_000);
 
-  test("survive each other: killed in the middle, no answer is lost and nothing is counted twice", async () => {
+  test("survive each other: killed in the middle, no answer is lost and no usage is counted twice", async () => {
     const { clients } = await someone();
     const { accountId } = await clients[0].user("CreateAccount", {});
     const { environmentId } = await clients[0].account(accountId, "CreateEnvironment", { name: "dev", region: "us" });
@@ -134,7 +134,7 @@ describe("two processes of tenancy", () => {
       remote.report([{ source: "gateway", environmentId, atMs: Date.now(), totals: { ...NO_USAGE, bytesIn } }]);
     let failures = 0;
     const reporting = (async () => {
-      for (let n = 1; n <= 60; n++) await report(n).catch(() => failures++); // The next total has what this one had.
+      for (let n = 1; n <= 60; n++) await report(n).catch(() => failures++); // The next total contains this one.
     })();
     const keys = Promise.all(
       Array.from({ length: 20 }, (_, n) =>
@@ -158,7 +158,7 @@ describe("two processes of tenancy", () => {
     expect(events.length).toBeGreaterThanOrEqual(done);
   }, 60_000);
 
-  test("the official command line takes its profile from us", async () => {
+  test("the official command line gets its profile from tenancy", async () => {
     const { user, clients } = await someone();
     const { accountId } = await clients[0].user("CreateAccount", { name: "acme" });
     const { environmentId } = await clients[0].account(accountId, "CreateEnvironment", { name: "dev", region: "us" });
@@ -168,7 +168,7 @@ describe("two processes of tenancy", () => {
     const config = join(home, "config.toml");
     writeFileSync(config, `[global.cloud]\napi_base_url = "${apiUrls[1]}"\naccess_token = "${user.token}"\n`);
     const environment = { PATH: process.env["PATH"], HOME: home, RESTATE_CLI_CONFIG_HOME: home, DO_NOT_TRACK: "1" };
-    // It asks how to name the profile even when everything is said; Enter takes what it proposes.
+    // It prompts for the profile's name even when all flags are set; Enter accepts its proposal.
     const script = `
 import os, pty, select, sys
 pid, fd = pty.fork()
@@ -202,9 +202,9 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     expect(readFileSync(join(home, "environment"), "utf8").trim()).toBe("dev");
   }, 90_000);
 
-  test("with a mail server, whoever signs up confirms the address they gave", async () => {
+  test("with a mail server, a user who signs up confirms the entered address", async () => {
     const smtp = await startSmtp();
-    // Of its own: any process on a database sends its mail, and the others have no server for it.
+    // A database of its own: any process on a database sends its mail, and the others have no server for it.
     await login.ports.database.tables.session.write("CREATE DATABASE mailed");
     const database = new URL(server.url);
     database.pathname = "/mailed";
@@ -223,7 +223,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
       "mail.smtp-password-file": file("smtp-password", "hidden\n"),
     };
     const program = await ServiceProgram.launch({ service: "tenancy", settings });
-    opened.push(() => program[Symbol.asyncDispose]()); // Also when this test does not come to its end.
+    opened.push(() => program[Symbol.asyncDispose]()); // Also when this test fails before its end.
     await program.ready();
     const browser = new BrowserClient(`http://127.0.0.1:${port}`);
     const password = "correct horse battery";
@@ -236,7 +236,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     await smtp.close();
   }, 60_000);
 
-  test("serve the console that they are told of, and say so when there is none", async () => {
+  test("serve the console that is configured, and report when it does not exist", async () => {
     await using tiny = await writeTinyConsole();
     const [port] = (await freePorts(1)) as [number];
     const settings = {
@@ -270,7 +270,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
     ]);
   }, 90_000);
 
-  test("a door with a certificate speaks TLS, to the official command line as well", async () => {
+  test("a listener with a certificate serves TLS, to the official command line as well", async () => {
     const { user } = await someone();
     const { trusted } = await makeCertificates();
     const [port] = (await freePorts(1)) as [number];
@@ -285,7 +285,7 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
       "public-tls.private-key-file": file("door.key", trusted.privateKey),
     };
     const program = await ServiceProgram.launch({ service: "tenancy", settings });
-    opened.push(() => program[Symbol.asyncDispose]()); // Also when this test does not come to its end.
+    opened.push(() => program[Symbol.asyncDispose]()); // Also when this test fails before its end.
     await program.ready();
     const ca = file("door-ca.pem", trusted.authority);
     const home = file("tls-home", "").replace(/tls-home$/, "tls-config");
@@ -302,13 +302,13 @@ sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
       SSL_CERT_FILE: ca,
     };
     const { stdout, stderr } = await run(commandLine(), ["cloud", "env", "configure"], { env: environment, timeout: 60_000 });
-    expect(stdout + stderr).toMatch(/account/i); // Whoever has none is told so: the question was answered over TLS.
+    expect(stdout + stderr).toMatch(/account/i); // An error about accounts proves that the request was answered over TLS.
     await expect(fetch(`http://localhost:${port}/cloud/ListAccounts`, { method: "POST" })).rejects.toThrow();
   }, 60_000);
 
-  test("stop when they are told to", async () => {
+  test("stop on request", async () => {
     expect(await programs[1]?.stop()).toMatchObject({ code: 0 });
-    expect((await remote.environments()).length).toBeGreaterThan(0); // The other one answers.
+    expect((await remote.environments()).length).toBeGreaterThan(0); // The other process answers.
   }, 60_000);
 });
 

@@ -69,13 +69,13 @@ const status = (id: EnvironmentId, expected: string) =>
     return present?.status === expected ? present : undefined;
   });
 
-/** Every wish is fulfilled at once. */
+/** Reports every desired runtime as ready at once. */
 function obliging(one = provisioner): void {
   one.onApply = ({ environmentId }) => one.ready(environmentId, UPSTREAM);
 }
 
-describe("environments come and go", () => {
-  test("one is made, answers, and its runtime knows what it must", async () => {
+describe("environments are created and deleted", () => {
+  test("one is made, answers, and its runtime gets its settings", async () => {
     obliging();
     reconcile();
     const id = await create();
@@ -94,12 +94,12 @@ describe("environments come and go", () => {
     expect(facts?.signingPublicKeys).toEqual([publicKey]);
     const token = desired?.tunnels?.token.reveal() as string;
     expect(await cloud.tenancy.runtimeOf(token)).toBe(id);
-    // Not the last character: some of its bits are padding, and a token that differs in these alone is the same token.
+    // Not the last character: some of its bits are padding, and a token that differs only in these is the same token.
     const forged = `${token.slice(0, -4)}${token.at(-4) === "A" ? "B" : "A"}${token.slice(-3)}`;
     expect(await cloud.tenancy.runtimeOf(forged)).toBeUndefined();
   });
 
-  test("three failures are enough, and asking again begins anew", async () => {
+  test("three failures are enough, and a retry starts again", async () => {
     const applied: EnvironmentId[] = [];
     provisioner.onApply = ({ environmentId }) => {
       applied.push(environmentId);
@@ -131,7 +131,7 @@ describe("environments come and go", () => {
     const id = await create();
     await status(id, "ACTIVE");
     const untilDesired = (check: (desired: NonNullable<ReturnType<typeof provisioner.desired.get>>) => boolean) =>
-      until("the wish", () => {
+      until("the desired runtime", () => {
         const desired = provisioner.desired.get(id);
         return desired !== undefined && check(desired) ? desired : undefined;
       });
@@ -145,7 +145,7 @@ describe("environments come and go", () => {
     expect(createRequestIdentity(after.signingKeyPem, systemClock).publicKey).toBe(signingPublicKey);
   });
 
-  test("a runtime that dies is started again, and is not answered for meanwhile", async () => {
+  test("a runtime that ends is restarted, and has no upstream meanwhile", async () => {
     obliging();
     reconcile();
     const id = await create();
@@ -158,7 +158,7 @@ describe("environments come and go", () => {
     expect(await record(id)).toMatchObject({ status: "ACTIVE", upstreamIngress: UPSTREAM.ingress });
   });
 
-  test("a runtime that fails again and again is told of, and given up at last", async () => {
+  test("a runtime that fails repeatedly is reported, and its environment fails at last", async () => {
     obliging();
     reconcile();
     const id = await create();
@@ -180,7 +180,7 @@ describe("environments come and go", () => {
     await status(id, "ACTIVE");
   });
 
-  test("T29: deleted: nothing runs, it can come back, and after the window nothing of it can be read", async () => {
+  test("T29: deleted: the runtime stops, it can be restored, and after the window its data cannot be read", async () => {
     obliging();
     reconcile();
     const id = await create();
@@ -206,13 +206,13 @@ describe("environments come and go", () => {
   });
 });
 
-describe("processes come and go", () => {
-  test("what one began another finishes, and asking again changes nothing", async () => {
+describe("processes start and end", () => {
+  test("a process continues what another began, and repeating it changes nothing", async () => {
     const first = reconcile();
     const id = await create();
-    await until("the wish", () => provisioner.desired.get(id));
+    await until("the desired runtime", () => provisioner.desired.get(id));
     await first[Symbol.asyncDispose]();
-    provisioner.ready(id, UPSTREAM); // Nobody listens now.
+    provisioner.ready(id, UPSTREAM); // No process listens now.
     expect((await record(id))?.status).toBe("PENDING");
     const fresh = new MemoryProvisioner();
     obliging(fresh);
@@ -221,7 +221,7 @@ describe("processes come and go", () => {
     expect(fresh.desired.get(id)).toMatchObject({ generation: 1 });
   });
 
-  test("of two that want to, one looks after environments; the other takes over", async () => {
+  test("only one of two processes reconciles environments; the other takes over", async () => {
     const leaderCounts = [0, 0];
     const candidate = (which: number) =>
       new PostgresLeadership(
@@ -252,7 +252,7 @@ describe("processes come and go", () => {
 });
 
 describe("usage and quotas", () => {
-  test("runtimes are asked, and what they say counts once, whoever asks and however often", async () => {
+  test("runtimes are polled, and their totals count once, for any number of polls and pollers", async () => {
     obliging();
     reconcile();
     const id = await create();
@@ -282,7 +282,7 @@ describe("usage and quotas", () => {
     expect(new Set(shown)).toEqual(new Set(["between us"]));
   });
 
-  test("beyond the plan an environment is suspended, and comes back when there is room", async () => {
+  test("beyond the plan an environment is suspended, and resumes when there is room", async () => {
     obliging();
     reconcile();
     const other = await cloud.user();
@@ -308,7 +308,7 @@ describe("usage and quotas", () => {
     expect(await record(id)).toMatchObject({ status: "ACTIVE", suspendedFor: undefined });
   });
 
-  test("one that nobody uses is suspended on plans that say so, and only there", async () => {
+  test("an idle one is suspended on plans with an idle limit, and only there", async () => {
     obliging();
     reconcile();
     const other = await cloud.user();

@@ -1,4 +1,4 @@
-/** The keys that secrets are sealed with are replaced: what lives goes on, and what was deleted is nobody's, whatever backups hold (T29). */
+/** Replacing the keys that seal secrets: existing data stays readable, and deleted data is unreadable, also in backups (T29). */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
@@ -23,7 +23,7 @@ const codeOf = (work: () => unknown): string => {
   }
 };
 
-test("T29: after a change of keys what lives is sealed with the new one alone, and a backup of what was deleted cannot be opened", async () => {
+test("T29: after a change of keys existing data is sealed with the new one alone, and a backup of deleted data cannot be opened", async () => {
   await using before = await openTestTenancy(database.url);
   const user = await before.user();
   const account = await user.account("team");
@@ -36,7 +36,7 @@ test("T29: after a change of keys what lives is sealed with the new one alone, a
   const backup = { environment: await environments.get(deleted), keys: await signingKeys.of(deleted) };
   const [signing] = backup.keys;
   if (backup.environment === undefined || signing === undefined) throw new Error("the backup is empty");
-  expect(before.ports.keys.signingKey(backup.environment, signing).reveal()).toContain("PRIVATE KEY"); // Until now it can.
+  expect(before.ports.keys.signingKey(backup.environment, signing).reveal()).toContain("PRIVATE KEY"); // Still readable with the old key.
   for (const event of ["provisioned", "destroy", "erased"] as const) await environments.take(deleted, { event, nowMs: 1 });
   await environments.shred(deleted);
   const generation = (await environments.get(kept))?.generation ?? 0;
@@ -51,13 +51,13 @@ test("T29: after a change of keys what lives is sealed with the new one alone, a
   await using after = await openTestTenancy(database.url, { keys: NEXT_KEY });
   const present = await environments.get(kept);
   const [current] = await signingKeys.of(kept);
-  if (present === undefined || current === undefined) throw new Error("what lives is gone");
+  if (present === undefined || current === undefined) throw new Error("an existing environment is missing");
   expect(after.ports.keys.signingKey(present, current).reveal()).toContain("PRIVATE KEY");
   expect(await after.tenancy.environment(bareOf(kept))).toMatchObject({ id: kept });
   expect(await after.ports.tokens.verify(user.token)).toMatchObject({ userId: user.id });
   expect((await after.ports.tokens.issue(user.id, "session_2")).token.reveal()).toContain(".");
   expect((await after.tenancy.authenticate(used.apiKey, kept)).kind).toBe("caller");
-  expect((await after.tenancy.authenticate(unused.apiKey, kept)).kind).toBe("unknown"); // Its pepper went with the old line.
+  expect((await after.tenancy.authenticate(unused.apiKey, kept)).kind).toBe("unknown"); // Its pepper was removed with the old line.
   const { environment } = backup;
   expect(codeOf(() => after.ports.keys.signingKey(environment, signing))).toBe("STO0003");
   expect(codeOf(() => after.ports.keys.signingKey({ ...present, id: deleted }, signing))).toBe("STO0003");

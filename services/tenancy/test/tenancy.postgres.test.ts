@@ -36,8 +36,8 @@ async function world() {
   return { owner, account, create, key };
 }
 
-describe("who a credential is", () => {
-  test("a key is good in its own environment, elsewhere in another, unknown when anything is wrong", async () => {
+describe("callers of credentials", () => {
+  test("a key is valid in its own environment, elsewhere in another, unknown when any part is wrong", async () => {
     const { create, key } = await world();
     const [one, two] = [await create("one"), await create("two")];
     const { apiKey, keyId } = await key(one);
@@ -58,7 +58,7 @@ describe("who a credential is", () => {
     for (const credential of wrong) expect(await cloud.tenancy.authenticate(credential, one)).toEqual({ kind: "unknown" });
   });
 
-  test("another key's secret under this id is not this key, even with a check that fits", async () => {
+  test("a key with another key's secret is unknown, even with a valid checksum", async () => {
     const { create, key } = await world();
     const one = await create("one");
     const [first, second] = [await key(one), await key(one)];
@@ -68,7 +68,7 @@ describe("who a credential is", () => {
     expect(cloud.ports.ring.matches(secretOf(second.apiKey), record?.secretHash as Uint8Array, 1)).toBe(false);
   });
 
-  test("a key ends when it expires, and its use is noted now and then", async () => {
+  test("a key ends when it expires, and its use is recorded at intervals", async () => {
     const { owner, account, create, key } = await world();
     const one = await create("one");
     const { apiKey, keyId } = await key(one, Math.floor(cloud.clock.nowMs() / 1_000) + 3_600);
@@ -84,7 +84,7 @@ describe("who a credential is", () => {
     cloud.clock.aheadMs = 0;
   });
 
-  test("a kept key outlives the membership of the user who made it, and still names that user", async () => {
+  test("a kept key outlives the membership of the user who made it, and still contains that user", async () => {
     const { owner, account, create } = await world();
     const one = await create("one");
     const maker = await cloud.user();
@@ -105,7 +105,7 @@ describe("who a credential is", () => {
     expect(await cloud.tenancy.authenticate(apiKey, one)).toEqual({ kind: "unknown" });
   });
 
-  test("a user is who their membership says at this moment", async () => {
+  test("a user has the role of the present membership", async () => {
     const { owner, account, create } = await world();
     const one = await create("one");
     const invitee = await cloud.user();
@@ -123,8 +123,8 @@ describe("who a credential is", () => {
   });
 });
 
-describe("what doors are told", () => {
-  test("every environment by itself and among all, with limits and ports of its own", async () => {
+describe("facts for gateways", () => {
+  test("every environment alone and among all, with its own limits and ports", async () => {
     const { create } = await world();
     const [one, two] = [await create("one"), await create("two")];
     const all = await cloud.tenancy.environments();
@@ -139,7 +139,7 @@ describe("what doors are told", () => {
     expect(await cloud.tenancy.environment(bareOf(newEnvironmentId(1, systemRandom)))).toBeUndefined();
   });
 
-  test("news stop with the signal", async () => {
+  test("change events stop with the signal", async () => {
     const { create } = await world();
     const tenancy = createTenancy(cloud.ports);
     const kinds: string[] = [];
@@ -158,8 +158,8 @@ describe("what doors are told", () => {
   });
 });
 
-describe("who sleeps", () => {
-  test("is told with the facts, and each change as news of the environment; who is awake has no word about it", async () => {
+describe("hibernation", () => {
+  test("is part of the facts, and each change is a change event; an environment that is awake has no such field", async () => {
     const { create } = await world();
     const [hibernated, other] = [await create("sleeper"), await create("other")];
     const sleeps = new Map<EnvironmentId, EnvironmentSleep>([[hibernated, "asleep"]]);

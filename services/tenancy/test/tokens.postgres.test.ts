@@ -40,7 +40,7 @@ const decode = (part: string | undefined): Record<string, unknown> =>
 const encode = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 describe("access tokens", () => {
-  test("have the form that the official command line wants, and say who", async () => {
+  test("have the form that the official command line requires, and identify the user", async () => {
     await using tokens = await open();
     const { token, expiresInSeconds } = await tokens.issue(userId, "session_7");
     const parts = token.reveal().split(".");
@@ -58,7 +58,7 @@ describe("access tokens", () => {
     ]);
   });
 
-  test("are good in every process, also with a key that another one just made", async () => {
+  test("are valid in every process, also with a key that another one just made", async () => {
     await using one = await open();
     const first = await one.issue(userId, "s");
     await using two = await open();
@@ -75,7 +75,7 @@ describe("access tokens", () => {
     expect(await tokens.verify(token.reveal())).toBeUndefined();
   });
 
-  test("keys are shown a day before they sign and a day after they could be needed", async () => {
+  test("keys are published a day before they sign and a day after their last use", async () => {
     await using tokens = await open();
     const kids = async () => (await tokens.jwks()).keys.map(({ kid }) => kid);
     const signer = async () => decode((await tokens.issue(userId, "s")).token.reveal().split(".")[0])["kid"];
@@ -105,7 +105,7 @@ describe("access tokens", () => {
     for (const each of all) await each[Symbol.asyncDispose]();
   });
 
-  test("T17: forged ones are nobody's", async () => {
+  test("T17: forged ones are refused", async () => {
     await using tokens = await open();
     const good = (await tokens.issue(userId, "s")).token.reveal();
     const [head = "", body = "", signature = ""] = good.split(".");

@@ -34,7 +34,10 @@ const ofRates = Object.fromEntries(
 
 export const limitSettings = group("Limits of requests and attempts. A network is one IPv4 address, or a /64 of IPv6.", {
   requestsAtOnce: integer(REQUESTS_MAX, { min: 1, sentence: "Requests that this process answers at the same time." }),
-  requestsAtOncePerNetwork: integer(REQUESTS_OF_NETWORK_MAX, { min: 1, sentence: "Requests from one network that this process answers at the same time." }),
+  requestsAtOncePerNetwork: integer(REQUESTS_OF_NETWORK_MAX, {
+    min: 1,
+    sentence: "Requests from one network that this process answers at the same time.",
+  }),
   apiCallsPerSecond: integer(API_CALLS.perSecond, {
     min: 1,
     sentence: "Calls of one user to the Cloud API per second, at this process.",
