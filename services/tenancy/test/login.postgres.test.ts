@@ -394,7 +394,7 @@ describe("a device", () => {
     cloud.clock.aheadMs += 15 * 60_000 + 1_000;
     const other = await begun();
     const denied = await browser.submit("/device", "/device/decide", { user_code: other.userCode, decision: "deny" });
-    expect([denied.status, denied.text.includes("was not let in")]).toEqual([200, true]);
+    expect([denied.status, denied.text.includes("was denied")]).toEqual([200, true]);
   });
 
   test("polls: pending, too fast, then once", async () => {

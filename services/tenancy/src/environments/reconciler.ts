@@ -297,7 +297,7 @@ class Reconciler implements AsyncDisposable {
       await tables.audit.append(auditLine(after, step, nowMs));
       return true;
     });
-    if (isApplied) this.#logger.info({ environmentId: id, event: step.event }, "an environment took a step");
+    if (isApplied) this.#logger.info({ environmentId: id, event: step.event }, "environment status changed");
     else this.#wake(id);
   }
 

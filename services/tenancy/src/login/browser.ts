@@ -66,7 +66,7 @@ export class Browser {
     const expected = Buffer.from(cookie === undefined ? "" : proof(cookie, this.cookie(req, "session")));
     const isOurs = expected.length > 0 && shown.length === expected.length && timingSafeEqual(shown, expected);
     if (!isOurs || site === "cross-site" || site === "same-site") {
-      throw new TenancyApiError("PERD0403", "This form is too old, or not ours: load the page again");
+      throw new TenancyApiError("PERD0403", "This form has expired, or was not made by this server: load the page again");
     }
     return form;
   }

@@ -57,6 +57,6 @@ function guardFor({ issuer, allowances }: OidcSettings, logger: Logger): EgressG
   return createEgressGuard(rules, {
     resolve: (hostname, done) => lookup(hostname, { all: true }, done),
     onDenied: (destination, reason) =>
-      logger.warn({ destination: new URL(destination).host, reason }, "the other provider names a place that is refused"),
+      logger.warn({ destination: new URL(destination).host, reason }, "an address from the OpenID Connect provider was refused"),
   });
 }

@@ -61,7 +61,7 @@ export function smtpMailer({ host, port, tls, user, password, from }: SmtpSettin
 export function logMailer(logger: Logger): Mailer {
   return {
     async send({ to, subject, text }) {
-      logger.info({ to, subject, text }, "no mail server is set: this would be a mail");
+      logger.info({ to, subject, text }, "no mail server is configured; logging the mail instead");
     },
     close: () => undefined,
   };

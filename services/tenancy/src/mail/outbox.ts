@@ -35,7 +35,7 @@ export function putInvitationMail(ports: PutPorts, tables: TenancyTables, mail: 
 async function put(ports: PutPorts, tables: TenancyTables, mail: Mail, waitingMax: number): Promise<void> {
   const { ring, clock, random, logger } = ports;
   if ((await tables.mails.count()) >= waitingMax) {
-    logger.error({ subject: mail.subject, waiting: waitingMax }, "too many mails wait; one was left out");
+    logger.error({ subject: mail.subject, waiting: waitingMax }, "too many pending mails; dropped one");
     return;
   }
   await tables.mails.put(ring.seal(utf8(JSON.stringify(mail)), CONTEXT, random), clock.nowMs());

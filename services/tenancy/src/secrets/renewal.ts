@@ -54,11 +54,11 @@ export class SealRenewal implements AsyncDisposable {
       const { newest } = this.#ports.ring;
       const waiting = await this.#ports.database.tables.apiKeys.countOlder(newest);
       if (renewed > 0 || waiting > 0) {
-        this.#logger.info({ newest, renewed, apiKeysOfOlder: waiting }, "what older keys sealed is sealed with the newest one");
+        this.#logger.info({ newest, renewed, apiKeysOfOlder: waiting }, "sealed all secrets with the newest key");
       }
     } catch (cause) {
       const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "what older keys sealed could not be sealed anew; trying again");
+      this.#logger.warn({ code, reason: detail }, "failed to seal secrets with the newest key; retrying");
       if (this.#isClosed) return;
       this.#timer = this.#ports.clock.setTimer(RENEWAL_AGAIN_MS, () => {
         this.#running = this.#run();

@@ -72,7 +72,7 @@ export async function openAccessTokens(ports: AccessTokensPorts, options: Access
 class SignedAccessTokens implements AccessTokens {
   readonly issuer: string;
   readonly #ports: AccessTokensPorts;
-  /** By the time from which they sign. */
+  /** In the order of the time from which they sign. */
   #keys: readonly Key[] = [];
   #readAtMs = 0;
   #reading: Promise<void> | undefined;
@@ -123,7 +123,8 @@ class SignedAccessTokens implements AccessTokens {
       if (await this.#ports.database.tables.logins.isEnded(sid)) return undefined;
       return { userId, sessionId: sid, expiresAtMs: exp * 1_000 };
     } catch (cause) {
-      if (cause instanceof errors.JOSEError || cause instanceof TypeError) return undefined; // However it is not a token of ours.
+      // Malformed in any way: not a token of this issuer.
+      if (cause instanceof errors.JOSEError || cause instanceof TypeError) return undefined;
       throw cause;
     }
   }
@@ -141,7 +142,7 @@ class SignedAccessTokens implements AccessTokens {
 
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
-    await this.#reading?.catch(() => undefined); // Whoever waited for it has heard.
+    await this.#reading?.catch(() => undefined); // The caller of that read handles its error.
   }
 
   /** Reads all keys again, after making and removing those that are due. */
@@ -171,7 +172,7 @@ class SignedAccessTokens implements AccessTokens {
     this.#readAtMs = clock.monotonicMs();
   }
 
-  /** One reading at a time serves all that wait for it. */
+  /** Concurrent callers share one read. */
   async #fresh(ageMsMax: number): Promise<void> {
     if (this.#isClosed) throw new PerdureError("OPS0004", "the process is stopping");
     if (this.#ports.clock.monotonicMs() - this.#readAtMs < ageMsMax) return;
@@ -185,7 +186,7 @@ class SignedAccessTokens implements AccessTokens {
     const find = (): Key | undefined => this.#keys.find((key) => key.kid === kid);
     const cached = find();
     if (cached !== undefined) return cached;
-    await this.#fresh(TOKEN_KEYS_RELOAD_MS); // Another process may just have made it.
+    await this.#fresh(TOKEN_KEYS_RELOAD_MS); // Another process may just have made the key.
     return find();
   }
 
@@ -214,13 +215,13 @@ function isDue(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
   return needsNextKey(keys, nowMs) || expired(keys, nowMs).length > 0;
 }
 
-/** A day before the last one has signed for its time. */
+/** A day before the newest key has signed for its full time. */
 function needsNextKey(keys: readonly TokenKeyRecord[], nowMs: number): boolean {
   const last = keys.at(-1);
   return last === undefined || nowMs >= last.signsFromMs + TOKEN_KEY_SIGNS_MS - TOKEN_KEY_SHOWN_MS;
 }
 
-/** A key signs until the next one does; its last token lives for a while, and a day after that nobody needs it. */
+/** A key signs until the next one does; its last token expires later, and a day after that the key is not needed any more. */
 function expired(keys: readonly TokenKeyRecord[], nowMs: number): readonly string[] {
   const neededAfterMs = ACCESS_TOKEN_SECONDS * 1_000 + TOKEN_KEY_SHOWN_MS;
   return keys

@@ -61,8 +61,8 @@ href="${href}">Confirm with ${oidc.name}</a></p>`);
     }
     if (ways.length === 0)
       ways.push(html`<p>You have no password here: <a href="/password/forgot">choose one</a>, then sign in with it.</p>`);
-    const body = html`<p>You are about to do what gives lasting access, or cannot be undone. Show that it is you,
-<b>${user?.email}</b>; it counts for a quarter of an hour.</p>${ways}`;
+    const body = html`<p>This action grants lasting access, or cannot be undone. Confirm that you are
+<b>${user?.email}</b>; the confirmation is valid for a quarter of an hour.</p>${ways}`;
     show(res, status, page("Confirm that it is you", body, problem));
   }
 }

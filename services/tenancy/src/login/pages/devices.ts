@@ -65,8 +65,8 @@ export class DevicePages {
     });
     if (device === undefined) return this.#showCodeForm(req, res, 404, UNKNOWN_CODE);
     if (status === "approved") return showApproved(res, device.deviceName);
-    const body = html`<p><b>${device.deviceName}</b> was not let in. If somebody sent you here, do not trust them: they wanted to act
-in your name.</p><p class="actions"><a class="button second" href="/">Open the console</a></p>`;
+    const body = html`<p><b>${device.deviceName}</b> was denied. If another person sent you here, that person tried to act in your
+name.</p><p class="actions"><a class="button second" href="/">Open the console</a></p>`;
     show(res, 200, page("Denied", body));
   }
 
@@ -87,10 +87,10 @@ in your name.</p><p class="actions"><a class="button second" href="/">Open the c
     const user = await database.tables.users.get(session.userId);
     const minutes = Math.max(0, Math.floor((clock.nowMs() - device.createdAtMs) / 60_000));
     const age = minutes === 0 ? "less than a minute ago" : `${minutes} min ago`;
-    const body = html`<p>A command line asks to act as <b>${user?.email}</b>. Approve it only if you started this yourself, just now, and it
+    const body = html`<p>A command line requests to act as <b>${user?.email}</b>. Approve it only if you started this yourself, just now, and it
 shows this code:</p><dl><dt>Code</dt><dd class="code"><code>${code.slice(0, 4)}-${code.slice(4)}</code></dd><dt>Client</dt>
 <dd>perdure, the command line</dd><dt>Device</dt><dd>${device.deviceName}</dd><dt>Address</dt><dd>${device.remoteAddress ?? "unknown"}</dd>
-<dt>Asked</dt><dd>${age}</dd></dl>
+<dt>Requested</dt><dd>${age}</dd></dl>
 <form method="post" action="/device/decide">${this.#pageSessions.browser.hidden(req, res)}<input type="hidden" name="user_code" value="${code}">
 <div class="actions"><button name="decision" value="approve">Approve</button>
 <button class="second" name="decision" value="deny">Deny</button></div></form>`;
@@ -108,7 +108,7 @@ shows this code:</p><dl><dt>Code</dt><dd class="code"><code>${code.slice(0, 4)}-
       isFirst: true,
     });
     const body = html`<form method="post" action="/device">${this.#pageSessions.browser.hidden(req, res)}${code}
-<div class="actions"><button>Go on</button></div></form>`;
+<div class="actions"><button>Continue</button></div></form>`;
     show(res, status, page("Log in a device", body, problem));
   }
 }
@@ -118,7 +118,7 @@ function pathOf(code: string | undefined): string {
 }
 
 function showApproved(res: Response, deviceName: string): void {
-  const body = html`<p><b>${deviceName}</b> is logged in. Go back to your terminal: it goes on by itself within seconds. Then:</p>
+  const body = html`<p><b>${deviceName}</b> is logged in. Go back to your terminal: it continues by itself within seconds. Then:</p>
 <pre><code>perdure env list
 perdure env configure</code></pre><p>The first shows your environments, the second makes one of them a profile for both command lines.</p>
 <p class="actions"><a class="button second" href="/">Open the console</a></p>`;

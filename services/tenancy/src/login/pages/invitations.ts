@@ -22,7 +22,7 @@ export class InvitationPages {
     const session = await this.#pageSessions.signedIn(req, res, here);
     if (session === undefined) return;
     const user = await this.#pageSessions.ports.database.tables.users.get(session.userId);
-    const hint = token === undefined ? "As it is in the mail: inv_ and 43 letters and digits." : undefined;
+    const hint = token === undefined ? "The text from the mail: inv_ and 43 letters and digits." : undefined;
     const body = html`<p>You are signed in as <b>${user?.email}</b>. Join the account that you were invited to?</p>
 <form method="post" action="/invitation">${this.#pageSessions.browser.hidden(req, res)}
 ${field({ name: "token", label: "Invitation", autocomplete: "off", charsMax: 64, value: token, hint, isFirst: token === undefined })}

@@ -195,7 +195,7 @@ interface RefusedSignUp {
 
 /** The same answer for known and unknown addresses. */
 function showCheckMail(res: Response, status: number): void {
-  const body = html`<p>We have written to your address. Open the link in that mail to go on; it works for a day.</p>
-<p class="below">Nothing came? Look among the unwanted mail, or <a href="/login">sign in</a> again to get another one.</p>`;
+  const body = html`<p>We have written to your address. Open the link in that mail to continue; it works for a day.</p>
+<p class="below">No mail? Check your spam folder, or <a href="/login">sign in</a> again to get another one.</p>`;
   show(res, status, page("Check your mail", body));
 }

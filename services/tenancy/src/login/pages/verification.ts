@@ -26,7 +26,7 @@ export class VerificationPages {
     this.#pageSessions = pageSessions;
   }
 
-  // ── an address ─────────────────────────────────────────────────────────────────────────────────
+  // ── address ────────────────────────────────────────────────────────────────────────────────────
 
   async verifyForm(req: Request, res: Response): Promise<void> {
     this.#showVerify(req, res, 200, queryOf(req).get("token") ?? "");
@@ -50,7 +50,7 @@ export class VerificationPages {
     await takeAttempt(this.#pageSessions.ports, attempt);
     const password = await database.tables.logins.password(record.userId);
     if (!(await passwords.matches(new Secret(form.get("password") ?? ""), password))) {
-      const problem = "This is not the password that was chosen for this address last";
+      const problem = "This is not the last password that was chosen for this address";
       return this.#showVerify(req, res, 401, token, problem);
     }
     const isVerified = await database.change(async (tables) => {
