@@ -75,7 +75,7 @@ export type EnvironmentLookup = GatewayEnvironment | "unknown" | "throttled";
 type CachedEnvironment = GatewayEnvironment | "unknown";
 
 const ACTIVE = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
-/** For facts that are about to change: the change event may be lost. */
+/** Freshness of facts that are about to change: the change event may be lost. */
 const BRIEF = { ttlMs: NEGATIVE_TTL_MS, staleMs: STALE_MS };
 const SLEEPING = { ttlMs: SLEEP_TTL_MS, staleMs: STALE_MS };
 const NOT_KEPT = { ttlMs: 0, staleMs: 0 };

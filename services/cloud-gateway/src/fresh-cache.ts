@@ -44,7 +44,7 @@ export class FreshCache<K, V> {
   readonly #entries = new Map<K, FreshEntry<V>>();
   readonly #loads = new Map<K, FreshLoad<V>>();
   #generation = 0;
-  /** For metrics. */
+  /** Counted for metrics. */
   hits = 0;
   misses = 0;
   staleHits = 0;

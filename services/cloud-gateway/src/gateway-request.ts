@@ -30,7 +30,7 @@ export class GatewayRequest implements AnswerObserver {
   /** Address of the client, or of the browser for which tenancy forwards the request. */
   readonly remoteAddress: string;
   readonly requestId: string;
-  /** By the monotonic clock. */
+  /** Time of arrival by the monotonic clock. */
   readonly startedAtMs: number;
   environment: GatewayEnvironment | undefined = undefined;
   caller: AuthenticatedCaller | undefined = undefined;

@@ -21,11 +21,11 @@ export const GATHERED_BODY_BYTES_MAX = 16 * 1024;
 
 // ── time ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** For a header section to arrive (§6.5, slowloris). */
+/** Timeout of a header section (§6.5, slowloris). */
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** A TLS handshake takes a few round trips. */
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
-/** Of a connection without requests: longer than common load balancers keep theirs, so that they close first. */
+/** Timeout of a connection without requests: longer than that of common load balancers, so that they close first. */
 export const IDLE_CONNECTION_MS = 75_000;
 /** Least average rate of a body over the window (§6.5). */
 export const BODY_BYTES_PER_SECOND_MIN = 256;

@@ -22,7 +22,7 @@ async function aListener() {
   return {
     clock,
     served,
-    /** A connection that has sent the beginning of a header section; reads the answer until it closes. */
+    /** A connection that has sent the beginning of a header section; it collects the answer until the connection closes. */
     async begun() {
       const socket = connect(port, "127.0.0.1");
       sockets.push(socket);

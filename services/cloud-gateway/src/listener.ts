@@ -282,7 +282,7 @@ export function createListener(
 
 /** Requests of one connection. */
 interface Http1Pipeline {
-  /** Not answered yet. */
+  /** Requests without an answer so far. */
   waiting: number;
   last: Http1Exchange | undefined;
 }

@@ -17,7 +17,7 @@ export interface TestAnswer {
   readonly status: number;
   readonly headers: IncomingHttpHeaders;
   readonly text: string;
-  /** Of a JSON body. */
+  /** The parsed body, when it is JSON. */
   readonly json: Record<string, unknown>;
 }
 

@@ -160,7 +160,8 @@ describe("another provider", () => {
     expect(await confirmedUntilMs()).toBeLessThan(other.clock.nowMs());
     const way = "/login/provider?confirm=1&return=%2Fsigned-in";
     const refused = await page.browser.get(await toProvider(page.browser, undefined, way, there));
-    expect([refused.status, (await confirmedUntilMs()) > other.clock.nowMs()]).toEqual([503, false]); // Its cookie is not enough there.
+    // The user's cookie at the provider is not enough.
+    expect([refused.status, (await confirmedUntilMs()) > other.clock.nowMs()]).toEqual([503, false]);
     const back = await page.browser.get(await toProvider(page.browser, "grace", way, there));
     expect([back.status, back.location]).toEqual([303, "/signed-in"]);
     expect(await confirmedUntilMs()).toBeGreaterThan(other.clock.nowMs());

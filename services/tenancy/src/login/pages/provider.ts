@@ -91,7 +91,7 @@ export class ProviderPages {
   }
 
   #failed(cause: unknown): TenancyApiError {
-    // Only its message: other properties of the error may hold what the provider sent.
+    // Only the message: other properties of the error may hold data that the provider sent.
     const reason = cause instanceof Error ? cause.message : String(cause);
     this.#pageSessions.ports.logger.warn({ reason }, "sign-in at the OpenID Connect provider failed");
     return new TenancyApiError("PERD0503", "The other provider did not sign you in: try again");
