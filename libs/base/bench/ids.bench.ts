@@ -1,4 +1,4 @@
-/** Why: several ids are made, read and mapped to partitions for every invocation; each should stay near a microsecond. */
+/** Each invocation creates and parses several ids and maps them to partitions; each of these operations should stay near a microsecond. */
 import {
   awakeableId,
   idempotentInvocationId,

@@ -1,11 +1,17 @@
-/** Why: the few lines all measurements here share. Run a bench by bundling it with esbuild (`--platform=node --format=esm`) and starting it with node. */
+/**
+ * The helper that all measurements of this package share. To run a bench, bundle it with esbuild (`--platform=node --format=esm`) and start
+ * the result with node.
+ */
 
 const WARM_UP_MS = 150;
 const ROUNDS = 20;
 const ROUND_MS = 20;
 const BATCH = 1000;
 
-/** Prints nanoseconds for one call of `work`: the best of many short rounds, because the machine is shared. `work` returns something so that it is not optimised away. */
+/**
+ * Prints nanoseconds per call of `work`: the best of many short rounds, because the machine is shared. `work` returns a value so that the
+ * engine does not optimise it away.
+ */
 export function measure(name: string, work: (i: number) => unknown): void {
   run(work, WARM_UP_MS);
   let best = Number.POSITIVE_INFINITY;

@@ -1,4 +1,7 @@
-/** Why: each frame to and from an SDK, and each stored record, goes through the writer and reader; the library beside them is the yardstick. */
+/**
+ * Each frame to and from an SDK and each stored record passes through the protobuf writer and reader. The bench compares them with the
+ * library's.
+ */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { ProtoReader, ProtoWriter } from "../src/index.js";
 import { measure } from "./measure.js";

@@ -1,12 +1,15 @@
 /**
- * Why: an awakeable's id travels through mails, tickets and webhooks and comes back to any ingress, so it carries all that is
- * needed to deliver it: base64url of the raw invocation id and a 32-bit index (service-protocol.md §10.5).
+ * Ids of awakeables. Such an id travels through mails, tickets and webhooks and returns to any ingress, so it carries all that delivery of
+ * the result needs: base64url of the raw invocation id and a 32-bit index (service-protocol.md §10.5).
  */
 import { type AwakeableId, frameProblem, type InvocationId, type Parsed, refused } from "./id-format.js";
 import { invariant } from "./invariant.js";
 import { INVOCATION_ID_RAW_BYTES, invocationIdFromRaw, invocationIdToRaw } from "./invocation-id.js";
 
-/** Whom a completion is for. `legacy` names a journal entry, as SDKs before protocol 5 did. */
+/**
+ * The invocation that an awakeable id names, and the signal or (`legacy`, SDKs before protocol 5) the journal entry that its result
+ * completes.
+ */
 export type AwakeableTarget =
   | { kind: "signal"; invocationId: InvocationId; signalIndex: number }
   | { kind: "legacy"; invocationId: InvocationId; entryIndex: number };
@@ -24,7 +27,7 @@ export function awakeableId(invocation: InvocationId, signalIndex: number): Awak
   return `sign_1${raw.toString("base64url")}` as AwakeableId;
 }
 
-/** Whom the text names, or why it names nobody, in the recorded words. */
+/** The target that the id names, or the reason for the refusal with the text of the recorded answers. */
 export function parseAwakeableId(text: string): Parsed<AwakeableTarget> {
   const problem = frameProblem(text, ["sign", "prom"]);
   if (problem === "bad length") return refused("id doesn't match the expected type");
@@ -41,7 +44,7 @@ export function parseAwakeableId(text: string): Parsed<AwakeableTarget> {
   };
 }
 
-/** As recorded for `prom_` ids: what is base64 but not of our length is told apart from what is no base64 at all. */
+/** As recorded for `prom_` ids: base64 of another length has its own error, different from text that is not base64. */
 function legacyProblem(payload: string): "bad length" | "base62 decode error" {
   const decoded = Buffer.from(payload, "base64url");
   return decoded.length < RAW_BYTES && decoded.toString("base64url") === payload ? "bad length" : "base62 decode error";

@@ -1,6 +1,6 @@
 /**
- * Why: many clients lose the same server at the same moment. If all of them wait equally long they return together and overload it again, so
- * each waits for a random part of a bound that doubles with each failure in a row ("full jitter").
+ * Backoff with full jitter: many clients lose the same server at the same moment. If all of them wait equally long they return together and
+ * overload it again, so each waits for a random part of a bound that doubles with each failure in a row.
  */
 import { BACKOFF_DOUBLINGS_MAX } from "./limits.js";
 import { type Random, systemRandom } from "./random.js";
@@ -12,13 +12,13 @@ export interface BackoffBounds {
   readonly longestMs: number;
 }
 
-/** The pause after a failure that `failures` others precede: whole milliseconds, uniform in 0 … min(longestMs, firstMs × 2^failures). */
+/** The pause after a failure that follows `failures` others: whole milliseconds, uniform in 0 … min(longestMs, firstMs × 2^failures). */
 export function backoffMs(failures: number, { firstMs, longestMs }: BackoffBounds, random: Random = systemRandom): number {
   const boundMs = Math.min(longestMs, firstMs * 2 ** Math.min(failures, BACKOFF_DOUBLINGS_MAX));
   return Math.ceil(random.float() * boundMs);
 }
 
-/** Pauses between the tries of one client. */
+/** Pauses between the attempts of one client. */
 export class Backoff {
   readonly #bounds: BackoffBounds;
   readonly #random: Random;
@@ -39,7 +39,7 @@ export class Backoff {
     return backoffMs(this.#failures++, this.#bounds, this.#random);
   }
 
-  /** It worked: the next pause is short again. */
+  /** Resets the count after a success: the next pause is short again. */
   reset(): void {
     this.#failures = 0;
   }

@@ -1,8 +1,7 @@
 /**
- * Why: ids are written in base 62 with a byte-order trap (service-protocol.md §10.2): the big-endian bytes of the value
- * are taken as a *little-endian* integer, which is written in base 62 and padded with `0`. Every request makes or reads
- * several ids, so the arithmetic is on 32-bit limbs in doubles, three digits at a time, in local variables:
- * 0.3 µs for 128 bits where BigInt took 2.5 µs (2026-11, noisy machine).
+ * Base 62 of ids. The byte order is a trap (service-protocol.md §10.2): the big-endian bytes of the value are read as a *little-endian*
+ * integer, which is written in base 62 and padded with `0`. Every request makes or reads several ids, so the arithmetic is on 32-bit limbs
+ * in doubles, three digits at a time, in local variables: 0.3 µs for 128 bits where BigInt took 2.5 µs (2026-11, noisy machine).
  */
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
@@ -73,8 +72,8 @@ export function encodeBase62Of128(bytes: Uint8Array, from: number, out: Uint8Arr
 }
 
 /**
- * Reads 8 bytes from the 11 characters of `text` at `from` into `out` at `at`.
- * False, with `out` untouched, when a character is missing or not of the alphabet, or the number needs more than 64 bits.
+ * Reads 8 bytes from the 11 characters of `text` at `from` into `out` at `at`. Returns false, with `out` untouched, when a character is
+ * missing or outside the alphabet, or the number needs more than 64 bits.
  */
 export function decodeBase62Of64(text: string, from: number, out: Uint8Array, at: number): boolean {
   const first = digitAt(text, from);
@@ -136,7 +135,7 @@ function putThreeDigits(out: Uint8Array, at: number, value: number): void {
   out[at + 2] = CHAR_OF_DIGIT[two - second * 62]!;
 }
 
-/** The value of three characters, or −1 when one of them is no digit. */
+/** The value of three characters, or −1 when one of them is not a digit. */
 function threeDigitsAt(text: string, at: number): number {
   const first = digitAt(text, at);
   const second = digitAt(text, at + 1);
@@ -146,7 +145,7 @@ function threeDigitsAt(text: string, at: number): number {
 }
 
 function digitAt(text: string, at: number): number {
-  const char = text.charCodeAt(at); // NaN behind the end, which no comparison lets through.
+  const char = text.charCodeAt(at); // `charCodeAt` is NaN behind the end of the text, and every comparison with NaN is false.
   return char < 256 ? DIGIT_OF_CHAR[char]! : NO_DIGIT;
 }
 

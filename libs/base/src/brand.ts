@@ -1,4 +1,4 @@
-/** Why: two strings that mean different things must not be mixed up; a brand costs nothing at run time. */
+/** Branded types keep strings of different meanings apart; a brand costs nothing at run time. */
 
-/** `T` that can only be obtained from the function that checked or made it. */
+/** `T` that only the function that checked or made the value returns. */
 export type Brand<T, B extends string> = T & { readonly __brand: B };

@@ -1,6 +1,6 @@
 /**
- * Why: calls to plain services spread over 512 partition keys for each service (service-protocol.md §10.3). A key costs a
- * native hash of 0.4 µs, and there are only 512 of them, so each is remembered once it was needed.
+ * Partition keys of plain services: their calls spread over 512 keys for each service (service-protocol.md §10.3). A key costs a native
+ * hash of 0.4 µs, so each is cached after its first use.
  */
 import { hashBucket, hashString } from "./hash.js";
 import { BUCKET_CACHE_SERVICES_MAX } from "./limits.js";
@@ -9,7 +9,7 @@ import { BUCKET_CACHE_SERVICES_MAX } from "./limits.js";
 export const BUCKET_COUNT = 512;
 
 const KIND = "unscoped/service";
-/** For each service the high and low half of the key of bucket 0, of bucket 1, and so on; both zero while not computed. */
+/** By service: the high and low half of the key of bucket 0, of bucket 1, and so on; both halves are zero while not computed. */
 const cache = new Map<string, Uint32Array>();
 
 /** The bucket of an idempotency key. */
@@ -34,7 +34,7 @@ export function writeBucketKey(service: string, bucket: number, out: Buffer): vo
 }
 
 function remember(service: string): Uint32Array {
-  // Names come from registered services, but also from lookups of anything: forget all rather than grow for ever.
+  // Names come from registered services, but also from look-ups of arbitrary names: clearing the cache bounds its size.
   if (cache.size >= BUCKET_CACHE_SERVICES_MAX) cache.clear();
   const keys = new Uint32Array(2 * BUCKET_COUNT);
   cache.set(service, keys);

@@ -1,4 +1,4 @@
-/** Why: sizes in settings are written with units by people; this reads and shows them. `KB` is 1000 bytes and `KiB` is 1024. */
+/** Reads and formats sizes with units, as settings have them. `KB` is 1000 bytes and `KiB` is 1024. */
 import { QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
 /** Whole bytes, or a clause saying what is wrong with the text. */

@@ -1,11 +1,11 @@
 /**
- * Why: bytes are `Uint8Array` in every signature of the project; this is one of the few places that use `Buffer` to move
+ * Conversions of bytes. Bytes are `Uint8Array` in every signature of the project; this is one of the few files that use `Buffer` to move
  * between bytes and text, because its native paths beat the Web API on short inputs (figures in `bench/proto.bench.ts`).
  */
 import { TEXT_SCRATCH_BYTES } from "./limits.js";
 import { allocateBytes } from "./slab.js";
 
-/** The one empty array. */
+/** The shared empty array. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
 
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -17,7 +17,7 @@ const scratch = Buffer.allocUnsafeSlow(TEXT_SCRATCH_BYTES);
 const utf8Slice = (Buffer.prototype as unknown as { utf8Slice: (this: Uint8Array, start: number, end: number) => string })
   .utf8Slice;
 
-/** The UTF-8 encoding of `text`; lone surrogates become U+FFFD. The memory is the caller's (see `allocateBytes`). */
+/** The UTF-8 encoding of `text`; lone surrogates become U+FFFD. The caller owns the memory (see `allocateBytes`). */
 export function utf8(text: string): Uint8Array {
   if (text.length === 0) return EMPTY_BYTES;
   if (text.length * 3 > TEXT_SCRATCH_BYTES) return encoder.encode(text);
@@ -33,22 +33,24 @@ export function fromUtf8(bytes: Uint8Array): string {
 export function fromUtf8Strict(bytes: Uint8Array, start = 0, end: number = bytes.length): string | undefined {
   const text = utf8Slice.call(bytes, start, end);
   if (!text.includes("\uFFFD")) return text;
-  // The replacement character was in the bytes, or stands for something malformed: only the strict decoder tells.
+  // The replacement character was either in the bytes or stands for a malformed sequence; only the strict decoder distinguishes the two.
   try {
     return strictDecoder.decode(bytes.subarray(start, end));
   } catch {
-    return undefined; // The decoder's only error is "not UTF-8", which is what undefined says.
+    return undefined; // The decoder's only error is "not UTF-8", for which `undefined` is the result.
   }
 }
 
-/** A copy of the bytes `start`…`end` in memory of the caller's own (see `allocateBytes`): for small pieces of a large buffer that are kept. */
+/**
+ * A copy of the bytes `start`…`end` in memory that the caller owns (see `allocateBytes`): for small pieces of a large buffer that are kept.
+ */
 export function copyBytes(bytes: Uint8Array, start = 0, end: number = bytes.length): Uint8Array {
   const copy = allocateBytes(end - start);
   copy.set(start === 0 && end === bytes.length ? bytes : bytes.subarray(start, end));
   return copy;
 }
 
-/** All parts in order, in one array of the caller's own (see `allocateBytes`). */
+/** All parts in order, in one array that the caller owns (see `allocateBytes`). */
 export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   let size = 0;
   for (const part of parts) size += part.length;
@@ -61,12 +63,12 @@ export function concatBytes(...parts: readonly Uint8Array[]): Uint8Array {
   return whole;
 }
 
-/** Same length and content. Not constant-time: compare secrets with `timingSafeEqual`. */
+/** Whether length and content are equal. Not constant-time: compare secrets with `timingSafeEqual`. */
 export function bytesEqual(a: Uint8Array, b: Uint8Array): boolean {
   return a.length === b.length && Buffer.compare(a, b) === 0;
 }
 
-/** Order by unsigned byte values, a prefix before what it begins: the order in which stores keep their keys. −1, 0 or 1. */
+/** Order by unsigned byte values, a prefix before its extensions: the order in which stores keep their keys. −1, 0 or 1. */
 export function compareBytes(a: Uint8Array, b: Uint8Array): number {
   return Buffer.compare(a, b);
 }
@@ -94,12 +96,12 @@ export function fromHex(text: string): Uint8Array | undefined {
   return new Uint8Array(Buffer.from(text, "hex"));
 }
 
-/** Bytes of base64 with or without padding; characters that are none of its are passed over, so check first where that matters. */
+/** Bytes of base64 with or without padding. Characters outside the alphabet are skipped, so check first where that matters. */
 export function fromBase64(text: string): Uint8Array {
   return new Uint8Array(Buffer.from(text, "base64"));
 }
 
-/** The same memory seen as a Buffer. */
+/** A Buffer over the same memory. */
 function asBuffer(bytes: Uint8Array): Buffer {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }

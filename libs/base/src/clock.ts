@@ -1,8 +1,8 @@
-/** Why: time comes in through an interface, so that tests and simulations own it. The system's clock is one implementation. */
+/** The port for time: tests and simulations pass their own clock. The system's clock is one implementation. */
 import { TIMER_STEP_MS_MAX } from "./limits.js";
 
 export interface TimerHandle {
-  /** The timer will not fire any more; harmless when it has fired or was cancelled before. */
+  /** Stops the timer. Has no effect after it fired or was cancelled. */
   cancel(): void;
 }
 
@@ -11,11 +11,11 @@ export interface Clock {
   nowMs(): number;
   /** Milliseconds from an arbitrary start, with fractions; never goes back. For measuring and for deadlines of leases. */
   monotonicMs(): number;
-  /** Calls `fire` once after at least `delayMs` (any finite number; below zero counts as zero). Keeps the process alive until then. */
+  /** Calls `fire` once after at least `delayMs` (any finite number; below zero counts as zero). The process does not exit until then. */
   setTimer(delayMs: number, fire: () => void): TimerHandle;
 }
 
-/** The machine's clock. Delays beyond what Node's timers take (24.8 days) are waited for in steps. */
+/** The machine's clock. Delays beyond the maximum of Node's timers (24.8 days) pass in steps. */
 export const systemClock: Clock = {
   nowMs: () => Date.now(),
   monotonicMs: () => performance.now(),

@@ -1,11 +1,11 @@
 /**
- * Why: durations are written by people, in settings, manifests and query parameters, and shown to them again (admin-api.md
- * §1.3, ingress.md §3.1). Two notations are read: ISO 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`, `1d 02:30:00`),
- * whose units are lower-case letters: `1M` could be a minute or a month, and the reference refuses it, too.
+ * Reads and formats durations of settings, manifests and query parameters (admin-api.md §1.3, ingress.md §3.1). Two notations are read: ISO
+ * 8601 (`PT1H30M`) and the friendly one (`1h30m`, `1 day 2 hours`, `1d 02:30:00`), whose units are lower-case letters: `1M` could be a
+ * minute or a month, and the reference refuses it, too.
  */
 import { DURATION_MS_MAX, QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
-/** Whole milliseconds, at most 10,000 years (fractions of one are cut off), or a clause saying what is wrong with the text. */
+/** Whole milliseconds, at most 10,000 years (fractions of a millisecond are cut off), or a clause that says what is wrong with the text. */
 export type ParsedDuration = { ok: true; ms: number } | { ok: false; reason: string };
 
 type Unit = { ms: number; names: readonly string[]; rank: number };
@@ -30,7 +30,7 @@ export function parseDuration(text: string): ParsedDuration {
   const trimmed = text.trim();
   if (trimmed === "") return bad("an empty string is not a duration");
   if (trimmed.length > QUANTITY_TEXT_CHARS_MAX) return bad("the text is too long for a duration");
-  if (trimmed === "0") return { ok: true, ms: 0 }; // Nothing is the same in every unit.
+  if (trimmed === "0") return { ok: true, ms: 0 }; // Zero needs no unit.
   if (trimmed.startsWith("-")) return bad(NEGATIVE);
   const unsigned = trimmed.startsWith("+") ? trimmed.slice(1).trimStart() : trimmed;
   return /^p/i.test(unsigned) ? parseIso(unsigned) : parseFriendly(unsigned);
@@ -57,7 +57,7 @@ function parseIso(text: string): ParsedDuration {
 }
 
 const PIECE = /(\d+(?:[.,]\d+)?)\s*([a-zA-Zµμ]+)\s*(?:,\s+)?/y;
-/** Hours, minutes and seconds, each of any size; the last piece, behind days or larger at most. */
+/** Hours, minutes and seconds, each of any size; always the last piece, at most behind days or larger units. */
 const CLOCK = /(\d+):(\d+):(\d+(?:[.,]\d+)?)$/y;
 const CLOCK_RANK = 5;
 
@@ -99,7 +99,7 @@ function amountOf(text: string): number {
 }
 
 function whole(ms: number): ParsedDuration {
-  // A hair above, because 0.3 s must be 300 ms although 0.3 × 1000 may come out as 299.999….
+  // Slightly more than zero, because 0.3 s must be 300 ms although 0.3 × 1000 may come out as 299.999….
   const cut = Math.floor(ms + 1e-6);
   return cut <= DURATION_MS_MAX ? { ok: true, ms: cut } : bad(TOO_LONG);
 }

@@ -1,17 +1,18 @@
 /**
- * Why: when an HTTP/2 session ends in order (a GOAWAY from either side, no streams left), Node ends its side of the socket, drops the
- * session with all its timers, and waits for the peer to end the other side. A peer that never does would keep the connection for ever.
+ * Bounds how long a half-closed connection stays open. When an HTTP/2 session ends in order (a GOAWAY from either side, no streams left),
+ * Node ends its side of the socket, drops the session with all its timers, and waits for the peer to end the other side. A peer that never
+ * does would keep the connection for ever.
  */
 import type { Clock } from "./clock.js";
 
-/** A socket of Node, as far as this needs it. */
+/** The part of Node's socket that `boundHalfClose` uses. */
 export interface EndingSocket {
   readonly destroyed: boolean;
   once(event: "finish" | "close", listener: () => void): unknown;
   destroy(): unknown;
 }
 
-/** From the end of this side on, the peer has `lingerMs` to end its own; then the socket is destroyed. */
+/** After this side of the socket has ended, the peer has `lingerMs` to end its own; then the socket is destroyed. */
 export function boundHalfClose(socket: EndingSocket, clock: Clock, lingerMs: number): void {
   socket.once("finish", () => {
     if (socket.destroyed) return;

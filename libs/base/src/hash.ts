@@ -1,6 +1,6 @@
 /**
- * Why: partition keys are XXH3-64 (seed 0) of typed parts (service-protocol.md §10.3), and every program that computes
- * one must get the same. A string part is its UTF-8 bytes and one 0xFF; a u64 part is 8 little-endian bytes.
+ * Partition keys: XXH3-64 (seed 0) of typed parts (service-protocol.md §10.3). Every program that computes one must get the same result. A
+ * string part is its UTF-8 bytes and one 0xFF; a u64 part is 8 little-endian bytes.
  */
 import { xxh3 } from "@node-rs/xxhash";
 import { HASH_SCRATCH_BYTES } from "./limits.js";
@@ -22,12 +22,12 @@ export function hashBucket(first: string, second: string, number: number): bigin
   return xxh3.xxh64(buffer.subarray(0, end + 8));
 }
 
-/** The shared buffer, or a larger one for this call only: a huge key must not stay in memory. */
+/** The shared buffer, or a larger one for this call only: the memory for a huge key must not be retained. */
 function bufferFor(size: number): Buffer {
   return size <= HASH_SCRATCH_BYTES ? shared : Buffer.allocUnsafeSlow(size);
 }
 
-/** UTF-8 needs at most three bytes for a UTF-16 unit, so callers know the room. */
+/** UTF-8 needs at most three bytes for a UTF-16 unit, so callers can compute the size that they need. */
 function putString(buffer: Buffer, text: string, at: number): number {
   const end = at + buffer.write(text, at, "utf8");
   buffer[end] = 0xff;

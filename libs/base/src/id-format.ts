@@ -1,6 +1,6 @@
 /**
- * Why: all textual ids share one frame, `<prefix>_1<payload>` (service-protocol.md §10.1), and callers see *why* an id was
- * refused. The texts and the order of the checks are those of the recorded answers; clients print them.
+ * The frame that all textual ids share, `<prefix>_1<payload>` (service-protocol.md §10.1), and the reason why a text is refused as an id.
+ * The texts and the order of the checks are those of the recorded answers; clients print them.
  */
 import type { Brand } from "./brand.js";
 
@@ -8,18 +8,18 @@ import type { Brand } from "./brand.js";
 export type InvocationId = Brand<string, "InvocationId">;
 /** One registered version of user code. `dp_1…`, 26 characters. */
 export type DeploymentId = Brand<string, "DeploymentId">;
-/** Topic → handler. `sub_1…`, 27 characters. */
+/** A Kafka topic whose records invoke a handler. `sub_1…`, 27 characters. */
 export type SubscriptionId = Brand<string, "SubscriptionId">;
 /** A recurring invocation. `sch_1…`, 27 characters. */
 export type ScheduleId = Brand<string, "ScheduleId">;
 /** A batch operation on invocations. `bat_1…`, 27 characters. */
 export type BatchId = Brand<string, "BatchId">;
-/** What a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
+/** A promise that a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
 export type AwakeableId = Brand<string, "AwakeableId">;
 /** A virtual queue. `vq_1…`, 37 characters. */
 export type VqueueId = Brand<string, "VqueueId">;
 
-/** Why a text is not the id it should be, in words that callers are shown. */
+/** The reason why a text is not an id of the expected kind. Clients receive these texts. */
 export type IdProblem =
   | "bad length"
   | "bad format"
@@ -30,14 +30,14 @@ export type IdProblem =
 
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
 
-/** All prefixes of the id scheme; a known one in the wrong place is a mismatch, any other text is unrecognized. */
+/** All prefixes of the id scheme. A prefix of this set in the wrong place is a mismatch; any other text is unrecognized. */
 const ID_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat"]);
 
 export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
   return { ok: false, problem };
 }
 
-/** Checks of the frame, in the recorded order; `undefined` when the frame is that of `prefix`. The payload is not looked at. */
+/** Checks the frame, in the recorded order; `undefined` when the frame is that of `prefix`. Does not check the payload. */
 export function frameProblem(text: string, prefixes: readonly string[]): IdProblem | undefined {
   const separator = text.indexOf("_");
   if (separator < 0) return "bad format";

@@ -1,4 +1,6 @@
-/** Why: what every other package stands on. No I/O beyond the system's clock and random numbers, no knowledge of the domain beyond ids and errors. */
+/**
+ * Foundation of all other packages. No I/O beyond the system's clock and random numbers, no concept of the domain beyond ids and errors.
+ */
 export * from "./awakeable-id.js";
 export * from "./backoff.js";
 export * from "./base62.js";

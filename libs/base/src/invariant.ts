@@ -1,9 +1,9 @@
 /**
- * Why: a broken assumption inside our own code is a bug, and it must not look like a user's failure.
- * Whoever catches an `InvariantError` stops the part that broke instead of guessing how to go on.
+ * Assertions. A broken assumption inside our own code is a bug and must not look like a user's failure. Code that catches an
+ * `InvariantError` stops the part that broke instead of continuing with a guess.
  */
 
-/** A bug in this program: something that always holds did not. */
+/** A bug in this program: a condition that always holds did not hold. */
 export class InvariantError extends Error {
   override readonly name = "InvariantError";
 }
@@ -13,7 +13,7 @@ export function invariant(condition: unknown, why: string): asserts condition {
   if (!condition) throw new InvariantError(why);
 }
 
-/** Ends a switch over a closed union: the compiler proves that nothing arrives here; if something does, it throws `InvariantError`. */
+/** Ends a switch over a closed union: the compiler proves that no value arrives here; if one does, it throws `InvariantError`. */
 export function unreachable(value: never): never {
   throw new InvariantError(`a case nobody handles: ${describe(value)}`);
 }

@@ -1,7 +1,7 @@
 /**
- * Why: the id of an invocation decides its partition and, with an idempotency key or a workflow key, makes a second submit
- * find the first. Ids must come out byte for byte as those of the reference (service-protocol.md §10.3, §10.4), because
- * clients store them and look them up later. Raw form: 8 bytes partition key, big-endian, then 16 bytes uuid.
+ * Ids of invocations. The id decides the partition and, with an idempotency key or a workflow key, lets a second submit find the first. Ids
+ * must equal those of the reference byte for byte (service-protocol.md §10.3, §10.4), because clients store them and use them later. Raw
+ * form: 8 bytes partition key, big-endian, then 16 bytes uuid.
  */
 import { hash } from "node:crypto";
 import { BASE62_CHARS_64, decodeBase62Of64, decodeBase62Of128, encodeBase62Of64, encodeBase62Of128 } from "./base62.js";
@@ -14,7 +14,7 @@ import type { Random } from "./random.js";
 import { siphash13 } from "./siphash13.js";
 import { writeUlid } from "./ulid.js";
 
-/** Whom an invocation is for. `key` is undefined for plain services; `scope` is the protocol-7 scope, if any. */
+/** The handler that an invocation calls. `key` is undefined for plain services; `scope` is the protocol-7 scope, if any. */
 export type TargetIdentity = { service: string; key: string | undefined; handler: string; scope?: string | undefined };
 
 export const INVOCATION_ID_RAW_BYTES = 24;
@@ -24,11 +24,11 @@ const UUID_AT = 8;
 const TWO_32 = 4_294_967_296;
 const MADE_CHECKED = "an InvocationId was checked when it was made";
 
-/** Scratch of the functions below: none of them calls another user of it while holding data in it. */
+/** Scratch of the functions below: none of them calls another user of it while its data is in use. */
 const raw = Buffer.alloc(INVOCATION_ID_RAW_BYTES);
 const ascii = Buffer.alloc(TEXT_CHARS);
 ascii.write(FRAME, "latin1");
-/** The id's length as a 64-bit number, then the id: what the random seed is a hash of. */
+/** The id's length as a 64-bit number, then the id: the input of the hash that gives the random seed. */
 const seedInput = new Uint8Array(8 + INVOCATION_ID_RAW_BYTES);
 seedInput[0] = INVOCATION_ID_RAW_BYTES;
 
@@ -124,7 +124,10 @@ function putKey(key: bigint): void {
   raw.writeBigUInt64BE(key, 0);
 }
 
-/** First half of the SHA-256 of the text becomes the uuid. Taken as text of one character a byte: as a Buffer it costs three times as much. */
+/**
+ * Writes the first half of the SHA-256 of the text as the uuid. The digest is requested as text with one character per byte: as a Buffer it
+ * costs three times as much.
+ */
 function putDigest(text: string): void {
   raw.write(hash("sha256", text, "binary"), UUID_AT, 16, "latin1");
 }

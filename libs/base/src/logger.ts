@@ -1,6 +1,6 @@
-/** Why: everything logs facts with fields, and only `role` knows where they go; the rest of the code sees this interface. */
+/** The logger interface: code logs facts with fields, and only the process kit decides where lines go. */
 
-/** Fields are data for machines, `message` a short sentence for people. Payloads, keys and secrets stay out of both. */
+/** `fields` are data for machines, `message` is a short constant text. Payloads, keys and secrets stay out of both. */
 export interface Logger {
   debug(fields: object, message: string): void;
   info(fields: object, message: string): void;
@@ -10,7 +10,7 @@ export interface Logger {
   child(fields: object): Logger;
 }
 
-/** Drops everything: for tests, and for libraries used without a role. */
+/** Drops every line: for tests, and for libraries used without a role. */
 export const silentLogger: Logger = {
   debug() {},
   info() {},

@@ -1,27 +1,28 @@
 /**
- * Why: what clients and servers of databases and gRPC do is measured and traced, and drivers know neither metrics nor traces. They tell an
- * observer what begins and how it ends; without one they tell nobody, at no cost.
+ * Observers of operations: drivers of databases and gRPC have neither metrics nor traces of their own, so they report the begin and the end
+ * of each operation to an observer. Without an observer there is no cost.
  */
 
 export interface OperationObserver {
   /**
+   * Begins an operation.
    * @param name of a closed set: a verb, or a method
    * @param target of a closed set: a table, or a service
-   * @param traceparent of what it is done for, when that is not what the process is doing just then
+   * @param traceparent of the cause of the operation, when it is not the active trace context of the process
    */
   begin(name: string, target: string, traceparent?: string): Operation;
 }
 
 export interface Operation {
-  /** For whoever is asked, in another process; undefined when nobody traces. */
+  /** Trace context to send to the other process; undefined without tracing. */
   readonly traceparent: string | undefined;
-  /** What the work asks for belongs to this operation. */
+  /** Runs `work` with this operation as the parent of the operations that it begins. */
   run<T>(work: () => T): T;
-  /** Once. `error`: of a closed set; undefined when it went well. */
+  /** Ends the operation; call it once. `error`: of a closed set; undefined after a success. */
   end(error: string | undefined): void;
 }
 
-/** Several as one; undefined when there is none. */
+/** Combines several observers into one; undefined when there is none. */
 export function observers(...some: readonly (OperationObserver | undefined)[]): OperationObserver | undefined {
   const all = some.filter((each) => each !== undefined);
   if (all.length <= 1) return all[0];

@@ -1,10 +1,11 @@
 /**
- * Why: the counterpart of `ProtoWriter`. It reads in place and hands out views, so decoding a message copies nothing.
- * Whoever keeps a view beyond the life of the buffer copies it. Input is not trusted: everything malformed is a `ProtoError`.
+ * Reader of protobuf wire format, the counterpart of `ProtoWriter`. It reads in place and returns views, so decoding a message copies
+ * nothing. A caller that keeps a view beyond the lifetime of the buffer copies it. Input is not trusted: everything malformed is a
+ * `ProtoError`.
  */
 import { fromUtf8Strict } from "./bytes.js";
 
-/** The bytes are not the wire format they claim to be. */
+/** The bytes are not valid wire format. */
 export class ProtoError extends Error {
   override readonly name = "ProtoError";
 }
@@ -15,9 +16,9 @@ const SHORT_STRING_BYTES = 8;
 
 export class ProtoReader {
   readonly buf: Uint8Array;
-  /** Next byte to read. */
+  /** Index of the next byte to read. */
   pos: number;
-  /** First byte not to read. */
+  /** Index behind the last byte to read. */
   end: number;
   #low = 0;
   #high = 0;
@@ -92,7 +93,9 @@ export class ProtoReader {
     return this.buf.subarray(from, from + size);
   }
 
-  /** Where the next length-delimited value lies in `buf`; the reader stands behind it. For a `new ProtoReader(buf, start, end)`. */
+  /**
+   * Bounds of the next length-delimited value in `buf`, for a `new ProtoReader(buf, start, end)`; the reader continues behind the value.
+   */
   message(): { start: number; end: number } {
     const size = this.#length();
     const start = this.pos;
@@ -109,7 +112,7 @@ export class ProtoReader {
     this.end = outerEnd;
   }
 
-  /** Passes over a value of the given wire type (the low three bits of its tag). Groups are refused: proto3 has none. */
+  /** Skips a value of the given wire type (the low three bits of its tag). Groups are refused: proto3 has none. */
   skip(wireType: number): void {
     switch (wireType) {
       case 0:

@@ -1,26 +1,25 @@
 /**
- * Why: every hand-written codec of the project writes protobuf wire format through this; a generated codec builds an
- * object tree first and costs several times as much. Fields are written in the order of the calls, defaults included:
- * leaving out a default is the caller's decision.
+ * Writer of protobuf wire format for the hand-written codecs of the project; a generated codec builds an object tree first and costs
+ * several times as much. Fields are written in the order of the calls, defaults included: leaving out a default is the caller's decision.
  */
 import { copyBytes } from "./bytes.js";
 import { InvariantError, invariant } from "./invariant.js";
 import { WRITER_DEPTH_MAX, WRITER_INITIAL_BYTES, WRITER_KEPT_BYTES_MAX, WRITER_REFERRED_BYTES_MIN } from "./limits.js";
 import { allocateBytes } from "./slab.js";
 
-/** Strings up to this length are tried as ASCII by hand: below it a call into the native encoder (50 ns) costs more than the loop. */
+/** Strings up to this length are tried as ASCII in JavaScript: below it a call into the native encoder (50 ns) costs more than the loop. */
 const SHORT_STRING_CHARS = 12;
 const TWO_32 = 4_294_967_296;
 
-/** A large value, and where in the buffer it belongs. */
+/** A large value and its position in the buffer. */
 interface ReferredValue {
   at: number;
   readonly value: Uint8Array;
 }
 
 /**
- * Growable, reusable buffer of wire format. `reset()` between messages keeps the memory. Large values are only referred to until the message is
- * finished, and must not change before.
+ * Growable, reusable buffer of wire format. `reset()` between messages keeps the memory. Large values are referenced, not copied, until the
+ * message is finished, and must not change before.
  */
 export class ProtoWriter {
   #buf: Buffer = Buffer.allocUnsafeSlow(WRITER_INITIAL_BYTES);
@@ -88,7 +87,7 @@ export class ProtoWriter {
     return this;
   }
 
-  /** Tag and length of a field whose `length` bytes follow elsewhere. */
+  /** Writes tag and length of a field whose `length` bytes the caller sends elsewhere. */
   bytesHead(field: number, length: number): this {
     this.#reserve(10);
     this.#varint32(((field << 3) | 2) >>> 0);
@@ -102,7 +101,7 @@ export class ProtoWriter {
     this.#reserve(6);
     this.#varint32(((field << 3) | 2) >>> 0);
     this.#forks.push(this.#pos);
-    this.#pos++; // Room for a length below 128; join() moves the content for longer ones.
+    this.#pos++; // One byte is reserved for a length below 128; join() moves the content for longer ones.
     return this;
   }
 
@@ -128,7 +127,7 @@ export class ProtoWriter {
     return this;
   }
 
-  /** Bytes that already are wire format. */
+  /** Appends bytes that already are wire format. */
   raw(value: Uint8Array): this {
     this.#reserve(value.length);
     this.#buf.set(value, this.#pos);
@@ -145,7 +144,7 @@ export class ProtoWriter {
     return this.join();
   }
 
-  /** What was written, in memory of the caller's own (see `allocateBytes`); the writer must be reset before it is used again. */
+  /** The message, in memory that the caller owns (see `allocateBytes`); reset the writer before its next use. */
   finish(): Uint8Array {
     invariant(this.#forks.length === 0, "every fork() is joined before finish()");
     if (this.#referred.length > 0) return this.#assemble();
@@ -153,7 +152,10 @@ export class ProtoWriter {
     return copyBytes(this.#buf, 0, this.#pos);
   }
 
-  /** Like `finish`, in pieces: large values are not copied, and must not change as long as the result is used. One piece when there are none. */
+  /**
+   * Like `finish`, in pieces: large values are not copied, and must not change as long as the result is used. One piece when there are no
+   * large values.
+   */
   finishInPieces(): readonly Uint8Array[] {
     if (this.#referred.length === 0) return [this.finish()];
     invariant(this.#forks.length === 0, "every fork() is joined before finishInPieces()");
@@ -205,7 +207,7 @@ export class ProtoWriter {
     this.#referredBytes = 0;
   }
 
-  /** A large message is not copied: its memory is given away, and the writer begins with new memory. */
+  /** Returns a large message without a copy: the caller gets the memory, and the writer begins with new memory. */
   #giveAway(): Uint8Array {
     const given = new Uint8Array(this.#buf.buffer, 0, this.#pos);
     this.#buf = Buffer.allocUnsafeSlow(WRITER_INITIAL_BYTES);

@@ -1,4 +1,4 @@
-/** Why: chance comes in through an interface, so that a simulation can replay every choice from one seed. */
+/** The port for random numbers: a simulation can replay every choice from one seed. */
 import { randomFillSync } from "node:crypto";
 import { RANDOM_POOL_BYTES } from "./limits.js";
 
@@ -21,7 +21,7 @@ function createSystemRandom(): Random {
   function uint32(): number {
     if (used + 4 > RANDOM_POOL_BYTES) refill();
     const value = (pool[used]! | (pool[used + 1]! << 8) | (pool[used + 2]! << 16) | (pool[used + 3]! << 24)) >>> 0;
-    pool.fill(0, used, used + 4); // Handed-out bytes do not stay readable in memory.
+    pool.fill(0, used, used + 4); // Bytes that were returned do not stay readable in memory.
     used += 4;
     return value;
   }

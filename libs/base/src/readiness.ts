@@ -1,2 +1,2 @@
-/** Why: what a server's `/readyz` names when its commits do not become durable; whatever supervises the process recognises it. */
+/** Reason that a server's `/readyz` gives when its commits do not become durable; the supervisor of the process recognises it. */
 export const NO_COMMIT = "a durable commit";

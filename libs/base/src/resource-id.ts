@@ -1,4 +1,4 @@
-/** Why: deployments, subscriptions, schedules and batches are named by a ULID in base 62, `dp_1…`, `sub_1…`, `sch_1…` (service-protocol.md §10.1). */
+/** Ids of deployments, subscriptions, schedules and batches: a ULID in base 62, `dp_1…`, `sub_1…`, `sch_1…` (service-protocol.md §10.1). */
 import { BASE62_CHARS_128, decodeBase62Of128, encodeBase62Of128 } from "./base62.js";
 import {
   type BatchId,

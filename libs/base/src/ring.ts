@@ -1,4 +1,4 @@
-/** Why: a queue whose `shift` does not move the rest; `Array.shift` on a long array costs a copy for each element taken. */
+/** A queue whose `shift` does not move the rest; `Array.shift` on a long array costs a copy for each item. */
 
 const INITIAL_SLOTS = 16;
 
@@ -18,11 +18,11 @@ export class Ring<T> {
     this.#length++;
   }
 
-  /** Takes the oldest item; `undefined` when empty. */
+  /** Removes and returns the oldest item; `undefined` when empty. */
   shift(): T | undefined {
     if (this.#length === 0) return undefined;
     const item = this.#slots[this.#head];
-    this.#slots[this.#head] = undefined; // A ring must not keep alive what it no longer holds.
+    this.#slots[this.#head] = undefined; // Release the reference, so that the item can be collected.
     this.#head = (this.#head + 1) & (this.#slots.length - 1);
     this.#length--;
     return item;
@@ -39,7 +39,7 @@ export class Ring<T> {
     this.#length = 0;
   }
 
-  /** Oldest first. What is pushed meanwhile is seen too; do not `shift` inside the loop. */
+  /** Iterates oldest first, including items pushed meanwhile; do not `shift` inside the loop. */
   *[Symbol.iterator](): Generator<T, void, undefined> {
     for (let i = 0; i < this.#length; i++) yield this.#slots[(this.#head + i) & (this.#slots.length - 1)] as T;
   }

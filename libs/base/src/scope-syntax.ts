@@ -1,6 +1,6 @@
 /**
- * Why: scopes, limit keys and the patterns of rules are written at several doors, and callers are told the same of a bad one at
- * each (ingress.md §6, service-protocol.md §5.1). The texts are those of the reference; clients print them.
+ * Syntax of scopes, limit keys and the patterns of rules, which several APIs accept, with the same error texts at each (ingress.md §6,
+ * service-protocol.md §5.1). The texts are those of the reference; clients print them.
  */
 import { utf8 } from "./bytes.js";
 import { SCOPE_BYTES_MAX } from "./limits.js";
@@ -10,7 +10,7 @@ export const LIMIT_KEY_LEVELS_MAX = 2;
 
 const ALLOWED = /^[a-zA-Z0-9_.-]+$/;
 
-/** Why the text is no scope, or no level of a limit key; undefined when it is one. */
+/** Why the text is not a valid scope or level of a limit key; undefined when it is valid. */
 export function scopeProblem(text: string): string | undefined {
   if (text === "") return "value cannot be empty";
   const bytes = utf8(text).length;
@@ -18,7 +18,7 @@ export function scopeProblem(text: string): string | undefined {
   return ALLOWED.test(text) ? undefined : "value contains characters outside the allowed set [a-zA-Z0-9_.-]";
 }
 
-/** Why the text is no limit key; undefined when it is one. The empty text means "none" and is the caller's to sort out. */
+/** Why the text is not a valid limit key; undefined when it is valid. The caller handles the empty text, which means "none". */
 export function limitKeyProblem(text: string): string | undefined {
   const levels = text.split("/", LIMIT_KEY_LEVELS_MAX + 1);
   if (levels.length > LIMIT_KEY_LEVELS_MAX)

@@ -1,10 +1,10 @@
-/** Why: keys and tokens travel next to things that are logged; wrapped in this they print as `***` wherever they end up. */
+/** A wrapper for keys and tokens that are passed next to values that are logged: it prints as `***` everywhere. */
 
 const MASKED = "***";
-/** `inspect.custom` of `node:util`, which has this name so that code for browsers can do without that module. */
+/** The symbol of `inspect.custom` of `node:util`, written out so that code for browsers does not need that module. */
 const INSPECT = Symbol.for("nodejs.util.inspect.custom");
 
-/** A text that only `reveal()` shows. */
+/** A text that only `reveal()` returns. */
 export class Secret {
   readonly #value: string;
 
@@ -12,7 +12,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** The text itself; call it at the last moment, where it is used. */
+  /** The text itself; call it as late as possible, where the text is used. */
   reveal(): string {
     return this.#value;
   }

@@ -1,7 +1,7 @@
 /**
- * Why: the random seed handed to an attempt is SipHash-1-3 with zero keys over the invocation id (service-protocol.md
- * §10.6; Aumasson and Bernstein, 2012). Every attempt needs one, and on 64-bit words as pairs of 32-bit halves it costs
- * a tenth of what BigInt does (0.5 µs against 8 µs for 32 bytes, 2026-11).
+ * SipHash-1-3 with zero keys: the random seed of an attempt is this hash of the invocation id (service-protocol.md §10.6; Aumasson and
+ * Bernstein, 2012). Every attempt needs one, and on 64-bit words as pairs of 32-bit halves it costs a tenth of BigInt (0.5 µs against 8 µs
+ * for 32 bytes, 2026-11).
  */
 
 /** SipHash with one round for each word and three at the end, both key halves zero. An unsigned 64-bit value. */

@@ -1,12 +1,13 @@
 /**
- * Why: one bad endpoint fails thousands of attempts a minute, and a line for each hides every other line and fills the disk. The first lines of
- * a kind in a period are logged in full; the rest are counted, and one line at the end of the period says how many there were.
+ * A logger that limits repeated lines: one bad endpoint fails thousands of attempts a minute, and a line for each hides every other line
+ * and fills the disk. The first lines of a kind in a period are logged in full; the rest are counted, and one line at the end of the period
+ * reports their number.
  */
 import type { Clock, TimerHandle } from "./clock.js";
 import { SUMMARY_KINDS_MAX, SUMMARY_LINES_IN_FULL, SUMMARY_LINES_MAX, SUMMARY_PERIOD_MS } from "./limits.js";
 import type { Logger } from "./logger.js";
 
-/** What lines have in common that are counted together; few of them, as code and the registry name them. */
+/** Properties that lines counted together share; their values come from code and the registry, so there are few. */
 export interface LineKind {
   readonly service: string;
   readonly code: string;
@@ -15,11 +16,11 @@ export interface LineKind {
 interface CountedLine extends LineKind {
   readonly message: string;
   count: number;
-  /** Of the last line that was only counted. */
+  /** Fields of the last line that was only counted. */
   last: object | undefined;
 }
 
-/** What the kinds beyond the first `SUMMARY_KINDS_MAX` are counted as. */
+/** The kind under which lines beyond the first `SUMMARY_KINDS_MAX` kinds are counted. */
 const OTHER = "other";
 
 export class SummaryLog implements Disposable {
@@ -27,7 +28,7 @@ export class SummaryLog implements Disposable {
   readonly #clock: Clock;
   readonly #kinds = new Map<string, CountedLine>();
   #beganMs = Number.NEGATIVE_INFINITY;
-  /** Runs while something was only counted. */
+  /** Set while lines are counted and their summary is due. */
   #timer: TimerHandle | undefined;
 
   /** @param logger of the summaries */
@@ -46,7 +47,7 @@ export class SummaryLog implements Disposable {
     this.#timer ??= this.#clock.setTimer(Math.max(0, this.#beganMs + SUMMARY_PERIOD_MS - nowMs), () => this.#end());
   }
 
-  /** Logs what was only counted so far. */
+  /** Logs the summary of the lines counted so far. */
   [Symbol.dispose](): void {
     this.#timer?.cancel();
     if (this.#timer !== undefined) this.#end();

@@ -1,15 +1,15 @@
 /**
- * Why: no promise floats. What runs beside the main flow is started in a group, which reports a failure at once, stops its
- * tasks through one signal, and on disposal waits until all have ended.
+ * Tasks that run beside the main flow. No promise floats: the group reports a failure at once, stops its tasks through one signal, and on
+ * disposal waits until all have ended.
  */
 
-/** Named tasks with one life. Closing aborts the signal all of them were given, then waits for them. */
+/** Named tasks that end together. Closing aborts the signal that all of them received, then waits for them. */
 export class TaskGroup implements AsyncDisposable {
   readonly #running = new Set<Promise<void>>();
   readonly #controller = new AbortController();
   readonly #onFailure: (cause: unknown, task: string) => void;
 
-  /** `onFailure` hears of every task that rejects, except for the echo of our own abort after closing began. It must not throw. */
+  /** `onFailure` is called for every task that rejects, except with the group's own abort reason after closing began. It must not throw. */
   constructor(onFailure: (cause: unknown, task: string) => void) {
     this.#onFailure = onFailure;
   }
@@ -24,7 +24,7 @@ export class TaskGroup implements AsyncDisposable {
     return this.#running.size;
   }
 
-  /** Starts a task now. After closing began nothing starts any more, and the call does nothing. */
+  /** Starts a task now. After closing began the call does nothing. */
   run(name: string, task: (signal: AbortSignal) => Promise<void>): void {
     const signal = this.#controller.signal;
     if (signal.aborted) return;

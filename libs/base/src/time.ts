@@ -1,4 +1,4 @@
-/** Why: two spellings of a moment appear in answers (admin-api.md §1.3), and both must come out the same everywhere. */
+/** The two formats of timestamps in answers (admin-api.md §1.3). */
 
 /** `2026-11-21T06:05:55.918000000Z`: nine digits of fraction, UTC. `ms` since 1970, whole. */
 export function formatTimestampNanos(ms: number): string {

@@ -1,4 +1,4 @@
-/** Why: fresh ids are ULIDs, 48 bits of milliseconds and 80 random bits, so that ids made later sort later in raw form (service-protocol.md §10.4). */
+/** ULIDs: 48 bits of milliseconds and 80 random bits, so that later ids sort later in raw form (service-protocol.md §10.4). */
 import type { Random } from "./random.js";
 
 const TWO_32 = 4_294_967_296;

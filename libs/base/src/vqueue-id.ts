@@ -1,7 +1,7 @@
 /**
- * Why: a virtual queue is named by an id that anybody can derive from what the queue stands for, and that tells its partition:
- * callers pause queues by it, and introspection joins on it. Same body as an invocation's: the partition key (8 bytes,
- * big-endian: of the scope, or of the object's key), then 16 bytes of hash.
+ * Ids of virtual queues. The id is derived from the identity of the queue and contains its partition: callers pause queues by it, and
+ * introspection joins on it. Same body as an invocation's: the partition key (8 bytes, big-endian: of the scope, or of the object's key),
+ * then 16 bytes of hash.
  */
 import { hash } from "node:crypto";
 import {
@@ -18,8 +18,8 @@ import { invariant } from "./invariant.js";
 import { partitionOfKey } from "./invocation-id.js";
 
 /**
- * What a queue stands for. In a scope: the calls of one service that name the same limit key (or none), whatever workflow key
- * they have. Without a scope: the calls that share the lock of one object.
+ * Identity of a queue. With a scope: the calls of one service with the same limit key (or none), whatever workflow key they have. Without a
+ * scope: the calls that share the lock of one object.
  */
 export type VqueueIdentity =
   | { readonly service: string; readonly scope: string; readonly limitKey: string | undefined; readonly lockKey: undefined }
@@ -38,7 +38,7 @@ ascii.write(FRAME, "latin1");
 /** The one id of the queue: `vq_1…`, 37 characters. */
 export function vqueueId(queue: VqueueIdentity): VqueueId {
   raw.writeBigUInt64BE(hashString(queue.scope ?? queue.lockKey), 0);
-  // Neither a scope nor a limit key has a comma, and a service name has none either: no two queues give the same text.
+  // Neither a scope, a limit key nor a service name contains a comma, so two queues never give the same text.
   const text =
     queue.scope === undefined
       ? `vq,lock,${queue.service},${queue.lockKey}`
@@ -49,7 +49,7 @@ export function vqueueId(queue: VqueueIdentity): VqueueId {
   return ascii.toString("latin1") as VqueueId;
 }
 
-/** The text itself when it has the form of a queue's id, else why not. */
+/** The text itself when it has the form of a queue's id, else the reason why not. */
 export function parseVqueueId(text: string): Parsed<VqueueId> {
   const problem = frameProblem(text, ["vq"]);
   if (problem !== undefined) return refused(problem);
@@ -65,7 +65,7 @@ export function partitionKeyOfVqueue(id: VqueueId): bigint {
   return raw.readBigUInt64BE(0);
 }
 
-/** Which of `count` partitions the queue lives in. */
+/** The partition of the queue, of `count` partitions. */
 export function partitionOfVqueue(id: VqueueId, count: number): number {
   return partitionOfKey(partitionKeyOfVqueue(id), count);
 }

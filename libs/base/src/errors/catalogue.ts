@@ -1,12 +1,12 @@
 /**
- * Why: one table of every error people can meet, with the status each edge answers; `docs/errors/<CODE>.md` says what happened,
- * why, and what to do. A published code keeps its meaning for ever; numbers that are missing were never assigned by us.
+ * All error codes, with the status that each edge returns for them; `docs/errors/<CODE>.md` says what happened, why, and what to do. A
+ * published code keeps its meaning for ever; numbers that are missing were never assigned by us.
  *
- * META registration and metadata, RT running invocations (as in the interface specification §7 and service-protocol.md §14; from
- * 100 on our own), ING ingress, STO storage, TEN tenancy, OPS operator and roles.
+ * META registration and metadata, RT running invocations (as in the interface specification §7 and service-protocol.md §14; from 100 on our
+ * own), ING ingress, STO storage, TEN tenancy, OPS operator and roles.
  */
 
-/** What a caller is told besides the code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
+/** What an error carries besides its code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
 export type CatalogueEntry = { title: string; http: number; grpc: GrpcStatus };
 
 /** The gRPC status names we use. */

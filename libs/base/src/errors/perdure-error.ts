@@ -1,7 +1,10 @@
-/** Why: an error that leaves the program carries a code of the catalogue, so that people can look it up and tools can branch on it. */
+/**
+ * The error with a code of the catalogue. Every error that leaves the program has a code, so that operators find its page and tools can
+ * branch on it.
+ */
 import { catalogue, type ErrorCode } from "./catalogue.js";
 
-/** A coded error. `message` is `[CODE] detail`; `detail` is for whoever made the request, so it holds no secrets and no payloads. */
+/** A coded error. `message` is `[CODE] detail`; the client receives `detail`, so it holds no secrets and no payloads. */
 export class PerdureError extends Error {
   override readonly name = "PerdureError";
   readonly code: ErrorCode;
@@ -13,7 +16,7 @@ export class PerdureError extends Error {
     this.detail = detail;
   }
 
-  /** HTTP status an edge answers with. */
+  /** HTTP status of the answer. */
   get http(): number {
     return catalogue[this.code].http;
   }
@@ -23,7 +26,7 @@ export class PerdureError extends Error {
     return catalogue[this.code].grpc;
   }
 
-  /** The error itself when it is ours; a stranger becomes `OPS0003`, and its text stays in `cause`, for the logs only. */
+  /** The error itself when it is a `PerdureError`; any other becomes `OPS0003`, and its text stays in `cause`, for the logs only. */
   static from(cause: unknown): PerdureError {
     if (cause instanceof PerdureError) return cause;
     return new PerdureError("OPS0003", "internal error", { cause });
