@@ -1,6 +1,6 @@
 /**
- * Why: a suspended handler is known to wait for numbers. This turns the tree of numbers into a tree of things: which timer, which
- * call, which awakeable; who reads it learns what would end the wait.
+ * Resolves what a suspended handler awaits: the stored tree of completion ids becomes a tree of named things (this timer, this call, this
+ * awakeable), so that an operator sees what would end the wait.
  */
 import { awakeableId, type InvocationId, idempotentInvocationId, parseInvocationId, workflowInvocationId } from "@perdure/base";
 import {
@@ -18,7 +18,7 @@ export interface AwaitNode {
   /** `any`: the first that ends · `all`: all of them · `firstSuccess`, `allSuccess`: as promises do in JavaScript. */
   readonly mode: "any" | "all" | "firstSuccess" | "allSuccess";
   readonly children: readonly Awaited[];
-  /** Leaves left out because there are too many. */
+  /** Number of leaves left out because of the bound. */
   readonly leftOut: number;
 }
 
@@ -28,13 +28,13 @@ export type AwaitLeaf =
   | { readonly kind: "attach"; readonly step: number; readonly target: string; readonly id: InvocationId | undefined }
   | { readonly kind: "promise"; readonly step: number; readonly name: string }
   | { readonly kind: "run"; readonly step: number; readonly name: string }
-  /** A command that we answer ourselves; the answer is on its way. */
+  /** A command that the server answers itself; the answer is on its way. */
   | { readonly kind: "answer"; readonly step: number; readonly type: string }
   | { readonly kind: "awakeable"; readonly id: string }
   | { readonly kind: "signal"; readonly name: string }
-  /** Asked to cancel: a way out that nearly every wait has, and not what it waits for. */
+  /** The request to cancel: nearly every wait can also end by it, and it is not what the handler waits for. */
   | { readonly kind: "cancellation" }
-  /** The command is not in what was read of the journal. */
+  /** The part of the journal that was read does not contain the command. */
   | { readonly kind: "unknown"; readonly completionId: number };
 
 export type Awaited = AwaitNode | AwaitLeaf;
@@ -47,7 +47,7 @@ const MODES: Readonly<Record<Combinator, AwaitNode["mode"]>> = {
   allSucceededOrFirstFailed: "allSuccess",
 };
 
-/** The tree of things; `id` is the invocation that waits. */
+/** The tree of named things; `id` is the invocation that waits. */
 export function resolveFuture(future: Future, id: InvocationId, journal: ParsedJournal): AwaitNode {
   return resolve(future, id, journal, { left: AWAITED_LEAVES_MAX });
 }
@@ -92,7 +92,7 @@ function completionLeaf(completionId: number, journal: ParsedJournal): AwaitLeaf
     : { kind: "answer", step: callStep.index, type: callStep.type };
 }
 
-/** What a step that is not done waits for. */
+/** What a pending step waits for. */
 export function leafOfStep(step: JournalStep): AwaitLeaf {
   const { command, index } = step;
   switch (command?.kind) {
@@ -111,7 +111,7 @@ export function leafOfStep(step: JournalStep): AwaitLeaf {
   }
 }
 
-/** Ids of workflows and idempotent requests are made from what names them. */
+/** The id of an attached workflow or idempotent request, derived from its target. */
 function attachedId(target: AttachTarget): InvocationId | undefined {
   switch (target.kind) {
     case "invocationId": {
@@ -127,7 +127,7 @@ function attachedId(target: AttachTarget): InvocationId | undefined {
   }
 }
 
-/** Every leaf, in tree order; the way out by cancellation is none. */
+/** Every leaf, in tree order, without the cancellation. */
 export function leavesOf(awaited: Awaited): AwaitLeaf[] {
   if (awaited.kind === "cancellation") return [];
   return awaited.kind === "node" ? awaited.children.flatMap(leavesOf) : [awaited];
@@ -141,7 +141,7 @@ const COMBINATORS: ReadonlyMap<string, Combinator> = new Map([
   ["AllSucceededOrFirstFailed", "allSucceededOrFirstFailed"],
 ]);
 
-/** Reads the tree that introspection writes; undefined for a text of another shape. */
+/** Parses the tree that introspection writes; undefined for a text of another shape. */
 export function futureFromJson(text: string): Future | undefined {
   return nodeFromJson(JSON.parse(text));
 }

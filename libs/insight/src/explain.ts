@@ -1,6 +1,6 @@
 /**
- * Why: an invocation that waits for another one is stuck for the other one's reason. This follows the waits to where they end, and
- * finds those that end in themselves: invocations that wait for each other never move again.
+ * Explains why an invocation does not progress. An invocation that waits for another one is stuck for the other one's reason, so this
+ * follows the waits to their ends and finds deadlocks: invocations that wait for each other never progress.
  */
 import type { InvocationId } from "@perdure/base";
 import type { Awaited, AwaitLeaf } from "./awaiting.js";
@@ -14,29 +14,32 @@ export type Relation = "asked" | "lockHolder" | "call" | "attach";
 export interface ChainLink {
   readonly relation: Relation;
   readonly id: InvocationId;
-  /** Undefined: nothing is stored of it (any more). */
+  /** Undefined: nothing is stored about it (any more). */
   readonly situation: Situation | undefined;
 }
 
 export interface Deadlock {
-  /** Who waits for whom, in a circle: the last one waits for the first. */
+  /** The invocations of a circle of waits, in order: each waits for the next, and the last one for the first. */
   readonly ids: readonly InvocationId[];
-  /** False when a handler on the circle runs without saying what it waits for, or something outside may fail and open the circle. */
+  /**
+   * False when a handler of the circle runs and its SDK does not report what it awaits, or when something outside may fail and open the
+   * circle.
+   */
   readonly isCertain: boolean;
 }
 
 export interface Explanation {
   readonly situation: Situation;
-  /** From the invocation asked about to the one that really blocks, both included. */
+  /** From the explained invocation to the one that really blocks, both included. */
   readonly chain: readonly ChainLink[];
-  /** There was more to follow than the bounds allow. */
+  /** Whether the bounds stopped the search before its end. */
   readonly chainIsCut: boolean;
   readonly deadlock: Deadlock | undefined;
 }
 
 /**
- * Follows `waitsOn` from `root` and reads each invocation once, the nearest first, within the bounds. `read` gives undefined for what
- * is not stored.
+ * Follows `waitsOn` from `root` and reads each invocation once, the nearest first, within the bounds. `read` resolves with undefined for an
+ * invocation that is not stored.
  */
 export async function gatherSituations(
   root: Situation,
@@ -58,18 +61,18 @@ export async function gatherSituations(
   return situations;
 }
 
-/** Explains `root` from the situations around it. */
+/** Explains `root` with the situations of the invocations that it depends on. */
 export function explain(root: Situation, situations: ReadonlyMap<InvocationId, Situation | undefined>): Explanation {
   const walk: DeadlockSearch = { situations, path: [], stepsLeft: WALK_STEPS_MAX };
   const deadlock = stuck(root.id, walk);
   const chain: ChainLink[] = [{ relation: "asked", id: root.id, situation: root }];
   const visited = new Set<InvocationId>([root.id]);
   let at: Situation | undefined = root;
-  let chainIsCut = walk.stepsLeft < 0; // The search for a circle gave up: that none was found says nothing.
+  let chainIsCut = walk.stepsLeft < 0; // The search for a circle stopped at its bound, so finding none proves nothing.
   while (at !== undefined) {
     const next = pickBlocker(at.wait, situations);
     if (next === undefined) break;
-    if (visited.has(next.id)) break; // A circle is told as such.
+    if (visited.has(next.id)) break; // `deadlock` reports a circle.
     if (!situations.has(next.id)) {
       chainIsCut = true;
       break;
@@ -81,7 +84,7 @@ export function explain(root: Situation, situations: ReadonlyMap<InvocationId, S
   return { situation: root, chain, chainIsCut, deadlock };
 }
 
-/** The one invocation to look at next: the first unfinished one, and none where a way out exists that is no invocation. */
+/** The invocation to follow next: the first unfinished one. None when something other than an invocation can end the wait. */
 function pickBlocker(
   wait: Wait,
   situations: ReadonlyMap<InvocationId, Situation | undefined>,
@@ -111,14 +114,14 @@ interface DeadlockSearch {
   stepsLeft: number;
 }
 
-/** Invocations looked at before the search gives up; each can be reached on many ways. */
+/** Invocations that the search checks before it stops; each can be reached on many paths. */
 const WALK_STEPS_MAX = 4096;
 
 type Circle = Deadlock | undefined;
 
 /**
- * The circle that keeps an invocation from ever moving; undefined while it has any way out. Whoever is on the path is assumed stuck, which is
- * sound: a set of invocations that only wait for each other never moves.
+ * The circle that keeps an invocation from ever progressing; undefined while anything else can end its wait. Invocations on the path are
+ * assumed stuck, which is sound: a set of invocations that only wait for each other never progresses.
  */
 function stuck(id: InvocationId, walk: DeadlockSearch): Circle {
   const start = walk.path.indexOf(id);
@@ -144,14 +147,14 @@ function stuckWait(wait: Wait, walk: DeadlockSearch): Circle {
       if (wait.awaiting !== undefined) return stuckTree(wait.awaiting, walk);
       return wait.open.length === 0 ? undefined : allStuck(wait.open, walk);
     default:
-      return undefined; // Time, people, limits and attempts move on without other invocations of this circle.
+      return undefined; // Time, operators, limits and attempts progress without other invocations of this circle.
   }
 }
 
 function stuckTree(awaited: Awaited, walk: DeadlockSearch): Circle {
   switch (awaited.kind) {
     case "node": {
-      if (awaited.leftOut > 0) return undefined; // Something was not looked at.
+      if (awaited.leftOut > 0) return undefined; // Leaves that are not in the tree may end the wait.
       const children = awaited.children.filter(({ kind }) => kind !== "cancellation");
       if (awaited.mode === "all") return anyStuck(children, walk);
       if (awaited.mode === "allSuccess") return stuckUnlessOneFails(children, walk);
@@ -165,7 +168,7 @@ function stuckTree(awaited: Awaited, walk: DeadlockSearch): Circle {
   }
 }
 
-/** One that never comes is enough. */
+/** One child that never completes is enough. */
 function anyStuck(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   for (const child of children) {
     const circle = stuckTree(child, walk);
@@ -174,7 +177,7 @@ function anyStuck(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   return undefined;
 }
 
-/** One that never comes is enough, unless another one may still fail and end the wait so. */
+/** One child that never completes is enough, unless another one may still fail and so end the wait. */
 function stuckUnlessOneFails(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   const circle = anyStuck(children, walk);
   if (circle === undefined) return undefined;
@@ -182,7 +185,7 @@ function stuckUnlessOneFails(children: readonly Awaited[], walk: DeadlockSearch)
   return mayFail ? { ...circle, isCertain: false } : circle;
 }
 
-/** None of them may ever come. */
+/** Every child must be stuck. */
 function allStuck(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   let first: Circle;
   for (const child of children) {

@@ -1,4 +1,4 @@
-/** What an invocation waits for, and where its time went: functions of what is stored and held. */
+/** What an invocation waits for and where its time went, as functions of stored and in-memory state. */
 export * from "./awaiting.js";
 export * from "./explain.js";
 export type * from "./facts.js";

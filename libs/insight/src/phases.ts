@@ -1,14 +1,14 @@
 /**
- * Why: every millisecond of an invocation's life belongs to exactly one phase, so that the durations add up to the wall time. What
- * is stored says most of it exactly; the rest is inferred and marked so.
+ * Assigns every millisecond since an invocation's creation to exactly one phase, so that the durations add up to the wall time. Stored data
+ * determine most of the phases exactly; the rest is inferred and marked so.
  *
  *     created ─ delayed ─ queued ─▶ running ◀──▶ suspended | backingOff | paused ─▶ completed
  *               └─ milestones ─┘    └─ commands, failures, notifications of the journal ─┘
  *
- * Not stored: when an attempt began (but for the present one), and of an invocation that stopped often (or was stored by an older
- * server) the first moves between running, suspended, paused and waiting for a slot. A back-off is therefore said to end with the
- * first word of the next attempt, and where moves are missing, the longest of the gaps that ended with a notification count as
- * suspended: as many as the run number says it was resumed.
+ * Not stored: when an attempt began (except the present one), and, for an invocation that stopped often (or was stored by an older server),
+ * the first moves between running, suspended, paused and waiting for a slot. A back-off is therefore assumed to end with the first sign of
+ * the next attempt. Where moves are missing, the longest of the gaps that ended with a notification count as suspended: as many as the run
+ * number shows resumptions.
  */
 import { unreachable } from "@perdure/base";
 import {
@@ -26,7 +26,7 @@ import type { InvocationSnapshot } from "./facts.js";
 
 export type InvocationPhase = "delayed" | "queued" | "running" | "suspended" | "backingOff" | "paused" | "completed";
 
-/** What somebody in that phase waits for; `delivery` is the way from submission to the first run. */
+/** What an invocation in that phase waits for; `delivery` is the way from submission to the first run. */
 export type WaitsFor = "startTime" | "delivery" | "lock" | "slot" | "notification" | "retry" | "resume" | undefined;
 
 export interface PhaseSegment {
@@ -34,15 +34,15 @@ export interface PhaseSegment {
   readonly waitsFor: WaitsFor;
   readonly fromMs: number;
   readonly toMs: number;
-  /** One of its ends, or the phase itself, is not stored but derived. */
+  /** Whether one end of the segment, or its phase, is derived instead of stored. */
   readonly inferred: boolean;
 }
 
 /** One run of the handler over one stream. */
 export interface TimelineAttempt {
-  /** Undefined when only its end is known. */
+  /** Undefined when only the end of the attempt is stored. */
   readonly startedAtMs: number | undefined;
-  /** Undefined while it runs. */
+  /** Undefined while the attempt runs. */
   readonly endedAtMs: number | undefined;
   readonly outcome: "running" | "failed" | "suspended" | "paused" | "completed" | "interrupted";
   readonly failure: AttemptError | undefined;
@@ -50,12 +50,15 @@ export interface TimelineAttempt {
 }
 
 export interface Phases {
-  /** Without gaps and overlaps from the creation to `nowMs`; segments of no length are left out. */
+  /** Without gaps and overlaps from the creation to `nowMs`; empty segments are left out. */
   readonly segments: readonly PhaseSegment[];
   readonly attempts: readonly TimelineAttempt[];
 }
 
-/** `idleMs`: how long a handler that waits keeps its stream before it suspends; undefined counts as not at all. */
+/**
+ * Computes segments and attempts at `nowMs` (ms since 1970). `idleMs`: how long a waiting handler keeps its stream before it suspends;
+ * undefined counts as 0.
+ */
 export function phasesOf(snapshot: InvocationSnapshot, nowMs: number, idleMs: number | undefined): Phases {
   const { facts, milestones } = snapshot.invocation;
   const track = new Track(facts.createdAtMs, Math.max(nowMs, facts.createdAtMs));
@@ -73,9 +76,9 @@ export function phasesOf(snapshot: InvocationSnapshot, nowMs: number, idleMs: nu
   return { segments: track.segments, attempts: track.attempts };
 }
 
-// ── the line of time ─────────────────────────────────────────────────────────────────────────────
+// ── the track of segments ────────────────────────────────────────────────────────────────────────
 
-/** Lays segments one after the other; a time before the last one or after the end cannot break the line. */
+/** Appends segments in order; a time before the last one or after the end is clamped. */
 class Track {
   readonly segments: PhaseSegment[] = [];
   readonly attempts: TimelineAttempt[] = [];
@@ -100,7 +103,7 @@ class Track {
     return Math.min(Math.max(ms, this.#cursor), this.endMs);
   }
 
-  /** From where the line ends to `toMs`. `isExact`: it ended just then; `isSure`: it was nothing else in between. */
+  /** Appends a segment from the end of the track to `toMs`. `isExact`: `toMs` is stored; `isSure`: the whole segment was in this phase. */
   cut(toMs: number, phase: InvocationPhase, waitsFor: WaitsFor, isExact: boolean, isSure = true): void {
     const to = this.clamp(toMs);
     const inferred = !isSure || !isExact || !this.#cursorIsExact;
@@ -125,25 +128,27 @@ function beforeFirstRun({ invocation }: InvocationSnapshot, track: Track): void 
   else if (runningAtMs === undefined && status !== "completed") track.cut(track.endMs, "queued", "delivery", true);
 }
 
-/** Objects cannot be scoped, so exclusive handlers queue for their object and everything else for a slot. */
+/** Objects cannot be scoped, so exclusive handlers queue for their object and all other handlers for a slot. */
 function queueOf(invocation: InvocationSnapshot["invocation"]): WaitsFor {
   if (invocation.status === "inboxed") return invocation.waitsFor;
   return isExclusive(invocation.facts.target) ? "lock" : "slot";
 }
 
-// ── signs of life ────────────────────────────────────────────────────────────────────────────────
+// ── signs of activity ────────────────────────────────────────────────────────────────────────────
 
-/** `act`: the handler did something · `news`: something arrived for it · the others are events beside the journal. */
+/**
+ * A stored time. `act`: the handler produced a command · `news`: a notification arrived for it · the others are events beside the journal.
+ */
 interface Sign {
   readonly kind: "act" | "news" | "failed" | "paused";
   readonly atMs: number;
   readonly failure: AttemptError | undefined;
 }
 
-/** The way from the partition to the invoker, at most. */
+/** Longest delay between the partition and the invoker. */
 const HANDOVER_MS = 100;
 
-/** In the order in which they were stored; what happened before the first run (of a restarted journal, of early signals) is left out. */
+/** Signs in the order in which they were stored, without those before the first run (of a restarted journal, of early signals). */
 function signsOf({ entries, events }: InvocationSnapshot, sinceMs: number): Sign[] {
   const signs: Sign[] = [];
   const pending = [...events].sort((a, b) => a.afterIndex - b.afterIndex || a.atMs - b.atMs || order(a) - order(b));
@@ -164,7 +169,7 @@ function signsOf({ entries, events }: InvocationSnapshot, sinceMs: number): Sign
   return signs;
 }
 
-/** Signs and moves in the order of time. */
+/** Merges signs and moves in the order of time. */
 function follow(walk: StretchReader, signs: readonly Sign[], moves: readonly Move[]): void {
   let next = 0;
   for (const sign of signs) {
@@ -174,55 +179,55 @@ function follow(walk: StretchReader, signs: readonly Sign[], moves: readonly Mov
   for (const move of moves.slice(next)) walk.move(move);
 }
 
-/** In the same millisecond, what arrived came before it went on, and what it did after that; it stopped after everything. */
+/** Within one millisecond: notifications precede the move to running, commands follow it, and a stop follows all signs. */
 function isBefore({ state, atMs }: Move, sign: Sign): boolean {
   if (atMs !== sign.atMs) return atMs < sign.atMs;
   return (state === "running" || state === "slot") && (sign.kind === "act" || sign.kind === "failed");
 }
 
-/** How the attempt ended, if the handler ran before the move. */
+/** Outcome of the attempt when the handler ran before the move. */
 const ENDING_OF_MOVE: Readonly<Record<MoveState, TimelineAttempt["outcome"]>> = {
-  running: "suspended", // And had what it waited for at once.
+  running: "suspended", // A suspension whose notification was already there.
   suspended: "suspended",
   slot: "interrupted",
   paused: "paused",
 };
 
-/** A pause is stored behind the failure that led to it. */
+/** Order of events of one moment: a pause is stored behind the failure that led to it. */
 function order({ kind }: JournalEvent): number {
   return kind === "paused" ? 1 : 0;
 }
 
-/** A stretch in one state. Running ones may hold gaps that ended with news. */
+/** A stretch of time in one state. A running stretch may contain gaps that ended with a notification. */
 interface Stretch {
   readonly state: "running" | "backingOff" | "paused" | "suspended" | "slot";
   readonly fromMs: number;
   toMs: number;
   endIsExact: boolean;
-  /** False: an attempt without any other sign than its failure ran in between. */
+  /** False: an attempt without any other sign than its failure ran within the stretch. */
   isSure: boolean;
   readonly gaps: Gap[];
   ending: TimelineAttempt["outcome"];
   failure: AttemptError | undefined;
 }
 
-/** The handler did nothing from `fromMs` on, until something arrived at `toMs`. */
+/** The handler produced nothing from `fromMs` on, until a notification arrived at `toMs`. */
 interface Gap {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
-/** Reads signs one after the other into stretches. */
+/** Converts signs, in order, into stretches. */
 class StretchReader {
   readonly stretches: Stretch[] = [];
-  /** Attempts that failed without having shown any other sign: only their end is known. */
+  /** Failed attempts without any other sign: only their end is stored. */
   readonly silentFailures: { readonly atMs: number; readonly failure: AttemptError | undefined }[] = [];
   #open: Stretch;
   #lastActMs: number;
   #lastChangeMs: number | undefined;
-  /** Pauses that ended, as far as moves are missing. */
+  /** Pauses that ended, in the part of the history without moves. */
   resumedPauses = 0;
-  /** A move was seen: from there on, nothing else stops or goes on. */
+  /** A move has been read: from there on the stored moves are complete. */
   #isNoted = false;
 
   constructor(begunMs: number) {
@@ -247,7 +252,7 @@ class StretchReader {
   }
 
   move({ state, atMs }: Move): void {
-    if (this.state === "backingOff" && state !== "slot") this.doubt(); // It ran before it moved: an attempt without another sign.
+    if (this.state === "backingOff" && state !== "slot") this.doubt(); // The state was left without a sign in between: an attempt ran before the move.
     if (this.state !== state || state === "running") this.enter(state, atMs, true, ENDING_OF_MOVE[state], undefined);
     this.#isNoted = true;
   }
@@ -272,14 +277,14 @@ class StretchReader {
         }
         return;
       case "paused":
-        // In events of earlier versions a pause that was asked for during a back-off repeats the last failure and takes its place.
+        // In events of earlier versions a pause requested during a back-off repeats the last failure and replaces it.
         if (this.state === "backingOff" && this.#open.fromMs === atMs) this.stretches.at(-1)!.isSure = false;
         if (this.state !== "paused") this.enter("paused", atMs, true, "paused", undefined);
         return;
     }
   }
 
-  /** Ends the stretch at hand and begins another. `ending` is what became of the attempt when it was a running one. */
+  /** Ends the current stretch and begins another. `ending` is the outcome of the attempt when the current stretch is a running one. */
   enter(
     state: Stretch["state"],
     atMs: number,
@@ -300,7 +305,7 @@ class StretchReader {
     this.#lastChangeMs = undefined;
   }
 
-  /** The last stretch ends here; nothing may be seen afterwards. */
+  /** Ends the last stretch; no sign may follow. */
   end(atMs: number, ending: TimelineAttempt["outcome"]): void {
     if (this.state === "running" && ending !== "running") this.#closeGap();
     const open = this.#open;
@@ -311,8 +316,8 @@ class StretchReader {
   }
 
   /**
-   * The present attempt began at `atMs` and runs since: it was never suspended, and what lies before is another attempt. Right after
-   * the run was handed over it is the same one.
+   * The present attempt began at `atMs` and runs since: it was never suspended, and everything before belongs to another attempt. When it
+   * began within `HANDOVER_MS` of the handover, it is the same one.
    */
   begunAnew(atMs: number): void {
     const before = this.#open;
@@ -328,7 +333,7 @@ class StretchReader {
     this.#lastChangeMs = undefined;
   }
 
-  /** Something else may have happened in the stretch at hand. */
+  /** Marks the current stretch as uncertain: another attempt may have run in it. */
   doubt(): void {
     this.#open.isSure = false;
   }
@@ -344,21 +349,21 @@ function stretch(state: Stretch["state"], fromMs: number): Stretch {
   return { state, fromMs, toMs: fromMs, endIsExact: true, isSure: true, gaps: [], ending: "running", failure: undefined };
 }
 
-// ── the end of the line ──────────────────────────────────────────────────────────────────────────
+// ── the end of the track ─────────────────────────────────────────────────────────────────────────
 
-/** What the present status says about the last stretch. */
+/** Ends the last stretch according to the present status. */
 function finish({ invocation, held, entries }: InvocationSnapshot, walk: StretchReader, endMs: number): void {
   switch (invocation.status) {
     case "completed":
-      // It was ended from outside, perhaps in the middle of another attempt.
+      // The invocation was ended by a request, perhaps in the middle of another attempt.
       if (walk.state === "backingOff" || (walk.state !== "running" && !walk.isNoted)) walk.doubt();
       return walk.end(invocation.milestones.completedAtMs ?? invocation.modifiedAtMs, "completed");
     case "suspended": {
       if (walk.state === "suspended") return walk.end(endMs, "suspended");
-      // Later than anything in the journal: nothing came in since, and this is when it suspended.
+      // Later than all journal entries: no notification arrived since, so this is the time of suspension.
       const isExact = invocation.modifiedAtMs > (entries.at(-1)?.appendedAtMs ?? 0);
       const from = isExact ? invocation.modifiedAtMs : Math.min(walk.lastActMs, endMs);
-      if (walk.state !== "running") walk.doubt(); // An attempt without another sign has suspended.
+      if (walk.state !== "running") walk.doubt(); // An attempt without another sign ran and suspended.
       walk.enter("suspended", from, isExact, "suspended", undefined);
       return walk.end(endMs, "suspended");
     }
@@ -374,7 +379,7 @@ function finish({ invocation, held, entries }: InvocationSnapshot, walk: Stretch
       return finishInvoked(held, invocation.modifiedAtMs, walk, endMs);
     case "scheduled":
     case "inboxed":
-      return walk.end(endMs, "interrupted"); // Neither has a first run behind it.
+      return walk.end(endMs, "interrupted"); // An invocation with these states has not run yet.
     default:
       return unreachable(invocation);
   }
@@ -389,7 +394,7 @@ function finishInvoked(held: InvocationSnapshot["held"], modifiedAtMs: number, w
   if (held?.inFlight === true) {
     const startedAtMs = held.lastStartAtMs ?? walk.lastActMs;
     if (walk.state !== "running") {
-      walk.doubt(); // Attempts between the last failure that is remembered and this one.
+      walk.doubt(); // Attempts ran between the last stored failure and this one.
       walk.enter("running", startedAtMs, true, "interrupted", undefined);
     } else walk.begunAnew(startedAtMs);
     return walk.end(endMs, "running");
@@ -406,7 +411,7 @@ function finishInvoked(held: InvocationSnapshot["held"], modifiedAtMs: number, w
 /** The gaps that were suspensions: as many as the run number allows, the longest first. */
 function suspensionsIn(walk: StretchReader, { invocation }: InvocationSnapshot): ReadonlySet<Gap> {
   const moves = movesOf(invocation.milestones);
-  // One that waits for a slot was woken and has not begun its next run.
+  // An invocation that waits for a slot was resumed and has not begun its next run.
   const isWoken = invocation.status === "ready" && moves.length === 0;
   const resumed = invocation.run - 1 - resumptionsIn(moves) + (isWoken ? 1 : 0);
   const count = Math.max(0, resumed - walk.resumedPauses);
@@ -423,7 +428,7 @@ const PHASES: Readonly<Record<Stretch["state"], readonly [InvocationPhase, Waits
   slot: ["queued", "slot"],
 };
 
-/** All moves are there, and no failure was written over: each run begins to write over those of the runs before. */
+/** Whether all moves are stored and no failure was overwritten: each run overwrites the failures of earlier runs. */
 function remembersAll({ invocation, events }: InvocationSnapshot): boolean {
   const failures = events.filter(({ kind }) => kind !== "paused").length;
   const hasAllFailures = failures === 0 || (invocation.run <= 1 && failures < EVENT_SLOTS);
@@ -451,10 +456,10 @@ function layDown(walk: StretchReader, suspensions: ReadonlySet<Gap>, idleMs: num
       startedAtMs = track.cursor;
       startIsExact = false;
     }
-    // What goes on now began when it is said to; a run that ends this moment may hide what lies before.
+    // The beginning of the present state is stored; a run that ends at this moment may hide an earlier attempt.
     const isPresent = toMs === track.endMs && (state !== "running" || ending === "running");
     track.cut(toMs, phase, waitsFor, endIsExact, isSure && (isComplete || isPresent));
-    // After a suspension that lasted until the next attempt, nothing is left of this one.
+    // When the suspension lasted until the next attempt, nothing is left of this one.
     if (state === "running" && (ending !== "interrupted" || track.cursor > startedAtMs)) {
       const endedAtMs = ending === "running" ? undefined : track.cursor;
       attempts.push({ startedAtMs, endedAtMs, outcome: ending, failure, inferred: !startIsExact || !endIsExact });

@@ -1,6 +1,6 @@
 /**
- * One sentence for an operator who is woken at night: what the invocation waits for, since when, and what would move it. The
- * sentence is made from the same values as the JSON, so the two never disagree.
+ * Builds one sentence for an operator: what the invocation waits for, since when, and what would end the wait. It is built from the same
+ * values as the JSON, so the two never disagree.
  */
 import { formatDuration, type InvocationId, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
 import { type AttemptError, targetText } from "@perdure/partition";
@@ -11,14 +11,14 @@ import { NAMED_IN_SENTENCE_MAX, QUOTED_CHARS_MAX } from "./limits.js";
 import type { JournalStep } from "./steps.js";
 import type { Situation, Wait } from "./wait.js";
 
-/** What an operator can do, and what that does. */
+/** An action of an operator and its effect. */
 export interface Remedy {
-  /** Method and path, `{id}` filled in. */
+  /** Method and path, with `{id}` replaced. */
   readonly request: string;
   readonly effect: string;
 }
 
-/** The sentence of the whole explanation: the invocation's own wait, and where the chain behind it ends. */
+/** The sentence of the whole explanation: the invocation's own wait, and the end of the chain behind it. */
 export function sentenceOf({ situation, chain, deadlock }: Explanation, nowMs: number): string {
   const own = ownSentence(situation, nowMs);
   if (deadlock !== undefined) return `${own} ${deadlockSentence(deadlock.ids, deadlock.isCertain)}`;
@@ -116,7 +116,7 @@ function runningSentence(wait: Wait & { kind: "running" }, since: string, nowMs:
 }
 
 function doing({ awaiting, open, lastStep, endpointAnswer }: Wait & { kind: "running" }, nowMs: number): string {
-  // First, because the journal shows an earlier attempt then.
+  // This comes first, because the journal shows an earlier attempt then.
   if (endpointAnswer === "nothing") return "; its endpoint has not sent response headers yet";
   if (endpointAnswer === "headers") return "; its endpoint has sent response headers, and the SDK no message yet";
   if (awaiting !== undefined) return ` and waits for ${awaitedText(awaiting, nowMs)}`;
@@ -155,7 +155,7 @@ function problemOf(route: Situation["route"], failure: AttemptError | undefined)
   return failure?.errorCode === "RT0010" ? " The connection to its endpoint failed." : "";
 }
 
-/** Code of SDKs for what the negotiated protocol version cannot do (service-protocol §6.3). */
+/** Error code of SDKs for a feature that the negotiated protocol version lacks (service-protocol §6.3). */
 const UNSUPPORTED_FEATURE = 573;
 
 function routeProblem(
@@ -192,7 +192,7 @@ function awaitedText(awaiting: AwaitNode, nowMs: number): string {
   }
 }
 
-/** SDKs wrap what the handler awaits into "that, or a cancellation"; the inner node is what the handler's code says. */
+/** SDKs wrap what the handler awaits into "this, or a cancellation"; the inner node corresponds to the handler's code. */
 function soleNode(node: AwaitNode): AwaitNode | undefined {
   const others = node.children.filter(({ kind }) => kind !== "cancellation");
   const only = others[0];
@@ -234,9 +234,9 @@ export function leafText(leaf: AwaitLeaf, nowMs: number): string {
   }
 }
 
-// ── what would move it ───────────────────────────────────────────────────────────────────────────
+// ── remedies ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What an operator can do, the least intrusive first. */
+/** Actions that an operator can take, the least intrusive first. */
 export function remediesOf({ situation, deadlock }: Explanation): readonly Remedy[] {
   const { id, wait, route } = situation;
   const patch = (verb: string, effect: string): Remedy => ({ request: `PATCH /invocations/${id}/${verb}`, effect });
@@ -319,7 +319,7 @@ function quoted(message: string): string {
   return `"${line.length > QUOTED_CHARS_MAX ? `${line.slice(0, QUOTED_CHARS_MAX)}…` : line}"`;
 }
 
-/** Whole seconds are precise enough to read, from one second on. */
+/** From one second on, whole seconds are precise enough for a reader. */
 function lasting(ms: number): string {
   const whole = Math.max(0, ms);
   return formatDuration(whole < 1000 ? whole : Math.floor(whole / 1000) * 1000);
@@ -330,7 +330,7 @@ function distance(atMs: number, nowMs: number): string {
   return atMs === nowMs ? "now" : `${lasting(nowMs - atMs)} ago`;
 }
 
-/** A time that a clock of another machine or a user wrote may be beyond what a date can hold. */
+/** A time from the clock of another machine or from a user may be outside the range of dates. */
 function moment(ms: number): string {
   const date = new Date(ms);
   return Number.isNaN(date.getTime()) ? "the end of time" : date.toISOString();

@@ -1,6 +1,6 @@
 /**
- * Why: a journal is a list of commands and notifications; people think in steps, each with a beginning, an end and a result.
- * A command and its completion are brought together here.
+ * Converts a journal of commands and notifications into steps, each with a beginning, an end and a result: a step joins a command with its
+ * completion.
  */
 import { fromUtf8, type InvocationId } from "@perdure/base";
 import type { JournalEntry } from "@perdure/partition";
@@ -17,7 +17,7 @@ import {
   type NotificationResult,
 } from "@perdure/service-protocol";
 
-/** `pending`: its completion is not there yet. `message` and `code` only with `failure`. */
+/** Result of a step. `pending`: the journal has no completion yet. `message` and `code` only with `failure`. */
 export interface StepResult {
   readonly kind: "pending" | "success" | "failure";
   readonly code: number | undefined;
@@ -25,32 +25,32 @@ export interface StepResult {
 }
 
 export interface JournalStep {
-  /** Of the command (or signal) in the journal. */
+  /** Journal index of the command or signal. */
   readonly index: number;
-  /** As introspection calls it: `Call`, `Sleep`, `Run`, …, `Signal`. */
+  /** Entry type as in introspection: `Call`, `Sleep`, `Run`, …, `Signal`. */
   readonly type: string;
-  /** The decoded command; undefined for signals and for what cannot be decoded. */
+  /** The decoded command; undefined for signals and for entries that cannot be decoded. */
   readonly command: JournalCommand | undefined;
-  /** The label that user code gave it, "" when none. */
+  /** The label from user code, "" when there is none. */
   readonly name: string;
-  /** Whom or what it is about: a target, a state key, a promise, an id; "" when nothing. */
+  /** What the step refers to: a target, a state key, a promise, an id; "" when nothing. */
   readonly subject: string;
   readonly startedAtMs: number;
   /** Undefined while pending. */
   readonly endedAtMs: number | undefined;
   readonly result: StepResult;
-  /** The argument: parameter of a call, value of a state; undefined when it takes none. A view into the entry. */
+  /** The argument: parameter of a call, value of a state; undefined when the command has none. A view into the entry. */
   readonly payload: Uint8Array | undefined;
   /** The result's value; undefined while pending and when it has none. A view into the entry. */
   readonly resultPayload: Uint8Array | undefined;
-  /** Whom a call or send went to, once that is stored. */
+  /** The invocation that a call or send created, once its id is stored. */
   readonly callee: InvocationId | undefined;
 }
 
-/** A journal, read once. */
+/** A decoded journal. */
 export interface ParsedJournal {
   readonly steps: readonly JournalStep[];
-  /** By the completion id of the step's result. */
+  /** Steps by the completion id of their result. */
   readonly byCompletion: ReadonlyMap<number, JournalStep>;
 }
 
@@ -62,7 +62,7 @@ interface StepCompletion {
   readonly result: NotificationResult;
 }
 
-/** Brings commands and completions together; entries that cannot be decoded become steps without a command. */
+/** Joins commands and completions; entries that cannot be decoded become steps without a command. */
 export function readJournal(entries: readonly JournalEntry[]): ParsedJournal {
   const completions = new Map<number, StepCompletion>();
   for (const entry of entries) {
@@ -89,7 +89,7 @@ export function readJournal(entries: readonly JournalEntry[]): ParsedJournal {
   return { steps, byCompletion };
 }
 
-/** Id under which the result of a command arrives; undefined for commands that are done by being stored. */
+/** Completion id of a command's result; undefined for commands without a result. */
 export function completionIdOf(command: JournalCommand | undefined): number | undefined {
   return command !== undefined && "resultCompletionId" in command ? command.resultCompletionId : undefined;
 }
@@ -136,7 +136,7 @@ function unreadable(entry: JournalEntry, index: number): JournalStep {
   };
 }
 
-/** A signal is a step of its own: it comes from outside, without a command. */
+/** A signal is a step of its own, because it has no command. */
 function signalStep(entry: JournalEntry, index: number): JournalStep | undefined {
   const decoded = decodeNotification(entry.type, entry.body);
   if (isFault(decoded) || decoded.id.kind === "completion") return undefined;
@@ -160,7 +160,7 @@ function signalText(id: Exclude<NotificationId, { kind: "completion" }>): string
   return id.index === cancelSignalIndex ? "cancel" : `#${id.index}`;
 }
 
-/** The outcome that a command carries itself. */
+/** The result that a command contains itself. */
 function ownResult(command: JournalCommand): NotificationResult | undefined {
   return command.kind === "output" ? command.result : undefined;
 }

@@ -1,4 +1,4 @@
-/** Why: where the time of an invocation went: phases that add up to the wall time, the attempts in them, and the steps of the journal. */
+/** Timeline of an invocation: phases that add up to the wall time, the attempts in them, and the steps of the journal. */
 import { EVENT_SLOTS } from "@perdure/partition";
 import type { InvocationSnapshot } from "./facts.js";
 import { STEPS_SHOWN_MAX } from "./limits.js";
@@ -9,21 +9,21 @@ export type { InvocationPhase, PhaseSegment, TimelineAttempt, WaitsFor } from ".
 
 export interface Timeline {
   readonly fromMs: number;
-  /** Now. */
+  /** The time of the request (ms since 1970). */
   readonly toMs: number;
-  /** Of phases; they add up to `toMs - fromMs` exactly. */
+  /** Milliseconds by phase; they add up to `toMs - fromMs` exactly. */
   readonly totals: Readonly<Record<InvocationPhase, number>>;
   /** Without gaps, in order. */
   readonly segments: readonly PhaseSegment[];
-  /** In the order in which they ended. */
+  /** In the order of their ends. */
   readonly attempts: readonly TimelineAttempt[];
-  /** Failed attempts may have been forgotten: only the newest are kept, and each run writes over those of the run before. */
+  /** Whether failed attempts may be missing: only the newest are stored, and each run overwrites those of the run before. */
   readonly attemptsMayBeMissing: boolean;
-  /** From the step asked for on, at most `STEPS_SHOWN_MAX`. */
+  /** Steps from the requested one on, at most `STEPS_SHOWN_MAX`. */
   readonly steps: readonly JournalStep[];
-  /** Journal index of the first step left out; undefined when none is. */
+  /** Journal index of the first omitted step; undefined when there is none. */
   readonly nextStep: number | undefined;
-  /** The journal is longer than what was read, or was purged. */
+  /** Whether the journal is longer than the part that was read, or was purged. */
   readonly journalIsPartial: boolean;
 }
 

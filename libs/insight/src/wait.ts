@@ -1,6 +1,6 @@
 /**
- * Why: an invocation that does not move waits for exactly one thing at a time. This says which, from what is stored of it, what its
- * invoker holds and what the registry knows; whom it waits for in turn is found by following `waitsOn`.
+ * Determines the one thing that an invocation waits for, from its stored state, the state in its invoker and the registry. `waitsOn`
+ * returns the invocations that it waits for in turn.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { AttemptError, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/partition";
@@ -9,7 +9,7 @@ import type { EndpointAnswer, FlowFacts, InvocationContext, InvocationSnapshot, 
 import { AWAITED_LEAVES_MAX } from "./limits.js";
 import { type JournalStep, readJournal } from "./steps.js";
 
-/** Of `sys_invocation.status`. */
+/** Values of `sys_invocation.status`. */
 export type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off" | "suspended" | "paused" | "completed";
 
 export type Wait =
@@ -22,24 +22,24 @@ export type Wait =
       readonly kind: "running";
       readonly deploymentId: string | undefined;
       readonly attempt: number;
-      /** Somebody asked for a pause; it takes effect when the attempt stops. */
+      /** A pause was requested; it takes effect when the attempt stops. */
       readonly pauseRequested: boolean;
       /** The newest command of the handler. */
       readonly lastStep: JournalStep | undefined;
-      /** What the handler says it waits for; undefined when it does not say. */
+      /** What the handler awaits; undefined when its SDK does not report it. */
       readonly awaiting: AwaitNode | undefined;
-      /** What the endpoint has sent in this attempt; undefined when the worker does not say. */
+      /** What the endpoint has sent in this attempt; undefined when the worker does not report it. */
       readonly endpointAnswer: EndpointAnswer | undefined;
-      /** Commands without an answer, the newest first: it may wait for them, or do something else. */
+      /** Commands without a result, the newest first: the handler may await them or do other work. */
       readonly open: readonly AwaitLeaf[];
     }
   | {
       readonly kind: "retry";
       readonly failure: AttemptError | undefined;
-      /** Undefined while the failed attempt winds up or a slot is not there. */
+      /** Undefined while the failed attempt ends or no slot is free. */
       readonly nextAtMs: number | undefined;
       readonly attempts: number;
-      /** By the policy; undefined without end. Never below 0. */
+      /** Attempts that the policy still allows; undefined when unlimited. Never below 0. */
       readonly attemptsLeft: number | undefined;
       readonly onExhausted: "pause" | "kill" | undefined;
     }
@@ -51,14 +51,14 @@ export interface Situation {
   readonly invocation: Invocation;
   readonly status: ShownStatus;
   readonly wait: Wait;
-  /** Since when it waits like this (ms since 1970). */
+  /** When this wait began (ms since 1970). */
   readonly sinceMs: number;
   readonly route: RouteFacts;
-  /** Lost: the journal is longer than what was read, so steps may be missing. */
+  /** Whether steps may be missing because the journal is longer than the part that was read. */
   readonly journalIsPartial: boolean;
 }
 
-/** What the invocation waits for now. */
+/** The invocation's present situation: its status, its wait and its last steps. */
 export function situationOf(snapshot: InvocationSnapshot, around: InvocationContext): Situation {
   const { invocation, entries } = snapshot;
   const { status, wait, sinceMs } = statusOf(snapshot, around);
@@ -118,7 +118,7 @@ function inboxed(invocation: Inboxed, { lock, flow }: InvocationContext): Status
   return { status: "pending", wait: { kind: "objectLock", service, key, lock: queue }, sinceMs };
 }
 
-/** When its scheduler was not asked, or has just let it go. */
+/** Flow control without facts of the scheduler: the scheduler was not queried, or has just admitted the invocation. */
 function flowUnknown({ facts }: Invocation): FlowFacts {
   return {
     scope: facts.target.scope ?? "",
@@ -181,7 +181,7 @@ function invoked(invocation: Invoked, snapshot: InvocationSnapshot, { route }: I
 
 function suspended(invocation: Suspended, { entries }: InvocationSnapshot): StatusAndWait {
   const awaiting = resolveFuture(invocation.awaiting, invocation.facts.id, readJournal(entries));
-  // A notification that is not enough to wake it touches the record as well; before it, nothing says when it suspended.
+  // A notification that does not resume the invocation changes the record as well; nothing before it shows when the invocation suspended.
   return { status: "suspended", wait: { kind: "awaiting", awaiting }, sinceMs: lastActivityMs(invocation, entries) };
 }
 
@@ -194,7 +194,7 @@ function paused(invocation: Paused, { events }: InvocationSnapshot): StatusAndWa
   };
 }
 
-/** The last time the handler did something; the record's own time when nothing came in since. */
+/** Time of the handler's last command; the record's modification time when no notification arrived since. */
 function lastActivityMs(invocation: Invocation, entries: InvocationSnapshot["entries"]): number {
   const last = entries.at(-1);
   if (last === undefined || last.appendedAtMs < invocation.modifiedAtMs) return invocation.modifiedAtMs;
@@ -210,9 +210,9 @@ function newest<T extends { readonly atMs: number }>(events: readonly T[]): T | 
   return events.reduce<T | undefined>((best, each) => (best === undefined || each.atMs >= best.atMs ? each : best), undefined);
 }
 
-// ── who is waited for ────────────────────────────────────────────────────────────────────────────
+// ── other invocations waited for ─────────────────────────────────────────────────────────────────
 
-/** Other invocations whose moving would move this one, in the order they are named. */
+/** Other invocations whose progress would end this wait, in the order in which the wait names them. */
 export function waitsOn(wait: Wait): readonly InvocationId[] {
   switch (wait.kind) {
     case "objectLock":
