@@ -1,4 +1,4 @@
-/** Why: everything one runtime's management port offers, typed, for command line, console and tests. */
+/** Typed client of the management API of one runtime, for command line, console and tests. */
 
 import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./api-client.js";
 import { DeploymentsApi, ServicesApi } from "./deployments.js";
@@ -42,11 +42,11 @@ export class AdminClient {
     return this.#api.request(versionShape, "GET", "/version", { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** Rejects when it is not well, or somebody else answers. */
+  /** Rejects when the server is not healthy or the answer is not one of the admin API. */
   async health({ signal }: ApiCallOptions = {}): Promise<void> {
     await this.#api.send("GET", "/health", { signal, withinMs: ADMIN_REQUEST_MS });
   }
 }
 
-/** Of the interface: in it a registration that changes nothing is a success. */
+/** Version of the API; in v4 a registration that changes nothing is a success. */
 const GENERATION = "v4";

@@ -1,4 +1,4 @@
-/** Why: all clients knock the same way: credentials, a bound on patience, JSON in and out, refusals as one kind of error. */
+/** Transport of all clients: credentials, a timeout, JSON in and out, and one error class for refusals. */
 import type { Secret } from "@perdure/base";
 import type { z } from "zod";
 import { AdminApiError, errorOf, unreachable } from "./api-error.js";
@@ -7,7 +7,7 @@ import { type ApiTransport, fetchTransport, type TransportResponse } from "./tra
 export interface ApiClientOptions {
   /** `http://localhost:9070`, with or without a path. */
   readonly baseUrl: string;
-  /** Asked before every request, so that it can be renewed; undefined where none is wanted. */
+  /** Called before every request, so that the token can be renewed; undefined for servers without authentication. */
   readonly token?: (() => Secret | undefined | Promise<Secret | undefined>) | undefined;
   readonly userAgent?: string | undefined;
   readonly transport?: ApiTransport | undefined;
@@ -23,9 +23,9 @@ export interface ApiClientRequest extends ApiCallOptions {
   readonly json?: unknown;
   readonly body?: string | Uint8Array | undefined;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Unlimited when undefined. */
+  /** Timeout in milliseconds; unlimited when undefined. */
   readonly withinMs?: number | undefined;
-  /** Asks only, although it is no GET. */
+  /** The request only reads, although its method is not GET. */
   readonly isRepeatable?: boolean;
 }
 
@@ -40,7 +40,10 @@ export class ApiClient {
     this.#send = options.transport ?? fetchTransport();
   }
 
-  /** An answer of any status. `path` begins with a slash and is encoded already. Rejects with `AdminApiError` when there is no answer. */
+  /**
+   * Resolves with an answer of any status. `path` begins with a slash and is encoded already. Rejects with `AdminApiError` when there is no
+   * answer.
+   */
   async exchange(method: string, path: string, request: ApiClientRequest = {}): Promise<TransportResponse> {
     const { token, userAgent } = this.#options;
     const secret = await token?.();
@@ -70,7 +73,7 @@ export class ApiClient {
     }
   }
 
-  /** The JSON of a success in this shape. Rejects with `AdminApiError`. */
+  /** The JSON of a successful answer in this shape. Rejects with `AdminApiError`. */
   async request<S extends z.ZodType>(
     shape: S,
     method: string,
@@ -82,7 +85,7 @@ export class ApiClient {
     return parsed(shape, response);
   }
 
-  /** A success without a body of interest. Rejects with `AdminApiError`. */
+  /** A successful answer whose body is ignored. Rejects with `AdminApiError`. */
   async send(method: string, path: string, request: ApiClientRequest = {}): Promise<TransportResponse> {
     const response = await this.exchange(method, path, request);
     if (!isSuccess(response)) throw errorOf(response);
@@ -115,9 +118,9 @@ export function parsed<S extends z.ZodType>(shape: S, { status, body }: Transpor
   throw new AdminApiError(status, `the answer has an unexpected shape: ${issue?.path.join(".")}: ${issue?.message}`);
 }
 
-/** One segment of a path. Throws where URLs cannot carry it. */
+/** One encoded segment of a path. Throws for `.` and `..`, which URLs cannot carry. */
 export function segment(text: string): string {
-  // However they are written, URL parsers take these for a step to another path.
+  // In every spelling, URL parsers resolve these as steps to another path.
   if (text === "." || text === "..")
     throw new AdminApiError(0, `'${text}' cannot be part of an address`, { advice: "Choose another key." });
   return encodeURIComponent(text);

@@ -1,20 +1,20 @@
-/** Why: who is told no wants to know what to do next; the answer's code, its status and who gave it say enough for that. */
+/** The error of all clients: code, status and source of the answer determine the advice on what to do next. */
 import { isErrorCode } from "@perdure/base/errors";
 import { SHOWN_CHARS_MAX } from "./limits.js";
 import type { TransportResponse } from "./transport.js";
 
-/** The door said no, or nobody answered. `message` is without the code in front. */
+/** The API refused the request, or no server answered. `message` is without the code in front. */
 export class AdminApiError extends Error {
   override readonly name = "AdminApiError";
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
   /** `META0003`, `PERD0403` …; undefined when the answer has none. */
   readonly code: string | undefined;
-  /** What to do, in a sentence or two; undefined when the message says all there is (an empty one says so). */
+  /** What to do, in a sentence or two; undefined when `message` is enough, in particular for codes without advice. */
   readonly advice: string | undefined;
-  /** By which those who run the server find the request in their logs. */
+  /** Id by which operators find the request in the server's logs. */
   readonly requestId: string | undefined;
-  /** The JSON body of the refusal, which may say more (a deploy check its findings); undefined when it is no JSON. */
+  /** The JSON body of the refusal, which may have more details (a deploy check: its findings); undefined when it is not JSON. */
   readonly body: unknown;
 
   constructor(
@@ -31,12 +31,12 @@ export class AdminApiError extends Error {
   }
 }
 
-/** Nobody answered at `origin`. */
+/** No server answered at `origin`. */
 export function unreachable(origin: string, cause: unknown): AdminApiError {
   return new AdminApiError(0, `${origin} cannot be reached: ${reasonOf(cause)}`, { cause });
 }
 
-/** The innermost message: `fetch failed` says less than `connect ECONNREFUSED`. */
+/** The innermost message: `connect ECONNREFUSED` is more precise than `fetch failed`. */
 function reasonOf(cause: unknown): string {
   if (!(cause instanceof Error)) return String(cause);
   if (cause.cause instanceof Error) return reasonOf(cause.cause);
@@ -44,7 +44,7 @@ function reasonOf(cause: unknown): string {
   return cause.message;
 }
 
-/** Of an answer that is not a success. Ours are `{message, restate_code?, request_id?}`; what stands in between says anything. */
+/** The error of an unsuccessful answer. Answers of the API are `{message, restate_code?, request_id?}`; proxies answer with any text. */
 export function errorOf(response: TransportResponse): AdminApiError {
   const text = new TextDecoder().decode(response.body);
   const body = jsonOf(text);
@@ -74,7 +74,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** By code, where the caller can do something; the page of the code has more (`perdure errors CODE`; the console has all pages). */
+/** Advice by code, where the caller can act; the page of the code has more (`perdure errors CODE`; the console has all pages). */
 const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   META0003:
     "Check that the endpoint runs and that the server can reach this address from where it is; in containers `localhost` is another one.",
@@ -103,7 +103,7 @@ const ADVICE_BY_STATUS: Readonly<Record<number, string>> = {
   503: "The server cannot do this now; try again in a moment.",
 };
 
-/** Codes of our own have a page, which is more precise than what a status says. */
+/** Codes of our own have a page, which is more precise than advice by status. */
 function adviceFor(status: number, code: string | undefined): string | undefined {
   if (code === undefined) return ADVICE_BY_STATUS[status];
   return ADVICE_BY_CODE[code] ?? (isErrorCode(code) ? undefined : ADVICE_BY_STATUS[status]);

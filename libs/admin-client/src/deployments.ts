@@ -1,4 +1,4 @@
-/** Why: deployments and the services they serve: look, register, check, change, remove. */
+/** Deployments and their services: list, register, check, change, remove. */
 import { z } from "zod";
 import { type ApiCallOptions, type ApiClient, isSuccess, parsed, segment } from "./api-client.js";
 import { errorOf } from "./api-error.js";
@@ -18,7 +18,7 @@ import {
   verificationShape,
 } from "./shapes.js";
 
-/** Bounds of a deploy check; what is absent has the server's default (docs/deploy-check.md). */
+/** Bounds of a deploy check; an absent one has the server's default (docs/deploy-check.md). */
 export interface CheckBounds {
   readonly in_flight_per_handler?: number;
   readonly completed_per_handler?: number;
@@ -33,9 +33,9 @@ export interface Registration {
   readonly assumeRoleArn?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly metadata?: Readonly<Record<string, string>>;
-  /** Replaces what is registered at the address. */
+  /** Replaces the deployment that is registered at the address. */
   readonly force?: boolean;
-  /** Also when handlers are gone or a check finds something. */
+  /** Registers even when handlers are missing or a check has findings. */
   readonly breaking?: boolean;
   readonly dryRun?: boolean;
   /** Replays journals against the new code first. */
@@ -44,7 +44,7 @@ export interface Registration {
 
 export interface RegistrationResult {
   readonly deployment: RegistrationView;
-  /** False when the same was registered already, and nothing was changed. */
+  /** False when the same deployment was registered already and nothing changed. */
   readonly isNew: boolean;
 }
 
@@ -65,7 +65,7 @@ export class DeploymentsApi {
     this.#api = api;
   }
 
-  /** Oldest first. */
+  /** All deployments, oldest first. */
   async list({ signal }: ApiCallOptions = {}): Promise<readonly DeploymentSummary[]> {
     return (await this.#api.request(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS }))
       .deployments;
@@ -75,7 +75,10 @@ export class DeploymentsApi {
     return this.#api.request(deploymentShape, "GET", `/deployments/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** Discovers, checks when asked to, and registers. Rejects with `AdminApiError`; one of META0101 has the findings in its body. */
+  /**
+   * Discovers the endpoint, runs the check if `verify` is set, and registers. Rejects with `AdminApiError`; META0101 has the findings in
+   * its body.
+   */
   async register(registration: Registration, { signal }: ApiCallOptions = {}): Promise<RegistrationResult> {
     const { address, headers, metadata, force, breaking, dryRun, verify } = registration;
     const where = isArn(address)
@@ -95,7 +98,7 @@ export class DeploymentsApi {
     return { deployment: parsed(registrationShape, response), isNew: response.status === 201 };
   }
 
-  /** In place: the same code at another address, or with other headers. */
+  /** Updates in place: the same code at another address, or with other headers. */
   update(
     id: string,
     { address, useHttp11, headers, overwrite, dryRun }: DeploymentChanges,
@@ -115,12 +118,12 @@ export class DeploymentsApi {
     });
   }
 
-  /** Without `force`, only when no invocation needs it. */
+  /** Removes a deployment; without `force` only when no invocation needs it. */
   async remove(id: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
     await this.#api.send("DELETE", `/deployments/${segment(id)}`, { query: { force }, signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** Whether suspended and paused invocations could go on there. */
+  /** Checks whether suspended and paused invocations could continue on the deployment. */
   check(id: string, bounds: CheckBounds = {}, { signal }: ApiCallOptions = {}): Promise<VerificationView> {
     const request = { json: bounds, signal, withinMs: ADMIN_REQUEST_MS };
     return this.#api.request(verificationShape, "POST", `/deployments/${segment(id)}/verify`, request);
@@ -142,13 +145,13 @@ export class ServicesApi {
     return this.#api.request(serviceShape, "GET", `/services/${segment(name)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** How to call it, as an OpenAPI document. */
+  /** OpenAPI document of the service's handlers. */
   openapi(name: string, { signal }: ApiCallOptions = {}): Promise<Record<string, unknown>> {
     const path = `/services/${segment(name)}/openapi`;
     return this.#api.request(z.record(z.string(), z.unknown()), "GET", path, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** Until its next registration. */
+  /** Changes options until the next registration. */
   modify(name: string, changes: ServiceChanges, { signal }: ApiCallOptions = {}): Promise<ServiceView> {
     const request = { json: changes, signal, withinMs: ADMIN_REQUEST_MS };
     return this.#api.request(serviceShape, "PATCH", `/services/${segment(name)}`, request);

@@ -1,4 +1,4 @@
-/** Why: typed clients of one runtime for command line, console and tests: its management API with SQL, and its ingress. */
+/** Typed clients of one runtime for command line, console and tests: management API with SQL, and ingress. */
 export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError } from "./api-error.js";

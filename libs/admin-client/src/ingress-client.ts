@@ -1,4 +1,4 @@
-/** Why: the callers' door of one runtime: call a handler, send to it, wait for what was sent, answer an awakeable. */
+/** Client of the ingress of one runtime: call a handler, send to it, attach to an invocation, complete an awakeable. */
 import { z } from "zod";
 import { type ApiCallOptions, ApiClient, type ApiClientOptions, isSuccess, parsed, segment } from "./api-client.js";
 import { AdminApiError, errorOf, isRecord } from "./api-error.js";
@@ -7,26 +7,26 @@ import type { TransportResponse } from "./transport.js";
 
 export interface HandlerAddress {
   readonly service: string;
-  /** Of objects and workflows. */
+  /** Key of objects and workflows. */
   readonly key?: string | undefined;
   readonly handler: string;
 }
 
 export interface HandlerInput extends ApiCallOptions {
   readonly body?: string | Uint8Array | undefined;
-  /** `application/json` unless said otherwise; none without a body. */
+  /** Defaults to `application/json`; not sent without a body. */
   readonly contentType?: string | undefined;
   readonly idempotencyKey?: string | undefined;
   readonly headers?: Readonly<Record<string, string>>;
   readonly scope?: string | undefined;
   readonly limitKey?: string | undefined;
-  /** 1 first … 5 last, among those of one limit key. */
+  /** 1 (first) … 5 (last), among invocations with the same limit key. */
   readonly priority?: number | undefined;
 }
 
-/** What a handler answered. */
+/** Result of a call. */
 export interface CallResult {
-  /** Of HTTP, a success. */
+  /** HTTP status of the successful answer. */
   readonly status: number;
   readonly invocationId: string | undefined;
   readonly contentType: string | undefined;
@@ -36,10 +36,10 @@ export interface CallResult {
 const sentShape = z.looseObject({ invocationId: z.string(), status: z.string(), executionTime: z.string().optional() });
 export type SendResult = z.infer<typeof sentShape>;
 
-/** The invocation ran and failed, or nothing was invoked (`invocationId` undefined). */
+/** The invocation ran and failed, or no invocation was created (`invocationId` undefined). */
 export class InvocationFailure extends AdminApiError {
   readonly invocationId: string | undefined;
-  /** `invocation` when the handler said no, `ingress` or `gateway` when it was not asked. */
+  /** `invocation` when the handler failed, `ingress` or `gateway` when the request did not reach it. */
   readonly source: string;
   readonly metadata: Readonly<Record<string, unknown>> | undefined;
 
@@ -49,7 +49,7 @@ export class InvocationFailure extends AdminApiError {
     const { source, metadata } = fields;
     const from = response.header("x-restate-error-source") ?? (typeof source === "string" ? source : "ingress");
     const { code, requestId, body } = error;
-    // What to do about a failure of user code, its author knows.
+    // Only the author of the user code can advise on its failures.
     super(error.status, error.message, { code, requestId, body, advice: from === "invocation" ? "" : error.advice });
     this.invocationId = response.header("x-restate-id");
     this.source = from;
@@ -64,13 +64,13 @@ export class IngressClient {
     this.#api = new ApiClient(options);
   }
 
-  /** Waits for the end, however long it takes. Rejects with `InvocationFailure`, or `AdminApiError` when nobody answers. */
+  /** Waits for the result, however long it takes. Rejects with `InvocationFailure`, or `AdminApiError` when no server answers. */
   async call(address: HandlerAddress, input: HandlerInput = {}): Promise<CallResult> {
     const { path, request } = callOf("call", address, input);
     return outcomeOf(await this.#api.exchange("POST", path, request));
   }
 
-  /** Resolves when it is accepted; `delay` such as `10s`. */
+  /** Resolves when the invocation is accepted; `delay` such as `10s`. */
   async send(address: HandlerAddress, input: HandlerInput = {}, delay?: string): Promise<SendResult> {
     const { path, request } = callOf("send", address, input);
     const response = await this.#api.exchange("POST", path, { ...request, query: { delay }, withinMs: ADMIN_REQUEST_MS });
@@ -78,12 +78,12 @@ export class IngressClient {
     return parsed(sentShape, response);
   }
 
-  /** Waits for the end of an invocation. */
+  /** Waits for the result of an invocation. */
   async attach(invocationId: string, { signal }: ApiCallOptions = {}): Promise<CallResult> {
     return outcomeOf(await this.#api.exchange("GET", `/restate/attach/${segment(invocationId)}`, { signal }));
   }
 
-  /** Its result; undefined while it runs. */
+  /** Result of an invocation; undefined while it runs. */
   async output(invocationId: string, { signal }: ApiCallOptions = {}): Promise<CallResult | undefined> {
     const response = await this.#api.exchange("GET", `/restate/output/${segment(invocationId)}`, {
       signal,
@@ -118,10 +118,10 @@ export class IngressClient {
   }
 }
 
-/** Answer of `output` for an invocation that goes on. */
+/** Status of `output` for an invocation that has not ended. */
 const STILL_RUNNING = 470;
 
-/** Path below the ingress, as in a curl; `verb` is left out of plain calls. */
+/** Path of a handler below the ingress; plain calls have no `verb` in it. */
 export function handlerPath(verb: "call" | "send", { service, key, handler }: HandlerAddress, scope?: string): string {
   const parts = [service, ...(key === undefined ? [] : [key]), handler].map(segment).join("/");
   if (scope !== undefined) return `/restate/scope/${segment(scope)}/${verb}/${parts}`;

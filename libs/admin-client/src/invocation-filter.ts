@@ -1,6 +1,6 @@
 /**
- * Why: people choose invocations by service, status, age; the API by a condition over `sys_invocation`. Pure: words in, SQL out, and
- * no word can become SQL (`where` is SQL by intent, and stands in parentheses as the API would put it).
+ * Builds the condition over `sys_invocation` from filters by service, status, age and so on. Values cannot become SQL; only `where` is SQL
+ * by intent, and it is put in parentheses.
  */
 import { sqlContains, sqlMoment, sqlOneOf, sqlSpan, sqlText } from "./sql-text.js";
 
@@ -23,37 +23,37 @@ export interface InvocationFilter {
   readonly services?: readonly string[];
   /** `handler`, or `Service/handler`. */
   readonly handlers?: readonly string[];
-  /** Of objects and workflows. */
+  /** Keys of objects and workflows. */
   readonly keys?: readonly string[];
   readonly statuses?: readonly InvocationStatus[];
-  /** How it ended. */
+  /** How the invocation ended. */
   readonly result?: InvocationResult;
-  /** Also those that ended so, beside those with `statuses`. */
+  /** Also matches invocations that ended like this, beside those with `statuses`. */
   readonly orEndedWith?: readonly InvocationResult[];
   readonly deployments?: readonly string[];
   readonly idempotencyKey?: string;
-  /** The invocation that called it. */
+  /** Id of the invocation that called it. */
   readonly invokedBy?: string;
   readonly scope?: string;
   readonly limitKey?: string;
-  /** Made before, or after; milliseconds since 1970. */
+  /** Bounds of the creation time; milliseconds since 1970. */
   readonly createdBeforeMs?: number;
   readonly createdAfterMs?: number;
-  /** Made within so many milliseconds before it is asked. */
+  /** Created within so many milliseconds before the query. */
   readonly createdWithinMs?: number;
-  /** Its status has not changed since. */
+  /** The status has not changed since; milliseconds since 1970. */
   readonly unchangedSinceMs?: number;
-  /** Its status has changed since. */
+  /** The status has changed since; milliseconds since 1970. */
   readonly modifiedAfterMs?: number;
-  /** Its status has changed within so many milliseconds before it is asked. */
+  /** The status has changed within so many milliseconds before the query. */
   readonly modifiedWithinMs?: number;
-  /** Part of what its last attempt, or it as a whole, failed with; large and small letters are the same. */
+  /** Part of the error of the last attempt or of the invocation; case-insensitive. */
   readonly failureText?: string;
   /** A condition in SQL. */
   readonly where?: string;
 }
 
-/** All parts together; undefined when there are none. */
+/** All parts joined with AND; undefined when there are none. */
 export function conditionOf(filter: InvocationFilter): string | undefined {
   const parts = [
     anyOf("id", filter.ids),
@@ -110,14 +110,14 @@ function handlersCondition(handlers: readonly string[] | undefined): string | un
   return conditions.length === 1 ? conditions[0] : `(${conditions.join(" OR ")})`;
 }
 
-/** Of a `--where`: its parentheses and quotes must be closed within it, or it would swallow the conditions beside it. */
+/** Checks a `--where`: its parentheses and quotes must be closed within it, or it would absorb the conditions beside it. */
 function whole(where: string): string {
   let depth = 0;
   let quote: string | undefined;
   for (let i = 0; i < where.length; i++) {
     const char = where[i]!;
     if (quote !== undefined) {
-      if (char === quote) quote = undefined; // A doubled quote closes and opens again, which comes to the same.
+      if (char === quote) quote = undefined; // A doubled quote closes and opens again, with the same result.
     } else if (char === "'" || char === '"') quote = char;
     else if (char === "(") depth++;
     else if (char === ")" && --depth < 0) break;

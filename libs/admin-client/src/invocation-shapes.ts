@@ -1,4 +1,4 @@
-/** What the management API answers about invocations and batches of them, as far as clients read it. */
+/** Answers of the management API about invocations and batches, as far as clients read them. */
 import { z } from "zod";
 
 export const VERBS = ["cancel", "kill", "pause", "resume", "purge", "purge-journal", "restart-as-new"] as const;
@@ -42,7 +42,7 @@ const batchResultShape = z.looseObject({
 export type BatchResult = z.infer<typeof batchResultShape>;
 export const batchResultsShape = z.looseObject({ results: z.array(batchResultShape), next_cursor: z.string().nullable() });
 
-/** What was cut off: which attempt, and how many journal entries were stored by then. */
+/** The stopped attempt, and the number of journal entries stored by then. */
 export const crashedShape = z.object({ attempt: z.number(), journal_length: z.number() });
 export type CrashedView = z.output<typeof crashedShape>;
 
@@ -69,7 +69,7 @@ export const explanationShape = z.looseObject({
 });
 export type ExplanationView = z.infer<typeof explanationShape>;
 
-/** `command`: at which command of the journal it happened; `index` counts commands only, from the input on. */
+/** The command of the journal at which the failure happened; `index` counts commands only, from the input on. */
 const commandShape = z.looseObject({ index: z.int().nullable(), name: z.string().nullable(), type: z.string().nullable() });
 const failureShape = z.looseObject({
   code: z.int(),

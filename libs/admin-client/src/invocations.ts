@@ -1,4 +1,4 @@
-/** Why: what people do to invocations, one or many, and what they ask about one. */
+/** Operations on invocations, one or many, and queries about one. */
 import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import {
   type BatchResult,
@@ -22,7 +22,7 @@ import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
 
 export interface TimelineOptions extends ApiCallOptions {
-  /** The first bytes of payloads too. */
+  /** Whether to include the first bytes of payloads. */
   readonly payloads?: boolean;
   /** Journal index of the first step. */
   readonly fromStep?: number;
@@ -42,7 +42,7 @@ export class InvocationsApi {
     return (await this.#sql.query(`SELECT * FROM sys_invocation WHERE id = ${sqlText(id)}`, options))[0];
   }
 
-  /** Resolves with `done` when that is how it is now, `accepted` when it will be. Rejects with `AdminApiError`. */
+  /** Resolves with `done` when the operation has taken effect, `accepted` when it will. Rejects with `AdminApiError`. */
   async apply(
     verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
     id: string,
@@ -56,7 +56,10 @@ export class InvocationsApi {
     await this.#patch("resume", id, { deployment }, options);
   }
 
-  /** A copy of a completed one; it keeps the journal up to and with entry `from`. Resolves with the copy's id. */
+  /**
+   * Restarts a completed invocation as a new one, which keeps the journal up to and including entry `from`. Resolves with the id of the new
+   * one.
+   */
   async restart(
     id: string,
     choice: { from?: number | undefined; deployment?: string | undefined },
@@ -67,7 +70,10 @@ export class InvocationsApi {
       .new_invocation_id;
   }
 
-  /** Cuts off the attempt that runs; another one follows. Rejects with `AdminApiError` 409 when none runs, and 404 where nobody may. */
+  /**
+   * Stops the running attempt; another one follows. Rejects with `AdminApiError` 409 when no attempt runs, and 404 where the server does
+   * not allow it.
+   */
   crashAttempt(id: string, { signal }: ApiCallOptions = {}): Promise<CrashedView> {
     const path = `/invocations/${segment(id)}/crash-attempt`;
     return this.#api.request(crashedShape, "POST", path, { signal, withinMs: ADMIN_REQUEST_MS });
@@ -118,7 +124,7 @@ export class BatchesApi {
     this.#api = api;
   }
 
-  /** How many it would be, and some of them; nothing is done. */
+  /** Number of the invocations that match, and some of them; changes nothing. */
   preview(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<DryRunView> {
     const request = { json: { ...start, dry_run: true }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
     return this.#api.request(dryRunShape, "POST", "/invocations/batch", request);
@@ -137,12 +143,12 @@ export class BatchesApi {
     return this.#api.request(batchShape, "GET", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** What is done stays done. */
+  /** Cancels the rest of the batch; finished operations are not undone. */
   cancel(id: string, { signal }: ApiCallOptions = {}): Promise<BatchView> {
     return this.#api.request(batchShape, "DELETE", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
   }
 
-  /** Results in pages; `next` is undefined after the last there is now. */
+  /** One page of results; `next` is undefined when no further results exist yet. */
   async results(
     id: string,
     cursor?: string,

@@ -1,6 +1,6 @@
 /**
- * Why: a call may take hours before its answer begins, which `fetch` gives up on, and a command line wants to end when it is done,
- * not when its sockets have idled out. Import it as `@perdure/admin-client/node`.
+ * Transport on Node's HTTP client, imported as `@perdure/admin-client/node`. A call may take hours before its answer begins, and `fetch`
+ * times out earlier; a command line must end when it is done, not when its sockets have been idle long enough.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
@@ -14,7 +14,7 @@ export interface NodeTransport extends Disposable {
 export interface NodeTransportOptions {
   /** PEM certificates to trust beside the system's. */
   readonly ca?: string | undefined;
-  /** Takes any certificate; for tests on a laptop. */
+  /** Accepts any certificate; for tests on a development machine. */
   readonly trustsAnyCertificate?: boolean | undefined;
 }
 
@@ -31,7 +31,7 @@ export function nodeTransport(options: NodeTransportOptions = {}): NodeTransport
     try {
       return await exchange(request, http, https);
     } catch (cause) {
-      // The server closed an idle socket in the moment it was used again: it has not seen the request.
+      // The server closed an idle socket in the moment of its reuse, so it did not receive the request.
       if (cause instanceof StaleSocket && request.isRepeatable) return await exchange(request, http, https);
       throw cause instanceof StaleSocket ? cause.cause : cause;
     }

@@ -1,4 +1,4 @@
-/** Why: the state of one key, read as bytes and replaced as a whole, guarded by its version. */
+/** State of one key: read as bytes, replaced as a whole, guarded by its version. */
 
 import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
@@ -9,7 +9,7 @@ import { bytesOfHex, type StateMap, stateVersion } from "./state.js";
 
 export interface KeyState {
   readonly entries: StateMap;
-  /** Of exactly these entries. */
+  /** Version of exactly these entries. */
   readonly version: string;
 }
 
@@ -22,7 +22,7 @@ export class ObjectStateApi {
     this.#sql = sql;
   }
 
-  /** Empty when there is none. */
+  /** Reads the state; empty when there is none. */
   async read(service: string, key: string, options: ApiCallOptions = {}): Promise<KeyState> {
     const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
     const rows = await this.#sql.query(`SELECT key, value FROM state WHERE ${where}`, options);
@@ -51,8 +51,9 @@ export class ObjectStateApi {
   }
 
   /**
-   * Replaces all entries, behind whatever runs on the key; an empty map clears it. With `version`, only while the state has it. Rejects
-   * with `AdminApiError` 409 when it has another now; behind a running handler that is seen only later, and the edit is dropped then.
+   * Replaces all entries after the handler that runs on the key has ended; an empty map clears the state. With `version`, only while the
+   * state has this version. Rejects with `AdminApiError` 409 when the version differs now; when it differs only after a running handler has
+   * ended, the edit is dropped.
    */
   async replace(
     service: string,

@@ -1,4 +1,4 @@
-/** What the management API answers about topics, schedules and rules, as far as clients read it. */
+/** Answers of the management API about topics, schedules and rules, as far as clients read them. */
 import { z } from "zod";
 
 const texts = z.record(z.string(), z.string());
@@ -74,7 +74,7 @@ export const ruleShape = z.looseObject({
 export type RuleView = z.infer<typeof ruleShape>;
 export const ruleListShape = z.array(ruleShape);
 
-/** As `PUT /limits/rules` takes it; what is absent of rate, weight and priority stays, null takes it away. */
+/** A change as in `PUT /limits/rules`; an absent rate, weight or priority stays, null removes it. */
 export interface RuleChange {
   readonly pattern: string;
   readonly limits?: {

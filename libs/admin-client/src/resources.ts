@@ -1,4 +1,4 @@
-/** Why: topics, schedules and rules of flow control: each a small resource with the usual verbs. */
+/** Small resources: Kafka clusters, subscriptions, schedules, rules of flow control. */
 import { z } from "zod";
 import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
@@ -94,7 +94,7 @@ export class SubscriptionsApi {
     return this.#api.request(subscriptionStatusShape, "POST", path, { signal, withinMs });
   }
 
-  /** Leaves a record out. */
+  /** Skips a record. */
   skip(id: string, record: { partition: number; offset: number }, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatus> {
     return this.#api.request(subscriptionStatusShape, "POST", `/subscriptions/${segment(id)}/skip`, {
       json: record,
@@ -127,7 +127,7 @@ export class SchedulesApi {
     return this.#api.request(scheduleShape, "POST", "/schedules", { json: fields, signal, withinMs });
   }
 
-  /** Everything it says; refused with 409 when it has another version by now. */
+  /** Replaces all fields; rejects with 409 when the schedule has another version now. */
   replace(
     id: string,
     fields: Readonly<Record<string, unknown>>,
@@ -160,7 +160,7 @@ export class SchedulesApi {
     return { invocationId: fired.invocation_id, isNew: fired.status === "Accepted" };
   }
 
-  /** In UTC and as the clock in its zone shows them. */
+  /** The next times, in UTC and in the local time of the schedule's zone. */
   async next(id: string, count: number, { signal }: ApiCallOptions = {}): Promise<readonly { at: string; local: string }[]> {
     return (
       await this.#api.request(nextTimesShape, "GET", `/schedules/${segment(id)}/next`, { query: { count }, signal, withinMs })
@@ -175,12 +175,12 @@ export class RulesApi {
     this.#api = api;
   }
 
-  /** All of them or none. */
+  /** Applies all changes or none. */
   put(changes: readonly RuleChange[], { signal }: ApiCallOptions = {}): Promise<readonly RuleView[]> {
     return this.#api.request(ruleListShape, "PUT", "/limits/rules", { json: changes, signal, withinMs });
   }
 
-  /** Resolves with those that were there. */
+  /** Removes rules; resolves with those that existed. */
   remove(patterns: readonly string[], { signal }: ApiCallOptions = {}): Promise<readonly string[]> {
     const json = patterns.map((pattern) => ({ pattern }));
     return this.#api.request(z.array(z.string()), "POST", "/limits/rules/bulk-delete", { json, signal, withinMs });

@@ -1,13 +1,13 @@
 /**
- * Why: what the management API answers, as far as clients read it. Loose on purpose: a server may be newer than its clients, and
- * what they do not know they pass on (`--json` shows everything that came).
+ * Answers of the management API, as far as clients read them. The shapes are loose on purpose: a server may be newer than its clients, and
+ * fields without a shape are passed on (`--json` shows every field of the answer).
  */
 import { z } from "zod";
 
 const texts = z.record(z.string(), z.string());
 const optionalText = z.string().nullish();
 
-/** Of a handler only what it says itself; `max_attempts` null: without end, or as its service says. */
+/** Only the options that the handler sets itself; `max_attempts` null: unlimited, or as the service has it. */
 const retryPolicyShape = z.looseObject({
   initial_interval: optionalText,
   exponentiation_factor: z.number().nullish(),
@@ -52,14 +52,14 @@ export const serviceShape = z.looseObject({
   abort_timeout: optionalText,
   enable_lazy_state: z.boolean().optional(),
   retry_policy: retryPolicyShape.optional(),
-  /** What the server makes of options otherwise than they say. */
+  /** Options that the server interprets in another way than written. */
   info: z.array(z.looseObject({ code: optionalText, message: z.string() })).optional(),
 });
 export type ServiceView = z.infer<typeof serviceShape>;
 
 export const serviceListShape = z.looseObject({ services: z.array(serviceShape) });
 
-/** What may be changed without new code; durations such as `1d 2h`. */
+/** Options that can change without new code; durations such as `1d 2h`. */
 export interface ServiceChanges {
   public?: boolean;
   idempotency_retention?: string;

@@ -1,4 +1,4 @@
-/** Why: what people type becomes part of statements; nothing they type may end the literal it stands in. */
+/** Values as SQL literals: user input becomes part of statements, and no input may end the literal that contains it. */
 
 /** A text as a SQL literal. Quotes are doubled, the only escape this dialect has. Throws on NUL, which no name contains. */
 export function sqlText(text: string): string {
@@ -26,14 +26,14 @@ const SPANS = [
   ["millisecond", 1],
 ] as const;
 
-/** `INTERVAL '2 hours'`: in the largest unit that says it exactly. Of whole milliseconds. */
+/** `INTERVAL '2 hours'` of whole milliseconds, in the largest unit that expresses it exactly. */
 export function sqlSpan(ms: number): string {
   const [name, unit] = SPANS.find(([, length]) => ms >= length && ms % length === 0) ?? SPANS[4];
   const count = ms / unit;
   return `INTERVAL ${sqlText(`${count} ${name}${count === 1 ? "" : "s"}`)}`;
 }
 
-/** Whether a column contains a text, large and small letters being the same. */
+/** Condition that a column contains a text, case-insensitive. */
 export function sqlContains(column: string, text: string): string {
   return `contains(lower(${column}), lower(${sqlText(text)}))`;
 }

@@ -1,4 +1,4 @@
-/** Why: introspection in SQL, as rows of JSON. Columns that are null are absent from a row. */
+/** SQL introspection, with rows as JSON. A null column is absent from its row. */
 import { z } from "zod";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { ADMIN_REQUEST_MS } from "./limits.js";
@@ -20,7 +20,10 @@ export class SqlApi {
     return (await this.#api.request(rowsShape, "POST", "/query", request)).rows;
   }
 
-  /** As `query`, but integers that JavaScript's numbers cannot hold come as `bigint`, where the runtime shows the digits they had. */
+  /**
+   * As `query`, but integers beyond the safe range of JavaScript's numbers are `bigint` where the JavaScript engine provides the source
+   * text.
+   */
   async exact(statement: string, { signal }: ApiCallOptions = {}): Promise<readonly SqlRow[]> {
     const request = { json: { query: statement }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
     const response = await this.#api.send("POST", "/query", request);

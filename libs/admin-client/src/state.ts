@@ -1,4 +1,7 @@
-/** Why: an edit of state names the version it was made from, a hash of everything read, so that nobody's change is overwritten unseen. */
+/**
+ * Version of a key's state: a hash of all entries. An edit carries the version it was made from, so that no change is overwritten
+ * unnoticed.
+ */
 import { sha256 } from "@noble/hashes/sha2.js";
 
 const encoder = new TextEncoder();
@@ -33,13 +36,13 @@ export function stateVersion(state: StateMap): string {
     .replace("=", "");
 }
 
-/** SQL shows bytes as hexadecimal digits. Throws on anything else. */
+/** Bytes of hexadecimal digits, as SQL shows them. Throws on anything else. */
 export function bytesOfHex(hex: string): Uint8Array {
   if (hex.length % 2 !== 0 || /[^0-9a-f]/i.test(hex)) throw new TypeError("not hexadecimal digits");
   return Uint8Array.from({ length: hex.length / 2 }, (_, i) => Number.parseInt(hex.slice(2 * i, 2 * i + 2), 16));
 }
 
-/** In the order of their bytes, the shorter first where one begins with the other. */
+/** Order of bytes, the shorter first where one is a prefix of the other. */
 function compareBytes(a: Uint8Array, b: Uint8Array): number {
   const length = Math.min(a.length, b.length);
   for (let i = 0; i < length; i++) if (a[i] !== b[i]) return a[i]! - b[i]!;

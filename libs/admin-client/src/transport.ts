@@ -1,4 +1,4 @@
-/** Why: clients run in command lines and in browsers; how bytes travel is a parameter of theirs. */
+/** The port for HTTP: clients run in command lines and in browsers, and receive the transport as a parameter. */
 import { ANSWER_BYTES_MAX } from "./limits.js";
 
 export interface TransportRequest {
@@ -7,7 +7,7 @@ export interface TransportRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | undefined;
   readonly signal: AbortSignal | undefined;
-  /** The same request may be sent twice: nothing happens a second time. */
+  /** Whether the request may be sent twice without a second effect. */
   readonly isRepeatable: boolean;
 }
 
@@ -22,7 +22,7 @@ export interface TransportResponse {
 /** Resolves with an answer of any status; rejects when there is none, or with the signal's reason. Redirects are not followed. */
 export type ApiTransport = (request: TransportRequest) => Promise<TransportResponse>;
 
-/** Over `fetch`, for browsers and short-lived requests. Answers that take minutes to begin want `nodeTransport`. */
+/** Transport over `fetch`, for browsers and short requests. Use `nodeTransport` for answers that take minutes to begin. */
 export function fetchTransport(fetchFn: typeof fetch = fetch): ApiTransport {
   return async ({ method, url, headers, body, signal }) => {
     const response = await fetchFn(url, {
@@ -43,7 +43,7 @@ export function fetchTransport(fetchFn: typeof fetch = fetch): ApiTransport {
 async function wholeBody(response: Response): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  // With a reader: not every browser has streams that can be iterated over.
+  // Read with a reader, because not every browser's streams are iterable.
   const reader = response.body?.getReader();
   for (let next = await reader?.read(); next?.done === false; next = await reader?.read()) {
     size += next.value.length;
