@@ -1,4 +1,4 @@
-/** A client of the Cloud API: one method for operations of the user, one for those of an account; answers are checked. */
+/** Client of the Cloud API: one method for operations of the user, one for operations of an account. It validates answers. */
 import type { Secret } from "@perdure/base";
 import type { AccountId } from "@perdure/cloud";
 import type { z } from "zod";
@@ -13,12 +13,12 @@ import {
 } from "./operations.js";
 import { errorShape } from "./shapes.js";
 
-/** The API said no, or something that is not of the API. */
+/** The Cloud API refused the request, the answer was not one of the API, or there was no answer. */
 export class CloudApiError extends Error {
   override readonly name = "CloudApiError";
   /** HTTP status; 0 when there was no answer. */
   readonly status: number;
-  /** `PERD0403` …; undefined when it came from somewhere in between. */
+  /** `PERD0403` …; undefined when the answer is not one of the API, for example from a proxy. */
   readonly code: string | undefined;
   readonly requestId: string | undefined;
 
@@ -33,7 +33,7 @@ export class CloudApiError extends Error {
 export interface CloudClientOptions {
   /** `https://api.us.perdure.dev`; a path in it is dropped, as the official command line does. */
   readonly baseUrl: string;
-  /** Asked before every call, so that it can be renewed. */
+  /** Called before every request, so that the token can be renewed. */
   readonly accessToken: () => Secret | Promise<Secret>;
   readonly userAgent?: string;
   readonly fetch?: typeof fetch;
@@ -50,7 +50,7 @@ export class CloudClient {
     this.#options = options;
   }
 
-  /** Rejects with `CloudApiError`. */
+  /** Calls an operation of the user. Rejects with `CloudApiError`. */
   async user<N extends keyof UserOperations>(
     name: N,
     body: RequestOf<UserOperations[N]>,
@@ -60,7 +60,7 @@ export class CloudClient {
     return parsed(userOperations[name].response, response) as ResponseOf<UserOperations[N]>;
   }
 
-  /** Rejects with `CloudApiError`. */
+  /** Calls an operation of an account. Rejects with `CloudApiError`. */
   async account<N extends keyof AccountOperations>(
     accountId: AccountId,
     name: N,
@@ -71,7 +71,7 @@ export class CloudClient {
     return parsed(accountOperations[name].response, response) as ResponseOf<AccountOperations[N]>;
   }
 
-  /** The audit log as a file, in pieces as they come. Rejects with `CloudApiError`. */
+  /** The audit log as a file, in chunks as they arrive. Rejects with `CloudApiError`. */
   async exportAuditEvents(
     accountId: AccountId,
     body: z.input<typeof exportAuditEventsRequest>,
@@ -114,7 +114,7 @@ async function errorOf(response: Response): Promise<CloudApiError> {
   }
 }
 
-/** Of an answer that is not ours: enough to recognise a proxy by. */
+/** Characters shown of an answer that is not ours: enough to recognise a proxy. */
 const SHOWN_CHARS_MAX = 300;
 
 async function parsed<S extends z.ZodType>(shape: S, response: Response): Promise<z.output<S>> {

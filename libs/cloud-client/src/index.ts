@@ -1,4 +1,4 @@
-/** Why: command line, console and tests speak with the Cloud API through this; the server checks by the same shapes. */
+/** Client of the Cloud API for command line, console and tests. The server validates with the same shapes. */
 export * from "./client.js";
 export * from "./oauth.js";
 export * from "./operations.js";

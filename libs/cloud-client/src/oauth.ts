@@ -1,18 +1,21 @@
-/** Login of a device (RFC 8628), and what follows: new access tokens for a refresh token, and the end of it all. */
+/** OAuth client: login of a device (RFC 8628), renewal of access tokens with a refresh token, and revocation. */
 import type { Clock } from "@perdure/base";
 import { Secret } from "@perdure/base/secret";
 import { z } from "zod";
 
-/** The client that command lines are; it has no secret. */
+/** Client id of command lines; it has no secret. */
 export const OAUTH_CLIENT_ID = "perdure-cli";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
-/** What `slow_down` adds to the interval (RFC 8628 §3.5), and how long to wait after an answer that got lost. */
+/** Added to the interval after `slow_down` (RFC 8628 §3.5), and the wait after a request without an answer. */
 const SLOWER_MS = 5_000;
 
-/** OAuth said no, or something that is not OAuth. */
+/** The OAuth server refused the request, the answer was not one of OAuth, or there was no answer. */
 export class OAuthClientError extends Error {
   override readonly name = "OAuthClientError";
-  /** `access_denied`, `expired_token`, `invalid_grant` …; `unreachable` when there was no answer, `unexpected` for a strange one. */
+  /**
+   * `access_denied`, `expired_token`, `invalid_grant` …; `unreachable` when there was no answer, `unexpected` when the answer is not one of
+   * OAuth.
+   */
   readonly problem: string;
 
   constructor(problem: string, message: string, cause?: unknown) {
@@ -31,10 +34,10 @@ export interface OAuthClientOptions {
 
 export interface DeviceLogin {
   readonly deviceCode: Secret;
-  /** To compare with the page: `BCDF-GHJK`. */
+  /** The code that the user compares with the page: `BCDF-GHJK`. */
   readonly userCode: string;
   readonly verificationUri: string;
-  /** With the code in it; approval still takes a click. */
+  /** Address with the code in it; approval still takes a click. */
   readonly verificationUriComplete: string;
   readonly expiresAtMs: number;
   readonly intervalMs: number;
@@ -64,7 +67,7 @@ export class OAuthClient {
     this.#options = options;
   }
 
-  /** Begins a login; `deviceName` is shown to whoever approves it. Rejects with `OAuthClientError`. */
+  /** Begins a login; the page of approval shows `deviceName`. Rejects with `OAuthClientError`. */
   async begin(deviceName: string, signal?: AbortSignal): Promise<DeviceLogin> {
     const fields = { scope: "openid offline_access", device_name: deviceName };
     const answer = await this.#post("/oauth/device_authorization", fields, deviceShape, signal);
@@ -78,7 +81,10 @@ export class OAuthClient {
     };
   }
 
-  /** Waits until somebody decides. Rejects with `OAuthClientError`: `access_denied`, `expired_token` …; with the signal's reason. */
+  /**
+   * Waits until the user approves or refuses the login. Rejects with `OAuthClientError` (`access_denied`, `expired_token` …) or with the
+   * signal's reason.
+   */
   async approved(login: DeviceLogin, signal: AbortSignal): Promise<OAuthTokens> {
     let intervalMs = login.intervalMs;
     for (;;) {
@@ -95,12 +101,12 @@ export class OAuthClient {
     }
   }
 
-  /** The old refresh token is used up: keep the new one before anything else. Rejects with `OAuthClientError`: `invalid_grant` … */
+  /** Renews the tokens. The old refresh token is used up: store the new one first. Rejects with `OAuthClientError`: `invalid_grant` … */
   refresh(refreshToken: Secret, signal?: AbortSignal): Promise<OAuthTokens> {
     return this.#token({ grant_type: "refresh_token", refresh_token: refreshToken.reveal() }, signal);
   }
 
-  /** Ends the session that a refresh or access token belongs to. Rejects with `OAuthClientError` when nobody heard. */
+  /** Ends the session that a refresh or access token belongs to. Rejects with `OAuthClientError` when no server answers. */
   async revoke(token: Secret, signal?: AbortSignal): Promise<void> {
     await this.#post("/oauth/revoke", { token: token.reveal() }, z.object({}), signal);
   }

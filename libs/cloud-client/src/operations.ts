@@ -1,4 +1,4 @@
-/** Why: the operations of the Cloud API as data (cloud.md §1.3, §1.9): the server checks by them, the client is typed by them. */
+/** The operations of the Cloud API as data (cloud.md §1.3, §1.9): the server validates with them, the client gets its types from them. */
 import { z } from "zod";
 import {
   accountIdShape,
@@ -37,11 +37,11 @@ const auditFilter = {
   to: unixSeconds.optional(),
 };
 
-/** API keys that a member made, who leaves or may not make keys any more: deleted unless `keepApiKeys`. */
+/** API keys made by a member that leaves or may no longer make keys are deleted unless `keepApiKeys`. */
 const apiKeysOfMember = { keepApiKeys: z.boolean().optional(), dryRun: z.boolean().optional() };
 const deletedApiKeys = { apiKeys: z.array(apiKeyShape).default([]), apiKeysDeleted: z.boolean().default(false) };
 
-/** `POST /cloud/<name>`: of whoever asks. */
+/** `POST /cloud/<name>`: operations of the authenticated user. */
 export const userOperations = {
   GetUserIdentity: {
     request: nothing,
@@ -62,20 +62,20 @@ export const userOperations = {
   },
 } as const;
 
-/** `POST /cloud/{accountId}/<name>`: of an account one is a member of. */
+/** `POST /cloud/{accountId}/<name>`: operations of an account of which the user is a member. */
 export const accountOperations = {
   DescribeAccount: {
     request: nothing,
     response: accountShape.extend({
       /** What the plan allows (cloud.md §5.4). */
       plan: planShape,
-      /** Those that may be chosen without an operator. */
+      /** Plans that members may choose without an operator. */
       plans: z.array(planShape).default([]),
-      /** Where environments can be made. */
+      /** Regions in which environments can be made. */
       regions: z.array(z.string()).default([]),
     }),
   },
-  /** To one that may be chosen without an operator; its limits hold at once. */
+  /** Changes to a plan that members may choose; its limits apply at once. */
   ChangePlan: {
     request: z.object({ planId: z.string().min(1).max(40) }),
     response: z.object({ accountId: accountIdShape, planId: z.string() }),
@@ -107,7 +107,7 @@ export const accountOperations = {
     response: environmentShape,
   },
   SuspendEnvironment: { request: z.object(environmentId), response: environmentShape },
-  /** Of one that failed: tries again. */
+  /** Creates a failed environment again. */
   ResumeEnvironment: { request: z.object(environmentId), response: environmentShape },
   CreateApiKey: {
     request: z.object({
@@ -117,7 +117,7 @@ export const accountOperations = {
       expiresAt: unixSeconds.optional(),
       ratePerSecond: keyRateShape.optional(),
     }),
-    /** The only answer that has `apiKey`. */
+    /** This answer is the only one with `apiKey`. */
     response: apiKeyShape.extend({ apiKey: z.string() }),
   },
   ListApiKeys: { request: z.object(environmentId), response: z.object({ apiKeys: z.array(apiKeyShape) }) },
@@ -146,11 +146,11 @@ export const accountOperations = {
   },
   InviteMember: {
     request: z.object({ email: emailShape, role: memberRoleShape }),
-    /** `token` is for the invited person, and appears only here. */
+    /** `token` is for the invited user and appears only here. */
     response: z.object({ invitationId: z.string(), token: z.string(), expiresAt: unixSeconds }),
   },
   WithdrawInvitation: { request: z.object({ email: emailShape }), response: okShape },
-  /** `dryRun` shows which keys of theirs are deleted when they may not make keys any more, and changes nothing. */
+  /** `dryRun` lists the keys of the member that are deleted when the new role may not make keys, and changes nothing. */
   UpdateMember: {
     request: z.object({ userId: userIdShape, role: memberRoleShape, ...apiKeysOfMember }),
     response: okShape.extend(deletedApiKeys),
@@ -173,7 +173,7 @@ export const accountOperations = {
               workerId: z.string().optional(),
               connectedAt: unixSeconds,
               inFlight: z.number(),
-              /** Of `tunnel://`, that the client declared; absent when it declared none. */
+              /** Ports that the tunnel client declared for `tunnel://`; absent when it declared none. */
               ports: z.array(z.number()).readonly().optional(),
             }),
           ),
@@ -182,7 +182,7 @@ export const accountOperations = {
     }),
   },
   GetUsage: {
-    /** Without days: the current month. */
+    /** Without `from` and `to`: the current month. */
     request: z.object({ environmentId: environmentIdShape.optional(), from: day.optional(), to: day.optional() }),
     response: z.object({
       from: day,
@@ -190,7 +190,7 @@ export const accountOperations = {
       days: z.array(usageDayShape),
       totals: usageDayShape.omit({ environmentId: true, day: true, storedBytes: true, storedBytesPeak: true }),
       actionsPerMonth: z.number(),
-      /** Of answers and tunnels. */
+      /** Bytes of answers and tunnels. */
       trafficBytesPerMonth: z.number(),
     }),
   },
@@ -200,12 +200,12 @@ export const accountOperations = {
       before: z.number().int().min(1).optional(),
       limit: z.number().int().min(1).max(500).optional(),
     }),
-    /** Newest first. `before`: ask for more with it; absent at the end. */
+    /** Newest first. `before` is the parameter for the next page; absent at the end. */
     response: z.object({ events: z.array(auditEventShape), before: z.number().optional() }),
   },
 } as const;
 
-/** `POST /cloud/{accountId}/ExportAuditEvents`: not JSON but a file, newest first. */
+/** `POST /cloud/{accountId}/ExportAuditEvents`: the answer is a file, not JSON, newest event first. */
 export const exportAuditEventsRequest = z.object({ ...auditFilter, format: z.enum(["jsonl", "csv"]).default("jsonl") });
 
 export type UserOperations = typeof userOperations;

@@ -1,4 +1,4 @@
-/** Why: shapes that several operations of the Cloud API share (cloud.md §1.9). Times are unix seconds, ids are as `@perdure/cloud` makes them. */
+/** Shapes that several operations of the Cloud API share (cloud.md §1.9). Times are unix seconds; `@perdure/cloud` makes the ids. */
 import {
   type AccountId,
   type ApiKeyId,
@@ -13,7 +13,7 @@ import { isEnvironmentName, isRegion } from "@perdure/cloud/names";
 import { keyRoles, memberRoles } from "@perdure/cloud/roles";
 import { z } from "zod";
 
-/** What `parse` takes, branded. */
+/** A branded text that `parse` accepts. */
 function idOf<T extends string>(parse: (text: string) => T | undefined, what: string) {
   return z.custom<T>((value) => typeof value === "string" && parse(value) !== undefined, `must be the id of ${what}`);
 }
@@ -37,7 +37,7 @@ export const keyRoleShape = z.enum(keyRoles);
 export const memberRoleShape = z.enum(memberRoles);
 export const statusShape = z.enum(["PENDING", "ACTIVE", "FAILED", "SUSPENDED", "DELETING", "DELETED"]);
 
-/** An origin that browsers send, or `*`. */
+/** An origin as browsers send it, or `*`. */
 const originShape = z.union([
   z.literal("*"),
   z.string().regex(/^https?:\/\/[^/?#\s@]{1,253}$/, "must be an origin, like https://app.example"),
@@ -55,7 +55,7 @@ export const accountShape = z.object({
   createdAt: unixSeconds,
 });
 
-/** `limits`: what the plan allows (cloud.md §5.4), by name. */
+/** `limits`: limits of the plan (cloud.md §5.4), by name. */
 export const planShape = z.object({ planId: z.string(), name: z.string(), limits: z.record(z.string(), z.unknown()) });
 
 export const environmentSummaryShape = z.object({
@@ -73,29 +73,29 @@ export const environmentShape = z.object({
   adminBaseUrl: z.string(),
   proxyBaseUrl: z.string(),
   tunnelSrv: z.string(),
-  /** Where our own command line dials in, where there are no SRV records. */
+  /** Servers that our own tunnel client connects to where there are no SRV records. */
   tunnelServers: z.array(z.string()).readonly().optional(),
   signingPublicKey: z.string(),
   accountId: accountIdShape,
   region: z.string(),
   description: z.string().optional(),
   status: statusShape,
-  /** Why it is suspended: user, quota, idle, abuse, billing. */
+  /** Reason of the suspension: user, quota, idle, abuse, billing. */
   suspendedFor: z.string().optional(),
-  /** Whether the month's traffic is used up, so that its bytes go slowly. */
+  /** Whether the traffic of the month is used up, so that bytes pass at a lower rate. */
   isThrottled: z.boolean().optional(),
-  /** Why it could not be made, or why nothing answers now. */
+  /** Why creation failed, or why the environment does not answer now. */
   failure: z.string().optional(),
   createdAt: unixSeconds,
-  /** When the data of one that is being deleted goes. */
+  /** When the data of an environment in deletion is erased. */
   erasedAt: unixSeconds.optional(),
   planId: z.string(),
   signingPublicKeys: z.array(z.string()),
-  /** Accepted by services ahead of signing with it; one of the keys above. */
+  /** Key that services accept before it signs; one of the keys above. */
   nextSigningPublicKey: z.string().optional(),
-  /** Signs no more, and what it signed is still on its way; one of the keys above. */
+  /** Key that no longer signs, while requests that it signed may still arrive; one of the keys above. */
   previousSigningPublicKey: z.string().optional(),
-  /** From when on the previous one can be retired without `force`. */
+  /** Time from which the previous key can be retired without `force`. */
   previousRetirableAt: unixSeconds.optional(),
   corsOrigins: z.array(z.string()),
   forwardsForeignAuthorization: z.boolean(),
@@ -103,9 +103,9 @@ export const environmentShape = z.object({
   lambdaExternalId: z.string(),
 });
 
-/** More than one gateway lets in. */
+/** More than one gateway can process. */
 export const KEY_RATE_MAX = 100_000;
-/** Requests per second of one key at each door, and as many at once. */
+/** Requests per second of one key at each endpoint, and the number of requests at once. */
 export const keyRateShape = z.int().min(1).max(KEY_RATE_MAX);
 
 export const apiKeyShape = z.object({
@@ -117,18 +117,18 @@ export const apiKeyShape = z.object({
   createdBy: userIdShape,
   createdAt: unixSeconds,
   expiresAt: unixSeconds.optional(),
-  /** Absent: as many as the environment may. */
+  /** Absent: the limit of the environment. */
   ratePerSecond: keyRateShape.optional(),
-  /** Known to some minutes. */
+  /** Precise to some minutes. */
   lastUsedAt: unixSeconds.optional(),
   state: z.enum(["ACTIVE", "DELETED"]),
 });
 
 export const signingKeysShape = z.object({
   environmentId: environmentIdShape,
-  /** Signs now. */
+  /** The key that signs now. */
   signingPublicKey: z.string(),
-  /** All that services should accept, the one that signs first. */
+  /** All keys that services should accept; the next to sign first. */
   signingPublicKeys: z.array(z.string()),
   nextSigningPublicKey: z.string().optional(),
   previousSigningPublicKey: z.string().optional(),
@@ -148,7 +148,7 @@ export const usageDayShape = z.object({
 });
 
 export const auditEventShape = z.object({
-  /** Rises with time; give it as `before` to go on with older ones. */
+  /** Grows with time; pass it as `before` to get older events. */
   number: z.number(),
   at: unixSeconds,
   actorKind: z.enum(["user", "system"]),
@@ -161,7 +161,7 @@ export const auditEventShape = z.object({
   remoteAddress: z.string().optional(),
 });
 
-/** Every error of the Cloud API, and of the doors of environments (cloud.md §1.4). */
+/** Every error of the Cloud API and of the APIs of environments (cloud.md §1.4). */
 export const errorShape = z.object({
   code: z.number(),
   message: z.string(),
