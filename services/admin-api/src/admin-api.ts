@@ -1,4 +1,4 @@
-/** Why: the management API of one environment: REST for people and tools, SQL over what the partitions hold. */
+/** The management API of one environment: REST, and SQL over the state of the partitions. */
 
 import { consoleRoutes, withConsole } from "./console/serve.js";
 import { json } from "./http/answer.js";
@@ -27,8 +27,8 @@ import { usageRoutes } from "./routes/usage.js";
 import { vqueueRoutes } from "./routes/vqueues.js";
 
 /**
- * A request handler for `node:http` and `node:http2` servers alike (HTTP/2 through its compatibility API). It never throws, and
- * answers every error as JSON.
+ * A request handler for `node:http` and `node:http2` servers alike (HTTP/2 through its compatibility API). It never throws, and answers
+ * every error as JSON.
  */
 export function createAdminApi(ports: AdminPorts, options: AdminOptions): RequestListener {
   const routes = routesOf(ports, options);
@@ -37,7 +37,7 @@ export function createAdminApi(ports: AdminPorts, options: AdminOptions): Reques
   return withConsole(ports, options, api);
 }
 
-/** Everything served, the document about it included. */
+/** All routes, including the OpenAPI document. */
 export function routesOf(ports: AdminPorts, options: AdminOptions): readonly ApiRoute[] {
   const routes: readonly ApiRoute[] = [
     ...metaRoutes(ports, options),
@@ -47,7 +47,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...serviceRoutes(ports.registry, options.ingressEndpoint),
     ...serdeRoutes(ports),
     ...stateRoutes(ports),
-    ...batchOperationRoutes(ports), // Before the routes that take what follows `/invocations/` for an id.
+    ...batchOperationRoutes(ports), // Before the routes that parse the segment after `/invocations/` as an id.
     ...invocationRoutes(ports),
     ...crashAttemptRoutes(ports),
     ...explainRoutes(ports),

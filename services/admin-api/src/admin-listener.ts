@@ -1,4 +1,4 @@
-/** Why: the management API as a door that a process opens. */
+/** Opens the listener of the management API. */
 import { type BoundListener, createHttpPort, isBeyondLoopback, openListener, type RequestGuard } from "@perdure/role/http";
 import { createAdminApi } from "./admin-api.js";
 import type { AdminSettings } from "./config.js";
@@ -9,13 +9,13 @@ import { ADMIN_DRAIN_MS } from "./limits.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 
 export interface AdminListenerParts {
-  /** Asked before the guard against strangers' web pages. */
+  /** Runs before the guard against requests from web pages of other origins. */
   readonly guard?: RequestGuard | undefined;
-  /** Whether somebody could look at the console, if the settings let them: not where only a gateway may ask. */
+  /** Whether operators can open the console, if the settings allow it; false where only a gateway may connect. */
   readonly showsConsole?: boolean | undefined;
 }
 
-/** Nobody is asked for a credential here, and whoever reaches this port may read all data and run code of services. */
+/** The API has no authentication: every client that reaches this port can read all data and run code of services. */
 const OPEN_TO_OTHERS =
   "the management API listens beyond this machine and requires no credential: let only trusted machines reach its port, or set admin.bind-address to 127.0.0.1";
 

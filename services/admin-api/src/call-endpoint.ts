@@ -1,16 +1,16 @@
-/** Why: the management API passes questions on to endpoints; they go out like every other request, signed and with the deployment's headers. */
+/** Sends requests of the management API to endpoints, like all other requests signed and with the deployment's headers. */
 import type { Clock } from "@perdure/base";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
 import type { CallEndpoint } from "./ports.js";
 
 export interface CallEndpointPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
-  /** Undefined: the questions carry no signature. */
+  /** Undefined: the requests carry no signature. */
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
 }
 
-/** As large as the largest payload that people look at. */
+/** As large as the largest payload that the console shows. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 const ANSWER_MS = 10_000;
 

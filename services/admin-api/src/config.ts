@@ -15,7 +15,7 @@ import {
 import { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/sql";
 import { z } from "zod";
 
-/** Names as a browser has them in its address, with or without a port. */
+/** Host names as in a browser's address, with or without a port. */
 const hostList = z
   .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((one) => one.trim()))])
   .pipe(z.array(z.string().regex(/^[A-Za-z0-9-]+(\.[A-Za-z0-9-]+)*(:\d{1,5})?$/, "must be a host name, with or without a port")))

@@ -1,4 +1,4 @@
-/** Why: an id in a path is parsed before anything else happens, and a malformed one is answered the same way everywhere (admin-api.md §1.2). */
+/** Parses ids in paths. A malformed id gets the same answer at every route (admin-api.md §1.2). */
 import {
   type DeploymentId,
   type InvocationId,

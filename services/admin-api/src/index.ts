@@ -1,4 +1,4 @@
-/** Why: the management API as a request handler over ports. */
+/** The management API as a request handler over ports. */
 export { createAdminApi } from "./admin-api.js";
 export { openAdminListener } from "./admin-listener.js";
 export { type BatchPorts, type BatchService, openBatches, openSharedBatches } from "./batches/batches.js";

@@ -1,13 +1,13 @@
 /**
- * Why: what people can do to an invocation, as one function per verb from id to outcome. The single routes, the deprecated DELETE
- * and the batches all go through here, so a verb means the same everywhere (admin-api.md §5, service-protocol.md §7).
+ * Operations on an invocation, one function per verb from id to outcome. The single routes, the deprecated DELETE and the batches all use
+ * them, so a verb has the same meaning everywhere (admin-api.md §5, service-protocol.md §7).
  */
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/partition";
 import type { AdminPorts } from "./ports.js";
 
-/** Which deployment an invocation goes on with. */
+/** The deployment with which an invocation continues. */
 export type DeploymentChoice =
   | { readonly kind: "keep" }
   | { readonly kind: "latest" }
@@ -15,17 +15,17 @@ export type DeploymentChoice =
 
 export type OperationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
 
-/** Outcome of a verb: `status` as the single routes answer; `problem` is set exactly when it was refused. */
+/** Outcome of a verb: `status` as in the single routes; `problem` is set exactly when the verb was refused. */
 export interface VerbOutcome {
   readonly status: number;
   readonly problem: string | undefined;
-  /** The copy that restart-as-new made. */
+  /** Id of the invocation that restart-as-new created. */
   readonly newId: InvocationId | undefined;
 }
 
 type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random">;
 
-/** Carries out verbs without further choices; the others have their own functions below. */
+/** Executes verbs without further options; the others have functions of their own below. */
 export async function applyVerb(
   ports: InvocationPorts,
   verb: Exclude<OperationVerb, "resume" | "restart-as-new">,
@@ -34,7 +34,7 @@ export async function applyVerb(
   return outcomeOf(verb, id, await ports.partitions.submit(commandOf(verb, id)));
 }
 
-/** Wakes the invocation; with another deployment than `keep` it also moves there. */
+/** Resumes the invocation; with another choice than `keep` it also moves to that deployment. */
 export async function resume(ports: InvocationPorts, id: InvocationId, choice: DeploymentChoice): Promise<VerbOutcome> {
   let moveTo: DeploymentId | undefined;
   if (choice.kind !== "keep") {
@@ -52,8 +52,8 @@ export async function resume(ports: InvocationPorts, id: InvocationId, choice: D
 }
 
 /**
- * Starts a copy of a completed invocation, with its journal up to and including entry `from`. `newId` is the copy's, a fresh one when
- * not given; asked twice for the same copy, only one is made.
+ * Starts a copy of a completed invocation, with its journal up to and including entry `from`. `newId` is the copy's id, a fresh one when
+ * absent; a repeated request with the same `newId` creates only one copy.
  */
 export async function restartAsNew(
   ports: InvocationPorts,
@@ -70,7 +70,7 @@ export async function restartAsNew(
       const target = findDeployment(ports, invocation, choice);
       const refusal = unfit(id, target, invocation, "restart as new");
       if (refusal !== undefined) return refusal;
-      // Without replayed entries the first attempt may choose: the latest then, which is what was asked for.
+      // Without replayed entries the first attempt chooses the deployment: the latest, which equals the request.
       moveTo = target?.id;
     }
   }
@@ -87,7 +87,10 @@ function commandOf(
   return verb === "purge-journal" ? { kind: "purgeJournal", id } : { kind: verb, id };
 }
 
-/** Why an invocation cannot move at all; only suspended and paused ones that are pinned can, and unpinned ones take the latest anyway. */
+/**
+ * Why the invocation cannot move; only suspended and paused invocations that are pinned can, and unpinned ones use the latest deployment
+ * anyway.
+ */
 function moveProblem(id: InvocationId, invocation: Invocation | undefined, choice: DeploymentChoice): VerbOutcome | undefined {
   if (invocation === undefined) return refusalOf("resume", id, { kind: "notFound" });
   switch (invocation.status) {
@@ -116,7 +119,7 @@ function findDeployment(
   return latest === undefined ? undefined : deployments.get(latest);
 }
 
-/** Why the chosen deployment will not do: it is gone, does not serve the handler, or speaks other protocol versions. */
+/** Why the chosen deployment does not fit: it is gone, does not serve the handler, or supports other protocol versions. */
 function unfit(
   id: InvocationId,
   deployment: DeploymentView | undefined,
@@ -158,7 +161,7 @@ function outcomeOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer)
   }
 }
 
-/** The one table of refusals: which state forbids which verb, and in which words. */
+/** The one table of refusals: which state forbids which verb, and the text of the refusal. */
 function refusalOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "notFound":

@@ -1,10 +1,10 @@
 #!/usr/bin/env node
-/** The process `perdure-admin`. It only turns Node's compile cache on and loads the rest, so that the rest profits from it. */
+/** The process `perdure-admin`. It only enables Node's compile cache and loads the rest, so that the rest profits from it. */
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
-// Beside the bundle, so that a new build starts with an empty one. An unwritable folder only costs the speed.
+// Beside the bundle, so that a new build starts with an empty cache. An unwritable folder only costs the speed.
 enableCompileCache(fileURLToPath(new URL("./compile-cache", import.meta.url)));
 const { runAdmin } = await import("./process/program.js");
-// All is closed or given up by now; what still holds the event loop is no reason to stay.
+// Everything is closed by now; remaining handles of the event loop must not keep the process running.
 process.exit(await runAdmin(process.argv.slice(2), process.env));

@@ -1,4 +1,4 @@
-/** Why: what the management API tells about itself. Labels are closed sets: routes as they are written, never paths that were asked. */
+/** Metrics of the management API. Labels are closed sets: route patterns, never paths of requests. */
 import type { Clock } from "@perdure/base";
 import { COARSE_SECONDS_BUCKETS, type Metrics } from "@perdure/role";
 import type { ApiRoute } from "./http/route.js";
@@ -6,7 +6,7 @@ import type { Sql } from "./ports.js";
 
 const STATUS_CLASSES = ["2xx", "3xx", "4xx", "5xx"];
 
-/** Told of each request to a known route; `status` is undefined when the client left before. */
+/** Called for each request to a known route; `status` is undefined when the client disconnected before the answer. */
 export type AdminMeasure = (method: string, path: string, status: number | undefined, durationMs: number) => void;
 
 export function adminMeasure(metrics: Metrics, routes: readonly ApiRoute[]): AdminMeasure {
@@ -44,7 +44,7 @@ export function sqlEndings(metrics: Metrics): (reason: (typeof SQL_ENDINGS)[numb
   return (reason) => endings.inc(reason);
 }
 
-/** What statements may ask. */
+/** Tables that statements can query. */
 const QUERY_TABLES = [
   "state",
   "sys_deployment",
@@ -71,7 +71,7 @@ const QUERY_TABLES = [
   "sys_vqueues",
 ];
 
-/** The same, measured by the first table that a statement names. Nothing else of its text is told. */
+/** Measures statements, labelled by the first table that each names. No other part of the text is recorded. */
 export function measuredSql(sql: Sql, metrics: Metrics, clock: Clock): Sql {
   const durations = metrics.histogram({
     name: "perdure_admin_query_duration_seconds",

@@ -1,4 +1,4 @@
-/** Why: everything the management API needs from the rest of the system, as plain parameters. */
+/** Dependencies of the management API, as plain parameters. */
 import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/base";
 import type { ConsoleHost } from "@perdure/console-host";
 import type { Partitions, RegistryView } from "@perdure/control";
@@ -14,8 +14,8 @@ import type { InsightSource } from "./insight/source.js";
 export type SqlFormat = "json" | "arrow";
 
 /**
- * `rows`: the encoded answer, chunk by chunk; a failure while it is read truncates the response. `refused`: `invalid` is the
- * caller's mistake, `failed` ours; `message` is shown to the caller.
+ * `rows`: the encoded answer, chunk by chunk; a failure while it is read truncates the response. `refused`: `invalid` is a mistake in the
+ * statement, `failed` a failure of the server; the client receives `message`.
  */
 export type SqlAnswer =
   | { readonly kind: "rows"; readonly chunks: AsyncIterable<Uint8Array> }
@@ -23,16 +23,16 @@ export type SqlAnswer =
       readonly kind: "refused";
       readonly reason: "invalid" | "failed" | "unavailable" | "busy";
       readonly message: string;
-      /** Of the catalogue of errors, where it has one. */
+      /** Code of the catalogue of errors, where it has one. */
       readonly code?: ErrorCode;
       /** Only with `busy`. */
       readonly retryAfterSeconds: number | undefined;
     };
 
-/** Runs one statement. An aborted signal ends it, the reading of its chunks included. */
+/** Runs one statement. An aborted signal ends it, also while its chunks are read. */
 export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
 
-/** `message` says why there is no answer. */
+/** `message` is the reason why there is no answer. */
 export type EndpointResponse =
   | {
       readonly kind: "response";
@@ -42,20 +42,20 @@ export type EndpointResponse =
     }
   | { readonly kind: "failed"; readonly message: string };
 
-/** Sends a POST to where a deployment answers, with its additional headers and our signature. Never rejects. */
+/** Sends a POST to a deployment's endpoint, with its additional headers and our signature. Never rejects. */
 export type CallEndpoint = (
   deployment: DeploymentRecord,
   request: { readonly path: string; readonly contentType: string | undefined; readonly body: Uint8Array },
   signal: AbortSignal,
 ) => Promise<EndpointResponse>;
 
-/** What its data has seen since it was made. */
+/** Totals of a runtime since its data was created. */
 export interface UsageReport {
-  /** Names the data: totals of another source begin at zero. */
+  /** Id of the data: totals of another source begin at zero. */
   readonly source: string;
-  /** Starts of invocations and steps of journals, as they are durable. */
+  /** Durable starts of invocations and steps of journals. */
   readonly actions: number;
-  /** On disk, roughly. */
+  /** Approximate bytes on disk. */
   readonly storedBytes: number;
 }
 
@@ -63,29 +63,29 @@ export interface AdminPorts {
   readonly registry: Registry & RegistryView;
   readonly partitions: Partitions;
   readonly schedules: Schedules;
-  /** How far subscriptions are, as far as consumers tell; of one that several read, what each of them tells. */
+  /** Progress of subscriptions as consumers report it; one status per consumer for a subscription with several. */
   readonly subscriptionStatuses: () => readonly SubscriptionStatus[] | Promise<readonly SubscriptionStatus[]>;
   readonly sql: Sql;
-  /** For explaining what invocations wait for. */
+  /** Facts for explanations of what invocations wait for. */
   readonly insight: InsightSource;
   readonly callEndpoint: CallEndpoint;
   /** Operations on many invocations, in the background. */
   readonly batches: BatchService;
-  /** Whether the process is worth keeping, and may be given work. */
+  /** Liveness and readiness of the process. */
   readonly health: () => HealthReport;
-  /** Whether commits become durable, where the process makes them; takes a bounded time. */
+  /** Whether commits become durable, where the process makes them; resolves within a bounded time. */
   readonly isCommitting?: (() => Promise<boolean>) | undefined;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
-  /** Where requests are counted; nowhere when left out. */
+  /** Where requests are counted; not counted when absent. */
   readonly measures?: Metrics | undefined;
   /** Begins the spans of requests. */
   readonly edge?: Edge | undefined;
-  /** Undefined where nobody counts. */
+  /** Undefined where usage is not counted. */
   readonly usage?: (() => Promise<UsageReport>) | undefined;
-  /** Cuts off the attempt of an invocation that runs, and undefined when none does. Left out where nobody may break things for a show. */
+  /** Stops the running attempt of an invocation; returns undefined when none runs. Absent where the settings do not allow it. */
   readonly crashAttempt?: ((id: InvocationId) => CutAttempt | undefined) | undefined;
-  /** Undefined where it is turned off or was not built. */
+  /** Undefined where the console is turned off or not built. */
   readonly console?: ConsoleHost | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -93,15 +93,15 @@ export interface AdminPorts {
 }
 
 export interface AdminOptions {
-  /** Where callers reach the ingress from outside, e.g. `http://localhost:8080/`; it may be known only after the management API is open. */
+  /** Address of the ingress for clients, e.g. `http://localhost:8080/`; it may become available only after the management API is open. */
   readonly ingressEndpoint: () => string | undefined;
-  /** Set when nothing is advertised and the ingress is on this machine: browsers find it at the name by which they found us. */
+  /** Set when no address is advertised and the ingress is on this machine: browsers reach it at the host name of their request. */
   readonly ingressPort?: (() => number | undefined) | undefined;
-  /** Where traces are looked at, with `{traceId}` in it, for links of the console. */
+  /** Address of a trace in the tracing UI, with `{traceId}` in it, for links of the console. */
   readonly traceUrl?: string | undefined;
   readonly clusterName: string;
-  /** Flow control is offered: `features.vqueues` of `/version`. */
+  /** Whether flow control is available: `features.vqueues` of `/version`. */
   readonly scopesEnabled: boolean;
-  /** Records of topics may name scopes: `features.kafka_scope`. */
+  /** Whether records of topics may name scopes: `features.kafka_scope`. */
   readonly recordScopesEnabled: boolean;
 }

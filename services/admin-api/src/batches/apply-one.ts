@@ -1,6 +1,7 @@
 /**
- * Why: a batch does to each invocation what the single routes do, through the same functions. Whoever cannot know whether that was
- * done already (after a crash, or when a partition went away in the middle) looks before doing it again.
+ * Applies a batch's operation to one invocation, with the same functions as the single routes. When it is uncertain whether the operation
+ * already took effect (after a crash, or when a partition became unavailable in the middle), the state is checked before it is applied
+ * again.
  */
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
@@ -20,13 +21,13 @@ export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock
   readonly insight: InsightSource;
 };
 
-/** What is done to each id of a batch. */
+/** The operation of a batch. */
 export interface BatchOperation {
   readonly verb: OperationVerb;
   readonly choice: DeploymentChoice | undefined;
 }
 
-/** `newId` is the copy's when restarting. Rejects with PerdureError when the partition is unavailable. */
+/** `newId` is the id of the new invocation when restarting. Rejects with PerdureError when the partition is unavailable. */
 export function applyOne(
   ports: OperationPorts,
   { verb, choice }: BatchOperation,
@@ -39,8 +40,8 @@ export function applyOne(
 }
 
 /**
- * The outcome if the operation took effect at or after `sinceMs`; undefined if not, or if doing it again changes nothing. It cannot
- * tell us from somebody else who did the same meanwhile, and need not.
+ * The outcome if the operation took effect at or after `sinceMs`; undefined if not, or if applying it again changes nothing. The effect may
+ * come from another client that did the same meanwhile; the outcome is the same.
  */
 export async function alreadyDone(
   ports: OperationPorts,
@@ -53,7 +54,7 @@ export async function alreadyDone(
     case "cancel":
     case "kill": {
       const invocation = await ports.partitions.describe(id);
-      if (invocation === undefined) return DONE; // It was there when the batch began.
+      if (invocation === undefined) return DONE; // The invocation existed when the batch began, so it has been purged.
       if (invocation.status === "completed") return isSince(invocation, sinceMs) ? DONE : undefined;
       return verb === "cancel" && (await wasCancelled(ports.insight, invocation, sinceMs)) ? ACCEPTED : undefined;
     }
@@ -77,7 +78,7 @@ function isSince({ milestones, modifiedAtMs }: Invocation, sinceMs: number): boo
   return (milestones.completedAtMs ?? modifiedAtMs) >= sinceMs;
 }
 
-/** A second signal to cancel would hit the handler while it cleans up after the first. */
+/** A second signal to cancel would interrupt the handler while it cleans up after the first. */
 async function wasCancelled(
   { store, partitionCount }: InsightSource,
   { facts, journal }: Invocation,
@@ -94,7 +95,7 @@ async function wasCancelled(
   return false;
 }
 
-/** Whether trying again may help. */
+/** Whether a retry may help. */
 export function isUnavailable(cause: unknown): boolean {
   return cause instanceof PerdureError && cause.http === 503;
 }

@@ -1,8 +1,8 @@
 /**
- * Why: batches run in the background of the management API and go on where they were after a restart. This is the only one who
- * begins, keeps, shows, cancels and forgets them. Of several processes with the same documents any does that, and one runs them:
+ * Batches run in the background of the management API and continue after a restart. This is the only code that begins, stores, lists,
+ * cancels and deletes them. Of several processes with the same documents, each accepts requests and one (the leader) runs the batches:
  *
- *     begin, cancel ▸ documents ▸ whoever leads hears of it ▸ runs ▸ documents ▸ whoever is asked
+ *     begin, cancel ▸ documents ▸ leader is notified ▸ runs ▸ documents ▸ any process answers
  */
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
@@ -43,7 +43,7 @@ import {
 } from "./record.js";
 import { BatchOwnedElsewhere, BatchRun } from "./run-batch.js";
 
-/** Some two milliseconds of work. */
+/** About two milliseconds of work. */
 const PAGES_PER_TURN = 4;
 
 export interface BatchPorts extends OperationPorts {
@@ -61,46 +61,53 @@ export interface NewBatch {
   readonly reason: string | undefined;
 }
 
-/** One page of results, in the order of the ids. `isLast`: no more will come. */
+/** One page of results, in the order of the ids. `isLast`: no further results will follow. */
 export interface ResultPage {
   readonly results: readonly BatchResult[];
-  /** The page to ask for next; the same again while its results are not there yet. Undefined after the last. */
+  /** The page to request next; the present page again while its results are missing. Undefined after the last page. */
   readonly next: number | undefined;
 }
 
 export interface BatchService extends AsyncDisposable {
-  /** Durable and begun when it resolves; undefined when too many are running. */
+  /** Resolves when the batch is durable and has begun; with undefined when too many are running. */
   begin(batch: NewBatch): Promise<BatchRecord | undefined>;
   get(id: BatchId): Promise<BatchRecord | undefined>;
-  /** The newest first. */
+  /** All batches, newest first. */
   list(): Promise<readonly BatchRecord[]>;
-  /** Undefined for an unknown batch. `page` from 0. */
+  /** Resolves with undefined for an unknown batch. `page` counts from 0. */
   results(id: BatchId, page: number): Promise<ResultPage | undefined>;
-  /** Resolves when nothing of it is under way any more; a batch that is over stays as it is. Undefined for an unknown one. */
+  /**
+   * Resolves when no operation of the batch is in progress any more; a batch that has ended stays as it is. Undefined for an unknown batch.
+   */
   cancel(id: BatchId): Promise<BatchRecord | undefined>;
 }
 
-/** Batches that several processes keep. */
+/** Batches that several processes share. */
 export interface SharedBatches extends BatchService {
-  /** Runs all that are not over, until it is disposed of. `mayAct`: see `RunPorts`. At most once at a time. */
+  /** Runs all batches that have not ended, until it is disposed of. `mayAct`: see `RunPorts`. At most once at a time. */
   lead(mayAct: () => boolean): Promise<AsyncDisposable>;
-  /** To be called when documents below `BATCHES_PREFIX` changed: who leads takes up what others began or want to end. */
+  /**
+   * Call it when documents below `BATCHES_PREFIX` changed: the leader starts batches that other processes began and cancels those that they
+   * cancelled.
+   */
   refresh(): Promise<void>;
 }
 
-/** Of one process: goes on with every batch that is not over. Rejects with PerdureError STO… when the metadata cannot be read. */
+/**
+ * Batches of a single process: continues every batch that has not ended. Rejects with PerdureError STO… when the metadata cannot be read.
+ */
 export async function openBatches(ports: BatchPorts): Promise<BatchService> {
   const batches = new KeptBatches(ports, "refuse");
   await batches.lead(() => true);
   return batches;
 }
 
-/** Of several processes: nothing runs until somebody leads. */
+/** Batches of several processes: none runs before `lead` is called. */
 export function openSharedBatches(ports: BatchPorts): SharedBatches {
   return new KeptBatches(ports, "skip");
 }
 
-/** Of the documents that say what is to be done. */
+/** Key prefix of the documents that describe batches. */
 export const BATCHES_PREFIX = RECORD_PREFIX;
 
 interface RunningBatch {
@@ -115,7 +122,7 @@ interface BatchLeadership {
 
 class KeptBatches implements SharedBatches {
   readonly #ports: BatchPorts;
-  /** Records that cannot be read: another version's, where there are several processes. */
+  /** What to do with records that cannot be read. With several processes such a record may be of another version. */
   readonly #unreadable: "refuse" | "skip";
   readonly #running = new Map<BatchId, RunningBatch>();
   readonly #closing = new AbortController();
@@ -123,7 +130,7 @@ class KeptBatches implements SharedBatches {
   #again: TimerHandle | undefined;
   #cleanup: TimerHandle | undefined;
   #cleaning: Promise<void> = Promise.resolve();
-  /** Begun, but not yet durable. */
+  /** Batches that have begun but are not durable yet. */
   readonly #beginning = new Set<BatchId>();
 
   constructor(ports: BatchPorts, unreadable: "refuse" | "skip") {
@@ -170,7 +177,7 @@ class KeptBatches implements SharedBatches {
     }
   }
 
-  /** Reads the record once more: the batch may have ended here while all records were read. */
+  /** Reads the record again: the batch may have ended in this process while all records were read. */
   async #takeUp(lead: BatchLeadership, id: BatchId): Promise<void> {
     const document = await this.#ports.metadata.get(recordKey(id));
     const record = document === undefined ? undefined : recordOf(document);
@@ -191,7 +198,7 @@ class KeptBatches implements SharedBatches {
       const { metadata, clock, random } = this.#ports;
       const writes: DocumentWrite[] = [{ kind: "put", key: recordKey(record.id), value: documentOf(record), expectedVersion: 0 }];
       for (let page = 0; page < record.pages; page++) {
-        if (page % PAGES_PER_TURN === PAGES_PER_TURN - 1) await nextTurn(); // Making ids takes time, and invocations go on meanwhile.
+        if (page % PAGES_PER_TURN === PAGES_PER_TURN - 1) await nextTurn(); // Generating ids takes time, and invocations must progress meanwhile.
         const ids = batch.ids.slice(page * BATCH_PAGE_IDS, (page + 1) * BATCH_PAGE_IDS);
         const copies =
           batch.operation === "restart-as-new" ? ids.map((id) => siblingInvocationId(id, clock.nowMs(), random)) : [];
@@ -245,12 +252,12 @@ class KeptBatches implements SharedBatches {
     for (;;) {
       const record = await this.#requestCancel(id);
       if (record?.state !== "running" || clock.monotonicMs() >= untilMs) return record;
-      await this.refresh(); // If it is ours and stopped on an error, taking it up again ends it.
+      await this.refresh(); // If this process runs the batch and it stopped on an error, taking it up again ends it.
       await (this.#running.get(id)?.over ?? this.#pause(BATCH_POLL_MS));
     }
   }
 
-  /** Whoever runs it, now or later, finds that in its record. */
+  /** Stores the request to cancel in the record, where the process that runs the batch, now or later, reads it. */
   async #requestCancel(id: BatchId): Promise<BatchRecord | undefined> {
     const { metadata } = this.#ports;
     for (;;) {
@@ -263,7 +270,7 @@ class KeptBatches implements SharedBatches {
     }
   }
 
-  /** Nothing is cut short; what is not begun goes on after the next start. */
+  /** Operations in progress finish; the rest of each batch continues after the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#closing.abort();
     this.#lead?.stopping.abort();
@@ -311,7 +318,7 @@ class KeptBatches implements SharedBatches {
     this.#running.set(record.id, { run, over });
   }
 
-  /** Never rejects: nobody may be waiting. */
+  /** Never rejects, because no caller may be waiting. */
   async #work(run: BatchRun, batchId: BatchId, lead: BatchLeadership): Promise<void> {
     const { logger } = this.#ports;
     try {
@@ -337,7 +344,7 @@ class KeptBatches implements SharedBatches {
     });
   }
 
-  // ── forgetting ─────────────────────────────────────────────────────────────────────────────────
+  // ── retention ──────────────────────────────────────────────────────────────────────────────────
 
   #cleanLater(): void {
     this.#cleanup = this.#ports.clock.setTimer(BATCH_CLEANUP_MS, () => {
@@ -352,7 +359,10 @@ class KeptBatches implements SharedBatches {
     });
   }
 
-  /** Forgets what is too old, and the oldest of what is too much beside `coming` new ids. Running ones stay. Gives what there was. */
+  /**
+   * Deletes batches that are too old, and the oldest when `coming` more ids would exceed the bound. Running ones stay. Resolves with the
+   * records before deletion.
+   */
   async #clean(coming: number): Promise<readonly BatchRecord[]> {
     const nowMs = this.#ports.clock.nowMs();
     const records = await this.list();

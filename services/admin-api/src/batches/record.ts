@@ -1,6 +1,6 @@
 /**
- * Why: a batch outlives the process that began it, so what it is and how far it has come are documents. What is read back is
- * checked: another version of this program may have written it.
+ * Stored form of batches: a batch outlives the process that began it, so its description and its progress are documents. Documents are
+ * validated when they are read, because another version of this program may have written them.
  */
 import type { BatchId, InvocationId } from "@perdure/base";
 import type { Document, Json } from "@perdure/metadata";
@@ -21,24 +21,24 @@ const Choice = z.union([z.object({ kind: z.enum(["keep", "latest"]) }), z.object
 
 const Stored = z.object({
   operation: z.enum(VERBS),
-  /** The condition; null when ids were named. */
+  /** The condition; null for a batch with a list of ids. */
   filter: z.string().nullable(),
   deployment: Choice.nullable(),
   startedBy: z.string().nullable(),
   reason: z.string().nullable(),
   createdAtMs: z.number(),
   matched: z.number(),
-  /** More invocations met the condition than the batch takes. */
+  /** Whether more invocations met the condition than the batch takes. */
   moreMatched: z.boolean(),
   pages: z.number(),
   state: z.enum(["running", "finished", "cancelled"]),
-  /** False until somebody runs it: nothing of it can have been done. */
+  /** False until a process runs the batch: until then no operation of it can have been applied. */
   isBegun: z.boolean().default(true),
-  /** Somebody who does not run it wants it to end. */
+  /** A process that does not run the batch requests its cancellation. */
   cancelling: z.boolean().default(false),
-  /** The page at hand; `pages` when all are done. */
+  /** Number of the current page; equals `pages` when all are done. */
   page: z.number(),
-  /** Some of the page's ids may have been done since then. */
+  /** Operations of the current page may have been applied since then. */
   pageBegunAtMs: z.number(),
   succeeded: z.number(),
   failed: z.number(),
@@ -50,9 +50,9 @@ export interface BatchRecord extends z.infer<typeof Stored> {
 }
 
 const Page = z.union([
-  /** Still to do. `newIds` are those of the copies that restarting makes, chosen before so that none is made twice. */
+  /** A page to do. `newIds` are the ids for restarted invocations, chosen in advance so that none is created twice. */
   z.object({ kind: z.literal("ids"), ids: z.array(z.string()), newIds: z.array(z.string()) }),
-  /** Done: id, status, problem (null: none), id of the copy (null: none). */
+  /** A finished page: id, status, problem (null: none), id of the new invocation (null: none). */
   z.object({
     kind: z.literal("results"),
     results: z.array(z.tuple([z.string(), z.number(), z.string().nullable(), z.string().nullable()])),
@@ -60,7 +60,7 @@ const Page = z.union([
 ]);
 export type BatchPage = z.infer<typeof Page>;
 
-/** What became of one invocation. `status` as the single routes answer. */
+/** Outcome for one invocation. `status` as in the single routes. */
 export interface BatchResult {
   readonly id: InvocationId;
   readonly status: number;
@@ -69,7 +69,7 @@ export interface BatchResult {
 }
 
 const RECORDS = "batches/record/";
-/** Of all that is to be done; results are elsewhere. */
+/** Key prefix of records; results have other keys. */
 export const RECORD_PREFIX = RECORDS;
 
 export function recordKey(id: BatchId): string {
@@ -80,7 +80,7 @@ export function pageKey(id: BatchId, page: number): string {
   return `batches/page/${id}/${page}`;
 }
 
-/** Undefined when the document is none that we understand. */
+/** Undefined when the document is not a record of this version. */
 export function recordOf({ key, value }: Document): BatchRecord | undefined {
   const parsed = Stored.safeParse(value);
   return parsed.success ? { ...parsed.data, id: key.slice(RECORDS.length) as BatchId } : undefined;

@@ -1,9 +1,9 @@
 /**
- * Why: the work of one batch: page after page, a few invocations at a time, and after each page one atomic write with its results and
- * how far the batch has come.
+ * Runs one batch: page after page, a few invocations at a time, and after each page one atomic write with its results and the progress of
+ * the batch.
  *
  *     page ids ─▶ apply, some at a time ─▶ { results of the page, record: next page } ─▶ next page
- *                                           └ a crash before this write: the page is done again, with a look before each
+ *                                           └ a crash before this write: the page is applied again, after a check of each invocation
  */
 import { Backoff, type Clock, InvariantError, type InvocationId, type Logger } from "@perdure/base";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
@@ -25,11 +25,11 @@ import {
 export interface BatchRunPorts extends OperationPorts {
   readonly metadata: MetadataStore;
   readonly logger: Logger;
-  /** False when another process may be running batches now: then nothing is begun any more. */
+  /** False when another process may be running batches now: then no further operation begins. */
   readonly mayAct: () => boolean;
 }
 
-/** Somebody else writes the batch's record: it goes on there. */
+/** Another process writes the batch's record and continues it. */
 export class BatchOwnedElsewhere extends Error {
   override readonly name = "BatchTakenOver";
 }
@@ -37,15 +37,15 @@ export class BatchOwnedElsewhere extends Error {
 export class BatchRun {
   readonly #ports: BatchRunPorts;
   #record: BatchRecord;
-  /** Of the record's document. */
+  /** Version of the record's document. */
   #version: number;
-  /** Ids of the page at hand may have been done by a process that is gone. */
+  /** A previous process may have applied operations of the current page. */
   #isResumed: boolean;
   #pageSucceeded = 0;
   #pageFailed = 0;
   readonly #cancelling = new AbortController();
 
-  /** `isFresh`: nobody has begun it. */
+  /** `isFresh`: no process has begun the batch. */
   constructor(ports: BatchRunPorts, record: BatchRecord, version: number, isFresh: boolean) {
     this.#ports = ports;
     this.#record = record;
@@ -54,26 +54,26 @@ export class BatchRun {
     if (record.cancelling) this.cancel();
   }
 
-  /** As of now, with what is not written yet. */
+  /** The record as of now, with progress that is not stored yet. */
   get record(): BatchRecord {
     const { succeeded, failed } = this.#record;
     return { ...this.#record, succeeded: succeeded + this.#pageSucceeded, failed: failed + this.#pageFailed };
   }
 
-  /** What is under way is finished, nothing else begins. */
+  /** Operations in progress finish, no other begins. */
   cancel(): void {
     this.#cancelling.abort();
   }
 
   /**
-   * Resolves when the batch is finished or cancelled, and written as such; or when `stopping` is aborted, and then it is still to be
-   * gone on with. Rejects with `BatchTakenOver`, or PerdureError STO… when the metadata cannot be read or written.
+   * Resolves when the batch is finished or cancelled and its record is stored, or when `stopping` is aborted; then the batch must be
+   * continued later. Rejects with `BatchOwnedElsewhere`, or PerdureError STO… when the metadata cannot be read or written.
    */
   async work(stopping: AbortSignal): Promise<void> {
     if (!this.#record.isBegun) await this.#put(() => ({ ...this.#record, isBegun: true }), []);
     while (this.#record.page < this.#record.pages && !this.#cancelling.signal.aborted) {
       const results = await this.#page(stopping);
-      if (stopping.aborted || !this.#ports.mayAct()) return; // What was done of the page is found out by looking, next time.
+      if (stopping.aborted || !this.#ports.mayAct()) return; // The next run checks which operations of the page were applied.
       await this.#write(results);
     }
     if (this.#record.state === "running" && !stopping.aborted && this.#ports.mayAct()) await this.#write(undefined);
@@ -105,7 +105,10 @@ export class BatchRun {
     return results.filter((result) => result !== undefined);
   }
 
-  /** Tries until the partition is there, looking first whenever it may have been done. Undefined when halted before it was done. */
+  /**
+   * Retries until the partition is available, and checks the state first whenever the operation may have been applied. Undefined when
+   * halted before it was applied.
+   */
   async #one(
     todo: BatchOperation,
     id: InvocationId,
@@ -133,7 +136,7 @@ export class BatchRun {
     }
   }
 
-  /** Results of the page at hand, if any, together with the record that no longer owes it. */
+  /** Stores the results of the current page, if any, in one write with the record that points to the next page. */
   async #write(results: readonly BatchResult[] | undefined): Promise<void> {
     const { id, page, pages } = this.#record;
     const nextPage = results === undefined ? page : page + 1;
@@ -165,7 +168,7 @@ export class BatchRun {
       if (outcome.kind === "written") {
         this.#version = outcome.version;
         this.#record = record;
-        this.#pageSucceeded = 0; // They are in the record.
+        this.#pageSucceeded = 0; // These are included in the record.
         this.#pageFailed = 0;
         return;
       }
@@ -173,7 +176,9 @@ export class BatchRun {
     }
   }
 
-  /** Of what others write only the wish to cancel leaves the batch with us. */
+  /**
+   * Another writer of the record is accepted only if all it changed is the request to cancel; otherwise the batch belongs to that process.
+   */
   async #readCancellation(): Promise<void> {
     const { id, page, pageBegunAtMs } = this.#record;
     const document = await this.#ports.metadata.get(recordKey(id));
@@ -185,7 +190,7 @@ export class BatchRun {
   }
 }
 
-/** Waits, and tells whether it was cut short. */
+/** Waits; resolves with true when `halt` was aborted meanwhile. */
 function isHaltedWithin(clock: Clock, ms: number, halt: AbortSignal): Promise<boolean> {
   return new Promise((resolve) => {
     const halted = () => {

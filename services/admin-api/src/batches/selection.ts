@@ -1,4 +1,4 @@
-/** Why: which invocations a batch means is settled when it begins: a condition becomes a list of ids, by one statement. */
+/** Selects the invocations of a batch when it begins: one statement turns the condition into a list of ids. */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import { checkCondition } from "@perdure/sql";
 import { RouteError } from "../http/errors.js";
@@ -7,7 +7,7 @@ import type { Sql } from "../ports.js";
 
 export interface BatchSelection {
   readonly ids: readonly InvocationId[];
-  /** More meet the condition than `limit`. */
+  /** Whether more than `limit` invocations meet the condition. */
   readonly more: boolean;
 }
 
@@ -17,7 +17,9 @@ export interface Preview {
   readonly sample: readonly unknown[];
 }
 
-/** The oldest `limit` invocations that meet `filter`. Throws `ApiError` 400 for a bad filter, 429 and 503 when SQL is busy or away. */
+/**
+ * The oldest `limit` invocations that meet `filter`. Throws `RouteError` 400 for a bad filter, 429 and 503 when SQL is busy or unavailable.
+ */
 export async function select(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<BatchSelection> {
   const chunks = await run(
     sql,
@@ -32,7 +34,7 @@ export async function select(sql: Sql, filter: string, limit: number, signal: Ab
   return ids.length > limit ? { ids: ids.slice(0, limit), more: true } : { ids, more: false };
 }
 
-/** How many `select` would give, and what the first of them are. */
+/** Number of invocations that `select` would return, and the first of them. */
 export async function preview(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<Preview> {
   const condition = conditionOf(filter);
   const [counted] = await rows(sql, `SELECT count(*) AS matched FROM sys_invocation WHERE ${condition}`, signal);
@@ -47,7 +49,7 @@ export async function preview(sql: Sql, filter: string, limit: number, signal: A
   return { matched: Math.min(matched, limit), more: matched > limit, sample };
 }
 
-/** On lines of its own, in parentheses that it is proven not to close. */
+/** Puts the condition on lines of its own, in parentheses; a check proves that it does not close them. */
 function conditionOf(filter: string): string {
   const checked = checkCondition(filter);
   if (checked.kind === "invalid") throw new RouteError(400, `The request field 'filter' is invalid. Reason: ${checked.message}`);
@@ -79,7 +81,7 @@ const ID = /"(inv_1[0-9A-Za-z]{33})"/g;
 /** One more than the longest match. */
 const TAIL_CHARS = 41;
 
-/** Ids in a JSON text that comes in pieces, without ever parsing megabytes in one turn. */
+/** Ids in a JSON text that arrives in chunks, without parsing megabytes in one turn. */
 async function* idsIn(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> {
   let tail = "";
   for await (const chunk of chunks) {

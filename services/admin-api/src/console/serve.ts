@@ -1,6 +1,6 @@
 /**
- * Why: the console of the one environment behind this port is at `/ui/`, and everything that is not a file leads there (admin-api.md §2). It
- * comes before routes and their bounds: it is answered from memory, and people want to see it most when the API is busy.
+ * Serves the console of this environment at `/ui/`; every path below it that is not a file serves the console's page (admin-api.md §2). It
+ * is handled before routes and their bounds: it is answered from memory, and operators need it most when the API is busy.
  */
 import { type Logger, PerdureError } from "@perdure/base";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
@@ -11,20 +11,17 @@ import type { ApiRoute } from "../http/route.js";
 import type { RequestListener } from "../http/server.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
 
-/** Where it is, with a slash at its end: what the page asks for is relative to that. */
+/** Path of the console, with a slash at its end: the page requests its files relative to it. */
 const BASE = "/ui/";
 
-/** Of the same page under a generation of the interface; the console has one address only. */
+/** The same page below a version of the interface; the console has only one address. */
 const VERSIONED = /^\/v[2-4](\/ui\/.*)$/;
 
-/** Shown where nothing serves it: people came here to see something. */
+/** Shown where no console is served. */
 const NOT_HERE =
   "The console is not served here: it is turned off (`admin.disable-web-ui`), or was not part of this build (`make build` makes it)";
 
-/**
- * The built console; undefined where there is none. A damaged one is told in the log and is none: the server has other things to do than
- * to be looked at.
- */
+/** The built console; undefined where there is none. A damaged console is logged and not served, but does not stop the server. */
 export async function openAdminConsole(directory: string, logger: Logger): Promise<ConsoleHost | undefined> {
   try {
     const host = await openConsole(directory, { base: BASE, csp: { connect: [] } });
@@ -37,7 +34,7 @@ export async function openAdminConsole(directory: string, logger: Logger): Promi
   }
 }
 
-/** Answers what the console is asked, and gives `api` everything else. */
+/** Answers requests for the console and passes all others to `api`. */
 export function withConsole(ports: AdminPorts, options: AdminOptions, api: RequestListener): RequestListener {
   const { console: host, crashAttempt } = ports;
   if (host === undefined) return api;
@@ -50,7 +47,7 @@ export function withConsole(ports: AdminPorts, options: AdminOptions, api: Reque
   };
 }
 
-/** Where the console's callers are sent: as it is advertised, else at the name that this port was reached by. */
+/** Address of the ingress for the console: the advertised one, otherwise the host name of the request with the ingress's port. */
 function ingressUrlFor(host: string | undefined, options: AdminOptions): string {
   const ingressEndpoint = options.ingressEndpoint();
   const ingressPort = options.ingressPort?.();
@@ -58,13 +55,13 @@ function ingressUrlFor(host: string | undefined, options: AdminOptions): string 
   const name = /^([\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.exec(host ?? "")?.[1];
   const rest = `:${ingressPort ?? INGRESS_PORT}/`;
   const url = `http://${name}${rest}`;
-  return name !== undefined && URL.canParse(url) ? url : `http://localhost${rest}`; // `1.2.3.4.5` has the letters of a name, and is none.
+  return name !== undefined && URL.canParse(url) ? url : `http://localhost${rest}`; // `1.2.3.4.5` consists of valid characters but is not a valid host name.
 }
 
-/** Where an ingress listens when nobody says anything else. */
+/** Default port of an ingress. */
 const INGRESS_PORT = 8080;
 
-/** What leads to the console, and what is said where it is not. */
+/** Routes that redirect to the console, or answer with an explanation where there is none. */
 export function consoleRoutes(): readonly ApiRoute[] {
   const leading = (path: string): ApiRoute => ({
     path,

@@ -1,8 +1,8 @@
-/** Why: routes say what to answer as a value; how it is written, compressed and cut off is decided in one place. */
+/** Answers of routes as values; `respond` writes, compresses and truncates them. */
 
 export interface ApiAnswer {
   readonly status: number;
-  /** Lower-case names; `content-type` belongs to the body. */
+  /** Lower-case names; the body determines `content-type`. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: ApiAnswerBody;
 }

@@ -1,10 +1,11 @@
 /**
- * Why: this port asks nobody who they are, because by default only this machine reaches it; but so do the pages of all web sites that those
- * people look at. A page elsewhere may send requests here that change things, though it cannot read the answers (cross-site request
- * forgery), and one whose host name its owner points at this machine could read them too (DNS rebinding). Programs are not asked.
+ * Refuses requests from web pages of other origins. This port has no authentication, because by default only this machine reaches it; but
+ * so do the pages of all web sites that a user of this machine opens. Such a page can send requests that change things, though it cannot
+ * read the answers (cross-site request forgery), and a page whose host name resolves to this machine could read them too (DNS rebinding).
+ * Other clients are not checked.
  *
- * Browsers say where a request comes from in headers that no page can forge or leave out: `origin`, `sec-fetch-site`, and, where the address
- * is no secure one, at least `accept-language`.
+ * Browsers state the origin of a request in headers that no page can forge or omit: `origin`, `sec-fetch-site`, and, where the address is
+ * not a secure one, at least `accept-language`.
  */
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
@@ -12,9 +13,9 @@ import { type ErrorCode, PerdureError } from "@perdure/base";
 import type { GuardRefusal, RequestGuard } from "@perdure/role/http";
 
 export interface BrowserGuardOptions {
-  /** How the API is reached from outside, when it is said. */
+  /** Address of the API from outside, if configured. */
   readonly advertisedAddress?: string | undefined;
-  /** Further host names that it is reached by, `console.corp.example` or `localhost:5173`; of the latter only that port. */
+  /** Further host names of the API, `console.corp.example` or `localhost:5173`; the latter is valid only with that port. */
   readonly allowedHosts: readonly string[];
 }
 
@@ -35,7 +36,7 @@ export function browserGuard({ advertisedAddress, allowedHosts }: BrowserGuardOp
   };
 }
 
-/** The first that refuses has the word. */
+/** Runs the guards in order; the first refusal is the result. */
 export function guardsInTurn(guards: readonly (RequestGuard | undefined)[]): RequestGuard {
   const all = guards.filter((guard) => guard !== undefined);
   return {
@@ -50,10 +51,10 @@ export function guardsInTurn(guards: readonly (RequestGuard | undefined)[]): Req
   };
 }
 
-/** They change nothing here, and what they answer is not for pages of other origins to read. */
+/** Methods that change nothing here; pages of other origins cannot read the answers. */
 const READS: ReadonlySet<string> = new Set(["GET", "HEAD", "OPTIONS"]);
 
-/** Node's own `fetch` is no browser: it tells a mode, and no site. */
+/** Node's own `fetch` is not a browser: it sends `sec-fetch-mode`, but no `sec-fetch-site`. */
 function isBrowser(headers: IncomingHttpHeaders): boolean {
   if (headers.origin !== undefined || headers["sec-fetch-site"] !== undefined) return true;
   return headers["accept-language"] !== undefined && headers["sec-fetch-mode"] === undefined;
@@ -65,23 +66,23 @@ function isFromHere({ origin, "sec-fetch-site": site }: IncomingHttpHeaders, hos
   const from = new URL(origin);
   if (hosts.has(from.host)) return true;
   if (site === "cross-site") return false;
-  // The port that goes without saying is that of the page's scheme: a proxy may end TLS in front of us.
+  // The default port is that of the page's scheme, because a proxy may terminate TLS.
   const hostUrl = `${from.protocol}//${host}`;
   return URL.canParse(hostUrl) && new URL(hostUrl).host === from.host;
 }
 
-/** Names that nobody else can point somewhere. */
+/** Host names that others cannot resolve to another address. */
 function isOurs(name: string, hostnames: ReadonlySet<string>): boolean {
   if (name === "localhost" || name.endsWith(".localhost")) return true;
   return isIP(name.replace(/^\[(.*)\]$/, "$1")) !== 0 || hostnames.has(name);
 }
 
-/** Without its port, and the dot that a whole name may end with. */
+/** The host name without its port and the trailing dot of a fully qualified name. */
 function hostnameOf(host: string): string {
   return host.replace(/:\d+$/, "").replace(/\.$/, "");
 }
 
-/** Of a header that is repeated to people. */
+/** Characters of a header that an error message repeats. */
 const SHOWN_CHARS_MAX = 100;
 
 function otherHost(host: string): GuardRefusal {

@@ -1,16 +1,16 @@
-/** Why: every error leaves by one door and looks the same: JSON with `message` and `restate_code` (null where there is no code). */
+/** Converts all errors to one form: JSON with `message` and `restate_code` (null where there is no code). */
 import { type ErrorCode, PerdureError } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
 import { type ApiAnswer, json } from "./answer.js";
 
-/** An error a route answers with on purpose. */
+/** An error that a route answers with on purpose. */
 export class RouteError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
   readonly code: ErrorCode | undefined;
   readonly headers: Readonly<Record<string, string>>;
 
-  /** The message carries the code in front, as all coded errors do. */
+  /** The message has the code in front, as all coded errors do. */
   constructor(status: number, detail: string, code?: ErrorCode, headers: Readonly<Record<string, string>> = {}) {
     super(code === undefined ? detail : `[${code}] ${detail}`);
     this.status = status;
@@ -19,7 +19,7 @@ export class RouteError extends Error {
   }
 }
 
-/** The answer for whatever a route threw. `isOurs` is false for strangers, whose text stays in the logs. */
+/** The answer for a value that a route threw. `isOurs` is false for unexpected errors, whose text stays in the logs. */
 export function answerOfError(cause: unknown): { readonly answer: ApiAnswer; readonly isOurs: boolean } {
   if (cause instanceof RouteError)
     return { answer: errorAnswer(cause.status, cause.message, cause.code, cause.headers), isOurs: true };

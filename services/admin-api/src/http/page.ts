@@ -1,6 +1,6 @@
 /**
- * Why: lists can be long. Who asks for a page gets one, and where to go on; who does not gets everything, as tools that know of
- * no pages expect it.
+ * Pages of lists. A request for a page gets one page and the cursor of the next; a request without gets the whole list, as older tools
+ * expect it.
  */
 import { fromUtf8Strict, utf8 } from "@perdure/base";
 import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from "../limits.js";
@@ -14,8 +14,8 @@ export const PAGE_QUERY = {
 } as const;
 
 /**
- * `{ [field]: items }`. With `limit` or `cursor` in the query: the items whose keys come next, in the order of the keys, with
- * `next_cursor` (null at the end) and a `link` to the next page. Keys are unique; items may come and go between pages.
+ * `{ [field]: items }`. With `limit` or `cursor` in the query: the next items in the order of the keys, with `next_cursor` (null at the
+ * end) and a `link` to the next page. Keys are unique; items may appear and disappear between pages.
  */
 export function listAnswer<T>(
   request: ApiRequest,
@@ -50,7 +50,7 @@ function cursorOf(key: string): string {
   return Buffer.from(utf8(key)).toString("base64url");
 }
 
-/** Cursors are opaque, and only those that we would write ourselves are ours. */
+/** The key of a cursor. Cursors are opaque; only those in the exact form that this code writes are accepted. */
 function keyIn(cursor: string | null): string | undefined {
   if (cursor === null) return undefined;
   const key = fromUtf8Strict(Buffer.from(cursor, "base64url"));
@@ -58,7 +58,7 @@ function keyIn(cursor: string | null): string | undefined {
   return key;
 }
 
-/** The same question from there on, filters included. */
+/** The same query with the next cursor, filters included. */
 function nextQuery(query: URLSearchParams, limit: number, cursor: string): string {
   const next = new URLSearchParams(query);
   next.set("limit", String(limit));

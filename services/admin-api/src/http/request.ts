@@ -1,11 +1,11 @@
-/** Why: a route sees what it needs of a request, parsed and bounded, and nothing of the server underneath. */
+/** A request as routes see it: parsed and bounded, independent of the server. */
 import { fromUtf8Strict } from "@perdure/base";
 import type { z } from "zod";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
 import { RouteError } from "./errors.js";
 import type { AnyRequest } from "./respond.js";
 
-/** Generations of the interface that a path can ask for; no prefix means the newest behaviour. */
+/** Versions of the interface that a path can select; no prefix means the newest behaviour. */
 export type ApiVersion = 2 | 3 | 4 | undefined;
 
 /** Bytes of bodies that are being read, over all requests of one server. */
@@ -19,9 +19,9 @@ export class ApiRequest {
   /** Decoded path parameters. */
   readonly params: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
-  /** Path and query as the caller wrote them. */
+  /** Path and query as the client wrote them. */
   readonly target: string;
-  /** Aborted when the caller hangs up. */
+  /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   readonly #req: AnyRequest;
   readonly #bodies: BodyBudget;
@@ -65,13 +65,13 @@ export class ApiRequest {
   }
 
   /**
-   * The JSON body in the shape of `schema`. Throws `ApiError` 415 (not JSON), 413 (longer than `bytesMax`), 429 (too many bodies
-   * at once), 400 (no JSON, or fields that a strict schema does not know) or 422 (wrong shape).
+   * The JSON body in the shape of `schema`. Throws `RouteError` 415 (content type is not JSON), 413 (longer than `bytesMax`), 429 (too many
+   * bodies at once), 400 (malformed JSON, or fields unknown to a strict schema) or 422 (wrong shape).
    */
   async json<T>(schema: z.ZodType<T>, bytesMax = REQUEST_BODY_BYTES_MAX): Promise<T> {
     if (!isJson(this.header("content-type"))) throw new RouteError(415, "Expected request with `Content-Type: application/json`");
     const body = fromUtf8Strict(await this.bytes(bytesMax));
-    // Decoded loosely, what is stored would not be what was sent.
+    // Lenient decoding would store other text than the client sent.
     if (body === undefined) throw new RouteError(400, "Failed to parse the request body as JSON: it is not UTF-8");
     let value: unknown;
     try {
@@ -86,7 +86,7 @@ export class ApiRequest {
     throw new RouteError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
   }
 
-  /** The body as it came. Throws `ApiError` 413 or 429 as `json` does. */
+  /** The raw body. Throws `RouteError` 413 or 429 as `json` does. */
   async bytes(bytesMax = REQUEST_BODY_BYTES_MAX): Promise<Buffer> {
     if (Number(this.header("content-length")) > bytesMax) throw this.#tooLong(bytesMax);
     const chunks: Uint8Array[] = [];
@@ -109,7 +109,7 @@ export class ApiRequest {
     return this.#unread(413, `The request body is longer than ${bytesMax} bytes`);
   }
 
-  /** What is still to come is not read; HTTP/1.1 needs the connection closed for that, HTTP/2 knows no such header. */
+  /** The rest of the body is not read; HTTP/1.1 must close the connection for that, HTTP/2 has no such header. */
   #unread(status: number, detail: string): RouteError {
     const headers: Record<string, string> = this.#req.httpVersionMajor === 1 ? { connection: "close" } : {};
     return new RouteError(status, detail, undefined, headers);
@@ -125,7 +125,7 @@ function isJson(contentType: string | undefined): boolean {
   return essence === "application/json" || (essence.startsWith("application/") && essence.endsWith("+json"));
 }
 
-/** A misspelt field would otherwise be taken for one that was left out. */
+/** Without this check a misspelt field would count as an absent one. */
 function unknownFields(error: z.ZodError): string | undefined {
   const names = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path.map(String), key].join(".")) : [],

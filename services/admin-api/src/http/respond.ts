@@ -1,4 +1,4 @@
-/** Why: writes an answer to HTTP/1.1 and HTTP/2 alike, compressed when the caller asks for it (admin-api.md §1.2). */
+/** Writes an answer to HTTP/1.1 and HTTP/2 alike, compressed when the client accepts it (admin-api.md §1.2). */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import { Readable, type Transform } from "node:stream";
@@ -10,7 +10,7 @@ import type { ApiAnswer } from "./answer.js";
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
-/** Best first: the order among encodings the caller likes equally. */
+/** Best first: the order among encodings that the client accepts equally. */
 const ENCODERS: readonly (readonly [name: string, make: () => Transform])[] = [
   ["zstd", createZstdCompress],
   ["br", createBrotliCompress],
@@ -19,11 +19,11 @@ const ENCODERS: readonly (readonly [name: string, make: () => Transform])[] = [
 ];
 
 /**
- * Resolves when the answer is written, or the caller has gone. A stream that fails midway cuts the response off, so that
- * nobody takes a part for the whole; that failure rejects.
+ * Resolves when the answer is written, or the client has disconnected. A stream that fails midway truncates the response with a reset, so
+ * that no client takes a part for the whole; that failure rejects.
  */
 export async function respond(req: AnyRequest, response: AnyResponse, answer: ApiAnswer): Promise<void> {
-  const res = response as ServerResponse; // What is used here, both have.
+  const res = response as ServerResponse; // Both versions have the methods that are used here.
   const { status, body } = answer;
   if (body.kind === "empty") {
     res.writeHead(status, { ...answer.headers, "content-length": "0" });
@@ -62,7 +62,7 @@ function chooseEncoder(accepted: string): (typeof ENCODERS)[number] | undefined 
   return best;
 }
 
-/** Encoding → weight in 0…1; what cannot be read counts as not wished for. */
+/** Encoding → weight in 0…1; malformed parts count as not accepted. */
 function parseAccepted(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.split(",")) {

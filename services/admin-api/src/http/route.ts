@@ -1,6 +1,5 @@
 /**
- * Why: a route is data: path, methods, what they take and answer. The router and the OpenAPI document are both made from it, so
- * neither can forget what the other knows.
+ * Routes as data: path, methods, input and answers. The router and the OpenAPI document are both made from them, so the two always agree.
  */
 import type { Clock } from "@perdure/base";
 import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/role";
@@ -18,14 +17,14 @@ export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 export interface RouteOperation {
   /** One line for the OpenAPI document. */
   readonly summary: string;
-  /** The JSON body, when there is one; shown in the document, parsed by the handler. */
+  /** The JSON body, when there is one; documented here, parsed by the handler. */
   readonly body?: z.ZodType;
   readonly query?: Readonly<Record<string, string>>;
-  /** Status → when. Errors every route can answer with are left out. */
+  /** Status → when. Errors that every route can answer with are left out. */
   readonly answers: Readonly<Record<number, string>>;
   /** Status → shape of the JSON body; a status without one has an empty body, or is an error. */
   readonly results?: Readonly<Record<number, z.ZodType>>;
-  /** Content types of answers that are not of our making: rows of queries, documents. */
+  /** Content types of answers other than our own JSON: rows of queries, documents. */
   readonly resultTypes?: readonly string[];
   readonly isDeprecated?: boolean;
   readonly handle: (request: ApiRequest) => ApiAnswer | Promise<ApiAnswer>;
@@ -34,20 +33,20 @@ export interface RouteOperation {
 export interface ApiRoute {
   /** Parameters in braces: `/services/{service}`; with a star it takes the rest of the path: `/{*serde}`. */
   readonly path: string;
-  /** Left out of the OpenAPI document: for our own tools, without promises. */
+  /** Left out of the OpenAPI document: for our own tools, without stability guarantees. */
   readonly isInternal?: boolean;
   readonly operations: Readonly<Partial<Record<RouteMethod, RouteOperation>>>;
 }
 
-/** Whom to tell of requests, and the clock for that. */
+/** Observers of requests, and the clock to measure them with. */
 export interface RequestObservers {
   readonly measure: AdminMeasure | undefined;
   readonly clock: Clock;
-  /** Undefined: nobody traces. */
+  /** Undefined without tracing. */
   readonly edge?: Edge | undefined;
 }
 
-/** A router for the routes: HEAD goes with GET, other methods of a known path are 405 with `allow`. */
+/** A router for the routes: HEAD is answered as GET, other methods of a known path are 405 with `allow`. */
 export function routerOf(
   routes: readonly ApiRoute[],
   observers?: RequestObservers,
@@ -73,12 +72,12 @@ export function routerOf(
   return router;
 }
 
-/** Probes and scrapes come every few seconds and belong to nobody's trace. */
+/** Probes and scrapes come every few seconds and belong to no trace. */
 const PROBED: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
 
 /**
- * What is to happen when the answer is over, behind one listener: Node's pipeline, Express and the HTTP port add several each, and Node takes more than
- * ten together for a leak.
+ * Tasks for the end of the answer, behind one listener: Node's pipeline, Express and the HTTP port add several listeners each, and Node
+ * warns of a leak at more than ten.
  */
 class AfterClose {
   readonly #tasks: (() => void)[] = [];
@@ -95,13 +94,13 @@ class AfterClose {
   }
 }
 
-/** The span of a request, by its route as it is written. */
+/** The span of a request, named by its route pattern. */
 function traced(edge: Edge, req: Request, res: Response, closed: AfterClose, method: string, path: string): EdgeOperation {
   const span = edge.begin(req.get("traceparent"), req.get("x-perdure-trace") === "1");
   closed.add(() => {
     const { statusCode } = res;
     const facts = { method, route: path, httpVersion: httpVersionOf(req.httpVersionMajor), status: statusCode };
-    // TLS ends in front of it.
+    // A proxy in front of the process terminates TLS.
     span.note(
       httpServerSpan({ ...facts, scheme: "http", host: req.headers.host ?? authorityOf(req), userAgent: req.get("user-agent") }),
     );
@@ -112,7 +111,7 @@ function traced(edge: Edge, req: Request, res: Response, closed: AfterClose, met
 
 const httpVersionOf = (major: number): string => (major === 2 ? "2" : "1.1");
 
-/** HTTP/2's word for the host. */
+/** The host from HTTP/2's pseudo header. */
 function authorityOf({ headers }: Request): string | undefined {
   const value = (headers as Readonly<Record<string, unknown>>)[":authority"];
   return typeof value === "string" ? value : undefined;

@@ -1,6 +1,6 @@
 /**
- * Why: one request handler for HTTP/1.1 and HTTP/2, over all generations of the path (admin-api.md §1.1). Express knows only
- * HTTP/1.1 objects, so requests of HTTP/2 go through a second application whose prototypes stand on Node's HTTP/2 classes.
+ * One request handler for HTTP/1.1 and HTTP/2, over all versions of the path (admin-api.md §1.1). Express supports only HTTP/1.1 objects,
+ * so HTTP/2 requests go through a second application whose prototypes are based on Node's HTTP/2 classes.
  */
 import { constants, Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { Logger } from "@perdure/base";
@@ -14,7 +14,9 @@ export type RequestListener = (req: AnyRequest, res: AnyResponse) => void;
 
 const PREFIX = /^\/v(\d+)(?=[/?]|$)/;
 
-/** Serves `router` unprefixed and under `/v2` to `/v4`; everything else is a JSON error, 429 when `requestsMax` are being answered. */
+/**
+ * Serves `router` unprefixed and under `/v2` to `/v4`; everything else is a JSON error, 429 when `requestsMax` requests are in progress.
+ */
 export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX): RequestListener {
   const http1 = application(router, logger);
   const http2 = application(router, logger);
@@ -34,12 +36,12 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
   };
 }
 
-/** A body that was not read to its end must not keep the stream open when everything is said (RFC 9113 §8.1). */
+/** An unread body must not keep the stream open after the answer (RFC 9113 §8.1). */
 function endWithAnswer({ stream }: Http2ServerRequest): void {
   stream.once("finish", () => {
     if (stream.readableEnded || stream.closed) return;
     stream.close(constants.NGHTTP2_NO_ERROR);
-    setImmediate(() => stream.destroy()); // It would wait for somebody to read what has arrived.
+    setImmediate(() => stream.destroy()); // Otherwise the stream stays open until the received data is read.
   });
 }
 
@@ -57,7 +59,7 @@ function application(router: Router, logger: Logger): Express {
   return app;
 }
 
-/** Takes the generation off the path and remembers it. The bare prefix leads to the web UI, like `/`. */
+/** Removes the version from the path and stores it. The bare prefix leads to the web UI, like `/`. */
 const generations: RequestHandler = (req, res, next) => {
   const match = PREFIX.exec(req.url);
   const number = Number(match?.[1]);
@@ -71,7 +73,7 @@ const generations: RequestHandler = (req, res, next) => {
   next();
 };
 
-/** The one place an error becomes a response; express brings every rejection here. */
+/** The one place where an error becomes a response; express passes every rejection to it. */
 function respondWithError(logger: Logger): ErrorRequestHandler {
   return (cause, req, res, _next) => {
     const { answer, isOurs } = answerOfError(cause);
@@ -86,7 +88,7 @@ function respondWithError(logger: Logger): ErrorRequestHandler {
   };
 }
 
-/** What `pipeline` rejects with when the response closes before the end. */
+/** Whether the error is the one with which `pipeline` rejects when the response closes before the end. */
 function isHungUp(cause: unknown): boolean {
   return typeof cause === "object" && cause !== null && "code" in cause && cause.code === "ERR_STREAM_PREMATURE_CLOSE";
 }

@@ -1,6 +1,6 @@
 /**
- * Why: what is known of an invocation lies in several places: its record, its journal, the lock it queues for, its invoker, the
- * registry, flow control. They are read here, once for each invocation, and handed to `insight` as values.
+ * Reads the facts about an invocation from their sources (record, journal, the lock that it queues for, invoker, registry, flow control),
+ * once for each invocation, and passes them to `insight` as values.
  */
 import { type InvocationId, partitionOf, type VqueueId, vqueueId } from "@perdure/base";
 import type { HandlerView, RegistryView } from "@perdure/control";
@@ -29,10 +29,10 @@ import {
 } from "@perdure/partition";
 import { EXPLAINED_ENTRIES_MAX, QUEUE_PLACES_COUNTED_MAX } from "../limits.js";
 
-/** At once where it is at hand. */
+/** A plain value where it is available without I/O. */
 type Awaitable<T> = T | Promise<T>;
 
-/** The reading half of what the partitions of an environment hold. Stores, invokers and workers satisfy it as they are. */
+/** Read access to the state of an environment's partitions. Stores, invokers and workers satisfy it as they are. */
 export interface InsightSource {
   readonly partitionCount: number;
   readonly store: {
@@ -43,12 +43,12 @@ export interface InsightSource {
     };
     readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
     events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
-    /** Queues that somebody has paused; their number is bounded. */
+    /** Queues that an operator has paused; their number is bounded. */
     flow(partition: number): Promise<{ readonly pauses: readonly { readonly queue: VqueueId }[] }>;
   };
   readonly invoker: {
     status(id: InvocationId): Awaitable<InvokerView | undefined>;
-    /** What flow control says of an invocation that waits for a slot; undefined when it does not wait for one (any more). */
+    /** Facts of flow control about an invocation that waits for a slot; undefined when it does not wait for one (any more). */
     flowWait(id: InvocationId): Awaitable<FlowFacts | undefined>;
   };
 }
@@ -58,7 +58,7 @@ export interface InsightPorts {
   readonly registry: RegistryView;
 }
 
-/** Undefined when nothing is stored of it. */
+/** Undefined when the invocation is not stored. */
 export async function explainInvocation(ports: InsightPorts, id: InvocationId): Promise<Explanation | undefined> {
   const root = await readSituation(ports, id);
   if (root === undefined) return undefined;
@@ -70,7 +70,10 @@ async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Sit
   return snapshot === undefined ? undefined : situationOf(snapshot, await surroundingsOf(ports, snapshot.invocation));
 }
 
-/** Record, journal and events belong together only as far as nothing happens between the reads; none of them is ever from the future. */
+/**
+ * Record, journal and events are consistent only if no command was applied between the reads; each is a state that existed before the end
+ * of the read.
+ */
 export async function readSnapshot(
   { store, invoker, partitionCount }: InsightSource,
   id: InvocationId,
@@ -103,9 +106,9 @@ async function lockOf({ store }: InsightSource, partition: number, invocation: I
   if (invocation.waitsFor !== "lock" || !isExclusive(target)) return undefined;
   const keyspace = keyspaceOf(target);
   const lock = await store.reads.lock(partition, keyspace, target.key);
-  if (lock === undefined) return undefined; // It got its turn between the two reads.
+  if (lock === undefined) return undefined; // The invocation got the lock between the two reads.
   const last = Math.min(invocation.inboxSeq, lock.head + QUEUE_PLACES_COUNTED_MAX);
-  // Asked for together: a store behind a network hears them together.
+  // Requested at once, so that a store behind a network receives one batch.
   const places = Array.from({ length: Math.max(0, last - lock.head) }, (_, n) =>
     store.reads.inbox(partition, keyspace, target.key, lock.head + n),
   );

@@ -1,6 +1,6 @@
 /**
- * Why: `GET /openapi` describes this interface from the same routes that serve it, and from the same schemas that requests are
- * parsed with and answers are tested against, so the document cannot be out of date.
+ * The document of `GET /openapi`, built from the routes that serve the interface and from the schemas that parse requests and validate
+ * answers in tests, so it always matches the code.
  */
 import { z } from "zod";
 import type { ApiRoute, RouteMethod, RouteOperation } from "../http/route.js";
@@ -16,10 +16,10 @@ const ErrorShape = z.object({
     .describe("The code of the error, explained in the documentation; `null` where there is none"),
 });
 
-/** Named schemas, gathered while operations are described. */
+/** Named schemas, collected while operations are described. */
 type Components = Record<string, object>;
 
-/** OpenAPI 3.1 of all routes that make promises. */
+/** OpenAPI 3.1 of all routes that are not internal. */
 export function adminDocument(routes: readonly ApiRoute[]) {
   const schemas: Components = { ErrorDescriptionResponse: schemaOf(ErrorShape, "output", {}) };
   const paths: Record<string, Record<string, object>> = {};
@@ -88,8 +88,8 @@ function bodyOf(schema: z.ZodType, components: Components): object {
 }
 
 /**
- * JSON schema; what has a name goes to the components, itself included: types of generated clients get their names from there. They are those
- * of the reference where it has one. Answers may get fields later, so they are not closed.
+ * JSON schema. Named schemas go to the components, the given one included, because generated clients take their type names from there. The
+ * names are those of the reference where it has one. Answers may get further fields later, so they are open.
  */
 function schemaOf(schema: z.ZodType, io: "input" | "output", components: Components): object {
   const {

@@ -1,4 +1,4 @@
-/** Why: answers that are OpenAPI documents themselves; the standard says what is in them. */
+/** Shape of answers that are OpenAPI documents themselves; the standard defines their content. */
 import { z } from "zod";
 
 export const DocumentShape = z.looseObject({

@@ -1,14 +1,16 @@
 /**
- * Why: a handler's JSON schema is a document of its own, whose references begin at its root (`#/$defs/Order`). Inside an OpenAPI document
- * they would point nowhere, so they are told where that root is now.
+ * Moves a handler's JSON schema into an OpenAPI document. References of the schema begin at its root (`#/$defs/Order`) and would be
+ * dangling there, so they are rewritten to the new place of the root.
  */
 
-/** Keywords whose values are data, whatever they look like. */
+/** Keywords whose values are data, whatever their shape. */
 const DATA: ReadonlySet<string> = new Set(["const", "default", "enum", "example", "examples"]);
 /** Keywords whose values are schemas by name: a property may well be called `enum`. */
 const BY_NAME: ReadonlySet<string> = new Set(["$defs", "definitions", "dependentSchemas", "patternProperties", "properties"]);
 
-/** The schema as it reads below `place`, a reference such as `#/components/schemas/greetRequest`. What it is made of is not changed. */
+/**
+ * The schema with its references rewritten for `place`, a reference such as `#/components/schemas/greetRequest`. The input is not modified.
+ */
 export function schemaInside(schema: unknown, place: string): unknown {
   if (Array.isArray(schema)) return schema.map((part) => schemaInside(part, place));
   if (!isObject(schema)) return schema;
@@ -27,7 +29,7 @@ function discriminatorInside(discriminator: Record<string, unknown>, place: stri
   return isObject(mapping) ? { ...discriminator, mapping: mapValues(mapping, (value) => moved(value, place)) } : discriminator;
 }
 
-/** Anchors (`#order`) and other documents are found from anywhere. */
+/** Anchors (`#order`) and references to other documents resolve from anywhere and stay. */
 function moved(reference: unknown, place: string): unknown {
   if (typeof reference !== "string") return reference;
   return reference === "#" || reference.startsWith("#/") ? `${place}${reference.slice(1)}` : reference;

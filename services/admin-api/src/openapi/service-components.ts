@@ -1,4 +1,4 @@
-/** Why: the parts every service's OpenAPI document shares: parameters, answers and the shape of errors at the ingress. */
+/** Parts that every service's OpenAPI document shares: parameters, answers and the shape of errors at the ingress. */
 import type { HandlerDefinition } from "@perdure/manifest";
 import { schemaInside } from "./schema-inside.js";
 
@@ -95,7 +95,7 @@ export const TAGS = [
   { name: "Get Output", description: "Look for the result of an invocation made earlier" },
 ] as const;
 
-/** The schemas a handler brings along, as `<handler>Request` and `<handler>Response`. */
+/** The schemas of a handler, as `<handler>Request` and `<handler>Response`. */
 export function handlerSchemas({ name, input, output }: HandlerDefinition): Record<string, unknown> {
   return { ...component(`${name}Request`, input.jsonSchema), ...component(`${name}Response`, output.jsonSchema) };
 }

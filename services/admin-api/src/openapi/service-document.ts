@@ -1,6 +1,6 @@
 /**
- * Why: one OpenAPI 3.1 document per service tells people and generators how to call its handlers through the ingress
- * (ingress.md §12). Private handlers cannot be called from there, so they are left out.
+ * The OpenAPI 3.1 document of one service: how to call its handlers through the ingress (ingress.md §12). Private handlers cannot be called
+ * from there, so they are left out.
  */
 import type { HandlerDefinition, ServiceDefinition } from "@perdure/manifest";
 import type { LocatedRevision } from "@perdure/metadata";
@@ -8,7 +8,7 @@ import { handlerSchemas, SHARED_PARAMETERS, SHARED_RESPONSES, SHARED_SCHEMAS, TA
 
 type PathItem = Readonly<Record<string, object>>;
 
-/** `isPublic` tells of each handler whether the ingress serves it. */
+/** `isPublic` returns whether the ingress serves a handler. */
 export function serviceDocument(
   { revision: { definition, revision } }: LocatedRevision,
   isPublic: (handler: HandlerDefinition) => boolean,
@@ -40,7 +40,7 @@ function handlerPaths(service: ServiceDefinition, handler: HandlerDefinition): R
   const keyed = key === "" ? [] : [parameter("key")];
   const common = { summary: handler.name, "x-restate-extensions": extensions(handler.metadata) };
   const body = requestBody(handler);
-  // Not offered for workflows, whose run is idempotent by its key already.
+  // Not for workflows, whose run is idempotent by its key already.
   const idempotency = service.kind === "workflow" ? [] : [parameter("idempotencyKeyHeader")];
   const paths: Record<string, PathItem> = {
     [`/restate/call/${target}`]: {
@@ -75,7 +75,7 @@ function handlerPaths(service: ServiceDefinition, handler: HandlerDefinition): R
   return paths;
 }
 
-/** The two older ways to a result; new callers look the invocation id up and use that. */
+/** The two older ways to a result; new clients look up the invocation id and use that. */
 function addLookups(
   paths: Record<string, PathItem>,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Why: the management API as a process of a cluster: its role on the registry and the workers over gRPC, on partitions in Redis, and on
- * PostgreSQL for batches and what was archived. What one of these cannot answer for a while is refused; the rest goes on.
+ * The management API as a process of a cluster: it uses the registry and the workers over gRPC, partitions in Redis, and PostgreSQL for
+ * batches and archived invocations. While one of these does not answer, requests that need it are refused; the rest works.
  */
 import { openEndpoints, openPeerCredentials, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
 import {
@@ -38,7 +38,7 @@ const STARTING: Elsewhere = { status: 503, text: "the management API is starting
 
 /**
  * Starts everything as parts of the lifecycle and resolves when the API answers: when registry, database and Redis have been reached.
- * Rejects with RT0004 (address), META0010 (database), OPS0001 (settings, or a Redis that would forget).
+ * Rejects with RT0004 (address), META0010 (database), OPS0001 (settings, or a Redis that evicts data).
  */
 export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
@@ -53,7 +53,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
   }));
   await lifecycle.prepare(() => checkAddress(settings.admin, "admin.bind-port"));
 
-  // Until the API itself is there, its port says what is waited for.
+  // Until the API is open, its port answers probes with the parts that are not ready.
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const early = await lifecycle.start("probes", () => openProbes(settings.admin, probePorts, STARTING));
   const peerPorts = { clock, logger };
@@ -89,7 +89,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
   await lifecycle.start("batches of others", () =>
     followChanges({ store: metadata, clock, logger }, [{ prefix: BATCHES_PREFIX, reload: () => batches.refresh() }]),
   );
-  // One of all management APIs runs the batches that any of them began.
+  // One process of all management APIs, the leader, runs the batches that any of them began.
   const lead = (leadership: LeaderTerm) => batches.lead(() => leadership.isSure);
   const ballot = { lead, clock, logger: batchParts.logger };
   await lifecycle.start("leader of batches", () => new PostgresLeadership({ url, environment, name: "batches" }, ballot));

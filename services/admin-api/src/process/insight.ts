@@ -1,14 +1,16 @@
-/** Why: explanations read partitions, their archive, and what workers hold in memory, through the same narrow window as in one process. */
+/**
+ * Explanations in a cluster read partitions, their archive and the state in memory of workers through the same interface as in one process.
+ */
 import type { InvocationId } from "@perdure/base";
 import type { RemoteRows } from "@perdure/driver-grpc";
 import type { AsyncPartitionStore, RowKey, RowValues } from "@perdure/store";
 import type { InsightSource } from "../insight/source.js";
 
-/** `store` with its archive. `partitionCount` is asked whenever somebody asks for something: it is known when the first worker is. */
+/** `store` includes its archive. `partitionCount` is called for each request, because it is 0 until the first worker has reported it. */
 export function clusterInsight(store: AsyncPartitionStore, rows: RemoteRows, partitionCount: () => number): InsightSource {
   async function row<K extends RowKey["kind"]>(partition: number, key: Extract<RowKey, { kind: K }>): Promise<RowValues[K]> {
     const [first] = await store.fetch(partition, [key]);
-    return first?.value as RowValues[K]; // Rows come in the order of their keys, each of its kind.
+    return first?.value as RowValues[K]; // Rows arrive in the order of their keys, each of its kind.
   }
   return {
     get partitionCount() {

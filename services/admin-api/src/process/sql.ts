@@ -1,6 +1,7 @@
 /**
- * Why: statements of a cluster read Redis and the archive in processes of their own, and get from workers and the registry what only those know. The
- * engine starts with the first statement, when the number of partitions is known: until a worker has reported it there is nothing to read.
+ * SQL in a cluster: statements read Redis and the archive in separate processes, and get in-memory state from workers and the registry. The
+ * engine starts with the first statement, when the number of partitions is available: until a worker has reported it there is nothing to
+ * read.
  */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { RemoteRegistry, RemoteRows } from "@perdure/driver-grpc";
@@ -17,7 +18,7 @@ import {
 /** Bundled beside the process's own module. */
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
 
-/** What connections to Redis and PostgreSQL take from the environment: certificates, and libpq's own settings. */
+/** Environment variables for connections to Redis and PostgreSQL: certificates, and libpq's own settings. */
 const ENVIRONMENT = [
   "PATH",
   "HOME",
@@ -33,9 +34,9 @@ const ENVIRONMENT = [
 export interface ClusterSqlPorts {
   readonly registry: RemoteRegistry;
   readonly rows: RemoteRows;
-  /** 0 while no worker has been heard. */
+  /** 0 until a worker has reported the number. */
   readonly partitionCount: () => number;
-  /** For the process: where Redis and the archive are, see `where-text.ts`. */
+  /** For the process: addresses of Redis and the archive, see `where-text.ts`. */
   readonly where: string;
   readonly onEnd: NonNullable<SqlProcessPorts["onEnd"]>;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** Why: what a cluster has done and stores is what its Redis and its archive say; workers need not be asked, nor even be there. */
+/** Usage of a cluster from its Redis and its archive, without any request to workers. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
 import type { SizedArchive } from "@perdure/driver-postgres";
@@ -13,7 +13,7 @@ export interface ClusterUsageParts {
   readonly clock: Clock;
 }
 
-/** Rejects with STO0001 while one of them does not answer: totals that are asked for later miss nothing. */
+/** Rejects with STO0001 while one of them does not answer. Totals are cumulative, so a later request misses nothing. */
 export function clusterUsage({ connections, environment, archive, clock }: ClusterUsageParts): () => Promise<UsageReport> {
   let archived: { readonly bytes: Promise<number>; readonly atMs: number } | undefined;
   const archivedBytes = (): Promise<number> => {
@@ -23,7 +23,7 @@ export function clusterUsage({ connections, environment, archive, clock }: Clust
     const pending = { bytes, atMs: nowMs };
     archived = pending;
     bytes.catch(() => {
-      if (archived === pending) archived = undefined; // Whoever asked hears why; the next one tries again.
+      if (archived === pending) archived = undefined; // The present request rejects; the next one queries again.
     });
     return bytes;
   };
@@ -33,7 +33,7 @@ export function clusterUsage({ connections, environment, archive, clock }: Clust
       readRedisStatus(connections, USAGE_MS),
       archivedBytes(),
     ]);
-    // Of a Redis that others use too nobody knows whose the bytes are.
+    // In a Redis shared with other applications the bytes cannot be attributed.
     return { source, actions, storedBytes: (connections.keyPrefix === "" ? dataBytes : 0) + inArchive };
   };
 }

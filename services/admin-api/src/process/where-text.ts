@@ -1,4 +1,6 @@
-/** Why: the thread that runs statements opens Redis and the archive itself, and what starts a thread is text. */
+/**
+ * Location of the data as text: the process that runs statements opens Redis and the archive itself, and receives its parameters as text.
+ */
 import { PerdureError, Secret } from "@perdure/base";
 import type { RedisConnectionOptions } from "@perdure/driver-redis";
 
@@ -8,12 +10,12 @@ interface DataLocation {
   readonly postgresUrl: string;
 }
 
-/** With passwords in it: for the thread alone, never for a log. */
+/** Contains passwords: for the process alone, never for a log. */
 export function whereText({ environment, redis: { password, ...rest }, postgresUrl }: DataLocation): string {
   return JSON.stringify({ environment, redis: rest, password: password?.reveal(), postgresUrl });
 }
 
-/** Throws OPS0003 when the text is none of ours. */
+/** Throws OPS0003 when the text does not have this form. */
 export function whereOf(text: string): DataLocation {
   const parsed = JSON.parse(text) as Partial<DataLocation> & {
     redis?: Omit<RedisConnectionOptions, "password">;

@@ -1,6 +1,6 @@
 /**
- * Why: one request that cancels, kills, purges, pauses, resumes or restarts many invocations, chosen by a condition. It is answered as
- * soon as the choice is stored; how far the work has come, and what became of each invocation, is asked for afterwards.
+ * Routes of batch operations: one request cancels, kills, purges, pauses, resumes or restarts many invocations, chosen by a condition. It
+ * is answered as soon as the choice is stored; progress and outcomes are read with later requests.
  */
 import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
 import { CONDITION_CHARS_MAX } from "@perdure/sql";
@@ -23,7 +23,7 @@ import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "../vie
 import { batchView, resultView } from "../views/batch-view.js";
 import { Choice, Id } from "./batches.js";
 
-/** Strict, because a misspelt `dry_run` must not be taken for none. */
+/** Strict, because a misspelt `dry_run` must not count as absent. */
 export const StartBatch = z
   .strictObject({
     operation: z.enum(VERBS),
@@ -33,7 +33,7 @@ export const StartBatch = z
     limit: z.int().min(1).max(BATCH_MATCHED_MAX).nullish(),
     dry_run: z.boolean().nullish(),
     deployment: Choice.nullish(),
-    /** For those who look at it later. */
+    /** Shown with the batch. */
     reason: z.string().max(BATCH_NOTE_CHARS_MAX).nullish(),
   })
   .refine(({ filter, ids }) => (filter ?? undefined) === undefined || (ids ?? undefined) === undefined, {
@@ -154,7 +154,7 @@ async function selectionOf(ports: AdminPorts, body: StartRequest, limit: number,
   return { ids: ids.slice(0, limit), more: ids.length > limit };
 }
 
-/** Nothing is stored and nobody is touched. */
+/** Nothing is stored and no invocation changes. */
 async function dryRun(ports: AdminPorts, body: StartRequest, limit: number, signal: AbortSignal): Promise<object> {
   if (body.filter !== undefined && body.filter !== null) {
     const { matched, more, sample } = await preview(ports.sql, body.filter, limit, signal);

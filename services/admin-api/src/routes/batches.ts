@@ -1,4 +1,4 @@
-/** Why: the web UI acts on many invocations with one request; each of them succeeds or fails on its own (admin-api.md §5.1). */
+/** Batch routes of the web UI: one request acts on many invocations; each of them succeeds or fails on its own (admin-api.md §5.1). */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import { z } from "zod";
 import { json } from "../http/answer.js";
@@ -24,7 +24,7 @@ export const Id = z.string().transform((text, context): InvocationId => {
   return z.NEVER;
 });
 
-/** A deployment to go on with, in a body. */
+/** The deployment to continue with, in a body. */
 export const Choice = z.string().transform((text, context): DeploymentChoice => {
   const refusals: string[] = [];
   try {
@@ -62,7 +62,7 @@ export function batchRoutes(ports: AdminPorts): readonly ApiRoute[] {
   }));
 }
 
-/** The other verbs have no use for a deployment, and do not look at it. */
+/** Verbs that use a deployment; the others ignore it. */
 const MOVING: ReadonlySet<OperationVerb> = new Set<OperationVerb>(["resume", "restart-as-new"]);
 
 function choiceIn(text: string | undefined): DeploymentChoice | undefined {
@@ -75,7 +75,7 @@ function choiceIn(text: string | undefined): DeploymentChoice | undefined {
 
 type BatchItemResult = { readonly id: InvocationId; readonly outcome: VerbOutcome };
 
-/** A few at a time, results in the order of the ids. An error of ours ends the whole batch. */
+/** A few at a time, results in the order of the ids. An unexpected error ends the whole batch. */
 async function applyToAll(
   ports: AdminPorts,
   verb: OperationVerb,

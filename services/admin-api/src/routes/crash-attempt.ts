@@ -1,6 +1,6 @@
 /**
- * Why: that nothing is lost when something breaks is believed by those who have broken something. On a server of one's own, an attempt can be
- * cut off in the middle: its stream is reset, and the next attempt replays what is stored and goes on.
+ * Demonstrates recovery on a development server: the request resets the stream of a running attempt, and the next attempt replays the
+ * journal and continues.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
@@ -17,7 +17,7 @@ const CrashedShape = z.strictObject({
   journal_length: z.int().min(0).describe("Journal entries that were stored by then; the next attempt replays them"),
 });
 
-/** None where attempts cannot be cut off. */
+/** No routes where attempts cannot be stopped. */
 export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }: AdminPorts): readonly ApiRoute[] {
   if (crashAttempt === undefined) return [];
   return [

@@ -1,6 +1,6 @@
 /**
- * Why: whoever deploys wants to know before traffic moves whether the new code can go on with what the old code began. A registration can
- * ask for it (`verify`), and a deployment that exists can be asked whether stuck invocations could be resumed on it.
+ * Checks before traffic moves whether new code can continue invocations of the old code. A registration can request the check (`verify`),
+ * and for a registered deployment it checks whether stuck invocations could be resumed on it.
  */
 import { formatDuration, parseByteSize, parseDuration } from "@perdure/base";
 import {
@@ -44,7 +44,7 @@ const size = (maxBytes: number) =>
     })
     .nullish();
 
-/** What a check may take; everything that is not named has its default. */
+/** Bounds of a check; an absent one has its default. */
 export const CheckBody = z
   .strictObject({
     in_flight_per_handler: count(0, CHECK_BOUNDS_MAX.inFlightPerHandler),
@@ -60,7 +60,7 @@ export const CheckBody = z
 /** Field `verify` of a registration. */
 export const Verify = z.union([z.boolean(), CheckBody]).nullish();
 
-/** What the registration asks to be checked, or undefined; the body says more than the query. */
+/** Bounds of the check that the registration requests, or undefined; the body has precedence over the query. */
 export function requestedBoundsOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckOptions | undefined {
   const requested = verify ?? request.flag("verify", false);
   if (requested === false) return undefined;
@@ -79,7 +79,7 @@ function boundsIn(body: z.infer<typeof CheckBody>): CheckOptions {
   };
 }
 
-/** The answer to a registration whose code would fail with existing invocations; undefined when nothing speaks against it. */
+/** The answer to a registration whose code would fail with existing invocations; undefined when the check found no obstacle. */
 export function refusalOf(verification: Verification, breaking: boolean): ApiAnswer | undefined {
   const { incompatible, found: matchCount, findings } = verification;
   if (incompatible === 0 || breaking) return undefined;

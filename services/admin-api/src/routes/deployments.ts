@@ -1,4 +1,4 @@
-/** Why: `/deployments`: discover an endpoint and make its handlers callable, look at what is registered, move it, remove it. */
+/** `/deployments`: discover an endpoint and make its handlers callable, list and show deployments, move and remove them. */
 import type { DeploymentRecord, Registry, RequestedAddress } from "@perdure/metadata";
 import { z } from "zod";
 import { empty, json } from "../http/answer.js";
@@ -12,7 +12,7 @@ import { deploymentDetail, deploymentSummary, registrationView } from "../views/
 import { listShape } from "../views/service-shape.js";
 import { refusalOf, requestedBoundsOf, Verify } from "./deploy-check.js";
 
-/** Characters a URI may consist of (RFC 3986); whether it is absolute is checked later, with a better message. */
+/** Characters of a URI (RFC 3986); a later check, with a better message, requires it to be absolute. */
 const UriText = z.string().regex(/^[!#-;=?-[\]_a-z~%]+$/i, "is not a URI");
 const HeaderName = z.string().regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, "is not a header name");
 const HeaderValue = z.string().regex(/^[\t\x20-\x7e\x80-\xff]*$/, "is not a header value");
@@ -20,7 +20,7 @@ const Headers = z.record(HeaderName, HeaderValue);
 const Metadata = z.record(z.string(), z.string());
 const Flag = z.boolean().default(false);
 
-/** Tokens minted for one cloud platform; we have no way to mint them, and say so instead of sending none. */
+/** Tokens of one cloud platform. We cannot create them, so the request is refused instead of sent without a token. */
 const Auth = z.looseObject({}).nullish();
 
 const shared = { additional_headers: Headers.nullish(), dry_run: Flag, auth: Auth };
@@ -120,7 +120,7 @@ export function deploymentRoutes(registry: Registry): readonly ApiRoute[] {
   ];
 }
 
-/** Oldest first; as many digits as the latest moment has. */
+/** Sorts oldest first; the timestamp is padded to the digits of the latest possible one. */
 function ageKey({ createdAtMs, id }: DeploymentRecord): string {
   return `${String(createdAtMs).padStart(16, "0")} ${id}`;
 }
@@ -150,7 +150,7 @@ async function register(registry: Registry, request: ApiRequest) {
   return json(status, registrationView(registry, deployment, verification), { location: `deployments/${deployment.id}` });
 }
 
-/** Tools of these generations register on every deploy and expect to be told that nothing changed. */
+/** Tools of these versions register on every deploy and expect success when nothing changed. */
 function acceptsUnchanged(version: ApiVersion): boolean {
   return version === 3 || version === 4;
 }

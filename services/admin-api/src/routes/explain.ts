@@ -1,4 +1,4 @@
-/** Why: "why is it stuck, and where did its time go?": `GET /invocations/{id}/explain` and `/timeline`. */
+/** Why an invocation is stuck, and where its time went: `GET /invocations/{id}/explain` and `/timeline`. */
 import type { InvocationId } from "@perdure/base";
 import { timelineOf } from "@perdure/insight";
 import { type ApiAnswer, json } from "../http/answer.js";

@@ -1,4 +1,4 @@
-/** Why: `/invocations/{id}/<verb>`: what people and the CLI do to one invocation. */
+/** `/invocations/{id}/<verb>`: operations on one invocation. */
 import { parseDeploymentId } from "@perdure/base";
 import { z } from "zod";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
@@ -143,7 +143,7 @@ function deploymentQuery(request: ApiRequest, fallback: DeploymentChoice): Deplo
   return text === null ? fallback : parseDeploymentChoice(text, (reason) => invalidDeployment(reason));
 }
 
-/** `keep`, `latest`, with or without capitals, or an id; `refuse` makes the error for anything else. */
+/** `keep` or `latest` in any case, or an id; `refuse` makes the error for anything else. */
 export function parseDeploymentChoice(text: string, refuse: (reason: string) => Error): DeploymentChoice {
   const lower = text.toLowerCase();
   if (lower === "keep" || lower === "latest") return { kind: lower };

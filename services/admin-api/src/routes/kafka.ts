@@ -1,4 +1,4 @@
-/** Why: `/kafka-clusters` and `/subscriptions`: which topics feed which handlers. */
+/** `/kafka-clusters` and `/subscriptions`: which topics invoke which handlers. */
 import type { Registry } from "@perdure/metadata";
 import { z } from "zod";
 import { empty, json } from "../http/answer.js";
@@ -21,7 +21,7 @@ const Properties = z.record(z.string(), z.string());
 /** A URI, a host or an absolute path. The registry checks scheme, cluster and handler, and refuses with META0009. */
 const Uri = z.string().regex(/^([a-z][a-z0-9+.-]*:\/\/[^\s]*|\/[^\s]*|[^\s/]+)$/i, "invalid format");
 
-/** Sources name a cluster where URIs have their host (`kafka://<name>/<topic>`), so its characters are those that may stand there. */
+/** Sources name a cluster where URIs have their host (`kafka://<name>/<topic>`), so its characters are those of hosts. */
 const ClusterName = z
   .string()
   .min(1, "empty string")

@@ -1,4 +1,4 @@
-/** Why: what clients ask before anything else: which generations of the interface there are, and whether we are well. */
+/** Health and version: supported versions of the interface, and whether the process is healthy. */
 import { NO_COMMIT } from "@perdure/base";
 import { z } from "zod";
 import { empty, json, text } from "../http/answer.js";
@@ -7,14 +7,14 @@ import type { ApiRoute } from "../http/route.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
 
 /**
- * The release of the reference system whose interface this is. The CLI chooses its SQL texts by it and wants a semantic version
- * of at least 1.5.0 (admin-api.md §2).
+ * The release of the reference system whose interface this is. The CLI chooses its SQL texts by it and requires a semantic version of at
+ * least 1.5.0 (admin-api.md §2).
  */
 const COMPATIBLE_VERSION = "1.7.12";
 const MIN_API_VERSION = 2;
 const MAX_API_VERSION = 4;
 
-/** Experimental features of the reference system: of them we have flow control and scopes of records; clients look for all the names. */
+/** Experimental features of the reference system. Flow control and scopes of records are implemented; clients expect all the names. */
 const FEATURES = [
   "vqueues",
   "scoped_virtual_objects",
@@ -48,7 +48,7 @@ const ClusterHealthShape = z
   })
   .meta({ id: "ClusterHealthResponse" });
 
-/** Where other processes commit, their readiness says whether they do. */
+/** Where other processes commit, their own readiness covers it. */
 const EVER_COMMITTING = (): Promise<boolean> => Promise.resolve(true);
 
 export function metaRoutes(

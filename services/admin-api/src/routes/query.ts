@@ -1,4 +1,4 @@
-/** Why: `POST /query`: one SQL statement over everything introspection shows (admin-api.md §7). */
+/** `POST /query`: one SQL statement over the tables of introspection (admin-api.md §7). */
 import { z } from "zod";
 import { stream } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

@@ -1,6 +1,6 @@
 /**
- * Why: `/limits/rules`: rules of flow control, changed in batches that happen together or not at all (admin-api.md §6). Rates,
- * weights and priorities are ours: tools that do not know them leave them out, and so leave them as they are.
+ * `/limits/rules`: rules of flow control, changed in batches that are applied completely or not at all (admin-api.md §6). Rates, weights
+ * and priorities are our extension: tools without them omit these fields, and omitted fields do not change.
  */
 import { formatDuration, LIMIT_KEY_LEVELS_MAX, parseDuration, scopeProblem } from "@perdure/base";
 import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
@@ -45,7 +45,7 @@ const Period = z.string("expected a duration such as `1s`").transform((text, con
 const Rate = z.object({
   limit: wholeNumber(1, RULE_RATE_MAX),
   per: Period,
-  /** How many may start at once after a pause; as many as `limit` unless said otherwise. */
+  /** Starts allowed at once after a pause; defaults to `limit`. */
   burst: wholeNumber(1, RULE_RATE_MAX).nullish(),
 });
 
@@ -164,7 +164,7 @@ function preconditionOf(wire: PutRule["precondition"]): RuleChange["precondition
   }
 }
 
-/** Fields that are undefined are left out: a rule without anything of ours looks as other tools expect it. */
+/** Undefined fields are omitted: a rule without our extensions has the form that other tools expect. */
 function ruleView(rule: RuleRecord) {
   const { rate } = rule;
   return {

@@ -1,4 +1,4 @@
-/** Why: what people may say about a schedule, checked as far as it can be without knowing zones and handlers, in the house's own form. */
+/** Body of a schedule: validates it without zones and handlers, and converts it to the internal form. */
 import { parseDuration } from "@perdure/base";
 import {
   CATCH_UP_WINDOW_MS_DEFAULT,
@@ -41,7 +41,7 @@ function duration(maxMs: number) {
   });
 }
 
-/** Names between us and the handler, or ours alone. */
+/** Names that the server itself sets on requests to the handler. */
 const RESERVED = /^(?:x-perdure-|x-restate-|content-type$|content-length$|connection$|host$|transfer-encoding$)/;
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;
 const HeaderValue = z
@@ -92,12 +92,12 @@ const fields = {
   paused: z.boolean().optional(),
 } as const;
 
-/** Strict, because a misspelt `catchup` must not be taken for none. */
+/** Strict, because a misspelt `catchup` must not count as absent. */
 export const PostSchedule = z.strictObject(fields).superRefine(belongTogether).meta({ id: "CreateScheduleRequest" });
 
 const SHOWN_ONLY = Object.keys(ScheduleShape.shape).filter((name) => !Object.hasOwn(fields, name));
 
-/** What is shown of a schedule can be changed and sent back: what is only shown is passed over. */
+/** The answer for a schedule can be edited and sent back: fields that are only shown are ignored. */
 export const PutSchedule = z
   .strictObject({ ...fields, ...Object.fromEntries(SHOWN_ONLY.map((name) => [name, z.unknown().optional()])) })
   .superRefine(belongTogether)
@@ -124,7 +124,7 @@ export type ScheduleBody = ScheduleBodyFields;
 
 const JSON_TYPE = "application/json";
 
-/** Every default filled in. */
+/** The specification with every default filled in. */
 export function specOf(body: ScheduleBody): ScheduleSpec {
   const { target } = body;
   return {
@@ -153,7 +153,7 @@ export function specOf(body: ScheduleBody): ScheduleSpec {
 
 type PayloadFields = Pick<ScheduleBody, "payload" | "payload_base64" | "content_type">;
 
-/** JSON has its content type, bytes have one when it is said, and nothing has none. */
+/** JSON implies its content type, bytes have the given one, and an empty payload has none. */
 function payloadOf(body: PayloadFields): SchedulePayload {
   const contentType = body.content_type ?? undefined;
   if (body.payload !== undefined) {
@@ -188,7 +188,7 @@ function catchUpOf({ catch_up, max_caught_up, catch_up_window }: ScheduleBody): 
   }
 }
 
-/** Of a text that was checked. */
+/** Milliseconds of a text that is already validated. */
 function msOf(text: string): number {
   const parsed = parseDuration(text);
   return parsed.ok ? Math.ceil(parsed.ms) : 0;

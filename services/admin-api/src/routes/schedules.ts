@@ -1,4 +1,4 @@
-/** Why: `/schedules`: handlers called again and again at times that a cron expression names (docs/schedules.md). */
+/** `/schedules`: recurring invocations of a handler at the times of a cron expression (docs/schedules.md). */
 import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
 import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedule";
 import { empty, json } from "../http/answer.js";
@@ -20,7 +20,7 @@ export interface ScheduleRoutePorts {
 const NEXT_DEFAULT = 10;
 const UNKNOWN = { 404: "Unknown schedule" };
 const VERSION = { expected_version: "Only if the schedule has this version; 409 otherwise" };
-/** What an idempotency key may be: the same as at the ingress, and not endless. */
+/** Idempotency keys: the same characters as at the ingress, with a bound. */
 const KEY = /^[\t\x20-\x7e]{1,512}$/;
 const KEY_BYTES = 12;
 
@@ -142,7 +142,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
   ];
 }
 
-/** POST, and PATCH as the verbs of invocations have it. */
+/** POST, and PATCH as for the verbs of invocations. */
 function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): ApiRoute["operations"] {
   const operation: RouteOperation = {
     summary,
@@ -190,7 +190,7 @@ async function list(schedules: Schedules, request: ApiRequest) {
   return listAnswer(request, "schedules", matches, ageKey, scheduleView);
 }
 
-/** Oldest first. */
+/** Sorts oldest first. */
 function ageKey({ record }: Schedule): string {
   return `${String(record.createdAtMs).padStart(16, "0")} ${record.id}`;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: payloads that are no JSON are shown and edited as JSON by people. Only the code that serves a handler knows how, so these
- * pass the question on to it (admin-api.md §5.3).
+ * Converts payloads in other formats from and to JSON for display and editing. Only the code of a handler can convert them, so these routes
+ * pass the request on to its endpoint (admin-api.md §5.3).
  */
 import type { DeploymentRecord, Registry } from "@perdure/metadata";
 import { type ApiAnswer, bytes } from "../http/answer.js";
@@ -47,7 +47,7 @@ async function passOn({ registry, callEndpoint }: SerdePorts, operation: string,
   );
 }
 
-/** Enough of an endpoint's complaint to understand it. */
+/** Bytes of an endpoint's error text that the answer repeats: enough to understand it. */
 const SAID_BYTES_MAX = 2048;
 
 function deploymentFor(registry: Registry, service: string, request: ApiRequest): DeploymentRecord {

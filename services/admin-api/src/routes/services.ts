@@ -1,4 +1,4 @@
-/** Why: `/services`: what can be called, and the few options people may change without new code. */
+/** `/services`: callable services, and the few options that can change without new code. */
 import { parseDuration } from "@perdure/base";
 import type { HandlerDefinition } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
@@ -35,7 +35,7 @@ export const ModifyService = z
 const ServicesShape = listShape("services", ServiceShape, "ListServicesResponse");
 const HandlersShape = listShape("handlers", HandlerShape, "ListServiceHandlersResponse");
 
-/** `ingressEndpoint` is where the OpenAPI documents say that handlers are called. */
+/** `ingressEndpoint` is the server address in the OpenAPI documents. */
 export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions["ingressEndpoint"]): readonly ApiRoute[] {
   return [
     {

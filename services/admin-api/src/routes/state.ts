@@ -1,6 +1,6 @@
 /**
- * Why: `POST /services/{service}/state` replaces the whole state of one key. The edit goes through the partition that owns the
- * key and waits behind its running invocation; a version that is not the present one is refused instead of dropped.
+ * `POST /services/{service}/state` replaces the whole state of one key. The edit goes through the partition that owns the key and waits for
+ * its running invocation; a version that differs already now is refused instead of dropped later.
  */
 import { newInvocationId, toBinaryString, utf8 } from "@perdure/base";
 import type { UserStateEntry } from "@perdure/partition";
@@ -13,8 +13,8 @@ import { STATE_BODY_BYTES_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 
 /**
- * Keys to bytes: a list of byte values, or a text that stands for its UTF-8. Read by hand, because such a list can have millions
- * of elements and a key can have any name.
+ * Keys to bytes: a list of byte values, or a text that stands for its UTF-8. Parsed without zod, because such a list can have millions of
+ * elements and a key can have any name.
  */
 const NewState = z.unknown().transform((value, context): readonly UserStateEntry[] => {
   const issue = (path: (string | number)[], message: string) => context.addIssue({ code: "custom", path, message });
@@ -89,7 +89,7 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
   return empty(202);
 }
 
-/** The bytes, the index of the first element that is none, or −1 when it is no list at all. */
+/** The bytes, or the index of the first element that is not a byte, or −1 when the value is not a list. */
 function readBytes(value: unknown): Uint8Array | number {
   if (!Array.isArray(value)) return -1;
   const bytes = new Uint8Array(value.length);

@@ -1,6 +1,6 @@
 /**
- * Why: a topic may hold what no handler can take. People see how far a subscription is and what it is stuck at, stop it while they
- * mend something, or leave a single record out (ingress.md §13.4 says what happens by itself: it tries for ever).
+ * Control of subscriptions. A topic may contain a record that no handler accepts. Operators see the progress of a subscription and the
+ * record that blocks it, stop it during a repair, or skip a single record (ingress.md §13.4: by itself the server retries for ever).
  */
 import { formatTimestampNanos, type SubscriptionId } from "@perdure/base";
 import type { SubscriptionRecord } from "@perdure/metadata";
@@ -106,7 +106,7 @@ async function statusView(ports: SubscriptionControlPorts, { id, paused, skipped
   };
 }
 
-/** Several workers may read one subscription, each some of its topic's partitions: together they are one status. */
+/** Several workers may read one subscription, each some of its topic's partitions; their reports are merged into one status. */
 async function statusOf(
   { subscriptionStatuses }: SubscriptionControlPorts,
   id: SubscriptionId,
@@ -115,7 +115,7 @@ async function statusOf(
   return first === undefined ? undefined : others.reduce(together, first);
 }
 
-/** The more troubled of two counts as the state. */
+/** Merges two statuses; the worse state of the two is the result's. */
 function together(one: SubscriptionStatus, other: SubscriptionStatus): SubscriptionStatus {
   const worse = STATES_BY_SEVERITY.indexOf(one.state) >= STATES_BY_SEVERITY.indexOf(other.state) ? one : other;
   return {

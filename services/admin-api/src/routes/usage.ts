@@ -1,9 +1,12 @@
-/** Why: who runs environments asks each runtime what was done there (`GET /internal/usage`). Totals, so that asking twice counts nothing twice. */
+/**
+ * `GET /internal/usage`: usage of a runtime, for the operator of its environment. Values are totals, so a repeated request counts nothing
+ * twice.
+ */
 import { json } from "../http/answer.js";
 import type { ApiRoute } from "../http/route.js";
 import type { AdminPorts } from "../ports.js";
 
-/** Nothing is served where nobody counts. */
+/** No route where usage is not counted. */
 export function usageRoutes({ usage }: Pick<AdminPorts, "usage">): readonly ApiRoute[] {
   if (usage === undefined) return [];
   return [

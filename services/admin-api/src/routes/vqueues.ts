@@ -1,6 +1,6 @@
 /**
- * Why: people stop a virtual queue while something behind it is broken, and let it go on later (admin-api.md §5.2). Nobody new
- * starts from a paused queue; who runs goes on. Any id may be named, also that of a queue in which nothing is yet.
+ * Pause and resume a virtual queue, for example while a system behind it is broken (admin-api.md §5.2). No invocation starts from a paused
+ * queue; running ones continue. Any id is accepted, also that of an empty queue.
  */
 import { routeOfQueue } from "@perdure/partition";
 import { empty } from "../http/answer.js";

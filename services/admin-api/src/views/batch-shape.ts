@@ -1,4 +1,4 @@
-/** Why: what batches and their results look like in answers. */
+/** Shapes of answers about batches and their results. */
 import { z } from "zod";
 import { VERBS } from "../batches/record.js";
 import { TimeShape } from "./service-shape.js";

@@ -1,4 +1,4 @@
-/** Why: a batch, its results and what a dry run found, as JSON. */
+/** A batch, its results and the outcome of a dry run, as JSON. */
 import type { BatchRecord, BatchResult } from "../batches/record.js";
 import { optionalTime, timeView } from "./explain-view.js";
 

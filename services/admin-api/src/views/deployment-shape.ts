@@ -1,4 +1,4 @@
-/** Why: what deployments look like in answers. Clients tell those over HTTP from those on Lambda by which fields are there. */
+/** Shapes of answers about deployments. Clients distinguish HTTP from Lambda deployments by the fields that are present. */
 import { z } from "zod";
 import { ServiceShape, TextMapShape, TimeShape } from "./service-shape.js";
 import { VerificationShape } from "./verification-shape.js";

@@ -1,4 +1,4 @@
-/** Why: deployments as the interface shows them (admin-api.md §3.2). Clients tell the kinds apart by which fields are there. */
+/** Deployments as JSON (admin-api.md §3.2). Clients distinguish the kinds by the fields that are present. */
 import { formatTimestampNanos } from "@perdure/base";
 import type { DeploymentRecord, Registry, Verification } from "@perdure/metadata";
 import { serviceView, unlessEmpty } from "./service-view.js";
@@ -12,7 +12,7 @@ export function deploymentSummary(deployment: DeploymentRecord) {
   };
 }
 
-/** One deployment with all it serves, in the revisions it was registered with. */
+/** One deployment with all its services, in the revisions it was registered with. */
 export function deploymentDetail(registry: Registry, deployment: DeploymentRecord) {
   return {
     ...deploymentFields(deployment),
@@ -21,7 +21,7 @@ export function deploymentDetail(registry: Registry, deployment: DeploymentRecor
   };
 }
 
-/** The answer to a registration; `verification` when it asked for a check. */
+/** The answer to a registration, with `verification` when it requested a check. */
 export function registrationView(registry: Registry, deployment: DeploymentRecord, verification: Verification | undefined) {
   return {
     id: deployment.id,

@@ -1,4 +1,4 @@
-/** Why: what explanations and timelines look like in answers. What somebody waits for has as many forms as there are reasons. */
+/** Shapes of explanations and timelines. `wait` has one form for each kind of wait. */
 import { z } from "zod";
 import { TimeShape } from "./service-shape.js";
 

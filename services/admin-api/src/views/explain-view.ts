@@ -1,4 +1,4 @@
-/** Why: what explaining found, in the words and spellings of the management API: snake case, RFC 3339 times, milliseconds. */
+/** Explanations in the notation of the management API: snake case, RFC 3339 times, milliseconds. */
 import { formatTimestampNanos, type InvocationId, unreachable } from "@perdure/base";
 import {
   type Awaited,
@@ -177,7 +177,7 @@ function leafView(leaf: AwaitLeaf, nowMs: number, others: Others): object {
   }
 }
 
-/** What is known of another invocation: everything when it is on the chain, only the id otherwise. */
+/** View of another invocation: complete when it is on the chain, only the id otherwise. */
 function briefView(id: InvocationId, others: Others): object {
   const situation = others.get(id)?.situation;
   if (situation === undefined) return { id };
@@ -199,7 +199,7 @@ export function failureView(error: AttemptError): object {
   };
 }
 
-/** Times that users wrote may be beyond the last date. */
+/** Times from users may be beyond the last date. */
 export function timeView(ms: number): string {
   return formatTimestampNanos(Math.floor(Math.min(Math.max(ms, 0), LATEST_MS)));
 }

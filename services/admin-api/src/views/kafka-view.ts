@@ -1,4 +1,4 @@
-/** Why: Kafka clusters and subscriptions as the interface shows them. Secrets go in, and never come out again. */
+/** Kafka clusters and subscriptions as JSON. Secrets are never part of an answer. */
 import { formatTimestampNanos } from "@perdure/base";
 import type { KafkaClusterRecord, SubscriptionRecord } from "@perdure/metadata";
 import { z } from "zod";
@@ -15,7 +15,7 @@ export const ClusterWithSubscriptionsShape = z
   .meta({ id: "KafkaClusterResponse" });
 
 const REDACTED = "***";
-/** Parts of property names whose values are secrets, or lead to them. */
+/** Parts of property names whose values are secrets, or locations of secrets. */
 const SECRET_PARTS = [
   "password",
   "secret",
@@ -40,7 +40,7 @@ export function subscriptionView({ id, source, sink, options }: SubscriptionReco
   return { id, source, sink, options };
 }
 
-/** Clients read, edit and write back the whole map; what we blacked out for them keeps its value. */
+/** Clients read, edit and write back the whole map; a masked value that comes back keeps the stored one. */
 export function withStoredSecrets(
   next: Readonly<Record<string, string>>,
   stored: Readonly<Record<string, string>>,

@@ -1,4 +1,4 @@
-/** Why: what schedules look like in answers. */
+/** Shapes of answers about schedules. */
 import { z } from "zod";
 import { DurationShape, listShape, TextMapShape, TimeShape } from "./service-shape.js";
 

@@ -1,4 +1,4 @@
-/** Why: a schedule as people see it: what they said in the words they may send again, then what became of it. */
+/** A schedule as JSON: first the fields of its body, in a form that clients can send back, then its present state. */
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
 import {
   nextNominal,
@@ -59,13 +59,13 @@ export function scheduleView(schedule: Schedule) {
   };
 }
 
-/** In UTC, and as a clock in the zone shows it. */
+/** The time in UTC and in the local time of the zone. */
 export function nextTimeView(atMs: number, zoneName: string) {
   const offsetMs = zoneOf(zoneName)?.offsetAt(atMs) ?? 0;
   return { at: formatTimestampNanos(atMs), local: localText(atMs, offsetMs) };
 }
 
-/** JSON is shown as what it is; anything else as base64. */
+/** JSON as itself; anything else as base64. */
 function payloadView({ contentType, base64 }: SchedulePayload) {
   const type = { content_type: contentType ?? null };
   if (base64 === "") return type;
@@ -73,7 +73,7 @@ function payloadView({ contentType, base64 }: SchedulePayload) {
   try {
     return { ...type, payload: JSON.parse(fromUtf8Strict(fromBase64(base64)) ?? "") as unknown };
   } catch (cause) {
-    if (cause instanceof SyntaxError) return { ...type, payload_base64: base64 }; // Bytes that are only said to be JSON.
+    if (cause instanceof SyntaxError) return { ...type, payload_base64: base64 }; // The content type is JSON, but the bytes are not.
     throw cause;
   }
 }

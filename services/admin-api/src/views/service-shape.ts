@@ -1,4 +1,4 @@
-/** Why: what services and handlers look like in answers, for the OpenAPI document and for the tests that hold answers against it. */
+/** Shapes of answers about services and handlers, for the OpenAPI document and for the tests that validate answers. */
 import { z } from "zod";
 
 /** Friendly, e.g. `1d 2h`. */
@@ -7,7 +7,7 @@ export const DurationShape = z.string().describe("A duration such as `1d 2h` or 
 export const TimeShape = z.string().describe("A moment in UTC, RFC 3339");
 export const TextMapShape = z.record(z.string(), z.string());
 
-/** A list, and where to go on when a page of it was asked for. */
+/** A list, and the cursor of the next page when the request was for a page. */
 export function listShape<T extends z.ZodType>(field: string, item: T, id: string) {
   return z.strictObject({ [field]: z.array(item), next_cursor: z.string().nullable().optional() }).meta({ id });
 }

@@ -1,4 +1,4 @@
-/** Why: services and handlers as the interface shows them (admin-api.md §4): its names, its durations, nothing that is unset. */
+/** Services and handlers as JSON (admin-api.md §4): names and durations of the interface, without unset fields. */
 import { formatDuration } from "@perdure/base";
 import { describeJsonSchema, type HandlerDefinition, type OutputDefinition, type RetryOptions } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
@@ -73,7 +73,7 @@ function describe(contentType: string, jsonSchema: unknown): string {
   return describeJsonSchema(jsonSchema) ?? contentType;
 }
 
-/** A type that stands on empty answers too says nothing of whether there is a body. */
+/** With a content type that also applies to empty answers, the type does not show whether there is a body. */
 function outputTypeText({ contentType, setContentTypeIfEmpty }: OutputDefinition): string {
   if (contentType === undefined) return "none";
   return setContentTypeIfEmpty ? `optional ${contentType}` : contentType;

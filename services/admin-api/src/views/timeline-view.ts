@@ -1,4 +1,4 @@
-/** Why: a timeline as JSON. Payloads are sizes unless somebody asks for them, and then no more than a person reads. */
+/** A timeline as JSON. Payloads are sizes unless the request includes them, and then at most a readable part. */
 import { isUtf8 } from "node:buffer";
 import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAttempt } from "@perdure/insight";
 import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/insight";
@@ -101,13 +101,13 @@ function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): obj
   };
 }
 
-/** As text when it is UTF-8, as base64 otherwise; null when there is none, or nothing is left of the answer's budget. */
+/** As text when it is UTF-8, as base64 otherwise; null when there is none, or the budget of the answer is used up. */
 function payloadView(bytes: Uint8Array | undefined, budget: Budget): object | null {
   if (bytes === undefined || budget.left === 0) return null;
   const shown = bytes.subarray(0, Math.min(PAYLOAD_BYTES_SHOWN_MAX, budget.left));
   budget.left -= shown.length;
   const cut = shown.length < bytes.length;
   if (!isUtf8(bytes)) return { base64: Buffer.from(shown).toString("base64"), cut };
-  // A character that the cut splits is left out.
+  // A character split by the cut is left out.
   return { text: new TextDecoder().decode(shown, { stream: cut }), cut };
 }

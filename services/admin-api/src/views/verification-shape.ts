@@ -1,4 +1,4 @@
-/** Why: what the outcome of a deploy check looks like in answers. */
+/** Shape of the outcome of a deploy check. */
 import { z } from "zod";
 import { DurationShape, TimeShape } from "./service-shape.js";
 

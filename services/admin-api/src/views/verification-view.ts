@@ -1,4 +1,4 @@
-/** Why: what a check of new code against old journals found, as the interface shows it (docs/deploy-check.md). */
+/** Findings of a check of new code against existing journals, as JSON (docs/deploy-check.md). */
 import { formatDuration, formatTimestampNanos } from "@perdure/base";
 import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
 
