@@ -1,14 +1,16 @@
-/** Why: a login goes on in a browser; where there is one, it opens by itself. */
+/** Opens the page of a login in a browser, where there is one. */
 import { spawn } from "node:child_process";
 import type { Variables } from "./variables.js";
 
-/** Opens the page when there is a desktop to open it on; answers whether it was tried. A browser that fails is no failure: the link is shown. */
+/**
+ * Opens the page when there is a desktop; returns whether it tried. A failure of the browser is ignored, because the link is shown as well.
+ */
 export function openBrowser(url: string, variables: Variables): boolean {
   const program = programFor(variables);
   if (program === undefined) return false;
   const [name, ...args] = program;
   const child = spawn(name, [...args, url], { stdio: "ignore", detached: true });
-  child.once("error", () => undefined); // The link stands on the screen already.
+  child.once("error", () => undefined); // The terminal shows the link already.
   child.unref();
   return true;
 }

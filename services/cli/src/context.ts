@@ -1,4 +1,4 @@
-/** Why: what every command gets: the environment it is about, how to answer, and what it may use of the world. */
+/** The context of every command: the selected environment, the output, and access to clock, files and network. */
 import type { Clock } from "@perdure/base";
 import { VERSION } from "@perdure/role/version";
 import type { Command } from "commander";
@@ -12,7 +12,7 @@ import type { Variables } from "./variables.js";
 
 export const USER_AGENT = `perdure-cli/${VERSION} ${process.platform}-${process.arch}`;
 
-/** What the process gives. */
+/** Resources from the process. */
 export interface ContextPorts {
   readonly variables: Variables;
   readonly clock: Clock;
@@ -36,10 +36,10 @@ export interface GlobalFlags {
 export class Context {
   readonly variables: Variables;
   readonly clock: Clock;
-  /** Aborted by Ctrl-C and SIGTERM: give it to whatever waits. */
+  /** Aborted by Ctrl-C and SIGTERM: pass it to everything that waits. */
   readonly signal: AbortSignal;
   readonly fetch: typeof fetch;
-  /** Tokens of logins; most commands ask `environment().credential` instead. */
+  /** Tokens of logins; most commands use `environment().credential` instead. */
   readonly store: CredentialsStore;
   readonly session: LoginSession;
   readonly #ports: ContextPorts;
@@ -47,7 +47,7 @@ export class Context {
   #output: Output | undefined;
   #environment: SelectedEnvironment | undefined;
 
-  /** Flags are known when a command runs, so they are asked for then. */
+  /** `flags` is a function, because flags are parsed only when a command runs. */
   constructor(ports: ContextPorts, flags: () => GlobalFlags) {
     this.#ports = ports;
     this.#flags = flags;
@@ -71,7 +71,7 @@ export class Context {
     return this.#flags().json === true;
   }
 
-  /** `--yes`: whoever asked knows what they do. */
+  /** `--yes`: skip confirmations. */
   get yes(): boolean {
     return this.#flags().yes === true;
   }
@@ -82,7 +82,7 @@ export class Context {
     return this.#output;
   }
 
-  /** Questions to whoever sits there; without a terminal they end the command and say which flag answers them. */
+  /** Prompts for the user; without a terminal they end the command with the flag that answers them. */
   get prompts(): Prompts {
     const { stdin, stderr } = this.#ports;
     return new Prompts({ isInteractive: stdin.isTTY === true && stderr.isTTY === true && !this.json, signal: this.signal });
@@ -93,7 +93,7 @@ export class Context {
     return new OfficialConfig(officialPaths(this.variables, this.store.read().officialFolder), this.clock);
   }
 
-  /** The value of `--env`, for commands that make profiles. */
+  /** The value of `--env`, for commands that create profiles. */
   get requestedEnvironment(): string | undefined {
     return this.#flags().env;
   }
@@ -103,7 +103,7 @@ export class Context {
     return this.#flags().account ?? this.variables.find("PERDURE_ACCOUNT")?.value;
   }
 
-  /** What the command is about. Ends it when there is no such profile. */
+  /** The selected environment. Ends the command when there is no such profile. */
   environment(): SelectedEnvironment {
     this.#environment ??= selectEnvironment(this.#flags().env, {
       variables: this.variables,
@@ -115,7 +115,7 @@ export class Context {
     return this.#environment;
   }
 
-  /** Ends the command: 1 = it did not work, 2 = it was not understood. `advice` says what to do now. */
+  /** Ends the command: 1 = it failed, 2 = wrong usage. `advice`: what to do next. */
   fail(exitCode: ExitCode, message: string, advice?: string, cause?: unknown): never {
     return fail(exitCode, message, advice, cause);
   }
@@ -127,5 +127,5 @@ export class Context {
   }
 }
 
-/** What a group of commands is: it adds them to the program. */
+/** Adds a group of commands to the program. */
 export type RegisterCommands = (program: Command, context: Context) => void;

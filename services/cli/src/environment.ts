@@ -1,6 +1,6 @@
 /**
- * Why: every command is about one environment: which one, where it answers, and what may be shown there. A credential belongs to the
- * hosts it was issued for; wherever else an address leads, nothing is sent (cloud.md §1.1, T34).
+ * Selects the environment of a command: its addresses and its credential. A credential belongs to the hosts for which it was issued; no
+ * other address receives it (cloud.md §1.1, T34).
  */
 import { Secret } from "@perdure/base";
 import type { LoginSession } from "./cloud/session.js";
@@ -13,22 +13,22 @@ export const LOCAL = "local";
 const LOCAL_ADMIN = "http://localhost:9070";
 const LOCAL_INGRESS = "http://localhost:8080";
 
-/** The environment that a command is about. */
+/** The environment that a command uses. */
 export interface SelectedEnvironment {
   /** Name of its profile; `local` is this machine. */
   readonly name: string;
-  /** Who chose it, for people: `--env`, a variable, a file. */
+  /** What selected it, as text for the user: `--env`, a variable, a file. */
   readonly chosenBy: string;
   readonly kind: "local" | "cloud" | "other";
   /** Base of the management API, without a slash at the end; may have a path. */
   readonly adminUrl: string;
   readonly ingressUrl: string;
-  /** Of profiles of the cloud. */
+  /** For profiles of the cloud. */
   readonly accountId: string | undefined;
   readonly environmentId: string | undefined;
   /**
-   * What to send as `Bearer` to this address; undefined when nothing was issued for its host. Renewed when it would end soon. Ends the
-   * command when the login of a profile of the cloud has ended.
+   * The `Bearer` token for this address; undefined when none was issued for its host. Renewed when it expires soon. Ends the command when
+   * the login of a profile of the cloud has ended.
    */
   credential(url: string): Promise<Secret | undefined>;
 }
@@ -38,17 +38,17 @@ export interface SelectionPorts {
   readonly official: OfficialConfig;
   readonly session: LoginSession;
   readonly store: CredentialsStore;
-  /** Told once, when an address gets no credential although there is one. */
+  /** Called once, when an address gets no credential although there is one. */
   readonly warn: (line: string) => void;
 }
 
 interface SourcedUrl {
   readonly url: string;
-  /** The variable that said so; undefined for what the profile says. */
+  /** The variable that set it; undefined for a value of the profile. */
   readonly from: EnvironmentVariable | undefined;
 }
 
-/** `asked`: the value of `--env`. Ends the command when there is no profile of that name. */
+/** `requestedName`: the value of `--env`. Ends the command when there is no profile of that name. */
 export function selectEnvironment(requestedName: string | undefined, ports: SelectionPorts): SelectedEnvironment {
   const { variables, official } = ports;
   const { name, chosenBy } = nameOf(requestedName, variables, official);
@@ -123,7 +123,7 @@ function isLoopback(url: string): boolean {
   return /^(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])$/.test(new URL(url).hostname);
 }
 
-// ── what may be shown where ──────────────────────────────────────────────────────────────────────
+// ── which credential goes where ──────────────────────────────────────────────────────────────────
 
 interface Bound {
   readonly profile: Profile | undefined;
@@ -150,7 +150,7 @@ function credentialsOf({ profile, addresses }: Bound, ports: SelectionPorts): Se
     if (explicit !== undefined) {
       const isOfFile = addresses.some((address) => address.from?.source === "file" && originIs(address.url, url));
       const isChosen = addresses.some((address) => originIs(address.url, url));
-      // What the shell holds goes where the shell, a profile or the cloud said; what `.env` holds goes where its own addresses lead.
+      // A credential of the shell is sent to addresses of the shell, a profile or the cloud; one of `.env` only to addresses of `.env`.
       const isAllowed =
         explicit.source === "file" ? isChosen : ofProfile || (isChosen && !isOfFile) || loginFor(url, store) !== undefined;
       return isAllowed ? new Secret(explicit.value) : nothing(url);
@@ -164,7 +164,7 @@ function credentialsOf({ profile, addresses }: Bound, ports: SelectionPorts): Se
   };
 }
 
-/** The login whose tokens may go to this address: its API gave it out, or it is under the domain of that API. */
+/** The login whose tokens may be sent to this address: its API returned the address, or the address is under the domain of that API. */
 function loginFor(url: string, store: CredentialsStore): string | undefined {
   const { logins } = store.read();
   const { origin } = new URL(url);

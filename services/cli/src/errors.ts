@@ -1,23 +1,23 @@
-/** Why: whoever types a command wants to know what went wrong and what to do now; scripts want a number. */
+/** Errors of commands: a sentence on what went wrong and one on what to do for users, an exit code for scripts. */
 
 export type ExitCode = 0 | 1 | 2;
 export const OK: ExitCode = 0;
-/** It was understood and did not work. */
+/** The command was understood and failed. */
 export const FAILED: ExitCode = 1;
-/** It was not understood: unknown flags, missing arguments, names that nothing has. */
+/** Wrong usage: unknown flags, missing arguments, unknown names. */
 export const USAGE: ExitCode = 2;
 
-/** What a command ends with when it does not work: one sentence about what happened, one about what to do. */
+/** The error of a command: one sentence about what happened, one about what to do. */
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly exitCode: ExitCode;
-  /** What to do now; commands in it are shown as they are typed. */
+  /** What to do next; commands in it are shown as the user types them. */
   readonly advice: string | undefined;
-  /** Code of whoever refused: `PERD0403`, `META0003` … */
+  /** Code of the server that refused: `PERD0403`, `META0003` … */
   readonly code: string | undefined;
-  /** By which those who run the server find the request in their logs. */
+  /** Id by which operators find the request in the server's logs. */
   readonly requestId: string | undefined;
-  /** What `--json` shows beside them: ids and numbers that scripts branch on. */
+  /** Further values that `--json` shows: ids and numbers that scripts branch on. */
   readonly facts: Readonly<Record<string, string | number | null>>;
 
   constructor(
@@ -40,7 +40,7 @@ export class CliError extends Error {
   }
 }
 
-/** Ends the command. */
+/** Ends the command by throwing a `CliError`. */
 export function fail(exitCode: ExitCode, message: string, advice?: string, cause?: unknown): never {
   throw new CliError(exitCode, message, advice, { cause });
 }

@@ -1,7 +1,7 @@
-/** Why: nobody waits for ever for a server that took a connection and says nothing. */
+/** A timeout for servers that accept a connection and do not answer. */
 import type { Clock } from "@perdure/base";
 
-/** As `fetch`, but rejects when an answer has not begun after `withinMs`; the body may take as long as it takes. */
+/** As `fetch`, but rejects when an answer has not begun after `withinMs`; the body has no timeout. */
 export function fetchWithTimeout(fetchFn: typeof fetch, clock: Clock, withinMs: number): typeof fetch {
   return async (input, init = {}) => {
     const timeout = new AbortController();

@@ -1,46 +1,46 @@
-/** Why: everything has a bound; here are those of the command line, with their reasons. */
+/** Bounds of the command line, each with its reason. */
 
-/** Of one request to the Cloud API or to an environment: the API answers within 10 s (cloud.md §1.3). */
+/** Timeout of one request to the Cloud API or to an environment: the API answers within 10 s (cloud.md §1.3). */
 export const REQUEST_MS_MAX = 20_000;
 
-/** A file of settings or of `.env`: far more than anybody writes by hand. */
+/** Largest file of settings or `.env`: far more than a user writes by hand. */
 export const CONFIG_BYTES_MAX = 4 * 1_048_576;
 
 /** How long to wait for another `perdure` that is writing the same file: a renewal of a token takes a request. */
 export const LOCK_WAIT_MS_MAX = 30_000;
-/** Between looks at a lock that somebody holds. */
+/** Pause between two attempts to take a lock. */
 export const LOCK_POLL_MS = 25;
-/** A lock that is older belongs to nobody: no holder keeps it longer than a request takes. */
+/** An older lock is stale: no process holds one longer than a request takes. */
 export const LOCK_AGE_MS_MAX = 60_000;
 
 /** Access tokens with less time left are renewed before they are used (cloud.md §1.7). */
 export const RENEW_BEFORE_MS = 10 * 60_000;
 
-/** An environment that is not ready after that long will not be (cloud.md §5.2: p99 is 120 s). */
+/** An environment that is not ready after that long has failed (cloud.md §5.2: p99 is 120 s). */
 export const ACTIVE_WAIT_MS_MAX = 180_000;
-/** Between looks at an environment that is being made. */
+/** Pause between two polls of an environment that is being created. */
 export const ACTIVE_POLL_MS = 500;
 
-/** How far back logs are shown when nobody says. */
+/** Default time range of logs. */
 export const LOG_SINCE_S = 3_600;
-/** Between looks at logs that are followed. */
+/** Pause between two polls of followed logs. */
 export const LOG_POLL_MS = 2_000;
 
-/** Events of `perdure audit list`; whoever wants more exports them. */
+/** Most events of `perdure audit list`; export them for more. */
 export const AUDIT_EVENTS_MAX = 10_000;
 
-/** How long requests under way may take when a tunnel is told to end: whoever pressed Ctrl-C waits for it. */
+/** Time for requests in progress when a tunnel closes: the user who pressed Ctrl-C waits for it. */
 export const DRAIN_ON_EXIT_MS = 10_000;
-/** How long a tunnel may take to come up before `perdure link` says that it does not. */
+/** Time until `perdure link` reports that a tunnel does not connect. */
 export const TUNNEL_READY_MS_MAX = 30_000;
 /** How long a registration may wait for the service to listen: it may be starting. */
 export const SERVICE_WAIT_MS_MAX = 30_000;
-/** Between looks whether a service listens by now. */
+/** Pause between two checks whether a service listens. */
 export const SERVICE_POLL_MS = 250;
-/** For connecting to a service that is on this machine, or near. */
+/** Timeout of a connection to a service on this machine, or near. */
 export const CONNECT_MS_MAX = 2_000;
 
-/** The user waits after Tab: candidates that are not known by then are left out. */
+/** The user waits after Tab: candidates that have not arrived by then are left out. */
 export const COMPLETION_MS_MAX = 1_000;
 /** More candidates fill the terminal. */
 export const COMPLETION_VALUES_MAX = 100;

@@ -1,8 +1,8 @@
-/** Why: what people type behind flags, read the same way in every command. */
+/** Parsers of option values, shared by all commands. */
 import { type Clock, parseDuration } from "@perdure/base";
 import { InvalidArgumentError } from "commander";
 
-/** A date (`2026-11-21`, `2026-11-21T10:00:00Z`) or a duration as seen from now; answers unix seconds. */
+/** A date (`2026-11-21`, `2026-11-21T10:00:00Z`) or a duration relative to now; returns unix seconds. */
 function timeOf(text: string, clock: Clock, sign: 1 | -1): number {
   const duration = parseDuration(text);
   if (duration.ok) return Math.floor((clock.nowMs() + sign * duration.ms) / 1_000);
@@ -30,7 +30,7 @@ export function wholeNumber(least: number, most: number): (text: string) => numb
   };
 }
 
-/** Gathers a flag that may be given several times. */
+/** Collects a flag that may be given several times. */
 export function gathered<T>(parse: (text: string) => T): (text: string, before: readonly T[] | undefined) => readonly T[] {
   return (text, before) => [...(before ?? []), parse(text)];
 }

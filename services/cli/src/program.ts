@@ -1,4 +1,4 @@
-/** Why: the commands in one place: their flags, their help, and who does them. */
+/** All commands with their flags, help and actions. */
 import { Command, Option } from "commander";
 import { register as registerAccount } from "./commands/account/index.js";
 import { register as registerAudit } from "./commands/audit/index.js";

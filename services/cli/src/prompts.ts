@@ -1,12 +1,12 @@
 /**
- * Why: questions go to people; where nobody sits, the command ends and says which flag would have answered. The library that asks is
- * loaded with the first question: most commands have none.
+ * Prompts on a terminal; without one, the command ends with the flag that answers the prompt. The library is loaded with the first prompt:
+ * most commands have none.
  */
 import { stderr } from "node:process";
 import { FAILED, fail, USAGE } from "./errors.js";
 
 export interface PromptsOptions {
-  /** Whether somebody sits there. */
+  /** Whether there is a terminal. */
   readonly isInteractive: boolean;
   readonly signal: AbortSignal;
 }

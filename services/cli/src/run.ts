@@ -1,4 +1,7 @@
-/** Why: one process, one command: it reads what the process was given, runs the command, and turns what goes wrong into words and a number. */
+/**
+ * Runs one command in one process: reads arguments and environment, runs the command, and converts failures into a message and an exit
+ * code.
+ */
 import { systemClock } from "@perdure/base";
 import { isErrorCode } from "@perdure/base/errors";
 import { CloudApiError } from "@perdure/cloud-client";
@@ -12,11 +15,11 @@ import { type OutputStream, terminalJson, withoutControls } from "./output/index
 import { createProgram } from "./program.js";
 import { readVariables } from "./variables.js";
 
-/** Resolves with the exit code. 130 as shells have it: whoever pressed Ctrl-C knows. */
+/** Resolves with the exit code; 130 after Ctrl-C without a message, as in shells. */
 export async function runCli(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const stop = new AbortController();
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Interrupted(name)));
-  // Whoever reads only the first lines has seen enough.
+  // The reader of the output may close it after the first lines.
   process.stdout.on("error", (cause: NodeJS.ErrnoException) => process.exit(cause.code === "EPIPE" ? OK : FAILED));
   return await runCommand(args, {
     variables: readVariables(environment, process.cwd()),
@@ -29,7 +32,7 @@ export async function runCli(args: readonly string[], environment: NodeJS.Proces
   });
 }
 
-/** Runs one command with what `ports` gives it; resolves with the exit code when its output and its error are written. */
+/** Runs one command with `ports`; resolves with the exit code when its output and its error are written. */
 export async function runCommand(args: readonly string[], ports: ContextPorts): Promise<number> {
   const { command, context } = createProgram(ports, VERSION);
   const isJson = args.includes("--json");
@@ -42,7 +45,7 @@ export async function runCommand(args: readonly string[], ports: ContextPorts): 
       })
       .configureOutput({
         writeOut: (text) => ports.stdout.write(text),
-        // Help for people, where a command is missing; programs get the error alone.
+        // Usage help when a command is missing; programs get the error alone.
         writeErr: (text) => isJson || ports.stderr.write(text),
         outputError: () => undefined,
       }),
@@ -90,7 +93,7 @@ function reportError(error: CliError, context: Context, stderr: OutputStream, is
   if (requestId !== undefined) stderr.write(output.paint("dim", `  Request: ${withoutControls(requestId)}\n`));
 }
 
-/** `refusedAt`: the command whose flags or arguments were not understood. */
+/** `refusedAt`: the command whose flags or arguments are invalid. */
 function errorOf(cause: unknown, refusedAt: Command): CliError {
   if (cause instanceof CliError) return cause;
   if (cause instanceof CommanderError) {

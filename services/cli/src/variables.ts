@@ -1,6 +1,6 @@
 /**
- * Why: variables come from the shell and, as with the official command line, from `.env` in the working directory. What a cloned
- * repository brings must never decide where credentials go (cloud.md T34), so each value keeps where it came from.
+ * Variables come from the shell and, as with the official command line, from `.env` in the working directory. The content of a cloned
+ * repository must never decide where credentials are sent (cloud.md T34), so each value has its source.
  */
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ export interface EnvironmentVariable {
   /** Its name, for messages. */
   readonly name: string;
   readonly value: string;
-  /** `shell`: whoever types the command set it. `file`: it is from `.env`, which may be anybody's. */
+  /** `shell`: set by the user who runs the command. `file`: from `.env`, whose author may be another one. */
   readonly source: "shell" | "file";
 }
 
@@ -25,12 +25,12 @@ export class Variables {
     this.#file = file;
   }
 
-  /** The first of these names that is set; the shell wins over `.env`. Empty counts as not set. */
+  /** The first of these names that is set; the shell has precedence over `.env`. Empty counts as not set. */
   find(...names: readonly string[]): EnvironmentVariable | undefined {
     return this.ofShell(...names) ?? firstSet(names, this.#file, "file");
   }
 
-  /** Only of the shell: for what says where settings and credentials are. */
+  /** The same from the shell only: for locations of settings and credentials. */
   ofShell(...names: readonly string[]): EnvironmentVariable | undefined {
     return firstSet(names, this.#shell, "shell");
   }

@@ -1,11 +1,11 @@
-/** Why: which account a command is about: the one that is named, else the one in use, else the only one. */
+/** Chooses the account of a command: the named one, else the one in use, else the only one. */
 import type { CloudClient, ResponseOf, UserOperations } from "@perdure/cloud-client";
 import type { Context } from "../context.js";
 import { FAILED, USAGE } from "../errors.js";
 
 export type Account = ResponseOf<UserOperations["ListAccounts"]>["accounts"][number];
 
-/** `asked`: an id or a name; undefined when the command named none. Ends the command when it is not clear which one. */
+/** `asked`: an id or a name; undefined when the command named none. Ends the command when the choice is ambiguous. */
 export async function chooseAccount(
   context: Context,
   client: CloudClient,

@@ -1,4 +1,4 @@
-/** Why: which environment of the cloud a command is about, and when it is ready. */
+/** Chooses the environment of the cloud for a command, and waits until it is ready. */
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
 import { parseAccountId, parseEnvironmentId } from "@perdure/cloud";
 import type { AccountOperations, CloudClient, ResponseOf } from "@perdure/cloud-client";
@@ -21,8 +21,8 @@ export interface CloudEnvironmentRef {
 export const ENVIRONMENT_ARGUMENT = "[ACCOUNT/]ENV by id or name; by default the environment in use";
 
 /**
- * `reference`: `[ACCOUNT/]ENV`, each by id or name; the name of a profile will do. Without one it is the environment in use. Ends
- * the command when that is none of the cloud.
+ * `reference`: `[ACCOUNT/]ENV`, each by id or name; the name of a profile is accepted as well. Without one it is the environment in use.
+ * Ends the command when that environment is not in the cloud.
  */
 export async function chooseEnvironment(context: Context, client: CloudClient, reference?: string): Promise<CloudEnvironmentRef> {
   if (reference === undefined) return environmentInUse(context);
@@ -50,7 +50,7 @@ export async function listEnvironments(
   return (await client.account(account.accountId, "ListEnvironments", {}, { signal: context.signal })).environments;
 }
 
-/** By id, then by name; of several with that name the one that is not on its way out. */
+/** By id, then by name; of several environments with that name the one that is not being deleted. */
 function environmentNamed(
   context: Context,
   all: readonly EnvironmentSummary[],
@@ -74,7 +74,7 @@ function profileTarget(context: Context, name: string): CloudEnvironmentRef | un
   return profile === undefined ? undefined : targetOf(profile.accountId, profile.environmentId);
 }
 
-/** What `--environment` names, else what `--env` does, else undefined: the whole account. */
+/** The environment of `--environment`, else of `--env`, else undefined: the whole account. */
 export async function narrowedTo(
   context: Context,
   client: CloudClient,
@@ -84,7 +84,7 @@ export async function narrowedTo(
   return context.requestedEnvironment === undefined ? undefined : environmentInUse(context);
 }
 
-/** Ends the command when the environment in use is none of the cloud. */
+/** Ends the command when the environment in use is not in the cloud. */
 export function environmentInUse(context: Context): CloudEnvironmentRef {
   const { name, chosenBy, accountId, environmentId } = context.environment();
   const target = targetOf(accountId, environmentId);
@@ -100,7 +100,7 @@ function targetOf(account: string | undefined, environment: string | undefined):
   return accountId === undefined || environmentId === undefined ? undefined : { accountId, environmentId };
 }
 
-/** Describes it, and notes that our tokens may go where it answers. */
+/** Describes the environment, and stores that our tokens may be sent to its addresses. */
 export async function describeEnvironment(
   context: Context,
   client: CloudClient,
@@ -117,7 +117,7 @@ const WAITS: Readonly<Record<string, string>> = {
   DELETING: "it is being deleted",
 };
 
-/** Waits until it serves requests. Ends the command when it failed, or does not get ready in time. */
+/** Waits until it serves requests. Ends the command when creation failed or takes too long. */
 export async function untilActive(
   context: Context,
   client: CloudClient,

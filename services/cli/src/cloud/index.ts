@@ -1,4 +1,4 @@
-/** Why: what commands about the cloud share. */
+/** Shared code of commands for the cloud. */
 export * from "./accounts.js";
 export * from "./environments.js";
 export * from "./pause.js";

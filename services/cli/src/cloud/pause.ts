@@ -1,4 +1,4 @@
-/** Why: waiting ends when whoever waits is told to stop. */
+/** A pause that an abort signal ends. */
 import type { Clock } from "@perdure/base";
 
 /** Rejects with the reason of the signal. */

@@ -1,24 +1,24 @@
 /**
- * Why: an environment of the cloud gets a name on this machine, for us and for the official command line: exactly the two tables of
- * cloud.md §1.1, and a key in them where a login cannot be used.
+ * Writes the profile of a cloud environment for this command line and the official one: exactly the two tables of cloud.md §1.1, with a key
+ * in them where a login cannot be used.
  */
 import type { Secret } from "@perdure/base";
 import type { Context } from "../context.js";
 import { FAILED, USAGE } from "../errors.js";
 import type { EnvironmentDescription } from "./environments.js";
 
-/** Names that mean something else in the file. */
+/** Names that have another meaning in the file. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(["global", "local", "default"]);
 
 export interface ProfileOptions {
   readonly name: string;
-  /** Kept in the profile as `bearer_token`: then no login is needed, and none is sent. */
+  /** Stored in the profile as `bearer_token`: then no login is needed, and its tokens are not sent. */
   readonly apiKey: Secret | undefined;
-  /** Whether commands use it from now on. */
+  /** Whether this environment becomes the one in use. */
   readonly isUsed: boolean;
 }
 
-/** What to do where `[global.cloud]` belongs to another provider (cloud.md §1.7). */
+/** What to do when `[global.cloud]` belongs to another provider (cloud.md §1.7). */
 export function foreignAdvice(reference: string): string {
   return [
     "Its values would win over every profile, and its token would be sent to this cloud. Either",
@@ -32,7 +32,10 @@ export function isForeignLogin(context: Context): boolean {
   return !context.session.isOfficialOurs(context.session.apiOrigin);
 }
 
-/** Ends the command when another environment has this name and nobody agrees, or when another provider's login is in the way. */
+/**
+ * Ends the command when another environment has this name and the user does not confirm to replace it, or when the login of another
+ * provider is in `[global.cloud]`.
+ */
 export async function writeProfile(context: Context, facts: EnvironmentDescription, options: ProfileOptions): Promise<void> {
   const { name, apiKey, isUsed } = options;
   if (RESERVED_NAMES.has(name) || name.trim() !== name || name === "" || /[\p{Cc}/]/u.test(name)) {
@@ -60,7 +63,7 @@ export async function writeProfile(context: Context, facts: EnvironmentDescripti
   if (isUsed) await context.official.use(name);
 }
 
-/** The profile of this environment; undefined when it has none here. */
+/** Name of the environment's profile on this machine; undefined when it has none. */
 export function profileOf(context: Context, environmentId: string): string | undefined {
   return context.official.profiles().find((profile) => profile.environmentId === environmentId)?.name;
 }

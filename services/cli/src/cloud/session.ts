@@ -1,6 +1,6 @@
 /**
- * Why: what a login gives: access tokens that are renewed before they end, by one of us at a time, because a refresh token works
- * once (cloud.md §1.7). Whoever renews also puts the new access token where the official command line looks.
+ * The session of a login: access tokens are renewed before they expire, by one process at a time, because a refresh token works once
+ * (cloud.md §1.7). The process that renews also stores the new access token in the file of the official command line.
  */
 import { type Clock, Secret } from "@perdure/base";
 import { CloudClient, OAuthClient, OAuthClientError, type OAuthTokens } from "@perdure/cloud-client";
@@ -15,12 +15,12 @@ import { FAILED, fail, USAGE } from "../errors.js";
 import { RENEW_BEFORE_MS } from "../limits.js";
 import type { Variables } from "../variables.js";
 
-/** Where the cloud is when nobody says otherwise. */
+/** Default address of the Cloud API. */
 export const DEFAULT_API = "https://api.us.perdure.dev";
 
 export interface SessionOptions {
   readonly store: CredentialsStore;
-  /** Read late: a login may move it. */
+  /** A function, because a login may change the folder. */
   readonly official: () => OfficialConfig;
   readonly variables: Variables;
   readonly clock: Clock;
@@ -30,14 +30,14 @@ export interface SessionOptions {
 
 export class LoginSession {
   readonly #options: SessionOptions;
-  /** False: tokens are used as they are, also when they end soon. */
+  /** False: tokens are used as they are, even when they expire soon. */
   mayRenew = true;
 
   constructor(options: SessionOptions) {
     this.#options = options;
   }
 
-  /** Origin of the Cloud API in use. Only the shell may name another one: it is where people would send their passwords. */
+  /** Origin of the Cloud API in use. Only the shell may set another one, because users enter their passwords there. */
   get apiOrigin(): string {
     const given = this.#options.variables.ofShell("PERDURE_API_URL");
     if (given !== undefined) return originOf(given.value, given.name);
@@ -49,7 +49,7 @@ export class LoginSession {
     return this.#options.store.read().logins[this.apiOrigin];
   }
 
-  /** Ends the command when nobody is logged in. */
+  /** The login at the Cloud API in use. Ends the command when there is none. */
   requireLogin(): StoredLogin {
     return this.login ?? fail(FAILED, `You are not logged in at ${this.apiOrigin}`, "Log in: perdure login");
   }
@@ -59,14 +59,14 @@ export class LoginSession {
     return new OAuthClient({ baseUrl: this.apiOrigin, clock, userAgent, fetch });
   }
 
-  /** A client that is logged in. Ends the command when nobody is. */
+  /** An authenticated client. Ends the command when there is no login. */
   client(): CloudClient {
     this.requireLogin();
     const { userAgent, fetch } = this.#options;
     return new CloudClient({ baseUrl: this.apiOrigin, accessToken: () => this.accessToken(), userAgent, fetch });
   }
 
-  /** Of the login at the Cloud API in use, with some minutes left. Ends the command when there is none, or it has ended. */
+  /** Token of the login at the Cloud API in use, valid for some more minutes. Ends the command when there is no login, or it has ended. */
   async accessToken(): Promise<Secret> {
     return await this.accessTokenOf(this.apiOrigin);
   }
@@ -78,14 +78,14 @@ export class LoginSession {
     return await this.renew(apiOrigin);
   }
 
-  /** A new access token now; `force` although the old one has time left. */
+  /** Gets a new access token; with `force` even if the old one is valid for longer. */
   async renew(apiOrigin: string, force = false): Promise<Secret> {
     const { store, clock, userAgent, fetch } = this.#options;
     const previousToken = store.read().logins[apiOrigin]?.accessToken;
     const login = await store.update(async (credentials) => {
       const current = credentials.logins[apiOrigin];
       if (current === undefined) return fail(FAILED, `You are not logged in at ${apiOrigin}`, "Log in: perdure login");
-      // Somebody else may have been here while we waited.
+      // Another process may have renewed the token while this one waited for the lock.
       if (force ? current.accessToken !== previousToken : this.#isFresh(current)) return current;
       const oauth = new OAuthClient({ baseUrl: apiOrigin, clock, userAgent, fetch });
       try {
@@ -108,7 +108,7 @@ export class LoginSession {
     return login.expiresAtMs - this.#options.clock.nowMs() > RENEW_BEFORE_MS;
   }
 
-  /** Keeps a new login, and makes its Cloud API the one in use. */
+  /** Stores a new login, and makes its Cloud API the one in use. */
   async keepLogin(tokens: OAuthTokens, user: { readonly userId: string; readonly email: string }): Promise<void> {
     const apiOrigin = this.apiOrigin;
     await this.#options.store.update((credentials) => {
@@ -129,7 +129,7 @@ export class LoginSession {
     });
   }
 
-  /** Addresses that the API in use gave out: its tokens may go there. */
+  /** Stores addresses that the API in use returned: its tokens may be sent there. */
   async bind(urls: readonly string[]): Promise<void> {
     const apiOrigin = this.apiOrigin;
     const origins = urls.map((url) => new URL(url).origin);
@@ -141,7 +141,7 @@ export class LoginSession {
     });
   }
 
-  /** Whether `[global.cloud]` of the official command line is ours to write (cloud.md §1.7). */
+  /** Whether this program may write `[global.cloud]` of the official command line (cloud.md §1.7). */
   isOfficialOurs(apiOrigin: string, credentials: StoredCredentials = this.#options.store.read()): boolean {
     const cloud = this.#options.official().globalCloud();
     if (cloud === undefined) return true;
@@ -150,7 +150,9 @@ export class LoginSession {
     return owner === apiOrigin || (owner !== undefined && credentials.logins[owner] !== undefined);
   }
 
-  /** Writes the access token where the official command line looks, unless another provider's is there. Answers whether it did. */
+  /**
+   * Writes the access token into the file of the official command line, unless another provider's is there. Resolves with whether it did.
+   */
   async updateOfficial(apiOrigin: string, accessToken: string): Promise<boolean> {
     const credentials = this.#options.store.read();
     if (credentials.current !== apiOrigin || !this.isOfficialOurs(apiOrigin, credentials)) return false;

@@ -1,4 +1,7 @@
-/** Why: settings and credentials are either the old or the new ones, also when the machine stops in between (cloud.md §1.7). */
+/**
+ * Atomic replacement of files: settings and credentials are either the old or the new ones, even when the machine stops in between
+ * (cloud.md §1.7).
+ */
 import {
   closeSync,
   fsyncSync,
@@ -13,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 
-/** Only the user may read what is written. */
+/** Only the user may read the file. */
 const MODE = 0o600;
 
 /** The text of a file of at most `bytesMax`; undefined when there is none. Throws when it is larger. */
@@ -25,8 +28,8 @@ export function readText(path: string, bytesMax: number): string | undefined {
 }
 
 /**
- * Replaces the file at once: writes beside it, syncs, renames. Of a link its target is replaced. Whoever calls holds the lock of the
- * file, so nobody else writes beside it, and what an earlier, killed writer left there goes.
+ * Replaces the file atomically: writes a file beside it, syncs, renames. For a link its target is replaced. The caller holds the lock of
+ * the file, so no other process writes beside it, and leftovers of a killed writer are removed.
  */
 export function writeTextAtomically(path: string, text: string): void {
   const target = targetOf(path);
@@ -49,7 +52,7 @@ function targetOf(path: string): string {
   return statSync(path, { throwIfNoEntry: false }) === undefined ? path : realpathSync(path);
 }
 
-/** So that the new name is on disk too; some systems cannot open folders, and keep names by themselves. */
+/** Syncs the folder, so that the new name is on disk too; some systems cannot open folders, and persist names by themselves. */
 function syncFolder(folder: string): void {
   if (process.platform === "win32") return;
   const file = openSync(folder, "r");

@@ -1,7 +1,6 @@
 /**
- * Why: tokens of logins, and what they are good for, in one file that only the user can read (cloud.md §1.7, T33). The refresh token is
- * here and nowhere else. Each login belongs to one Cloud API, and remembers which addresses that API gave out: the tokens go
- * nowhere else (T34).
+ * Tokens of logins and their scope, in one file that only the user can read (cloud.md §1.7, T33). The refresh token is stored only here.
+ * Each login belongs to one Cloud API and has the addresses that this API returned: its tokens are sent only there (T34).
  */
 import { join } from "node:path";
 import type { Clock } from "@perdure/base";
@@ -17,16 +16,16 @@ const loginShape = z.object({
   expiresAtMs: z.number(),
   userId: z.string(),
   email: z.string(),
-  /** The account in use, where none is named. */
+  /** The account in use, for commands that name none. */
   accountId: z.string().optional(),
-  /** Origins of environments, as the API told them. */
+  /** Origins of environments, as the API returned them. */
   origins: z.array(z.string()).default([]),
 });
 const credentialsShape = z.object({
   version: z.literal(1),
   /** Origin of the Cloud API in use. */
   current: z.string().optional(),
-  /** Where the official command line's files are, when that was chosen. */
+  /** Folder of the official command line's files, if one was chosen. */
   officialFolder: z.string().optional(),
   /** By origin of the Cloud API. */
   logins: z.record(z.string(), loginShape).default({}),
@@ -58,7 +57,7 @@ export class CredentialsStore {
     return parsed.success ? parsed.data : fail(FAILED, `${this.path} is not of this version of perdure`, advice, parsed.error);
   }
 
-  /** Reads, changes and writes while no other `perdure` does; resolves with what `change` did. */
+  /** Reads, changes and writes under the lock; resolves with the result of `change`. */
   async update<T>(change: (credentials: StoredCredentials) => T | Promise<T>): Promise<T> {
     return await withLock(`${this.path}.lock`, this.#clock, async () => {
       const credentials = this.read();

@@ -1,6 +1,6 @@
 /**
- * Why: several `perdure` may run at once (shells, scripts, a tunnel), and they share files and a refresh token that works once.
- * Whoever reads, changes and writes holds a lock: a file beside the one that is changed, made so that only one can make it.
+ * Locks files between `perdure` processes (shells, scripts, a tunnel), which share files and a refresh token that works once. A process
+ * that reads, changes and writes holds a lock: a file beside the changed one, created so that only one process can create it.
  */
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
@@ -10,8 +10,8 @@ import { FAILED, fail } from "../errors.js";
 import { LOCK_AGE_MS_MAX, LOCK_POLL_MS, LOCK_WAIT_MS_MAX } from "../limits.js";
 
 /**
- * Runs `work` while nobody else holds the lock at `path`; its folder is made when there is none. What a killed holder left behind
- * is put away. Ends the command when somebody holds it for too long.
+ * Runs `work` while no other process holds the lock at `path`; creates its folder when there is none. The lock of a killed process is
+ * removed. Ends the command when a process holds the lock for too long.
  */
 export async function withLock<T>(path: string, clock: Clock, work: () => Promise<T>): Promise<T> {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
@@ -41,7 +41,7 @@ function tryAcquire(path: string, token: string): boolean {
   }
 }
 
-/** Of two who see the same dead lock one renames it; whoever renamed a living one by mistake puts it back. */
+/** Of two processes that find the same stale lock one renames it; a process that renamed a valid lock by mistake restores it. */
 function putAwayDead(path: string, token: string, clock: Clock): void {
   const text = textOf(path);
   if (text === undefined || !isDead(path, text, clock)) return;
@@ -58,7 +58,7 @@ function putAwayDead(path: string, token: string, clock: Clock): void {
 function isDead(path: string, text: string, clock: Clock): boolean {
   const ageMs = clock.nowMs() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.nowMs());
   const [pid, host] = text.trim().split(" ");
-  // Between making the file and writing into it there is a moment; nobody dies in it for long.
+  // A lock is empty for a moment after its creation, and a process rarely ends in that moment.
   if (host !== hostname() || !/^\d+$/.test(pid ?? "")) return ageMs > LOCK_AGE_MS_MAX;
   return !isAlive(Number(pid)) || ageMs > LOCK_AGE_MS_MAX;
 }

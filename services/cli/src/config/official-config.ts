@@ -1,6 +1,6 @@
 /**
- * Why: profiles are shared with the official command line: its file is where environments have names, and `environment` beside it says
- * which one is in use (cloud.md §1.1). We read it as it does, and change only what is ours.
+ * The configuration file of the official command line, whose profiles we share: it has the names of environments, and the file
+ * `environment` beside it names the one in use (cloud.md §1.1). It is read with the same rules, and only our own tables are changed.
  */
 import type { Clock } from "@perdure/base";
 import { FAILED, fail } from "../errors.js";
@@ -10,7 +10,7 @@ import { withLock } from "./file-lock.js";
 import type { OfficialPaths } from "./paths.js";
 import { editToml, parseToml, type TomlEdit, type TomlTable, tableAt } from "./toml-text.js";
 
-/** What the official command line asks when its file names nobody. */
+/** Default API of the official command line. */
 export const OFFICIAL_API = "https://api.us.restate.cloud";
 
 export interface Profile {
@@ -23,7 +23,7 @@ export interface Profile {
   readonly environmentId: string | undefined;
 }
 
-/** `[global.cloud]`: the one login that the official command line knows. */
+/** `[global.cloud]`: the only login that the official command line has. */
 export interface GlobalCloud {
   readonly apiBaseUrl: string | undefined;
   readonly accessToken: string | undefined;
@@ -39,7 +39,7 @@ export class OfficialConfig {
     this.#clock = clock;
   }
 
-  /** Names in the order of the file; `global` is none. */
+  /** Names in the order of the file; `global` is not a profile. */
   profiles(): readonly Profile[] {
     const root = this.#read();
     const names = Object.keys(root).filter((name) => name !== "global" && tableAt(root, [name]) !== undefined);
@@ -51,7 +51,7 @@ export class OfficialConfig {
     return name === "global" || tableAt(root, [name]) === undefined ? undefined : profileOf(root, name);
   }
 
-  /** Undefined when nobody ever logged in. */
+  /** Undefined without a login. */
   globalCloud(): GlobalCloud | undefined {
     const cloud = tableAt(this.#read(), ["global", "cloud"]);
     if (cloud === undefined) return undefined;
@@ -71,7 +71,7 @@ export class OfficialConfig {
     await this.#locked(async () => writeTextAtomically(this.paths.environment, name));
   }
 
-  /** Changes strings of tables; `edits` may look at what is there while nobody else of us writes. */
+  /** Changes strings of tables; `edits` receives the present content under the lock. */
   async edit(edits: (current: OfficialConfig) => readonly TomlEdit[]): Promise<void> {
     await this.#locked(async () => {
       const text = this.#text();

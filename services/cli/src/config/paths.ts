@@ -1,9 +1,9 @@
-/** Why: where things are kept. Only the shell decides: a `.env` that moves them could bring its own profiles (cloud.md T34). */
+/** Folders of files. Only variables of the shell can move them: a `.env` that does could bring its own profiles (cloud.md T34). */
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Variables } from "../variables.js";
 
-/** The folder of what is only ours: `credentials.json`. */
+/** The folder of our own files: `credentials.json`. */
 export function ownFolder(variables: Variables): string {
   const given = variables.ofShell("PERDURE_CONFIG_HOME", "PERDURE_CLI_CONFIG_HOME")?.value;
   return given ?? join(homeOf(variables), ".config", "perdure");
@@ -13,11 +13,11 @@ export function ownFolder(variables: Variables): string {
 export interface OfficialPaths {
   readonly folder: string;
   readonly config: string;
-  /** Holds the name of the profile in use. */
+  /** Contains the name of the profile in use. */
   readonly environment: string;
 }
 
-/** `remembered`: the folder chosen at login when the usual one belongs to another provider; the variable of the shell wins. */
+/** `remembered`: the folder chosen at login when the usual one belongs to another provider; the variable of the shell has precedence. */
 export function officialPaths(variables: Variables, remembered: string | undefined): OfficialPaths {
   const folder =
     variables.ofShell("RESTATE_CLI_CONFIG_HOME")?.value ?? remembered ?? join(homeOf(variables), ".config", "restate");

@@ -1,7 +1,7 @@
 /**
- * Why: the file of the official command line is somebody's, with their comments and their order (cloud.md §1.7). Strings of some tables are
- * set in the text itself and every other byte stays. The text is not trusted to be simple: what comes out is parsed and compared with
- * what should be there, and when that is not it, the library that knows all of TOML makes the change.
+ * Edits TOML in its text. The official command line's file belongs to the user, with comments and an order (cloud.md §1.7), so strings of
+ * some tables are set in the text and every other byte stays. The result is parsed and compared with the expected content; if it differs, a
+ * library for all of TOML makes the change instead.
  */
 import { isDeepStrictEqual } from "node:util";
 import { parse, patch, TomlFormat } from "@decimalturn/toml-patch";
@@ -15,12 +15,12 @@ export interface TomlEdit {
 
 export type TomlTable = { [key: string]: unknown };
 
-/** Throws when it is not TOML. */
+/** Throws when the text is not TOML. */
 export function parseToml(text: string): TomlTable {
   return parse(text) as TomlTable;
 }
 
-/** The text with these edits. Throws when the text is not TOML, or something that is no table is where one must be. */
+/** The text with these edits. Throws when the text is not TOML, or when the place of a table has another value. */
 export function editToml(text: string, edits: readonly TomlEdit[]): string {
   const expected = parseToml(text);
   for (const edit of edits) applyTo(expected, edit);
@@ -53,7 +53,7 @@ function applyTo(root: TomlTable, { table: path, key, value }: TomlEdit): void {
     const next = table[name];
     if (next !== undefined && !isTable(next)) throw new Error(`'${name}' is not a table`);
     if (next === undefined && value === undefined) return;
-    const inner = next ?? (Object.create(Object.getPrototypeOf(root)) as TomlTable); // Of the kind that the parser makes.
+    const inner = next ?? (Object.create(Object.getPrototypeOf(root)) as TomlTable); // With the same prototype as the tables of the parser.
     table[name] = inner;
     table = inner;
   }
@@ -65,11 +65,11 @@ function isToml(text: string, expected: TomlTable): boolean {
   try {
     return isDeepStrictEqual(parseToml(text), expected);
   } catch {
-    return false; // Not TOML any more: the text was not as simple as it looked.
+    return false; // Not TOML any more: the text has constructs that the edit does not support.
   }
 }
 
-// ── the text ─────────────────────────────────────────────────────────────────────────────────────
+// ── edits of the text ────────────────────────────────────────────────────────────────────────────
 
 const HEADER = /^[ \t]*\[([^[\]]+)\][ \t]*(?:#.*)?$/;
 const ARRAY_HEADER = /^[ \t]*\[\[/;
@@ -97,7 +97,7 @@ function editText(text: string, { table, key, value }: TomlEdit): string {
   return joined(text, lines, newLine);
 }
 
-/** Lines may end in either way in one file; those that were there keep theirs. */
+/** One file may have both kinds of line ends; existing lines keep theirs. */
 function joined(text: string, lines: readonly string[], newLine: string): string {
   return text.includes("\r\n") && /(?<!\r)\n/.test(text) ? lines.join("\n") : lines.join(newLine);
 }
@@ -122,7 +122,7 @@ function isHeaderOf(line: string, table: readonly string[]): boolean {
   return names.length === table.length && names.every((name, index) => name === table[index]);
 }
 
-/** A string of one line behind this key; what surrounds it is kept. */
+/** Matches a one-line string with this key; the surrounding text is kept. */
 function assignmentOf(key: string): RegExp {
   const name = key.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
   return new RegExp(`^([ \\t]*(?:${name}|"${name}"|'${name}')[ \\t]*=[ \\t]*)("(?:[^"\\\\]|\\\\.)*"|'[^']*')([ \\t]*(?:#.*)?)$`);
@@ -132,7 +132,7 @@ function keyText(name: string): string {
   return /^[A-Za-z0-9_-]+$/.test(name) ? name : stringText(name);
 }
 
-/** A basic string of TOML: what JSON escapes, TOML reads. */
+/** A basic string of TOML, which accepts the escapes of JSON. */
 function stringText(value: string): string {
   return JSON.stringify(value).replaceAll("\x7f", "\\u007f");
 }

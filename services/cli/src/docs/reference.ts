@@ -1,4 +1,4 @@
-/** Why: the reference of all commands is made of the commands themselves, so that it says what they do (docs/cli.md). */
+/** Generates the reference of all commands from the commands themselves, so that it matches them (docs/cli.md). */
 import type { Argument, Command, Option } from "commander";
 
 /** Markdown: one section per group, one heading per command, as `perdure --help` shows them. */
@@ -71,12 +71,12 @@ function isShown(parent: Command, command: Command): boolean {
   return command.name() !== "help" && parent.createHelp().visibleCommands(parent).includes(command);
 }
 
-/** Help is written without a capital and a full stop. */
+/** Help texts are written without a capital and a full stop. */
 function sentence(text: string): string {
   return `${plain(text.charAt(0).toUpperCase() + text.slice(1))}.`;
 }
 
-/** Angle brackets and asterisks mean something in Markdown. */
+/** Angle brackets and asterisks have a meaning in Markdown. */
 function plain(text: string): string {
   return text.replace(/[<>*_|]/g, "\\$&");
 }

@@ -1,4 +1,4 @@
-/** Why: times, sizes and counts as people read them, the same in every command. */
+/** Formats of times, sizes and counts, the same in every command. */
 import { formatDuration } from "@perdure/base";
 
 /** `2026-11-21 17:48:26 UTC`. */

@@ -1,4 +1,4 @@
-/** Why: how commands answer. */
+/** Output of commands. */
 export { terminalJson, withoutControls } from "./controls.js";
 export * from "./format.js";
 export * from "./output.js";

@@ -1,6 +1,6 @@
 /**
- * Why: every command answers people or programs. Results go to stdout, everything else to stderr, so that results can be piped;
- * with `--json` stdout holds JSON and nothing else.
+ * Output of a command, for users or programs. Results go to stdout, everything else to stderr, so that results can be piped; with `--json`
+ * stdout holds JSON and nothing else.
  */
 import { styleText } from "node:util";
 import type { Clock } from "@perdure/base";
@@ -36,23 +36,23 @@ export class Output {
     this.hasColour = options.hasColour && !options.isJson;
   }
 
-  /** Whether stderr is a terminal that people look at. */
+  /** Whether stderr is a terminal. */
   get isTerminal(): boolean {
     return this.#options.stderr.isTTY === true && !this.isJson;
   }
 
-  /** Painted when there are colours. */
+  /** Coloured when the output has colours. */
   paint(style: TextStyle, text: string): string {
     return this.hasColour ? styleText(style, text, { validateStream: false }) : text;
   }
 
-  /** The result: as JSON when asked for, else what `show` prints. Call it once. */
+  /** The result: as JSON with `--json`, else what `show` prints. Call it once. */
   result(value: unknown, show: () => void): void {
     if (this.isJson) this.json(value);
     else show();
   }
 
-  /** Of something that goes on: one line of JSON per event, or what `show` prints. */
+  /** One event of a stream: one line of JSON, or what `show` prints. */
   event(value: unknown, show: () => void): void {
     if (this.isJson) this.#options.stdout.write(`${terminalJson(value)}\n`);
     else show();
@@ -62,25 +62,25 @@ export class Output {
     this.#options.stdout.write(`${terminalJson(value, 2)}\n`);
   }
 
-  /** A line of the result, without what a terminal would obey. */
+  /** Prints a line of the result, without control sequences for a terminal. */
   print(line = ""): void {
     this.#options.stdout.write(`${withoutControls(line)}\n`);
   }
 
-  /** A value of the result: a program receives it as it is, a terminal as `print` shows it. */
+  /** A value of the result: a program receives it unchanged, a terminal as `print` shows it. */
   value(text: string): void {
     if (this.#options.stdout.isTTY === true) this.print(text);
     else this.#options.stdout.write(`${text}\n`);
   }
 
-  /** As it is, without a line end. */
+  /** Writes the text unchanged, without a line end. */
   raw(text: string): void {
     this.#options.stdout.write(text);
   }
 
   /**
-   * Rows by column; `empty` is printed when there are none. On a terminal each row is one line: columns with `cutTo` are cut, then
-   * the end of the line, unless `wraps`. Nothing is cut where the output is no terminal.
+   * Prints rows by column; `empty` is printed when there are none. On a terminal each row is one line: columns with `cutTo` are cut, then
+   * the end of the line, unless `wraps`. Nothing is cut where the output is not a terminal.
    */
   table<Row>(columns: readonly OutputColumn<Row>[], rows: readonly Row[], empty: string, { wraps = false } = {}): void {
     if (rows.length === 0) return this.note(empty);
@@ -91,24 +91,24 @@ export class Output {
     }
   }
 
-  /** Names and values, one below the other. */
+  /** Prints names and values, one below the other. */
   facts(facts: readonly (readonly [name: string, value: string | undefined])[]): void {
     const present = facts.filter((fact): fact is readonly [string, string] => fact[1] !== undefined);
     const width = Math.max(0, ...present.map(([name]) => name.length));
     for (const [name, value] of present) this.print(`${this.paint("dim", name.padEnd(width))}  ${value}`);
   }
 
-  /** For people, beside the result; nothing with `--json`. */
+  /** A remark beside the result, on stderr; nothing with `--json`. */
   note(line: string): void {
     if (!this.isJson) this.#options.stderr.write(`${withoutControls(line)}\n`);
   }
 
-  /** Something people should know, also when a program reads the result. */
+  /** A warning on stderr, also with `--json`. */
   warn(line: string): void {
     this.#options.stderr.write(`${this.paint("yellow", "!")} ${withoutControls(line)}\n`);
   }
 
-  /** Shows that something takes a while. */
+  /** Shows that an operation takes a while. */
   progress(text: string): ProgressIndicator {
     if (this.isJson) return silentProgress;
     return startProgress(text, {
@@ -119,7 +119,7 @@ export class Output {
     });
   }
 
-  /** `work` behind a progress line; the line says `done` when it worked. */
+  /** Runs `work` behind a progress line; the line shows `done` after success. */
   async during<T>(text: string, work: (progress: ProgressIndicator) => Promise<T>, done?: (value: T) => string): Promise<T> {
     const progress = this.progress(text);
     try {

@@ -1,17 +1,17 @@
-/** Why: whoever waits wants to see that something happens. On a terminal a line that turns; elsewhere a line per step. */
+/** Progress of a long operation: on a terminal an animated line, elsewhere a line per step. */
 import type { Clock, TimerHandle } from "@perdure/base";
 import { oneLine, withoutControls } from "./controls.js";
 
 export interface ProgressIndicator {
-  /** What happens now. */
+  /** Shows the present step. */
   step(text: string): void;
-  /** It worked; the line stays. */
+  /** Ends after success; the line stays. */
   done(text: string): void;
-  /** It is over and somebody else tells why; nothing stays on a terminal. */
+  /** Ends without a result, which the caller reports; nothing stays on a terminal. */
   stop(): void;
 }
 
-/** Nobody watches: JSON was asked for. */
+/** No output: for `--json`. */
 export const silentProgress: ProgressIndicator = { step() {}, done() {}, stop() {} };
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;

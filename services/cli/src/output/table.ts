@@ -4,7 +4,7 @@ import { oneLine } from "./controls.js";
 
 export interface OutputColumn<Row> {
   readonly title: string;
-  /** The cell's text; may be painted. */
+  /** The cell's text; may have colours. */
   readonly show: (row: Row) => string | undefined;
   /** Numbers are aligned to the right. */
   readonly align?: "left" | "right";
@@ -38,7 +38,7 @@ export function tableLines<Row>(
   return [lineOf(columns.map((column) => title(column.title))), ...cells.map(lineOf)];
 }
 
-/** The widest columns that may be cut give way first, until the line fits or none of them can give more. */
+/** Reduces the widest columns that may be cut, until the line fits or none of them can be reduced further. */
 function fitted<Row>(
   columns: readonly OutputColumn<Row>[],
   natural: readonly number[],
@@ -62,7 +62,7 @@ function fitted<Row>(
 
 const ESCAPE_OR_CHARACTER = /\x1b\[[0-9;]*m|[\s\S]/gu;
 
-/** At most `width` characters, the last one `…` when something was cut; escapes for colours are kept, so that they end. */
+/** At most `width` characters, the last one `…` when the text was cut; escapes for colours are kept, so that they end. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let [kept, shown] = ["", 0];

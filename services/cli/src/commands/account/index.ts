@@ -1,4 +1,4 @@
-/** Why: accounts hold environments, members and a plan; one of them is in use. */
+/** `perdure account`: accounts with their environments, members and plan; one account is in use. */
 import type { Command } from "commander";
 import { accountNamed, chooseAccount } from "../../cloud/index.js";
 import type { Context } from "../../context.js";

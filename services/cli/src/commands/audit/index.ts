@@ -1,4 +1,4 @@
-/** Why: who changed what in an account, to look at and to keep. */
+/** `perdure audit`: lists and exports the changes in an account. */
 import { createWriteStream } from "node:fs";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
@@ -45,7 +45,7 @@ export function register(program: Command, context: Context): void {
     .action((flags: ExportFlags) => exportAll(context, flags));
 }
 
-/** `ndjson` is another name of the same thing. */
+/** `ndjson` is another name of `jsonl`. */
 function formatOf(text: string): string {
   return text === "ndjson" ? "jsonl" : text;
 }

@@ -1,28 +1,31 @@
-/** Why: what fits behind the words typed so far: commands, flags and fixed values here, and what only the environment knows by name. */
+/** Candidates for the next word of a command line: commands, flags and fixed values from the program itself, names through the lookup. */
 import type { Command, Option } from "commander";
 import { type CompletionSlot, FIXED_VALUES, slotOfArgument, slotOfOption } from "./slots.js";
 
-/** Values that must be looked up. `parents`: arguments of the command that are typed already. `last`: their beginning, maybe empty. */
+/**
+ * Looks up values in the environment. `parents`: arguments of the command that are complete. `last`: the beginning of the value, maybe
+ * empty.
+ */
 export type CompletionLookup = (slot: CompletionSlot, parents: readonly string[], last: string) => Promise<readonly string[]>;
 
 interface Typed {
   readonly command: Command;
   readonly path: readonly string[];
-  /** Arguments behind the command, without flags and their values. */
+  /** Arguments of the command, without flags and their values. */
   readonly args: readonly string[];
-  /** The flag whose value comes next. */
+  /** The flag whose value is the next word. */
   readonly waiting: Option | undefined;
   readonly last: string;
 }
 
-/** `words`: all behind `perdure`, the last one unfinished (maybe empty). Candidates begin with it. */
+/** `words`: all words after `perdure`, the last one incomplete (maybe empty). All candidates begin with it. */
 export async function candidates(
   program: Command,
   tokens: readonly string[],
   lookup: CompletionLookup,
 ): Promise<readonly string[]> {
   const last = tokens.at(-1) ?? "";
-  // zsh and fish have `--flag=value` as one word, bash as three.
+  // zsh and fish pass `--flag=value` as one word, bash as three.
   const [, flag, beginning] = /^(--[^=]+)=(.*)$/s.exec(last) ?? [];
   if (flag !== undefined && beginning !== undefined) {
     const values = await candidates(program, [...tokens.slice(0, -1), flag, beginning], lookup);
@@ -34,7 +37,7 @@ export async function candidates(
   return starting(typed.last, await ofCommand(typed, program, lookup));
 }
 
-/** The value of a flag that every command has, wherever it stands. */
+/** The value of a global flag, at any position. */
 export function globalValue(tokens: readonly string[], ...flags: readonly string[]): string | undefined {
   for (const [index, token] of tokens.slice(0, -1).entries()) {
     const [, flag, value] = /^(--[^=]+)=(.*)$/s.exec(token) ?? [];
@@ -73,7 +76,7 @@ function read(program: Command, tokens: readonly string[]): Typed {
 async function ofOption(option: Option, { path, args, last }: Typed, lookup: CompletionLookup): Promise<readonly string[]> {
   const fixed = option.argChoices ?? FIXED_VALUES[option.long ?? ""];
   if (fixed !== undefined) {
-    // Several with commas between them.
+    // The value is a comma-separated list.
     const head = last.slice(0, last.lastIndexOf(",") + 1);
     return starting(
       last,

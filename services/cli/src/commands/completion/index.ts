@@ -1,4 +1,4 @@
-/** Why: whoever presses Tab sees what fits. The shell asks the program itself, so new commands need no new script. */
+/** Completion in shells. The script of a shell calls the program for candidates, so new commands need no new script. */
 import { Argument, type Command } from "commander";
 import type { Context } from "../../context.js";
 import { COMPLETION_MS_MAX } from "../../limits.js";
@@ -36,8 +36,8 @@ export function register(program: Command, context: Context): void {
 }
 
 /**
- * Never fails and never takes long: a Tab that finds nothing is better than one that hangs or prints an error into the command line.
- * A login that is about to end is not renewed here: a renewal that is broken off loses the login.
+ * Never fails and takes a bounded time: a Tab without candidates is better than one that hangs or prints an error into the command line. A
+ * login that expires soon is not renewed here: an interrupted renewal loses the login.
  */
 async function candidatesInTime(program: Command, context: Context, tokens: readonly string[]): Promise<readonly string[]> {
   program.setOptionValue("env", globalValue(tokens, "--env", "-e"));

@@ -1,4 +1,4 @@
-/** Why: completions of what exists in the environment. The user waits for them after Tab, so each is one small request. */
+/** Candidates from the environment. The user waits for them after Tab, so each is one small request. */
 import type { AdminClient } from "@perdure/admin-client";
 import { catalogue } from "@perdure/base/errors";
 import { listEnvironments } from "../../cloud/index.js";
@@ -16,7 +16,7 @@ export function lookupIn(context: Context, signal: AbortSignal): CompletionLooku
   return async (slot, parents, last) => (await valuesOf(context, { signal }, slot, parents, last)).filter(isPlain);
 }
 
-/** A shell would act on anything else, and what others named ends on the user's command line. */
+/** A shell would interpret other characters, and names from other users end on the user's command line. */
 function isPlain(value: string): boolean {
   return /^[\w@%+,./][\w@%+,./:=~-]*$/.test(value);
 }
@@ -108,7 +108,7 @@ async function ofRuntime(
   }
 }
 
-/** `Service/handler`; of objects and workflows first `Object/`, then the keys that have state, then the handlers. */
+/** `Service/handler`; for objects and workflows first `Object/`, then the keys that have state, then the handlers. */
 async function targets(admin: AdminClient, caller: CompletionOptions, last: string): Promise<readonly string[]> {
   const services = await admin.services.list(caller);
   const [name = "", key, handler] = last.split("/");
@@ -125,7 +125,7 @@ async function keysOf(admin: AdminClient, caller: CompletionOptions, service: st
   return await column(admin, caller, `SELECT DISTINCT service_key AS value FROM state WHERE service_name = '${service}'`);
 }
 
-/** The newest. */
+/** The newest invocations. */
 async function invocations(
   admin: AdminClient,
   caller: CompletionOptions,
@@ -138,7 +138,7 @@ async function invocations(
   return await column(admin, caller, `SELECT id AS value FROM sys_invocation${where} ORDER BY created_at DESC`);
 }
 
-/** What may stand in quotes in SQL as it is. */
+/** Texts that need no escaping inside quotes in SQL. */
 const isName = (text: string): boolean => /^[\w.-]+$/.test(text);
 
 async function column(admin: AdminClient, caller: CompletionOptions, statement: string): Promise<readonly string[]> {

@@ -1,6 +1,6 @@
 /**
- * Why: three shells, one question to the program: what fits behind these words? In a folder of its `$fpath` zsh reads the file at the
- * first Tab, which wants an answer too. Behind a candidate that ends in `/` comes more of the same word: fish knows that by itself.
+ * Completion scripts of three shells; each calls the program with the words of the command line. In a folder of its `$fpath` zsh reads the
+ * file at the first Tab, which already needs candidates. No space follows a candidate that ends in `/`; fish does this by itself.
  */
 export const scripts = {
   bash: `_perdure() {

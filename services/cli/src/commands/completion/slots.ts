@@ -1,7 +1,7 @@
-/** Why: which values belong where, by the names that arguments and flags have in the help of commands. */
+/** Maps arguments and flags, by their names in the help of commands, to kinds of values. */
 import { INVOCATION_STATUSES } from "@perdure/admin-client";
 
-/** What must be looked up. Of invocations: any, those that have not ended, those that have, those that are paused. */
+/** Kinds of values that need a lookup. Invocations: any, those that have not ended, those that have, those that are paused. */
 export type CompletionSlot =
   | "account"
   | "batch"
@@ -25,7 +25,7 @@ export type CompletionSlot =
   | "target"
   | "workflow";
 
-/** Of flags. */
+/** Values by flag. */
 export const FIXED_VALUES: Readonly<Record<string, readonly string[]>> = { "--status": INVOCATION_STATUSES };
 
 const BY_OPTION: Readonly<Record<string, CompletionSlot>> = {
@@ -59,7 +59,7 @@ const BY_ARGUMENT: Readonly<Record<string, CompletionSlot>> = {
   workflow: "workflow",
 };
 
-/** `id` and `name` mean something else in each group. */
+/** `id` and `name` mean different things in each group. */
 const BY_GROUP: Readonly<Record<string, Readonly<Record<string, CompletionSlot>>>> = {
   subscriptions: { id: "subscription" },
   "kafka-clusters": { name: "kafkaCluster" },
@@ -80,7 +80,7 @@ const BY_VERB: Readonly<Record<string, CompletionSlot>> = {
 /** `path`: names of the commands, from the group on. */
 export function slotOfArgument(name: string, path: readonly string[]): CompletionSlot | undefined {
   const [group = "", verb = ""] = path;
-  if (verb === "create") return BY_ARGUMENT[name]; // New names are made up; what they refer to exists.
+  if (verb === "create") return BY_ARGUMENT[name]; // `create` takes new names; only references to existing things have candidates.
   const ofGroup = BY_GROUP[group]?.[name];
   if (ofGroup !== undefined) return ofGroup;
   if (name !== "id" && name !== "ids") return BY_ARGUMENT[name];

@@ -1,4 +1,6 @@
-/** The service itself, when `perdure dev` starts it: its output with a prefix, its crashes reported, and restarted a few times. */
+/**
+ * The developer's service as a process of `perdure dev`: its output gets a prefix, crashes are reported, and it is restarted a few times.
+ */
 import { backoffMs } from "@perdure/base";
 import type { Context } from "../../context.js";
 import { pause } from "../manage/pause.js";
@@ -8,7 +10,7 @@ import { startText } from "./project.js";
 
 export interface AppEvents {
   line(text: string): void;
-  /** `again`: in how many milliseconds it is started again; undefined when it is not. */
+  /** `again`: milliseconds until the restart; undefined when there is none. */
   ended(how: string, again: number | undefined): void;
 }
 
@@ -23,7 +25,7 @@ export class App {
   #child: ChildProgram | undefined;
   #isStopped = false;
   #restarts = 0;
-  /** Counts starts on purpose: a restart after a crash that was still pending is left out then. */
+  /** Number of deliberate starts: a pending restart after an earlier crash is dropped. */
   #generation = 0;
   readonly #context: Context;
   readonly #start: AppStart;
@@ -35,7 +37,7 @@ export class App {
     this.#events = events;
   }
 
-  /** Resolves when it is started; rejects when its command cannot be. What happens later is reported as an event. */
+  /** Resolves when the process has started; rejects when its command cannot be started. Later failures are reported as events. */
   async start(): Promise<void> {
     const child = await ChildProgram.start({
       ...this.#start,
@@ -51,17 +53,17 @@ export class App {
     });
   }
 
-  /** Stops it and starts it with the code of now, also when it had crashed too often. */
+  /** Restarts the process with the present code, even after too many crashes. */
   async restart(): Promise<void> {
     const old = this.#child;
-    this.#child = undefined; // Its end is no crash.
+    this.#child = undefined; // This end is not a crash.
     this.#generation++;
     this.#restarts = 0;
     await old?.stop();
     await this.#startOrReport();
   }
 
-  /** It serves: the count of restarts begins anew. */
+  /** The service answers, so the count of restarts is reset. */
   served(): void {
     this.#restarts = 0;
   }

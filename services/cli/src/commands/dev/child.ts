@@ -1,6 +1,6 @@
 /**
- * Why: what we start must end with us, with everything it started itself, and what it writes must be told from what others write.
- * Each program has a process group of its own: Ctrl-C reaches only us, and we stop them in order.
+ * Child processes of `perdure dev`. They must end with this process, together with their own children, and their output must be
+ * distinguishable. Each has a process group of its own: Ctrl-C reaches only this process, which stops the children in order.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -21,12 +21,12 @@ export interface ChildProgramOptions {
   readonly onLine: (line: string) => void;
 }
 
-/** Those that run: none of them may outlive us. */
+/** Children that run: none of them may outlive this process. */
 const running = new Set<ChildProgram>();
 let isGuarded = false;
 
 export class ChildProgram {
-  /** Resolves when it has ended and its output is read. */
+  /** Resolves when the process has ended and its output is read. */
   readonly exited: Promise<ProgramExit>;
   readonly #process: ChildProcess;
   readonly #clock: Clock;
@@ -77,7 +77,7 @@ export class ChildProgram {
     return this.#lines.join("\n");
   }
 
-  /** SIGTERM to all of its group, and SIGKILL to whoever is left after a while. */
+  /** Sends SIGTERM to the process group, and after a timeout SIGKILL. */
   async stop(): Promise<void> {
     if (this.#exit !== undefined) return;
     this.signal("SIGTERM");
@@ -91,12 +91,12 @@ export class ChildProgram {
     try {
       process.kill(-this.#process.pid, name);
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // It ended in this moment.
+      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // The group ended in this moment.
     }
   }
 }
 
-/** However we end, nothing stays behind; a second Ctrl-C ends everything at once. */
+/** However this process ends, no child stays behind; a second Ctrl-C ends everything at once. */
 function guard(): void {
   if (isGuarded) return;
   isGuarded = true;

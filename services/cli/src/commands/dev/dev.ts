@@ -1,6 +1,6 @@
 /**
- * `perdure dev`: a server and the developer's service, known to each other, for as long as they work on it. It starts what is missing,
- * discovers a service that runs already, and stops what it started.
+ * `perdure dev`: runs a server and the developer's service, registered with each other. It starts what is missing, discovers a service that
+ * already runs, and stops what it started.
  */
 import { dirname, resolve } from "node:path";
 import { AdminClient } from "@perdure/admin-client";
@@ -23,22 +23,22 @@ import { watchSources } from "./sources.js";
 import { NODE_MIN, writeTemplate } from "./template.js";
 
 export interface DevOptions {
-  /** Where the service listens; the usual ports when undefined. */
+  /** Port of the service; the usual ports when undefined. */
   readonly port: number | undefined;
   readonly serverPorts: ServerPorts;
   readonly data: string;
   readonly bind: string;
-  /** Starts nothing that it finds in the folder. */
+  /** Does not start the service of the folder. */
   readonly attachOnly: boolean;
-  /** What to start; found out when empty. */
+  /** Command that starts the service; detected when empty. */
   readonly command: readonly string[];
 }
 
-/** What is known once the usual ports were checked. */
+/** The options, with the results of the check of the usual ports. */
 interface DevSurroundings extends DevOptions {
-  /** Usual ports whose services belong to other projects. */
+  /** Usual ports with services of other projects. */
   readonly foreign: readonly number[];
-  /** Given to the service as `PORT`: the chosen port, or a free one when another project has the usual one. */
+  /** Passed to the service as `PORT`: the chosen port, or a free one when another project has the usual one. */
   readonly appPort: number | undefined;
 }
 
@@ -56,7 +56,7 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
   let app: App | undefined;
   let server: DevServer | undefined;
   try {
-    // Packages are fetched while the server starts.
+    // Packages are installed while the server starts.
     const install = await whatToInstall(context, report, folder, isNew, options);
     const [started] = await Promise.all([
       starting,
@@ -84,7 +84,7 @@ export async function dev(context: Context, given: DevOptions): Promise<void> {
         : [restartOnChange(context, report, folder, startedApp)]),
     ]);
   } finally {
-    // The server first: it must not call a service that has stopped.
+    // Stop the server first: it must not call a service that has stopped.
     const running = server ?? (await startedServer(starting));
     if (context.signal.aborted) report.say("stopping", "Stopping …");
     await running?.child.stop();
@@ -129,7 +129,7 @@ async function untilServerEnds(context: Context, { child }: DevServer): Promise<
 
 // ── the folder ───────────────────────────────────────────────────────────────────────────────────
 
-/** Whether a new service was written. */
+/** Resolves with whether a new service was written. */
 async function prepareFolder(context: Context, report: DevReport, folder: string, options: DevSurroundings): Promise<boolean> {
   if (options.command.length > 0 || options.attachOnly || !isEmptyFolder(folder)) return false;
   if ((await findEndpoints(portsOf(options))).length > 0) return false;
@@ -147,12 +147,12 @@ async function prepareFolder(context: Context, report: DevReport, folder: string
   return true;
 }
 
-/** The project runs here with our Node; in a shell of its own it gets another one. */
+/** The project runs here with the bundled Node; in a shell of its own another version may run it. */
 const nodeHint = (): string =>
   `The project needs Node ${NODE_MIN} or later. perdure dev runs it with the Node ${process.versions.node} that Perdure brings (${dirname(process.execPath)}); ` +
   "'npm run dev' alone uses the one of your shell.";
 
-/** How to fetch the packages of a project that has none yet; undefined when nothing is to be fetched. */
+/** How to install the packages of a project that has none yet; undefined when there is nothing to install. */
 async function whatToInstall(
   context: Context,
   report: DevReport,
@@ -170,7 +170,7 @@ async function whatToInstall(
   )
     return install;
   const missing = "The packages of this project are not installed";
-  // A service that somebody else runs may have its packages elsewhere.
+  // A service that already runs may have its packages elsewhere.
   if (startOf(folder)?.isCertain === true && (await findEndpoints(portsOf(options))).length === 0)
     context.fail(FAILED, missing, `Run '${text}', then perdure dev. Or: perdure dev --yes`);
   report.say("hint", `${missing}: ${text}`);
@@ -210,7 +210,7 @@ async function installPackages(context: Context, report: DevReport, folder: stri
 
 // ── the service ──────────────────────────────────────────────────────────────────────────────────
 
-/** Ports to check for services; never those of our own server or of other projects. */
+/** Ports to check for services, without those of the own server and of other projects. */
 function portsOf(
   { port, serverPorts, foreign }: Pick<DevSurroundings, "port" | "serverPorts" | "foreign">,
   server?: DevServer,
@@ -287,7 +287,7 @@ async function whatToStart(
 ): Promise<StartCommand | undefined> {
   const [command, ...args] = options.command;
   if (command !== undefined) return { command, args, because: "the command given", isCertain: true, restartsOn: [] };
-  if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // It runs already.
+  if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // The service runs already.
   const start = startOf(folder);
   if (start === undefined) {
     const content = contentOf(folder);
@@ -320,7 +320,7 @@ async function whatToStart(
   return undefined;
 }
 
-/** Perdure's Node first: it runs TypeScript as it is. */
+/** The bundled Node comes first in PATH: it runs TypeScript without a build. */
 function appEnvironment({ output }: Context, port: number | undefined): NodeJS.ProcessEnv {
   const own = dirname(process.execPath);
   return {
@@ -356,7 +356,7 @@ async function serve(
   return await Promise.race(urls.map((url) => watchEndpoint(context, admin, url, events)));
 }
 
-/** Addresses of those that serve handlers, as soon as there is one. */
+/** Addresses of endpoints that serve handlers, as soon as there is one. */
 async function firstEndpoints(
   context: Context,
   report: DevReport,
@@ -386,7 +386,7 @@ async function firstEndpoints(
 
 const USUAL_PORTS_OF_SERVER = { ingress: "8080", admin: "9070" } as const;
 
-/** Other commands may be set to another server. */
+/** Other commands may use another server. */
 function sayHowToReach(context: Context, report: DevReport, { adminUrl, ingressUrl }: DevServer): void {
   const isUsual =
     new URL(adminUrl).port === USUAL_PORTS_OF_SERVER.admin && new URL(ingressUrl).port === USUAL_PORTS_OF_SERVER.ingress;

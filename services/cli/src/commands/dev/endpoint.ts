@@ -1,4 +1,4 @@
-/** Why: one endpoint, from its first look until the end: registered, registered again, told about. */
+/** Watches one endpoint until the command ends: registers it, registers it again after changes, reports both. */
 import { AdminApiError, type AdminClient, type RegistrationView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { pause } from "../manage/pause.js";
@@ -13,7 +13,7 @@ export interface EndpointEvents {
   gone(url: string, why: string): void;
 }
 
-/** Looks until the signal fires; rejects then with its reason. */
+/** Polls until the signal fires; rejects then with its reason. */
 export async function watchEndpoint(context: Context, admin: AdminClient, url: string, events: EndpointEvents): Promise<never> {
   const sights = new Sights();
   let presence: Presence | undefined;
@@ -28,7 +28,7 @@ export async function watchEndpoint(context: Context, admin: AdminClient, url: s
       const probed = await probe(url);
       context.signal.throwIfAborted();
       const sight = sights.next(probed);
-      // What could not be registered for a reason that passes is new at the next look too.
+      // An endpoint that could not be registered for a temporary reason counts as new in the next poll.
       if (sight !== undefined && !(await reportSight(context, admin, url, sight, events))) sights.reloaded();
       vain = sights.isThere ? 0 : vain + 1;
       if (probed.kind === "found" && !probed.usesHttp11) presence ??= new Presence(url, lost);
@@ -41,7 +41,7 @@ export async function watchEndpoint(context: Context, admin: AdminClient, url: s
   }
 }
 
-/** Whether that was that; otherwise it is to be tried again. */
+/** Resolves with true when the endpoint is handled, false when the registration must be retried. */
 async function reportSight(
   context: Context,
   admin: AdminClient,
@@ -65,10 +65,10 @@ async function reportSight(
   }
 }
 
-/** Refusals that may be over a second later: a service in the middle of its start, a server in the middle of something. */
+/** Codes and statuses of refusals that may be over a second later: the service is starting, or the server is busy. */
 const PASSING: ReadonlySet<string> = new Set(["META0003", "META0013", "0", "429", "503", "OPS0004"]);
 
-/** Where services listen, by habit: SDKs, Python and Node frameworks, and what they take when 8080 is taken. */
+/** Usual ports of services: SDKs, Python and Node frameworks, and their alternatives when 8080 is taken. */
 export const USUAL_PORTS: readonly number[] = [9080, 8000, 3000, 5000, 8080, 8081, 4000, 8787, 9081];
 
 export interface ProbedUrl {
@@ -76,7 +76,7 @@ export interface ProbedUrl {
   readonly probed: Probed;
 }
 
-/** Those of the ports that serve handlers. */
+/** The ports that serve handlers. */
 export async function findEndpoints(ports: readonly number[]): Promise<readonly ProbedUrl[]> {
   const probes = await Promise.all(
     ports.map(async (port) => ({ url: `http://localhost:${port}`, probed: await probe(`http://localhost:${port}`) })),

@@ -1,6 +1,6 @@
 /**
- * Whose services listen at the usual ports. One that another project left running must not become part of this one without a prompt;
- * one of this project that ignores `--port` is named.
+ * Owners of services at the usual ports. A service that another project left running must not become part of this one without a prompt; a
+ * service of this project that ignores `--port` is reported.
  */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
@@ -10,7 +10,7 @@ import { findEndpoints, type ProbedUrl } from "./endpoint.js";
 import { isEmptyFolder } from "./project.js";
 import type { DevReport } from "./report.js";
 
-/** Ports among `ports` whose services are not to be registered; reports each with the way to use it anyway. */
+/** Ports among `ports` whose services must not be registered; reports each with the way to use it anyway. */
 export async function foreignPorts(
   context: Context,
   report: DevReport,
@@ -36,16 +36,16 @@ export async function foreignPorts(
   return foreign;
 }
 
-/** A program in the project's folder, below it or above it belongs to the project; an unknown one not to an empty folder. */
+/** A program in the project's folder, below it or above it belongs to the project; with an empty folder, an unknown program does not. */
 export function isForeign(holder: PortHolder | undefined, folder: string): boolean {
   if (holder?.folder === undefined) return isEmptyFolder(folder);
   const [own, its] = [realpathSync(folder), holder.folder];
   if (its === own || its.startsWith(own + sep)) return false;
-  // A workspace starts programs from its root; the root of the file system or a home directory is no project.
+  // A workspace starts programs from its root; the root of the file system or a home directory is not a project.
   return isEmptyFolder(folder) || !own.startsWith(its + sep) || its === sep || its === process.env["HOME"];
 }
 
-/** Reports a service of this folder that listens at one of `ports` instead of at `port`; whether there is one. */
+/** Reports a service of this folder that listens at one of `ports` instead of at `port`; resolves with whether there is one. */
 export async function reportElsewhere(
   report: DevReport,
   folder: string,

@@ -1,4 +1,4 @@
-/** Which `perdure dev` uses a data folder: written while it runs, read when a second one finds the data locked. */
+/** Records which `perdure dev` uses a data folder: written while it runs, read when a second one finds the data locked. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
@@ -19,7 +19,7 @@ export function removeHolder(data: string): void {
   rmSync(fileIn(data), { force: true });
 }
 
-/** The error of a server that found `data` locked. */
+/** The error of a server whose `data` is locked. */
 export function lockedError(data: string): CliError {
   const holder = readHolder(data);
   const other = `Or give this one a folder of its own: perdure dev --data <folder>`;
@@ -31,7 +31,7 @@ export function lockedError(data: string): CliError {
   );
 }
 
-/** Undefined when there is none, or its process has ended without removing it. */
+/** Undefined when there is no record, or its process has ended without removing it. */
 function readHolder(data: string): z.infer<typeof holderShape> | undefined {
   try {
     const parsed = holderShape.safeParse(JSON.parse(readFileSync(fileIn(data), "utf8")));

@@ -1,4 +1,4 @@
-/** Why: working on services on this machine. */
+/** Commands for the development of services on this machine. */
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action } from "../manage/connect.js";
@@ -14,7 +14,7 @@ interface DevFlags {
   readonly start: boolean;
 }
 
-/** Adds its commands to the program. */
+/** Adds the commands to the program. */
 export function register(program: Command, context: Context): void {
   const port = wholeNumber(0, 65_535);
   program

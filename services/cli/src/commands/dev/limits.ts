@@ -1,30 +1,30 @@
 /** Bounds of `perdure dev`, each with its reason. Milliseconds end in `Ms`. */
 
-/** A server that is not ready by then will not be: it takes half a second, more on a busy machine. */
+/** A server needs half a second to be ready, more on a busy machine; after this time it failed. */
 export const SERVER_READY_MS_MAX = 60_000;
-/** Between SIGTERM and SIGKILL of what we started: the server drains its doors for some seconds. */
+/** Time between SIGTERM and SIGKILL of a child process: the server drains its listeners for some seconds. */
 export const STOP_MS_MAX = 10_000;
-/** One discovery request on this machine: whoever needs longer is stopped at a breakpoint. */
+/** Timeout of one discovery request on this machine: a slower service is stopped at a breakpoint. */
 export const PROBE_MS_MAX = 1_500;
-/** Pause between two looks at a service that answers. */
+/** Pause between two polls of a service that answers. */
 export const PROBE_PAUSE_MS = 1_000;
-/** Pause between two looks for one that does not answer (yet, or any more): people wait for it. */
+/** Pause between two polls of a service that does not answer (yet, or any more): the developer waits for it. */
 export const SEARCH_PAUSE_MS = 300;
-/** After so many looks in vain the search is as slow as the looks at one that answers. */
+/** After so many polls without an answer the interval is the one of a service that answers. */
 export const QUICK_PROBES_MAX = 200;
-/** A connection that broke is reported after so many looks in vain: a reload of the service's own tool is over by then. */
+/** A lost connection is reported after so many polls without an answer: a reload by the service's own tool is over by then. */
 export const LOST_PROBES_MAX = 10;
-/** Once in so many looks a service is looked for at the usual ports although `--port` names another one. */
+/** Polls between two checks of the usual ports although `--port` names another one. */
 export const ELSEWHERE_PROBE_INTERVAL = 10;
-/** Entries of the project that are looked at for changes once a second. */
+/** Entries of the project that are checked for changes once a second. */
 export const SOURCE_ENTRIES_MAX = 2_000;
-/** How often a service that crashes is started again in a row; what crashes that often needs a person. */
+/** Restarts of a crashing service in a row; after so many crashes the developer must act. */
 export const RESTARTS_MAX = 5;
-/** Bounds of the random pauses before them. */
+/** Bounds of the random pauses before restarts. */
 export const RESTART_BOUNDS = { firstMs: 1_000, longestMs: 16_000 } as const;
-/** Longest line of a program that is passed on. */
+/** Longest line of a program's output that is printed. */
 export const LINE_CHARS_MAX = 8_000;
-/** Lines of a program that are shown when it does not start. */
+/** Last lines of output that are shown when a program does not start. */
 export const LAST_LINES = 20;
-/** Entries of the folder that are looked at: whether it is empty is clear after the first. */
+/** Entries of the folder that are read: the first shows that it is not empty. */
 export const ENTRIES_MAX = 1_000;

@@ -1,6 +1,6 @@
 /**
- * Why: whether a port serves handlers is asked as the server will ask it: a discovery request, over HTTP/2 and then over HTTP/1.1.
- * Whoever else listens there (a web page in development, say) is left alone.
+ * Checks whether a port serves handlers, with the same requests as the server: discovery over HTTP/2 and then over HTTP/1.1. Another
+ * program at the port (a web page in development, say) is not disturbed.
  */
 import { createHash } from "node:crypto";
 import { request as http1Request } from "node:http";
@@ -14,17 +14,17 @@ export interface HandlerEndpoint {
   readonly kind: "found";
   readonly usesHttp11: boolean;
   readonly services: readonly string[];
-  /** Changes when what it serves changes. */
+  /** Changes when the served handlers change. */
   readonly fingerprint: string;
 }
 
 export type Probed =
   | HandlerEndpoint
-  /** Nobody listens. */
+  /** No program listens. */
   | { readonly kind: "silent" }
-  /** Handlers, for those who sign their requests. */
+  /** Handlers that accept only signed requests. */
   | { readonly kind: "signed"; readonly usesHttp11: boolean }
-  /** Somebody else listens there. */
+  /** Another program listens there. */
   | { readonly kind: "other"; readonly why: string };
 
 interface ProbeResponse {
@@ -36,7 +36,7 @@ interface ProbeResponse {
 const PATH = "/discover";
 const manifestShape = z.object({ services: z.array(z.object({ name: z.string() })) });
 
-/** `url` is `http://host:port`, with or without a path. Never rejects for what the other side does. */
+/** `url` is `http://host:port`, with or without a path. Never rejects for a failure of the other side. */
 export async function probe(url: string): Promise<Probed> {
   const first = await attempt(() => requestHttp2(url));
   if (first.kind === "answer") {
@@ -48,7 +48,7 @@ export async function probe(url: string): Promise<Probed> {
   return isSilence(second.failure) ? { kind: "silent" } : { kind: "other", why: second.failure.message };
 }
 
-/** As far as failures of connections go; of several addresses each has its own. */
+/** The part of a connection failure that is used; a failure with several addresses has one for each. */
 interface ConnectionFailure {
   readonly message: string;
   readonly code?: string;
@@ -93,7 +93,7 @@ function servicesIn(text: string): readonly string[] | undefined {
   return parsed.success ? parsed.data.services.map(({ name }) => name) : undefined;
 }
 
-// ── asking ───────────────────────────────────────────────────────────────────────────────────────
+// ── requests ─────────────────────────────────────────────────────────────────────────────────────
 
 async function requestHttp2(url: string): Promise<ProbeResponse> {
   const { origin, pathname } = new URL(url);

@@ -1,4 +1,4 @@
-/** Why: how the service of this folder is started is written down in it already: in its package.json, go.mod, Cargo.toml … */
+/** Detects how to start the service of a folder, from the files in it: package.json, go.mod, Cargo.toml … */
 import { existsSync, opendirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { z } from "zod";
@@ -7,15 +7,15 @@ import { ENTRIES_MAX } from "./limits.js";
 export interface StartCommand {
   readonly command: string;
   readonly args: readonly string[];
-  /** Where it was found, for people. */
+  /** The file and entry that determined the command, as text for the user. */
   readonly because: string;
-  /** Whether the file says how to start it; otherwise this is only what is usual, and people are told instead. */
+  /** Whether the file states the command; otherwise it is only the usual one, and is shown as advice instead of run. */
   readonly isCertain: boolean;
-  /** Extensions of source files after whose change it must be restarted (`.py`); empty when its command does that itself, or may. */
+  /** Extensions of source files that require a restart after a change (`.py`); empty when the command reloads by itself, or may. */
   readonly restartsOn: readonly string[];
 }
 
-/** What a new repository has before anything is in it. */
+/** Entries of a new repository before it has content. */
 const NOTHING: ReadonlySet<string> = new Set([
   ".git",
   ".gitignore",
@@ -29,7 +29,7 @@ const NOTHING: ReadonlySet<string> = new Set([
 
 export const isEmptyFolder = (folder: string): boolean => contentOf(folder) === undefined;
 
-/** Name of one entry that a new repository does not have; undefined when the folder has only what is usual before there is a project. */
+/** Name of one entry that a new repository does not have; undefined when the folder has no project yet. */
 export function contentOf(folder: string): string | undefined {
   const entries = opendirSync(folder);
   try {
@@ -54,7 +54,7 @@ const packageShape = z.looseObject({
   devDependencies: texts,
 });
 
-/** How to start what is in this folder; undefined when no file says so. */
+/** How to start the project in this folder; undefined when no file shows it. */
 export function startOf(folder: string): StartCommand | undefined {
   const has: Has = (name) => existsSync(join(folder, name));
   if (has("package.json")) {
@@ -95,7 +95,7 @@ function start(
   return { command, args, because, isCertain, restartsOn };
 }
 
-/** `dev` before `start`; undefined when it has neither, or is no package.json. */
+/** `dev` before `start`; undefined when the file has neither or is not a package.json. */
 function scriptIn(text: string, field: "scripts" | "tasks" = "scripts"): { name: string } | undefined {
   const scripts = packageIn(text)?.[field];
   const name = ["dev", "start"].find((script) => scripts?.[script] !== undefined);
@@ -116,7 +116,7 @@ function packageIn(text: string): z.infer<typeof packageShape> | undefined {
 
 type Has = (file: string) => boolean;
 
-/** Whose lock file is there. */
+/** The package manager whose lock file is there. */
 function managerOf(has: Has): "npm" | "pnpm" | "yarn" | "bun" {
   if (has("pnpm-lock.yaml")) return "pnpm";
   if (has("yarn.lock")) return "yarn";
@@ -134,7 +134,7 @@ function runScript({ name }: { name: string }, has: Has): Omit<StartCommand, "is
 
 export type Install = Pick<StartCommand, "command" | "args">;
 
-/** How to fetch the packages that the project of this folder names; undefined when it names none, or they are there. */
+/** How to install the packages of the project in this folder; undefined when it has none, or they are installed. */
 export function installOf(folder: string): Install | undefined {
   const has: Has = (name) => existsSync(join(folder, name));
   const manifest = has("package.json") ? packageIn(readFileSync(join(folder, "package.json"), "utf8")) : undefined;
@@ -147,11 +147,11 @@ export function installOf(folder: string): Install | undefined {
   };
 }
 
-/** Of a workspace they are further up. */
+/** Packages of a workspace are in a parent folder. */
 function hasPackages(folder: string): boolean {
   const parent = dirname(folder);
   return existsSync(join(folder, "node_modules")) || (parent !== folder && hasPackages(parent));
 }
 
-/** As it is typed. */
+/** The command as a user types it. */
 export const startText = ({ command, args }: Pick<StartCommand, "command" | "args">): string => [command, ...args].join(" ");

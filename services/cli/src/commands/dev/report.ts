@@ -1,4 +1,4 @@
-/** What a developer reads: what is served, how to call it, and what just happened to it. */
+/** Console output of `perdure dev`: served handlers, how to call them, and events of the service. */
 import type { AdminApiError, RegistrationView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { asCliError } from "../manage/connect.js";
@@ -13,7 +13,7 @@ export class DevReport {
   readonly #startedMs: number;
   readonly #prefixWidth = 6;
   #isReady = false;
-  /** So that a refusal which is tried again and again is told once. */
+  /** The last refusal, so that a repeated one is printed once. */
   #lastRefusal: string | undefined;
 
   constructor(context: Context) {
@@ -21,7 +21,7 @@ export class DevReport {
     this.#startedMs = context.clock.monotonicMs();
   }
 
-  /** A line that somebody else wrote. */
+  /** A line of output of a child process. */
   line(who: "app" | "server" | "npm", text: string): void {
     const { output } = this.#context;
     const prefix = output.paint(who === "server" ? "yellow" : "cyan", who.padEnd(this.#prefixWidth));

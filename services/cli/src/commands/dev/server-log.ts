@@ -1,7 +1,7 @@
-/** Lines of the server's log as `perdure dev` shows them: what failed, why, and the command that helps. */
+/** Formats lines of the server's log for `perdure dev`: what failed, why, and the command that helps. */
 import { harmless } from "../manage/connect.js";
 
-/** Fields of a line in JSON that are shown. */
+/** Fields of a JSON line that are shown. */
 export interface LogEntry {
   readonly level?: string;
   readonly msg?: string;
@@ -16,7 +16,7 @@ export interface LogEntry {
   readonly action?: string;
 }
 
-/** Undefined for a line that is not of the log: the last output of a program that cannot start. */
+/** Undefined for a line that is not a log entry: the last output of a program that cannot start. */
 export function entryOf(line: string): LogEntry | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
@@ -40,7 +40,7 @@ export function textOf(line: string, entry: LogEntry | undefined): string {
   return `${head}${what} (${invocationId}, ${entry.action}). ${adviceOf(code, invocationId)}`;
 }
 
-/** A journal that the new code does not fit stays so until the invocation begins anew or the old code is back. */
+/** Journal and code do not match until the invocation is restarted or the old code is back. */
 function adviceOf(code: string | undefined, id: string): string {
   if (code === "RT0016") return `Undo the change, or: perdure invocations restart ${id}, perdure invocations kill ${id}`;
   return `See: perdure explain ${id}`;

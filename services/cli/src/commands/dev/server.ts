@@ -1,4 +1,4 @@
-/** Why: the server that people develop against is the one that is released, as a process of its own with its data beside their code. */
+/** Runs the released server for development, as a process of its own with its data in the project's folder. */
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -28,7 +28,7 @@ const PROGRAM = fileURLToPath(new URL("../../standalone/dist/main.mjs", import.m
 const OURS =
   /^(?:PERDURE|RESTATE)_(?:ENVIRONMENT|ACCOUNT|API_KEY|API_URL|AUTH_TOKEN|ADMIN_URL|INGRESS_URL|HOST|HOST_SCHEME|CONFIG_HOME|CLI_.*|NODE|NODE_OPTIONS)$/;
 
-/** Ends the command when a port is taken: by whom, and what to do. */
+/** Ends the command when a port is taken, with the program that uses it and what to do. */
 export async function requirePorts(context: Context, { ingress, admin }: ServerPorts): Promise<void> {
   for (const [port, listener, flag] of [
     [ingress, "the ingress", "--ingress-port"],
@@ -46,7 +46,10 @@ export async function requirePorts(context: Context, { ingress, admin }: ServerP
   }
 }
 
-/** Resolves when both ports respond; rejects when it ends instead, after the lines that say why, or with who has locked the data. */
+/**
+ * Resolves when both ports respond; rejects when the server ends instead, after printing the lines with the reason, or with the process
+ * that has locked the data.
+ */
 export async function startServer(
   context: Context,
   { ports, data, bind }: { readonly ports: ServerPorts; readonly data: string; readonly bind: string },
@@ -55,7 +58,7 @@ export async function startServer(
   if (!existsSync(PROGRAM)) context.fail(FAILED, "The server is not built", "Run: make build");
   makeDataFolder(data);
   const readyUrls = Promise.withResolvers<{ ingress: string; admin: string }>();
-  /** Lines of a server that cannot start; held back, because it names flags that `perdure dev` does not have. */
+  /** Output of a server that cannot start; not printed at once, because it names flags that `perdure dev` does not have. */
   const startErrors: string[] = [];
   let isStarting = true;
   const child = await ChildProgram.start({
@@ -96,7 +99,7 @@ function aborted(signal: AbortSignal): Promise<"aborted"> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve("aborted"), { once: true }));
 }
 
-/** It keeps itself out of version control. */
+/** The folder contains a file that excludes it from version control. */
 function makeDataFolder(data: string): void {
   mkdirSync(data, { recursive: true });
   const ignore = join(data, ".gitignore");

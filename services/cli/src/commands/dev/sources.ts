@@ -1,6 +1,7 @@
 /**
- * Source files of a service whose runtime does not reload them (Python, Go, Rust, the JVM): `perdure dev` restarts it when one changes.
- * Modification times are read once a second, because recursive file watchers also follow dependencies and run out of handles there.
+ * Watches source files of a service whose runtime does not reload them (Python, Go, Rust, the JVM): `perdure dev` restarts the service when
+ * one changes. Modification times are read once a second, because recursive file watchers also follow dependencies and run out of handles
+ * there.
  */
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
@@ -11,7 +12,7 @@ import { PROBE_PAUSE_MS, SOURCE_ENTRIES_MAX } from "./limits.js";
 /** Modification time and size by path, relative to the folder. */
 export type Sources = ReadonlyMap<string, string>;
 
-/** Folders of dependencies and of what is built; hidden ones are skipped as well. */
+/** Folders of dependencies and build output; hidden ones are skipped as well. */
 const SKIPPED: ReadonlySet<string> = new Set([
   "node_modules",
   "__pycache__",
@@ -44,7 +45,7 @@ export function sourcesIn(folder: string, extensions: readonly string[]): Source
   return sources;
 }
 
-/** A folder may be deleted meanwhile, or be closed to this user. */
+/** The folder may be deleted meanwhile, or not readable for this user. */
 function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -54,14 +55,14 @@ function entriesOf(folder: string): readonly Dirent[] {
   }
 }
 
-/** Path of one file that was added, changed or deleted; undefined when both are alike. */
+/** Path of one file that was added, changed or deleted; undefined when both are equal. */
 export function changeBetween(before: Sources, after: Sources): string | undefined {
   for (const [path, stamp] of after) if (before.get(path) !== stamp) return path;
   for (const path of before.keys()) if (!after.has(path)) return path;
   return undefined;
 }
 
-/** Calls `changed` with one path once files have changed and then been still for one look; rejects when the signal fires. */
+/** Calls `changed` with one path after files have changed and then stayed the same for one poll; rejects when the signal fires. */
 export async function watchSources(
   context: Context,
   folder: string,

@@ -1,11 +1,11 @@
-/** Why: from an empty folder to a durable call in a minute: the least that is a service, written as people would write it. */
+/** Template of a new service: the smallest complete project, for a durable call within a minute. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
 
-/** The published SDK that this release is tested with. */
+/** The published SDK with which this release is tested. */
 const SDK = { name: "@restatedev/restate-sdk", version: "^1.17.2" };
 
-/** Older ones do not run TypeScript as it is. */
+/** Older versions do not run TypeScript without a build. */
 export const NODE_MIN = "22.18";
 
 const serviceText = (ingressPort: number): string => `/**
@@ -35,7 +35,7 @@ const greeter = service({
 serve({ services: [greeter], port: Number(process.env.PORT ?? 9080) });
 `;
 
-/** Files by path; `folder` gives the package its name. `ingressPort` 0: the server takes a free one. */
+/** Contents of files by path; `folder` gives the package its name. `ingressPort` 0: the server takes a free one. */
 export function templateOf(folder: string, ingressPort: number): ReadonlyMap<string, string> {
   const manifest = {
     name: nameOf(basename(folder)),
@@ -61,7 +61,7 @@ function nameOf(folder: string): string {
   return name === "" ? "my-service" : name;
 }
 
-/** Never over a file that is there. Resolves with the paths written. */
+/** Never overwrites a file. Returns the written paths. */
 export function writeTemplate(folder: string, ingressPort: number): readonly string[] {
   const written: string[] = [];
   for (const [path, text] of templateOf(folder, ingressPort)) {

@@ -1,6 +1,6 @@
 /**
- * Why: people change their code all the time; the server has to know what it serves now. One look a second, on this machine, at one
- * address: registered when it appears, again when it comes back or serves something else, and told when it is gone.
+ * Derives events of a service from one poll a second of its address: it is registered when it appears, again when it comes back or serves
+ * other handlers, and reported when it is gone.
  */
 import { LOST_PROBES_MAX } from "./limits.js";
 import type { HandlerEndpoint, Probed } from "./probe.js";
@@ -8,15 +8,15 @@ import type { HandlerEndpoint, Probed } from "./probe.js";
 export type Sight =
   /** It answers for the first time. */
   | { readonly kind: "appeared"; readonly probed: Probed }
-  /** It was away, and is back as it was. */
+  /** It was unreachable, and is back with the same handlers. */
   | { readonly kind: "reloaded"; readonly probed: Probed }
-  /** It serves something else than before, away meanwhile or not. */
+  /** It serves other handlers than before, whether or not it was unreachable meanwhile. */
   | { readonly kind: "changed"; readonly probed: Probed }
   | { readonly kind: "gone"; readonly why: string };
 
-/** What a row of looks means. Pure: it is told what was seen. */
+/** The state machine over the results of polls. Pure: results are passed in. */
 export class Sights {
-  /** `lost`: its connection broke, which a reload does as well; `away`: reported as gone. */
+  /** `lost`: its connection broke, which also happens in a reload; `away`: reported as gone. */
   #state: "never" | "there" | "lost" | "away" = "never";
   #lostProbes = 0;
   #fingerprint: string | undefined;
@@ -25,7 +25,7 @@ export class Sights {
     return this.#state === "there";
   }
 
-  /** Undefined when nothing is new. */
+  /** Undefined when nothing has changed. */
   next(probed: Probed): Sight | undefined {
     if (!serves(probed)) {
       const isGone = this.#state === "there" || (this.#state === "lost" && ++this.#lostProbes >= LOST_PROBES_MAX);
@@ -43,7 +43,7 @@ export class Sights {
     return before !== "there" ? { kind: "reloaded", probed } : undefined;
   }
 
-  /** Its connection broke although no look found it away. */
+  /** Its connection broke although every poll succeeded. */
   reloaded(): void {
     if (this.#state !== "there") return;
     this.#state = "lost";
@@ -51,7 +51,7 @@ export class Sights {
   }
 }
 
-/** Whether handlers are served there, signed requests only or not. */
+/** Whether the address serves handlers, to all or only to signed requests. */
 export function serves(probed: Probed): probed is HandlerEndpoint | Extract<Probed, { kind: "signed" }> {
   return probed.kind === "found" || probed.kind === "signed";
 }

@@ -1,4 +1,4 @@
-/** Why: `perdure env create`: from a name to an environment that answers and has a profile here. */
+/** `perdure env create`: creates an environment, waits until it answers and writes its profile. */
 import { randomUUID } from "node:crypto";
 import { CloudApiError, type CloudClient } from "@perdure/cloud-client";
 import {
@@ -41,7 +41,7 @@ export async function create(context: Context, name: string, flags: EnvCreateFla
   });
 }
 
-/** Asks once more when the answer got lost: the same request makes one environment. */
+/** Repeats the request once when there is no answer: the same request creates only one environment. */
 export async function makeEnvironment(
   context: Context,
   client: CloudClient,
@@ -72,7 +72,7 @@ export async function waitFor(
   );
 }
 
-/** A profile of its own name, where nothing is in the way; tells what is when something is. Answers the name. */
+/** Writes a profile under the environment's name, if that is possible; otherwise warns with the reason. Resolves with the name. */
 export async function configureNew(
   context: Context,
   facts: EnvironmentDescription,

@@ -1,4 +1,4 @@
-/** Why: environments: those of the cloud, and the names they have on this machine. */
+/** `perdure env`: environments of the cloud, and their names on this machine. */
 import { type Command, Option } from "commander";
 import { ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";

@@ -1,4 +1,4 @@
-/** Why: changes of an environment of the cloud: it is suspended, resumed, deleted, brought back, renamed. */
+/** Changes of a cloud environment: suspend, resume, delete, restore, rename. */
 import type { CloudClient } from "@perdure/cloud-client";
 import {
   type CloudEnvironmentRef,
@@ -42,7 +42,7 @@ export async function resume(context: Context, reference: string | undefined): P
   show(context, facts, `'${facts.name}' is resumed.`);
 }
 
-/** What the gateway does with an `Authorization` that is not the cloud's. */
+/** What the gateway does with an `Authorization` header that is not one of the cloud. */
 export const FORWARDING = ["forward", "remove"] as const;
 
 export interface EnvUpdateFlags {
@@ -70,7 +70,7 @@ export async function update(context: Context, reference: string | undefined, fl
   show(context, facts, `Changed '${facts.name}'.`);
 }
 
-/** Whoever deletes types the name, or says `--yes`. */
+/** Deletes an environment; the user types its name, or passes `--yes`. */
 export async function destroy(context: Context, reference: string): Promise<void> {
   const { client, target } = await chosen(context, reference);
   const facts = await describeEnvironment(context, client, target);

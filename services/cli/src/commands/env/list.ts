@@ -1,4 +1,4 @@
-/** Why: what environments there are, and what is to know about one. */
+/** Lists environments and describes one. */
 import {
   chooseAccount,
   chooseEnvironment,

@@ -1,4 +1,4 @@
-/** Why: what the runtime of an environment wrote, when something in it does not work. */
+/** `perdure env logs`: log lines of the runtime of an environment. */
 import { chooseEnvironment, pause } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 import { LOG_POLL_MS, LOG_SINCE_S } from "../../limits.js";
@@ -27,7 +27,7 @@ export async function logs(context: Context, reference: string | undefined, flag
       { environmentId, start, end },
       { signal: context.signal },
     );
-    let repeated = shownAtLast; // Answers overlap: lines of the last moment come again.
+    let repeated = shownAtLast; // Answers overlap: lines of the last moment are returned again.
     for (const { unixNanos, line } of lines) {
       const moment = BigInt(unixNanos);
       if (moment < last || (moment === last && repeated-- > 0)) continue;

@@ -1,4 +1,4 @@
-/** Why: which names environments have on this machine, and which one is in use. */
+/** Profiles: names of environments on this machine, and which one is in use. */
 import { text } from "node:stream/consumers";
 import { Secret } from "@perdure/base";
 import { parseApiKey } from "@perdure/cloud";

@@ -1,4 +1,4 @@
-/** Why: an error names its code; this prints the page of the code where there is neither a network nor a checkout. */
+/** `perdure errors`: prints the page of an error code, without network or checkout. */
 import { readFile } from "node:fs/promises";
 import { catalogue, type ErrorCode, isErrorCode } from "@perdure/base/errors";
 import type { Command } from "commander";
@@ -37,13 +37,13 @@ async function show(context: Context, text: string): Promise<void> {
   output.result({ code, title: catalogue[code].title, page }, () => output.raw(withoutLinks(page)));
 }
 
-/** The build copies `docs/errors` beside the bundle; where there is no bundle, there is the source tree. */
+/** The build copies `docs/errors` beside the bundle; without a bundle, the source tree has them. */
 async function pageOf(code: ErrorCode): Promise<string> {
   const read = (path: string) => readFile(new URL(`${path}/${code}.md`, import.meta.url), "utf8");
   return await read("./errors").catch(() => read("../../../../../docs/errors"));
 }
 
-/** Targets are files of the documentation, which is not here; links between codes have the code as their text. */
+/** Link targets are files of the documentation, which is not here; links between codes have the code as their text. */
 function withoutLinks(markdown: string): string {
   return markdown.replace(/\[([^\]]+)\]\((?!https?:)[^)]*\)/g, "$1");
 }

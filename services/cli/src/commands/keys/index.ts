@@ -1,4 +1,4 @@
-/** Why: keys of an environment: what applications and CI show at its doors. A key is shown once. */
+/** `perdure keys`: keys of an environment, with which applications and CI authenticate. A key is shown once. */
 
 import { type KeyRole, keyRoles, parseApiKeyId, type UserId } from "@perdure/cloud";
 import { KEY_RATE_MAX } from "@perdure/cloud-client";
@@ -10,7 +10,7 @@ import { FAILED, USAGE } from "../../errors.js";
 import { timeAhead, wholeNumber } from "../../options.js";
 import { showTime, showWhen } from "../../output/index.js";
 
-/** What people type for a role. */
+/** Names of roles on the command line. */
 const ROLES: Readonly<Record<string, KeyRole>> = {
   full: "rst:role::FullAccess",
   ingress: "rst:role::IngressAccess",
@@ -84,7 +84,7 @@ async function list(context: Context, reference: string | undefined): Promise<vo
     client.account(accountId, "ListApiKeys", { environmentId }, { signal }),
     client.account(accountId, "ListMembers", {}, { signal }),
   ]);
-  // A key outlives the membership of who made it.
+  // A key outlives the membership of its creator.
   const makerOf = (userId: UserId) => members.find((one) => one.userId === userId)?.email ?? `${userId} (no member any more)`;
   const when = (seconds: number | undefined) => (seconds === undefined ? undefined : showWhen(seconds * 1_000, clock.nowMs()));
   output.result({ apiKeys }, () =>
@@ -106,7 +106,7 @@ async function list(context: Context, reference: string | undefined): Promise<vo
 }
 
 async function revoke(context: Context, keyOrId: string, reference: string | undefined): Promise<void> {
-  // Whoever pastes the whole key means its id.
+  // A whole key is accepted in place of its id.
   const keyId = parseApiKeyId(keyOrId.split(".")[0] ?? "");
   if (keyId === undefined)
     context.fail(USAGE, `'${keyOrId.slice(0, 8)}…' is not the id of a key`, "List them: perdure keys list");

@@ -1,8 +1,8 @@
-/** Why: the first thing to do with a registered service is to call it; a line to paste says how, without a secret in it. */
+/** A shell command that calls a newly registered service, without a secret in it. */
 import type { RegistrationView } from "@perdure/admin-client";
 import { curlOf } from "../manage/services.js";
 
-/** `reference`: the environment, for the token. Undefined when there is nothing to call. */
+/** `reference`: the environment, for the token. Undefined when there is no handler to call. */
 export function callLine({ services }: RegistrationView, ingressUrl: string, reference: string): string | undefined {
   const service = services.find(({ handlers }) => handlers.length > 0);
   const handler = service?.handlers.find(({ ty }) => ty === "Workflow") ?? service?.handlers[0];
@@ -10,7 +10,7 @@ export function callLine({ services }: RegistrationView, ingressUrl: string, ref
   return `${curlOf(ingressUrl, service, handler)} \\\n  -H "authorization: Bearer $(perdure token ${quoted(reference)})"`;
 }
 
-/** Inside double quotes a shell still reads some characters; names of accounts are free text. */
+/** Inside double quotes a shell still interprets some characters; names of accounts are free text. */
 function quoted(text: string): string {
   return /^[A-Za-z0-9_./:@%+-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

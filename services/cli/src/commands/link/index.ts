@@ -1,4 +1,4 @@
-/** Why: from a service on this machine to a durable call in the cloud with one command. */
+/** `perdure link`: from a service on this machine to a durable call in the cloud with one command. */
 import { type Command, Option } from "commander";
 import { ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
@@ -30,7 +30,7 @@ export function register(program: Command, context: Context): void {
     .option("--breaking", "register also when handlers are removed")
     .option("--no-browser", "do not open a browser for the login")
     .option("-v, --verbose", "print each request")
-    // Imported when it is needed, as tunnels are.
+    // Imported on demand, as tunnels are.
     .action(async (environment: string | undefined, flags: LinkFlags) =>
       (await import("./link.js")).link(context, environment, flags),
     );

@@ -1,7 +1,7 @@
 /**
- * Why: `perdure link` does what a newcomer would do by hand, and stops with what to do where it cannot go on:
+ * `perdure link` takes all steps of a first use, and stops with advice where it cannot continue:
  *
- *     login ▸ environment (made when there is none) ▸ service listens ▸ tunnel ▸ registered as tunnel://NAME:PORT ▸ a call to paste
+ *     login ▸ environment (created when there is none) ▸ service listens ▸ tunnel ▸ registered as tunnel://NAME:PORT ▸ a call to paste
  */
 import { AdminApiError, AdminClient, type RegistrationView } from "@perdure/admin-client";
 import { Secret } from "@perdure/base";
@@ -88,7 +88,7 @@ export async function link(context: Context, reference: string | undefined, flag
   }
 }
 
-/** The one that is named, else the one in use, else the only one, else a new one. */
+/** The named environment, else the one in use, else the only one, else a new one. */
 async function pickEnvironment(
   context: Context,
   client: CloudClient,

@@ -1,9 +1,9 @@
-/** Why: a service that is not up yet cannot be registered; a connection tells, and costs it nothing. */
+/** Checks whether a service listens: one that is not up yet cannot be registered. A connection is enough, at no cost for the service. */
 import { connect } from "node:net";
 import { handleErrors } from "@perdure/base";
 import { CONNECT_MS_MAX } from "../../limits.js";
 
-/** Whether somebody takes connections there. */
+/** Whether a program accepts connections there. */
 export function isListening(host: string, port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect({ host, port, timeout: CONNECT_MS_MAX });

@@ -1,4 +1,4 @@
-/** Why: machines have nobody who could approve anything; they have a key of one environment, and a profile that holds it is their login. */
+/** Login of machines, without a user to approve it: a profile with the key of one environment is the login. */
 import { parseApiKey } from "@perdure/cloud";
 import type { Context } from "../../context.js";
 import { LOCAL } from "../../environment.js";
@@ -7,8 +7,8 @@ import { REQUEST_MS_MAX } from "../../limits.js";
 import type { EnvironmentVariable } from "../../variables.js";
 
 /**
- * Checks the key with the environment that the shell (`PERDURE_ADMIN_URL`) or `--env` names, and writes a profile with it. Ends the
- * command when the key is refused.
+ * Checks the key with the environment from the shell (`PERDURE_ADMIN_URL`) or `--env`, and writes a profile with it. Ends the command when
+ * the key is refused.
  */
 export async function loginByKey(
   context: Context,
@@ -58,6 +58,6 @@ async function check(context: Context, adminUrl: string, key: string): Promise<v
   }
   if (status === 401)
     context.fail(FAILED, "The key is not known there", "Was it revoked, or has it expired? perdure keys create");
-  // A key for the ingress alone may not look here; it is a good key all the same.
+  // A key for the ingress alone may not use the management API; it is valid nevertheless.
   if (status !== 403 && status >= 400) context.fail(FAILED, `${adminUrl} answered ${status}`, "Try again later.");
 }

@@ -1,4 +1,4 @@
-/** Why: who is logged in here. */
+/** `perdure login`, `logout`, `whoami`. */
 import type { Command } from "commander";
 import { ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";

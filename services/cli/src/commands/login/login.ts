@@ -1,4 +1,4 @@
-/** Why: `perdure login` (cloud.md §1.7): a person approves this machine in a browser, and both command lines work afterwards. */
+/** `perdure login` (cloud.md §1.7): the user approves this machine in a browser, and both command lines work afterwards. */
 import { hostname, userInfo } from "node:os";
 import { join, resolve } from "node:path";
 import { CloudClient, type DeviceLogin, OAuthClientError, type OAuthTokens } from "@perdure/cloud-client";
@@ -28,7 +28,7 @@ export async function login(context: Context, flags: LoginFlags): Promise<void> 
   await loginByDevice(context, flags.browser !== false);
 }
 
-/** The way of RFC 8628. Resolves when the login is kept and told. */
+/** The device flow of RFC 8628. Resolves when the login is stored and reported. */
 export async function loginByDevice(context: Context, mayOpenBrowser: boolean): Promise<void> {
   const { session, output } = context;
   const tokens = await approvedTokens(context, mayOpenBrowser);
@@ -89,7 +89,7 @@ function showDevice({ output, session }: Context, device: DeviceLogin, isOpened:
   });
 }
 
-/** `problem`: of the client; `apiOrigin`: where the login was tried. */
+/** `problem`: from the client; `apiOrigin`: where the login was tried. */
 export function adviceOn(problem: string, apiOrigin: string): string {
   if (problem === "unreachable" || problem === "unexpected") {
     if (apiOrigin === DEFAULT_API) return "There is no public cloud yet. Set PERDURE_API_URL to the address of yours.";
@@ -98,7 +98,7 @@ export function adviceOn(problem: string, apiOrigin: string): string {
   return "Try again: perdure login";
 }
 
-/** Shown on the page where the login is approved. */
+/** Shown on the page that approves the login. */
 function deviceName(): string {
   return `${userInfo().username} on ${hostname()}`.slice(0, 100);
 }

@@ -1,4 +1,4 @@
-/** Why: whoever logs out wants the tokens gone: in the cloud, in our file, and in that of the official command line. */
+/** `perdure logout`: removes the tokens from the cloud, from our file, and from that of the official command line. */
 import { Secret } from "@perdure/base";
 import { OAuthClient, OAuthClientError } from "@perdure/cloud-client";
 import type { StoredLogin } from "../../config/index.js";
@@ -29,7 +29,7 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
   }
 }
 
-/** From both files first: what is not here any more cannot be taken from here. */
+/** From both files first: a token that is no longer stored cannot be stolen from this machine. */
 async function takeOut(context: Context, apiOrigin: string): Promise<StoredLogin | undefined> {
   const login = await context.store.update((credentials) => {
     const stored = credentials.logins[apiOrigin];

@@ -1,4 +1,4 @@
-/** Why: who one is here, and what a command would talk to. */
+/** `perdure whoami`: the user, and the environment that commands use. */
 import type { Secret } from "@perdure/base";
 import { chooseEnvironment, describeEnvironment } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
@@ -45,7 +45,7 @@ export async function whoami(context: Context): Promise<void> {
   });
 }
 
-/** The account in use; undefined when it is not clear which one that is. */
+/** The account in use; undefined when it is ambiguous. */
 async function accountOf(context: Context): Promise<{ accountId: string; name: string; role: string } | undefined> {
   const { accounts } = await context.session.client().user("ListAccounts", {}, { signal: context.signal });
   const inUse = context.session.login?.accountId;
@@ -67,7 +67,7 @@ async function tokenInUse(context: Context): Promise<Secret> {
   );
 }
 
-/** The login's, once the cloud says that there is such an environment. */
+/** The login's token, once the Cloud API has confirmed that the environment exists. */
 async function tokenOf(context: Context, reference: string): Promise<Secret> {
   const client = context.session.client();
   await describeEnvironment(context, client, await chooseEnvironment(context, client, reference));

@@ -1,4 +1,4 @@
-/** Why: what was begun for many invocations goes on without us; these commands follow it, look at it later, or stop it. */
+/** Commands for batch operations, which run on the server: follow, show, cancel. */
 import type { BatchResult, BatchView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -86,7 +86,7 @@ async function describe(context: Context, id: string): Promise<void> {
   });
 }
 
-/** Resolves with the batch when it has ended. It goes on without us, and says so when we are stopped. */
+/** Resolves with the batch when it has ended. When the command is interrupted, the batch continues, and a note says so. */
 export async function followBatch(context: Context, begun: BatchView, what: string): Promise<BatchView> {
   const { batches } = adminOf(context);
   let batch = begun;
@@ -111,7 +111,7 @@ export async function followBatch(context: Context, begun: BatchView, what: stri
   }
 }
 
-/** Results that are failures, of the first pages. */
+/** Failed results, from the first pages. */
 export async function failuresOf(context: Context, id: string): Promise<readonly BatchResult[]> {
   const { batches } = adminOf(context);
   const failures: BatchResult[] = [];

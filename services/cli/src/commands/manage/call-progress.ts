@@ -1,5 +1,5 @@
 /**
- * What a call that takes long is doing: its id and its last failure on stderr, and how to follow it when the command is interrupted. The
+ * Progress of a call that takes long: its id and its last failure on stderr, and how to follow it when the command is interrupted. The
  * answer of a call has the invocation's id only at its end, so the request carries a trace id by which introspection finds it.
  */
 import { randomBytes } from "node:crypto";
@@ -29,7 +29,10 @@ export class CallProgress implements Disposable {
     return `00-${this.#traceId}-${randomBytes(8).toString("hex")}-01`;
   }
 
-  /** Polls until it is disposed of. Never rejects: a credential without access to introspection can still call, and gets one line that says so. */
+  /**
+   * Polls until it is disposed of. Never rejects: a credential without access to introspection can still call; then one line is printed
+   * about it.
+   */
   async report(): Promise<void> {
     const waiting = {
       clock: this.#context.clock,
@@ -50,7 +53,7 @@ export class CallProgress implements Disposable {
     }
   }
 
-  /** What to do after Ctrl-C: the invocation goes on. */
+  /** What to do after Ctrl-C: the invocation continues. */
   interrupted(): string {
     const id = this.#invocationId;
     if (id === undefined) return "The call continues in the server. Find it: perdure invocations list";

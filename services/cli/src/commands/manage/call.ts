@@ -1,4 +1,4 @@
-/** Why: `perdure call` and `perdure send`: a handler is tried out from a shell without thinking about URLs and headers. */
+/** `perdure call` and `perdure send`: call a handler from a shell without URLs and headers. */
 import { type HandlerAddress, type HandlerInput, InvocationFailure } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -81,7 +81,7 @@ async function sendToHandler(context: Context, target: string, argument: string 
   }
 }
 
-/** What user code said is shown as it said it; a path that does not fit the type of its service is explained in the form of the command. */
+/** An error of user code is shown unchanged; a path that does not fit the type of its service is explained in the form of the command. */
 async function failureOf(context: Context, address: HandlerAddress, failure: InvocationFailure): Promise<CliError> {
   if (failure.source !== "invocation") return (await misfitOf(context, address, failure)) ?? asCliError(failure);
   const advice =
@@ -94,14 +94,14 @@ async function failureOf(context: Context, address: HandlerAddress, failure: Inv
 
 const STATUS_OF_MISFITS: ReadonlySet<number> = new Set([400, 404]);
 
-/** A key where none belongs, or none where one does; undefined when it is something else, or cannot be found out. */
+/** A key for a service without keys, or a missing key; undefined when the cause is another one, or cannot be determined. */
 async function misfitOf(
   context: Context,
   { service, handler, key }: HandlerAddress,
   cause: InvocationFailure,
 ): Promise<CliError | undefined> {
   if (!STATUS_OF_MISFITS.has(cause.status)) return undefined;
-  // Who may call need not be allowed to read what is registered; then the refusal of the ingress stands.
+  // The credential may allow calls but not reads of the registry; then the refusal of the ingress stands.
   const ty = await adminOf(context)
     .services.get(service, context)
     .then(

@@ -1,4 +1,4 @@
-/** Why: every command about many invocations chooses them with the same flags. */
+/** Flags that select invocations, shared by all commands for many invocations. */
 import { conditionOf, INVOCATION_STATUSES, type InvocationFilter, type InvocationStatus } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -65,7 +65,7 @@ export function filterOf(flags: ChoiceFlags, ids: readonly string[], context: Co
   };
 }
 
-/** The condition; undefined when nothing was chosen. Ends the command when `--where` is not one condition. */
+/** The condition; undefined when no flag was given. Ends the command when `--where` is not one condition. */
 export function conditionFor(flags: ChoiceFlags, ids: readonly string[], context: Context): string | undefined {
   try {
     return conditionOf(filterOf(flags, ids, context));

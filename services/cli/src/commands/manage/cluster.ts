@@ -1,4 +1,4 @@
-/** Why: `perdure cluster status`: which workers there are, and which of them leads each partition, since when and under which epoch. */
+/** `perdure cluster status`: workers, and the leader of each partition with its epoch and the time since when it leads. */
 import type { SqlRow } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -80,7 +80,7 @@ function leadsText(node: SqlRow, partitions: readonly SqlRow[]): string {
   return `${leaderPartitions.length} (${rangesOf(leaderPartitions.map((row) => numberOf(row, "id") ?? 0))})`;
 }
 
-/** Of rising numbers. */
+/** `numbers` in ascending order. */
 export function rangesOf(numbers: readonly number[]): string {
   const ranges: { first: number; last: number }[] = [];
   for (const number of numbers) {

@@ -1,4 +1,4 @@
-/** Why: commands speak to one runtime through its clients, with the environment's credential, and end with what the runtime said. */
+/** Clients of the runtime for commands, with the environment's credential; errors of the runtime become errors of the command. */
 import { stripVTControlCharacters } from "node:util";
 import { AdminApiError, AdminClient, IngressClient } from "@perdure/admin-client";
 import { type NodeTransport, nodeTransport } from "@perdure/admin-client/node";
@@ -13,7 +13,7 @@ function sharedTransport(): NodeTransport["send"] {
   return transport.send;
 }
 
-/** The management API of the environment that the command is about. */
+/** Client of the management API of the selected environment. */
 export function adminOf(context: Context): AdminClient {
   const environment = context.environment();
   return new AdminClient({
@@ -24,7 +24,7 @@ export function adminOf(context: Context): AdminClient {
   });
 }
 
-/** The ingress of the environment that the command is about. */
+/** Client of the ingress of the selected environment. */
 export function ingressOf(context: Context): IngressClient {
   const environment = context.environment();
   return new IngressClient({
@@ -35,7 +35,7 @@ export function ingressOf(context: Context): IngressClient {
   });
 }
 
-/** An action of a command: what the runtime refuses becomes an error of the command, with what to do. */
+/** The action of a command: a refusal of the runtime becomes an error of the command, with advice. */
 export function action<A extends unknown[]>(work: (...args: A) => Promise<void>): (...args: A) => Promise<void> {
   return async (...args) => {
     try {
@@ -51,7 +51,7 @@ export function asCliError(cause: AdminApiError): CliError {
   return new CliError(FAILED, harmless(message), advice, { cause, code, requestId });
 }
 
-/** Messages quote endpoints and handlers; lines may stay, what a terminal would obey may not. */
+/** Messages quote endpoints and handlers; lines may stay, control sequences for a terminal may not. */
 export function harmless(text: string): string {
   return stripVTControlCharacters(text).replace(/[\x00-\x08\x0b-\x1f\x7f-\x9f]/g, "");
 }

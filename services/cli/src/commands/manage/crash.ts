@@ -1,4 +1,4 @@
-/** Why: the quickest way to believe that nothing is lost is to break something, on a server of one's own, and to watch it go on. */
+/** `perdure invocations crash`: demonstrates recovery on a development server by stopping a running attempt. */
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";

@@ -1,10 +1,10 @@
-/** Why: before traffic moves people want to see what would change: services, revisions, handlers. Pure. */
+/** What a registration would change: services, revisions, handlers. Pure. */
 import type { ServiceView } from "@perdure/admin-client";
 
 export interface ServiceRevisionChange {
   readonly service: string;
   readonly type: string;
-  /** Undefined when nobody served it before. */
+  /** Undefined when no deployment served it before. */
   readonly fromRevision: number | undefined;
   readonly toRevision: number;
   readonly addedHandlers: readonly string[];
@@ -13,7 +13,7 @@ export interface ServiceRevisionChange {
   readonly typeChange: string | undefined;
 }
 
-/** What a registration would change about each service it brings; `known` are those that are served now. */
+/** What a registration would change about each of its services; `known` are the services that are served now. */
 export function changesOf(
   currentServices: readonly ServiceView[],
   newServices: readonly ServiceView[],

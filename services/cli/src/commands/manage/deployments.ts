@@ -1,4 +1,4 @@
-/** Why: `perdure deployments`: what code is known, and how new code comes and old code goes. */
+/** `perdure deployments`: list, register, check, update and remove deployments. */
 import {
   AdminApiError,
   type AdminClient,
@@ -175,7 +175,7 @@ async function describe(context: Context, id: string): Promise<void> {
   });
 }
 
-/** Values may be secrets. */
+/** Names only, because values may be secrets. */
 function namesOf(texts: Readonly<Record<string, string>> | undefined): string | undefined {
   const names = Object.keys(texts ?? {});
   return names.length === 0 ? undefined : names.join(", ");
@@ -222,7 +222,7 @@ async function register(context: Context, address: string, flags: RegisterFlags)
       output.print("Nothing was changed: this was a dry run."),
     );
   }
-  // A program that asks means it; a person sees first what would happen.
+  // A script does not confirm; a user at a terminal first sees what would happen.
   if (!context.yes && !context.json && context.prompts.isInteractive) {
     if (!(await context.prompts.confirm(`Register ${address}?`, "--yes"))) context.fail(FAILED, "Nothing was done");
   }
@@ -236,13 +236,13 @@ async function register(context: Context, address: string, flags: RegisterFlags)
   );
 }
 
-/** `9080` and `localhost:9080` are what people type. */
+/** Users type `9080` and `localhost:9080`. */
 function addressFor(text: string): string {
   if (/^\d{1,5}$/.test(text)) return `http://localhost:${text}`;
   return /^[a-z][a-z0-9+.-]*:/i.test(text) && !/^[a-z0-9.-]+:\d+(?:\/|$)/i.test(text) ? text : `http://${text}`;
 }
 
-/** A check that refuses says why in its body. */
+/** A refusal by a check has its findings in the body. */
 async function refusalWithFindings<T>(registering: Promise<T>): Promise<T> {
   try {
     return await registering;

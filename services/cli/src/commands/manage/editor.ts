@@ -1,4 +1,4 @@
-/** Why: settings and state are changed in the editor people have chosen, as JSON, and only what they saved. */
+/** Edits settings and state as JSON in the user's editor; only what was saved is applied. */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -7,7 +7,7 @@ import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { jsonOf } from "./texts.js";
 
-/** What was saved; undefined when nothing was changed. Ends the command when it is no JSON, or nobody can edit here. */
+/** The saved value; undefined when nothing was changed. Ends the command when it is not JSON, or there is no terminal to edit in. */
 export function editJson(context: Context, name: string, value: unknown, instead: string): unknown {
   if (!context.prompts.isInteractive) context.fail(USAGE, "No terminal: cannot open an editor", instead);
   const folder = mkdtempSync(join(tmpdir(), "perdure-"));
@@ -16,7 +16,7 @@ export function editJson(context: Context, name: string, value: unknown, instead
   try {
     writeFileSync(file, before, { mode: 0o600 });
     const editor = context.variables.ofShell("VISUAL", "EDITOR")?.value ?? "vi";
-    // Through a shell, because the variable holds a command with arguments; the file is one word of ours.
+    // Through a shell, because the variable holds a command with arguments; the file is one quoted word.
     const { status, error } = spawnSync("/bin/sh", ["-c", `${editor} "$1"`, "sh", file], { stdio: "inherit" });
     if (error !== undefined || status !== 0)
       context.fail(FAILED, `The editor '${editor}' did not work; nothing was changed`, "Set EDITOR.", error);

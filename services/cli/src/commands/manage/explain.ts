@@ -1,4 +1,4 @@
-/** Why: `perdure explain`: what an invocation waits for, down to the one that really blocks, and what would move it. */
+/** `perdure explain`: what an invocation waits for, the invocation that really blocks it, and what an operator can do. */
 import type { ExplanationView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";

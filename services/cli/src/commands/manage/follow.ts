@@ -1,4 +1,4 @@
-/** Why: without a terminal, what happens to an invocation is told line by line: what is new since the last look. Pure. */
+/** Events of an invocation as lines, for output without a terminal: what is new since the last poll. Pure. */
 import type { AttemptView, PhaseView, StepView, TimelineView } from "@perdure/admin-client";
 
 export type TimelineEvent =
@@ -13,11 +13,11 @@ export class TimelineFollower {
   #lastPhase: string | undefined;
   readonly #failed = new Set<number>();
   readonly #pending = new Set<number>();
-  /** Steps below it have been told, whether they are pending or not. */
+  /** Steps below this index have been reported, whether they are pending or not. */
   #nextIndex = 0;
   #hasEnded = false;
 
-  /** Journal index from which the next look is needed. */
+  /** Journal index from which the next poll must read. */
   get fromStep(): number {
     return this.#pending.size === 0 ? this.#nextIndex : Math.min(...this.#pending);
   }
@@ -26,7 +26,7 @@ export class TimelineFollower {
     return this.#hasEnded;
   }
 
-  /** What this look shows that those before did not, in the order in which it happened as far as that is known. */
+  /** Events of this timeline that earlier polls did not show, in order of time as far as that is known. */
   next(timeline: TimelineView): readonly TimelineEvent[] {
     if (this.#hasEnded) return [];
     const events: TimelineEvent[] = [];
@@ -36,7 +36,7 @@ export class TimelineFollower {
       this.#failed.add(attempt.number);
       events.push({ kind: "attempt_failed", attempt });
     }
-    // Phases before the last may be merged or split by what is learned later: only how it is now is told again.
+    // Phases before the last may be merged or split by later data, so only the present one is reported again.
     const last = timeline.phases.at(-1);
     const from = Math.min(this.#phases, Math.max(0, timeline.phases.length - 1));
     for (const phase of timeline.phases.slice(from)) {
@@ -65,7 +65,7 @@ export class TimelineFollower {
   }
 }
 
-/** When it happened, RFC 3339; what nobody knows a time of comes first. */
+/** Time of the event, RFC 3339; events without a time come first. */
 function momentOf(event: TimelineEvent): string {
   switch (event.kind) {
     case "phase":

@@ -1,4 +1,4 @@
-/** Why: something that changes is drawn over itself, without flicker, and what was last seen stays when it ends. */
+/** Redraws changing lines in place, without flicker; the last frame stays at the end. */
 import { stripVTControlCharacters } from "node:util";
 
 export interface FrameStream {
@@ -7,7 +7,7 @@ export interface FrameStream {
   readonly rows?: number | undefined;
 }
 
-/** Of terminals that do not know their size. */
+/** For terminals without a known size. */
 const COLUMNS_DEFAULT = 100;
 const ROWS_DEFAULT = 40;
 
@@ -19,11 +19,11 @@ export class TerminalFrame {
 
   constructor(stream: FrameStream) {
     this.#stream = stream;
-    this.#stream.write("\x1b[?25l"); // The cursor would jump about.
+    this.#stream.write("\x1b[?25l"); // Hide the cursor, which would jump about.
   }
 
   show(lines: readonly string[]): void {
-    // Terminals that do not know their size say 0.
+    // The size is 0 when the terminal does not report it.
     const columns = this.#stream.columns || COLUMNS_DEFAULT;
     const cut = fitting(lines, this.#stream.rows || ROWS_DEFAULT).map((line) => cutTo(line, columns));
     const text = cut.join("\n");
@@ -39,13 +39,13 @@ export class TerminalFrame {
   }
 }
 
-/** Lines above the terminal's upper edge cannot be drawn over: the first and the last stay. */
+/** Lines above the terminal's upper edge cannot be overwritten, so the first and the last ones are kept. */
 function fitting(lines: readonly string[], rows: number): readonly string[] {
   const max = Math.max(3, rows - 1);
   return lines.length <= max ? lines : [...lines.slice(0, 1), "…", ...lines.slice(lines.length - max + 2)];
 }
 
-/** So many characters that take a column, colours kept and ended: a line that wraps would be two, and the next frame would miss. */
+/** The line cut to so many columns, colours kept and ended: a wrapped line would take two rows, and the next frame would be misplaced. */
 export function cutTo(line: string, columns: number): string {
   if ([...stripVTControlCharacters(line)].length <= columns) return line;
   let [shown, out] = [0, ""];

@@ -1,4 +1,4 @@
-/** Why: what the management plane of an environment offers. */
+/** Commands for the management API of an environment. */
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { registerCalls } from "./call.js";

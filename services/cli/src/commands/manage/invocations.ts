@@ -1,4 +1,4 @@
-/** Why: `perdure invocations`: which there are, how one is doing, and (in other files) what people do to them. */
+/** `perdure invocations`: list and describe; other files have the operations on them. */
 import type { INVOCATION_STATUSES, SqlRow } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -104,7 +104,7 @@ function painted({ output }: Context, row: SqlRow): string {
   return status in COLOURS ? output.paint(COLOURS[status as keyof typeof COLOURS], status) : status;
 }
 
-/** What else there is to say about it, on one line. */
+/** Further facts about the invocation, on one line. */
 function remarkOf(row: SqlRow, nowMs: number): string | undefined {
   const status = textOf(row, "status");
   if (status === "completed") return firstLine(textOf(row, "completion_failure"));

@@ -1,4 +1,4 @@
-/** Why: `perdure subscriptions` and `perdure kafka-clusters`: which topics feed which handlers, and how far they are. */
+/** `perdure subscriptions` and `perdure kafka-clusters`: which topics invoke which handlers, and their progress. */
 import type { SubscriptionStatus } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";

@@ -1,4 +1,4 @@
-/** Why: `perdure logs`: the journal of an invocation with the events between its entries, as they were stored. */
+/** `perdure logs`: the journal of an invocation with the events between its entries, as they were stored. */
 import { type AdminClient, type SqlRow, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -26,7 +26,7 @@ interface InvocationLogFlags {
   readonly full?: boolean;
 }
 
-/** How far the log has been printed. */
+/** Position up to which the log has been printed. */
 interface LogPosition {
   nextIndex: number;
   events: number;
@@ -39,7 +39,7 @@ async function logs(context: Context, id: string, { follow, full }: InvocationLo
     context.fail(FAILED, `There is no invocation ${id}`, "Completed invocations are deleted after their retention.");
   const position: LogPosition = { nextIndex: 0, events: 0 };
   for (;;) {
-    // Asked first: what is stored until then is printed below.
+    // Read first: everything stored before is printed below.
     const status =
       follow === true ? textOf((await admin.invocations.row(id, context)) ?? { status: "completed" }, "status") : undefined;
     const entries = await newEntries(context, admin, id, position, full === true);
@@ -52,7 +52,7 @@ async function logs(context: Context, id: string, { follow, full }: InvocationLo
   }
 }
 
-/** Entries and events that came since, in the order in which they were stored. */
+/** Entries and events since the position, in the order in which they were stored. */
 async function newEntries(
   context: Context,
   admin: AdminClient,
@@ -79,7 +79,7 @@ async function newEntries(
   return [...entries.map((row) => ({ kind: "entry", ...row })), ...fresh.map((row) => ({ kind: "event", ...row }))].sort(byPlace);
 }
 
-/** An event stands behind the entry it names. */
+/** An event follows the entry that it names. */
 function byPlace(a: SqlRow, b: SqlRow): number {
   const place = (row: SqlRow): number => numberOf(row, "index") ?? (numberOf(row, "after_journal_entry_index") ?? -1) + 0.5;
   return place(a) - place(b) || (textOf(a, "appended_at") ?? "").localeCompare(textOf(b, "appended_at") ?? "");

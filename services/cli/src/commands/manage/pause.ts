@@ -1,4 +1,4 @@
-/** Why: looking again and again needs pauses that Ctrl-C ends. */
+/** Pauses between polls, which Ctrl-C ends. */
 import type { Clock } from "@perdure/base";
 
 /** Rejects with the signal's reason. */

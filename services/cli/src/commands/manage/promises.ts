@@ -1,4 +1,4 @@
-/** Why: what a handler waits for from outside: awakeables are answered here, promises of workflows are shown. */
+/** Results from outside that handlers wait for: complete awakeables, show promises of workflows. */
 import { sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";

@@ -1,11 +1,11 @@
-/** An empty list of a service that does not exist is a mistake of the caller, not an answer. */
+/** Fails for a list of a service that does not exist: an empty answer would hide the caller's mistake. */
 import type { AdminClient } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 
 type Kind = "VirtualObject" | "Workflow";
 
-/** Fails the command when there is no such service, or when it is of none of these types. Called only where nothing was found. */
+/** Fails the command when there is no such service, or when it has none of these types. Call it only when a list is empty. */
 export async function requireService(
   context: Context,
   admin: AdminClient,

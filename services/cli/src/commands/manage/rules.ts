@@ -1,4 +1,4 @@
-/** Why: `perdure rules` and `perdure queues`: who may run how much (docs/flow-control.md), what waits, and what is held back. */
+/** `perdure rules` and `perdure queues`: limits of flow control (docs/flow-control.md), waiting invocations, paused queues. */
 import { type RuleChange, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -144,7 +144,7 @@ async function set(context: Context, pattern: string, flags: RuleSetFlags): Prom
   if (flags.mustExist === true && existing === undefined)
     context.fail(FAILED, `There is no rule '${pattern}'`, "perdure rules list");
   const description = flags.description ?? existing?.description;
-  // The API replaces these fields; who changes the rate does not mean to lift the limit.
+  // The API replaces these fields, so a change of the rate keeps the present limit.
   const concurrency = flags.concurrency ?? (flags.unlimited === true ? null : (existing?.concurrency ?? null));
   const change: RuleChange = {
     pattern,
@@ -291,7 +291,7 @@ async function describeQueue(context: Context, id: string, limit: number): Promi
     `SELECT entry_id, entry_kind, stage, status, has_lock, created_at, run_at FROM sys_vqueues WHERE id = ${sqlText(id)} ORDER BY sequence_number LIMIT ${limit}`,
     context,
   );
-  // Queues exist while something is in them, so that a mistyped id and an empty queue look alike.
+  // A queue exists only while it has invocations, so a mistyped id and an empty queue cannot be distinguished.
   if (entries.length === 0) context.fail(FAILED, `There is no queue '${id}', or nothing is in it`, "See: perdure queues list");
   const { output, clock } = context;
   const nowMs = clock.nowMs();

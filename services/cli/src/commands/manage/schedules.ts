@@ -1,4 +1,4 @@
-/** Why: `perdure schedules`: handlers called again and again (docs/schedules.md). A schedule is named by its id or its name. */
+/** `perdure schedules`: recurring invocations of handlers (docs/schedules.md). A schedule is named by its id or its name. */
 import { AdminApiError, type ScheduleView } from "@perdure/admin-client";
 import { type Command, Option } from "commander";
 import type { Context } from "../../context.js";
@@ -110,7 +110,7 @@ async function find(context: Context, name: string): Promise<ScheduleView> {
     try {
       return await schedules.get(name, context);
     } catch (cause) {
-      // A name may look like an id.
+      // A name may have the form of an id.
       if (!(cause instanceof AdminApiError) || (cause.status !== 404 && cause.status !== 400)) throw cause;
     }
   }

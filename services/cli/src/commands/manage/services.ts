@@ -1,4 +1,4 @@
-/** Why: `perdure services`: what can be called, how, and the few settings people may change without new code. */
+/** `perdure services`: callable services, how to call them, and the few settings that can change without new code. */
 import { type HandlerView, handlerPath, type ServiceChanges, type ServiceView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import { z } from "zod";
@@ -99,7 +99,7 @@ async function describe(context: Context, name: string): Promise<void> {
   });
 }
 
-/** A line to paste into a shell. The key is one that people will want to change. */
+/** A curl command for the handler. Users replace the key. */
 export function curlOf(ingressUrl: string, service: ServiceView, handler: HandlerView): string {
   const key = service.ty === "Service" ? undefined : "my-key";
   const url = `${ingressUrl.replace(/\/$/, "")}${handlerPath("call", { service: service.name, key, handler: handler.name })}`;
@@ -108,10 +108,10 @@ export function curlOf(ingressUrl: string, service: ServiceView, handler: Handle
   return `curl ${url.replace(/^http:\/\//, "")}${data === "" ? " -X POST" : data}`;
 }
 
-/** Not JSON: a line that is pasted without a change is refused, where an invented value could become part of a state. */
+/** Not JSON: a command that is pasted without a change is refused, whereas an invented value could become part of a state. */
 const UNKNOWN_BODY = "<JSON>";
 
-/** A body that the handler may take; undefined when it takes none. */
+/** A body that the handler may accept; undefined when it takes none. */
 function exampleOf(handler: HandlerView): string | undefined {
   if (handler.input_description === "none") return undefined;
   const schema = handler.input_json_schema;
@@ -127,7 +127,7 @@ interface JsonSchemaPart {
   readonly properties?: Readonly<Record<string, JsonSchemaPart>>;
 }
 
-/** Deeper than this nobody wants an example on one line. */
+/** Deeper examples are not readable on one line. */
 const EXAMPLE_DEPTH_MAX = 4;
 
 function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
@@ -155,7 +155,7 @@ function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
   }
 }
 
-/** In single quotes, as every shell takes it. */
+/** In single quotes, as every shell accepts it. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

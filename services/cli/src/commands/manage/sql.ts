@@ -1,4 +1,4 @@
-/** Why: `perdure sql`: whatever no command shows can be asked for in SQL, once, by a script, or line after line. */
+/** `perdure sql`: SQL queries for everything without a command of its own: one statement, a script, or interactive. */
 import { readFileSync } from "node:fs";
 import { stderr, stdin } from "node:process";
 import { createInterface } from "node:readline/promises";
@@ -48,7 +48,7 @@ function show({ output }: Context, rows: readonly SqlRow[]): void {
   if (rows.length > 0) output.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
 }
 
-/** In the order in which they first come; a column that is null everywhere is not told by the server. */
+/** In the order of their first appearance; the server omits null columns. */
 function columnsOf(rows: readonly SqlRow[]): readonly string[] {
   const names = new Set<string>();
   for (const row of rows) for (const name of Object.keys(row)) names.add(name);
@@ -59,7 +59,7 @@ function alignOf(rows: readonly SqlRow[], name: string): { align?: "right" } {
   return rows.every((row) => row[name] === undefined || typeof row[name] === "number") ? { align: "right" } : {};
 }
 
-/** RFC 4180. What a spreadsheet would take for a formula is its own business: the data are the data. */
+/** RFC 4180. Values that a spreadsheet takes for formulas are not changed: the output is the data. */
 export function csvLines(rows: readonly SqlRow[]): readonly string[] {
   const columns = columnsOf(rows);
   if (columns.length === 0) return [];
@@ -69,7 +69,7 @@ export function csvLines(rows: readonly SqlRow[]): readonly string[] {
   );
 }
 
-/** Until Ctrl-D or `\q`. A statement ends with the line, or with a semicolon when it has several. */
+/** Interactive mode until Ctrl-D or `\q`. A statement ends with the line, or with a semicolon when it has several. */
 async function talk(context: Context, admin: AdminClient): Promise<void> {
   const { output, signal } = context;
   output.note("A statement per line (or several lines up to ;). \\t lists tables, \\d <table> its columns, \\q ends.");
@@ -100,7 +100,7 @@ async function talk(context: Context, admin: AdminClient): Promise<void> {
   lines.close();
 }
 
-/** Ends with a semicolon, or has no open quote or parenthesis and names where from. */
+/** Ends with a semicolon, or has a FROM and no open quote or parenthesis. */
 function isWhole(text: string): boolean {
   if (text.endsWith(";")) return true;
   const outside = text.replace(/'(?:[^']|'')*'/g, "");

@@ -1,4 +1,4 @@
-/** Why: `perdure state`: the state of an object or workflow, looked at and mended, never over somebody else's change unseen. */
+/** `perdure state`: shows and edits the state of an object or workflow; never overwrites another change unnoticed. */
 import { type AdminClient, type KeyState, type StateMap, stateVersion } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -169,7 +169,7 @@ async function editAll(context: Context, service: string, key: string, flags: Ch
   await replace(context, { service, key }, before, after, flags);
 }
 
-/** What was not changed keeps its bytes; JSON written anew may be the same value in other bytes. */
+/** An unchanged value keeps its bytes; JSON that is written again may have other bytes for the same value. */
 function bytesOfEdited(before: Uint8Array | undefined, value: unknown): Uint8Array {
   if (before !== undefined && JSON.stringify(bytesJson(before)) === JSON.stringify(value)) return before;
   if (isBase64(value)) return Buffer.from(value.base64, "base64");
@@ -216,7 +216,7 @@ async function replace(
   });
 }
 
-/** Behind a running handler an edit waits, and nobody tells us what became of it. */
+/** An edit waits for a running handler, and the server does not report its outcome, so this polls for it. */
 async function becomes(context: Context, admin: AdminClient, { service, key }: StateAddress, version: string): Promise<boolean> {
   const untilMs = context.clock.monotonicMs() + STATE_APPLIED_MS;
   for (;;) {

@@ -1,4 +1,4 @@
-/** Why: values of rows and bytes as people read them, the same in every list. */
+/** Values of rows and bytes as text, the same in every list. */
 
 import { isUtf8 } from "node:buffer";
 import type { SqlRow } from "@perdure/admin-client";
@@ -50,7 +50,7 @@ export function bytesJson(bytes: Uint8Array): unknown {
   return text === "" ? null : (jsonOf(text) ?? text);
 }
 
-/** Undefined when it is no JSON. */
+/** Undefined when the text is not JSON. */
 export function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);

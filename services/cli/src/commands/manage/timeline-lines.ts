@@ -1,6 +1,6 @@
 /**
- * Why: where the time of an invocation went, as people read it: phases as a bar and a list, attempts with their failures, steps with
- * how long each took. Pure: a timeline in, lines out; nothing of the user's text moves the cursor.
+ * A timeline as lines: phases as a bar and a list, attempts with their failures, steps with their durations. Pure; control characters in
+ * user texts are removed.
  */
 import { stripVTControlCharacters } from "node:util";
 import type { AttemptView, PayloadView, PhaseView, StepView, TimelineView } from "@perdure/admin-client";
@@ -8,7 +8,7 @@ import { showDuration, type TextStyle } from "../../output/index.js";
 
 export interface TimelineStyle {
   readonly paint: (style: TextStyle, text: string) => string;
-  /** Steps that are shown, the last ones; all when undefined. */
+  /** Number of steps shown, the last ones; all when undefined. */
   readonly stepsMax?: number;
 }
 
@@ -42,7 +42,7 @@ function headLines({ phases, totals_ms, wall_ms, completed_at }: TimelineView, {
   return [barOf(lived, livedMs, paint), `${took}: ${totals.join(", ") || "no time at all"}`];
 }
 
-/** Each phase in proportion, at least a cell of it when there is room. */
+/** A bar with each phase in proportion, at least one cell each when there is space. */
 export function barOf(phases: readonly PhaseView[], totalMs: number, paint: TimelineStyle["paint"]): string {
   if (totalMs <= 0) return "█";
   let [elapsed, cells, bar] = [0, 0, ""];
@@ -127,13 +127,13 @@ function payloadText(payload: PayloadView): string {
     : `${String(payload["base64"]).slice(0, TEXT_CHARS_MAX)}${cut} (base64)`;
 }
 
-/** `320ms`, `1.52s`, `3m 4s`: as exact as people compare them. */
+/** `320ms`, `1.52s`, `3m 4s`: precise enough for comparison. */
 export function spanText(ms: number): string {
   if (ms < 1_000) return `${Math.round(ms)}ms`;
   return ms < 60_000 ? `${(ms / 1_000).toFixed(2)}s` : showDuration(ms);
 }
 
-/** One line of what others wrote, without anything that a terminal would obey. */
+/** One line of foreign text, without control sequences for a terminal. */
 export function plain(text: string, charsMax: number): string {
   const line = stripVTControlCharacters(text)
     .replace(/[\r\n\t]+/g, " ")

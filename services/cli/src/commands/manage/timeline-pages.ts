@@ -1,8 +1,8 @@
-/** Why: a timeline comes in pages of steps; whoever describes an invocation wants all of them, within reason. */
+/** Reads a timeline, whose steps come in pages, up to a bound. */
 import type { AdminClient, StepView, TimelineView } from "@perdure/admin-client";
 import { TIMELINE_PAGES_MAX } from "./limits.js";
 
-/** From `fromStep` on; `next_step` is not null when there are even more. */
+/** Steps from `fromStep` on; `next_step` is not null when there are even more. */
 export async function wholeTimeline(
   admin: AdminClient,
   id: string,
@@ -19,14 +19,14 @@ export async function wholeTimeline(
   return { ...page, steps };
 }
 
-/** A timeline that is looked at again and again: steps that are over are asked for once. */
+/** A timeline that is polled: completed steps are requested once. */
 export class GrowingTimeline {
   readonly #admin: AdminClient;
   readonly #id: string;
   readonly #stepsMax: number;
-  /** By index, in their order. */
+  /** By index, in ascending order. */
   #steps = new Map<number, StepView>();
-  /** From where the next look is needed: the first step under way, or the end. */
+  /** Index from which the next poll must read: the first pending step, or the end. */
   #fromStep = 0;
 
   /** Keeps the last `stepsMax` steps. */

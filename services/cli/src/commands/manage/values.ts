@@ -1,4 +1,4 @@
-/** Why: what people type as flags becomes values in one place, and what is none of them is refused with an example. */
+/** Parsers of flag values; an invalid value is refused with an example. */
 import { readFileSync } from "node:fs";
 import { parseDuration, parseInvocationId, scopeProblem } from "@perdure/base";
 import { InvalidArgumentError } from "commander";
@@ -8,7 +8,7 @@ export function repeated(value: string, before: readonly string[] | undefined): 
   return [...(before ?? []), value];
 }
 
-/** `--flag name=value`, again and again. */
+/** `--flag name=value`, repeatable. */
 export function pairs(value: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
   const at = value.indexOf("=");
   if (at <= 0) throw new InvalidArgumentError("Write it as name=value.");
@@ -37,7 +37,7 @@ export function duration(text: string): number {
   throw new InvalidArgumentError(`${parsed.reason[0]?.toUpperCase()}${parsed.reason.slice(1)}.`);
 }
 
-/** A duration as the API takes it: checked, and as it was typed. */
+/** A duration in the form of the API: validated, and as the user typed it. */
 export function durationText(text: string): string {
   duration(text);
   return text;
@@ -52,7 +52,7 @@ export function oneOf<T extends string>(allowed: readonly T[]): (text: string, b
   };
 }
 
-/** A body: of the argument, of the file, or of stdin when the argument is `-`; undefined when nothing was said. */
+/** A body: from the argument, from the file, or from stdin when the argument is `-`; undefined when none was given. */
 export function bodyOf(argument: string | undefined, file: string | undefined): Uint8Array | undefined {
   if (file !== undefined) return readFileSync(file);
   if (argument === "-") return readFileSync(0);
@@ -66,7 +66,7 @@ export function invocationId(text: string): string {
   );
 }
 
-/** Where a subscription sends records: `Service/handler`, or a URI as the API takes it. */
+/** Target of a subscription: `Service/handler`, or a URI as the API takes it. */
 export function sinkUri(text: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return text;
   if (/^[^/\s]+\/[^/\s]+$/.test(text)) return `service://${text}`;

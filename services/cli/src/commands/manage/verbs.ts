@@ -1,4 +1,4 @@
-/** Why: what people do to invocations means the same for one id and for thousands: look first, ask, do, tell what became of each. */
+/** Operations on invocations, the same for one id and for thousands: preview, confirm, apply, report the outcome of each. */
 import type { BatchStart, BatchView, InvocationVerb } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -24,9 +24,9 @@ interface VerbText {
   readonly verb: InvocationVerb;
   readonly name: string;
   readonly about: string;
-  /** Of one: `x is cancelled`. */
+  /** For one invocation: `x is cancelled`. */
   readonly done: string;
-  /** Of one, when it will be so in a moment. */
+  /** For one invocation, when the operation takes effect a moment later. */
   readonly accepted: string;
 }
 
@@ -113,7 +113,7 @@ async function apply(context: Context, text: VerbText, ids: readonly string[], f
   await many(context, text.name, start, dryRun === true);
 }
 
-/** Chosen by flags are only those that the verb is about: nobody means to be told that completed ones cannot be killed. */
+/** Flags select only invocations to which the verb applies: completed ones that cannot be killed are not reported as failures. */
 function filterOf(chosen: string | undefined, verb: InvocationVerb): string {
   const isOfCompleted = verb === "purge" || verb === "purge-journal" || verb === "restart-as-new";
   const able = isOfCompleted ? "status = 'completed'" : "status != 'completed'";

@@ -1,4 +1,4 @@
-/** Why: the outcome of a deploy check in lines: first how many, then which and why. Pure. */
+/** The outcome of a deploy check in lines: first the numbers, then which invocations failed and why. Pure. */
 import type { VerificationView } from "@perdure/admin-client";
 
 export function verificationLines(verification: VerificationView): readonly string[] {

@@ -1,4 +1,4 @@
-/** Why: which server answers, before anything else is asked of it. */
+/** Reads the version of the server before other requests. */
 import { VERSION } from "@perdure/role/version";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";

@@ -1,4 +1,4 @@
-/** Why: `perdure invocations watch`: on a terminal the timeline as it grows, elsewhere a line for whatever is new. */
+/** `perdure invocations watch`: on a terminal the growing timeline, elsewhere a line for each event. */
 import { stderr } from "node:process";
 import { type AdminClient, InvocationFailure as Failure, type InvocationFailure, type TimelineView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
@@ -44,7 +44,7 @@ async function draw(context: Context, admin: AdminClient, id: string): Promise<v
   }
 }
 
-/** Of a terminal that does not know its size. */
+/** For a terminal without a known size. */
 const ROWS_DEFAULT = 40;
 
 // ── line by line ─────────────────────────────────────────────────────────────────────────────────
@@ -82,7 +82,7 @@ const timeOf = (text: string | null): string => text?.slice(11, 23) ?? "        
 
 // ── both ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** The longer nothing changes, the longer the pauses. */
+/** Lengthens the pauses between polls while nothing changes. */
 class PollPacer {
   #pauseMs = POLL_PAUSE_MS;
   #last = "";
@@ -95,7 +95,7 @@ class PollPacer {
   }
 }
 
-/** Ends the command with 1 when the invocation failed. Results of some invocations are not kept: then there is nothing to show. */
+/** Ends the command with 1 when the invocation failed. Results of some invocations are not stored: then nothing is shown. */
 async function reportOutcome(context: Context, id: string): Promise<void> {
   const { output } = context;
   try {

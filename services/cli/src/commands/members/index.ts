@@ -1,4 +1,4 @@
-/** Why: who may do what in an account. */
+/** `perdure members`: members of an account and their roles. */
 
 import { type AccountId, type MemberRole, memberRoles, type UserId } from "@perdure/cloud";
 import type { CloudClient } from "@perdure/cloud-client";

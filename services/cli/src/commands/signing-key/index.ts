@@ -1,4 +1,7 @@
-/** Why: the key that requests to services are signed with, and its slow change (cloud.md §3.5): services must know the next one first. */
+/**
+ * `perdure signing-key`: the key that signs requests to services, and its rotation (cloud.md §3.5): services must accept the next key
+ * before it signs.
+ */
 
 import type { AccountOperations, ResponseOf } from "@perdure/cloud-client";
 import type { Command } from "commander";

@@ -1,8 +1,8 @@
-/** Why: what `--local-port` and `--remote-port` mean, read in one place (cloud.md §2.9). */
+/** Parses `--local-port` and `--remote-port` (cloud.md §2.9). */
 import type { TunnelLocal } from "@perdure/tunnel";
 import { InvalidArgumentError } from "commander";
 
-/** A port of the environment, and where it stands on this machine. */
+/** A port of the environment, and the local port at which it is available. */
 export interface RemotePortFlag {
   readonly remote: 8080 | 9070;
   readonly local: number;

@@ -1,4 +1,4 @@
-/** Why: tunnels: what runs here is reached from the cloud, without an open port. */
+/** `perdure tunnel`: services on this machine are reachable from the cloud, without an open port. */
 import { type Command, Option } from "commander";
 import { chooseEnvironment, ENVIRONMENT_ARGUMENT } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
@@ -38,7 +38,7 @@ export function register(program: Command, context: Context): void {
     .option("--bind <host>", "address that forwarded ports listen on (default: 127.0.0.1)")
     .option("--bind-insecure", "also listen on addresses that other machines reach (unsafe: requests have your permissions)")
     .option("-v, --verbose", "print each request")
-    // Imported when it is needed: what a tunnel is made of takes longer to load than most commands take.
+    // Imported on demand: the code of tunnels takes longer to load than most commands run.
     .action(async (flags: TunnelFlags) => (await import("./tunnel.js")).tunnel(context, flags));
   const tunnels = program.command("tunnels").helpGroup("Cloud:").description("open tunnels of an environment");
   tunnels

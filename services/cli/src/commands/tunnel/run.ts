@@ -1,4 +1,4 @@
-/** Why: an open tunnel on a terminal: what it does is told, and it ends in order when somebody says so. */
+/** An open tunnel on a terminal: prints its events, and closes it in order on Ctrl-C. */
 import { readFileSync } from "node:fs";
 import { systemRandom } from "@perdure/base";
 import { VERSION } from "@perdure/role/version";
@@ -16,11 +16,11 @@ export interface OpenOptions {
   readonly servers: readonly string[] | undefined;
   /** Path of PEM certificates. */
   readonly ca: string | undefined;
-  /** Each request is told too. */
+  /** Prints each request as well. */
   readonly isVerbose: boolean;
 }
 
-/** Starts dialling. Ends the command when the options make no sense. */
+/** Starts connecting. Ends the command when the options are invalid. */
 export function startTunnel(context: Context, target: TunnelTarget, options: OpenOptions): ClientTunnel {
   const servers = serversOf(context, options.servers) ?? target.servers;
   if (servers === undefined && target.srv === undefined) {
@@ -47,7 +47,7 @@ export function startTunnel(context: Context, target: TunnelTarget, options: Ope
   });
 }
 
-/** Waits until it is over; Ctrl-C closes it in order, which is a success. */
+/** Waits until the tunnel has ended; Ctrl-C closes it in order, which is a success. */
 export async function untilClosed(context: Context, tunnel: ClientTunnel): Promise<void> {
   const stop = (): void => {
     if (tunnel.inFlight > 0) context.output.note(`Waiting for ${tunnel.inFlight} requests under way …`);
@@ -60,7 +60,7 @@ export async function untilClosed(context: Context, tunnel: ClientTunnel): Promi
   failOn(context, ending);
 }
 
-/** Ends the command when the relay did not want the tunnel. */
+/** Ends the command when the relay refused the tunnel. */
 export function failOn(context: Context, ending: TunnelEnding): void {
   if (ending.kind !== "refused") return;
   const [message, advice] = REFUSALS[ending.status];
@@ -99,7 +99,7 @@ function lineOf(output: Output, event: TunnelClientEvent, isVerbose: boolean): s
     case "disconnected":
       return `${output.paint("yellow", "●")} ${event.server}: ${event.reason}; trying again`;
     case "refused":
-      return undefined; // How the command ends.
+      return undefined; // The exit of the command is a success.
     case "resolveFailed":
       return `${output.paint("yellow", "●")} ${event.srv} cannot be looked up: ${event.reason}`;
     case "request":

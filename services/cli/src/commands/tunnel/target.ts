@@ -1,7 +1,4 @@
-/**
- * Why: what a tunnel needs to know of its environment comes from the Cloud API where somebody is logged in, and from variables where a
- * machine has nothing but a key.
- */
+/** Facts about the environment of a tunnel: from the Cloud API with a login, from variables on a machine that has only a key. */
 import { type EnvironmentId, parseEnvironmentId } from "@perdure/cloud";
 import { chooseEnvironment, describeEnvironment } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
@@ -9,20 +6,20 @@ import { FAILED, USAGE } from "../../errors.js";
 
 export interface TunnelTarget {
   readonly environmentId: EnvironmentId;
-  /** What people call it. */
+  /** Name of the environment for messages. */
   readonly name: string;
   readonly signingPublicKeys: readonly string[];
   /** SRV name of the relays; undefined when servers are given. */
   readonly srv: string | undefined;
-  /** Relays that the cloud names itself, where there are no SRV records. */
+  /** Relays that the Cloud API returned, where there are no SRV records. */
   readonly servers: readonly string[] | undefined;
   readonly adminUrl: string;
   readonly ingressUrl: string;
-  /** Asked for each connection and request. */
+  /** Called for each connection and request. */
   readonly credential: () => Promise<string>;
 }
 
-/** Of the environment in use, or of the one named. Ends the command when a tunnel cannot be opened to it. */
+/** Target for the environment in use, or for the named one. Ends the command when a tunnel cannot be opened to it. */
 export async function tunnelTarget(context: Context, reference: string | undefined): Promise<TunnelTarget> {
   const key = context.variables.ofShell("PERDURE_API_KEY", "PERDURE_AUTH_TOKEN");
   if (context.session.login === undefined) return await targetOfVariables(context);
@@ -79,7 +76,7 @@ async function targetOfVariables(context: Context): Promise<TunnelTarget> {
   };
 }
 
-/** Relays that are named by `--server` or a variable of the shell; undefined: SRV records say. */
+/** Relays from `--server` or a variable of the shell; undefined: use SRV records. */
 export function serversOf(context: Context, flags: readonly string[] | undefined): readonly string[] | undefined {
   if (flags !== undefined && flags.length > 0) return flags;
   return context.variables

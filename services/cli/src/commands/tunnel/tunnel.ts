@@ -1,4 +1,6 @@
-/** Why: `perdure tunnel`: what runs on this machine becomes `tunnel://NAME:PORT`, and ports of the environment come here (cloud.md §2.9). */
+/**
+ * `perdure tunnel`: services on this machine become `tunnel://NAME:PORT`, and ports of the environment become local ones (cloud.md §2.9).
+ */
 import { hostname } from "node:os";
 import { PerdureError } from "@perdure/base";
 import { isTunnelName, openRemotePort, type RemotePort, type TunnelLocal } from "@perdure/tunnel";
@@ -110,7 +112,7 @@ function reportReady(context: Context, name: string, locals: readonly TunnelLoca
   });
 }
 
-/** The name that is given, else one that this machine always has. */
+/** The given name, else one that this machine always has. */
 export function tunnelNameOf(context: Context, requestedName: string | undefined): string {
   const given = requestedName ?? context.variables.find("PERDURE_TUNNEL_NAME")?.value;
   if (given !== undefined) {

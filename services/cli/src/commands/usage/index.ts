@@ -1,4 +1,4 @@
-/** Why: what the account used, day by day, and how much of its plan that is. */
+/** `perdure usage`: usage of the account by day, and its share of the plan. */
 import { type Command, InvalidArgumentError } from "commander";
 import { chooseAccount, listEnvironments, narrowedTo } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
