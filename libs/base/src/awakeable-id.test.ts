@@ -17,13 +17,13 @@ test.each(recorded.awakeables)(
   },
 );
 
-test.each(recorded.awakeableIdParsing)("parsing $text gives the recorded verdict", ({ text, status, message }) => {
+test.each(recorded.awakeableIdParsing)("parsing $text gives the recorded result", ({ text, status, message }) => {
   const parsed = parseAwakeableId(text);
   expect(parsed.ok ? 202 : 400).toBe(status);
   if (!parsed.ok) expect(`bad awakeable id '${text}': ${parsed.problem}`).toBe(message);
 });
 
-test("padding names nobody else: the Java SDK hands out ids with two of it", () => {
+test("padding does not change the id: ids of the Java SDK have two padding characters", () => {
   const invocationId = invocationIdFromRaw(new Uint8Array(24).fill(9));
   const text = awakeableId(invocationId, 17);
   for (const padding of ["", "=", "=="]) {

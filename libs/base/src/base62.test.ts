@@ -4,7 +4,7 @@ import { decodeBase62Of64, decodeBase62Of128, encodeBase62Of64, encodeBase62Of12
 
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** The rule of service-protocol.md §10.2, word for word: little-endian integer, base 62, padded. */
+/** The rule of service-protocol.md §10.2, implemented literally: little-endian integer, base 62, padded. */
 function byTheBook(bytes: Uint8Array, width: number): string {
   let value = BigInt(`0x${toHex(bytes.slice().reverse())}`);
   let text = "";
@@ -34,11 +34,11 @@ describe.each(sizes)("$bytes bytes", ({ bytes: size, width, encode, decode }) =>
     const out = new Uint8Array(width + 2).fill(0x2e);
     encode(new Uint8Array([0x55, ...bytes]), 1, out, 1);
     const text = String.fromCharCode(...out);
-    expect([text.at(0), text.at(-1)]).toEqual([".", "."]); // Nothing is written beside the field.
+    expect([text.at(0), text.at(-1)]).toEqual([".", "."]); // The bytes beside the field are unchanged.
     return text.slice(1, -1);
   }
 
-  test("are written as the rule says, and read back", () => {
+  test("are written according to the rule, and read back", () => {
     fc.assert(
       fc.property(bytesOf, (bytes) => {
         const text = textOf(bytes);
@@ -81,7 +81,7 @@ test("the worked example of the specification holds", () => {
   expect(String.fromCharCode(...out)).toBe("foAirY4KKzi");
 });
 
-test("numbers at the borders of limbs and digit groups are written as the rule says", () => {
+test("numbers at the borders of limbs and digit groups are written according to the rule", () => {
   for (const value of [
     0n,
     1n,

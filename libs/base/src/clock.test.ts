@@ -46,7 +46,7 @@ describe("the system's clock", () => {
     expect(fired).toBe(1);
   });
 
-  test("tells the wall time of the machine, and a time that only grows", () => {
+  test("returns the wall time of the machine, and a monotonic time", () => {
     jest.setSystemTime(1_795_246_690_990);
     expect(systemClock.nowMs()).toBe(1_795_246_690_990);
     const before = systemClock.monotonicMs();

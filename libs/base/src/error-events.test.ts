@@ -9,7 +9,7 @@ test("an error of a source that is handled throws nothing, as often as it comes"
   source.emit("error", new Error("reset again"));
 });
 
-test("an owner that asks for them receives the errors", () => {
+test("an owner with a callback receives the errors", () => {
   const source = new EventEmitter();
   const messages: string[] = [];
   handleErrors(source, (cause) => messages.push(cause.message));

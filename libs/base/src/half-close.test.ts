@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { type Clock, systemClock } from "./clock.js";
 import { boundHalfClose } from "./half-close.js";
 
-/** Two ends of a connection whose second end never ends by itself. */
+/** Two ends of a connection; the second never ends on its own. */
 async function twoEnds(): Promise<{ readonly near: Socket; readonly far: Socket } & AsyncDisposable> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
@@ -23,7 +23,7 @@ async function twoEnds(): Promise<{ readonly near: Socket; readonly far: Socket 
   };
 }
 
-/** Holds the timers that are set; a test fires them. */
+/** Stores the timers that are set; a test fires them. */
 function heldTimers(): { readonly clock: Clock; readonly timers: Map<() => void, number> } {
   const timers = new Map<() => void, number>();
   const setTimer: Clock["setTimer"] = (delayMs, fire) => {
@@ -33,7 +33,7 @@ function heldTimers(): { readonly clock: Clock; readonly timers: Map<() => void,
   return { clock: { ...systemClock, setTimer }, timers };
 }
 
-test("a socket whose peer does not end its side is destroyed when the time is over", async () => {
+test("a socket whose peer does not end its side is destroyed after the timeout", async () => {
   const { clock, timers } = heldTimers();
   await using ends = await twoEnds();
   boundHalfClose(ends.near, clock, 1_000);

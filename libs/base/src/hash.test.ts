@@ -14,7 +14,7 @@ test("of a long key does not disturb the next one, nor depend on what was hashed
   expect(hashBucket(long, long, 3)).toBe(hashBucket(long, long, 3));
 });
 
-test("parts are told apart: moving a letter from one to the next changes the hash", () => {
+test("parts are distinct: moving a character from one to the next changes the hash", () => {
   expect(hashBucket("ab", "c", 1)).not.toBe(hashBucket("a", "bc", 1));
   expect(hashBucket("a", "b", 1)).not.toBe(hashBucket("a", "b", 2));
 });

@@ -15,7 +15,7 @@ export function invariant(condition: unknown, why: string): asserts condition {
 
 /** Ends a switch over a closed union: the compiler proves that no value arrives here; if one does, it throws `InvariantError`. */
 export function unreachable(value: never): never {
-  throw new InvariantError(`a case nobody handles: ${describe(value)}`);
+  throw new InvariantError(`unhandled case: ${describe(value)}`);
 }
 
 /** The tag of a variant, never its data: an error text ends up in logs. */

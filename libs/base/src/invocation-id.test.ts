@@ -167,7 +167,7 @@ describe("fresh ids", () => {
     }
   });
 
-  test("stay right when more services were seen than are remembered", () => {
+  test("stay correct with more services than the cache holds", () => {
     const idFor = (service: string) => partitionKeyOf(newInvocationId({ service, key: undefined, handler: "h" }, 1, counting()));
     const first = idFor("first");
     for (let i = 0; i < 1100; i++) idFor(`service ${i}`);

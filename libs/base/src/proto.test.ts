@@ -1,4 +1,4 @@
-/** Writer and reader against the published library, in both directions, and against bytes nobody should send. */
+/** Writer and reader against the published library, in both directions, and against malformed bytes. */
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
@@ -109,7 +109,7 @@ function writeWithLibrary(w: BinaryWriter, list: readonly Field[]): BinaryWriter
   return w;
 }
 
-/** Reads along the expected fields, so that each value goes through its own method. */
+/** Reads the expected fields in order, so that each value is read by its own method. */
 function expectToRead(r: ProtoReader, list: readonly Field[]): void {
   for (const f of list) {
     const wire = f.kind === "uint32" || f.kind === "uint64" || f.kind === "safe" || f.kind === "bool" ? 0 : 2;
@@ -274,7 +274,7 @@ describe("the writer", () => {
     expect(Buffer.compare(concatBytes(...pieces), write().finish())).toBe(0);
     expect(new ProtoWriter().uint32(1, 1).finishInPieces()).toEqual([new ProtoWriter().uint32(1, 1).finish()]);
     const w = new ProtoWriter().bytes(1, large);
-    expect(toHex(w.reset().uint32(1, 7).finish())).toBe("0807"); // Nothing of the message before is left.
+    expect(toHex(w.reset().uint32(1, 7).finish())).toBe("0807"); // Nothing of the previous message is left.
     expect(() => new ProtoWriter().fork(1).bytes(1, large).finishInPieces()).toThrow(InvariantError);
   });
 
@@ -372,7 +372,7 @@ describe("the reader", () => {
           try {
             walk(new ProtoReader(r.buf, start, end), depth + 1);
           } catch (cause) {
-            if (!(cause instanceof ProtoError)) throw cause; // It was not a message but other bytes.
+            if (!(cause instanceof ProtoError)) throw cause; // The bytes are not a message.
           }
         } else r.skip(wire);
         expect(r.pos).toBeLessThanOrEqual(r.end);

@@ -26,7 +26,7 @@ test("does not repeat itself over many pools", () => {
     const bytes = new Uint8Array(10);
     systemRandom.bytes(bytes);
     values.add(toHex(bytes));
-    systemRandom.uint32(); // Mixed sizes must not make the pool hand out bytes twice.
+    systemRandom.uint32(); // Mixed sizes must not make the pool return bytes twice.
   }
   expect(values.size).toBe(5000);
 });

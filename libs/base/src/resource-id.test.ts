@@ -17,7 +17,7 @@ import {
 type Recorded = { deployments: { id: string; raw: string; ulidMs: number; ulidRandom: string }[] };
 const recorded = JSON.parse(readFileSync(new URL("../testdata/ids.json", import.meta.url), "utf8")) as Recorded;
 
-/** Gives the bytes of a hex text, once. */
+/** Returns the bytes of a hex text, once. */
 function replaying(hex: string): Random {
   return { bytes: (into) => into.set(fromHex(hex)!), uint32: () => 0, float: () => 0 };
 }

@@ -32,7 +32,7 @@ test("an undefined item is an item", () => {
   expect([...ring]).toEqual([undefined]);
 });
 
-test("a loop sees what is pushed meanwhile", () => {
+test("a loop includes items that are pushed meanwhile", () => {
   const ring = new Ring<number>();
   ring.push(1);
   const items: number[] = [];

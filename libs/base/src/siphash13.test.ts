@@ -5,7 +5,7 @@ import { siphash13 } from "./index.js";
 const MASK = 0xffff_ffff_ffff_ffffn;
 const rotate = (value: bigint, by: bigint) => ((value << by) | (value >> (64n - by))) & MASK;
 
-/** SipHash-1-3 as the paper writes it, on 64-bit words. */
+/** SipHash-1-3 as in the paper, on 64-bit words. */
 function byTheBook(input: Uint8Array): bigint {
   let [a, b, c, d] = [0x736f6d6570736575n, 0x646f72616e646f6dn, 0x6c7967656e657261n, 0x7465646279746573n];
   const round = () => {

@@ -4,7 +4,7 @@ import { SUMMARY_KINDS_MAX, SUMMARY_LINES_IN_FULL, SUMMARY_LINES_MAX, SUMMARY_PE
 import { type Logger, silentLogger } from "./logger.js";
 import { SummaryLog } from "./summary-log.js";
 
-/** Time passes when a test advances it; one timer at a time is enough here. */
+/** Time passes when a test advances it; one timer at a time is sufficient here. */
 class HandClock implements Clock {
   #nowMs = 0;
   #timer: { readonly dueMs: number; readonly fire: () => void } | undefined;

@@ -13,7 +13,7 @@ test("a failure is reported with the name of its task, and the others go on", as
   group.run("good", () => gate.promise);
   group.run("bad", () => Promise.reject(broken));
   group.run("worse", () => {
-    throw broken; // Before its first await: still a failure of the task, not of whoever started it.
+    throw broken; // Thrown before the first await: still a failure of the task, not of the caller.
   });
   await new Promise((resolve) => setImmediate(resolve));
   expect(new Map(failures)).toEqual(
@@ -42,7 +42,7 @@ test("disposal aborts the tasks and waits until all have ended", async () => {
   expect(failures).toEqual([]);
 });
 
-test("the echo of our own abort is no failure, but anything else is", async () => {
+test("a rejection with the group's abort reason is not a failure, any other is", async () => {
   const { group, failures } = recording();
   const aborted = (signal: AbortSignal) => new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve()));
   group.run("rethrows the reason", async (signal) => {

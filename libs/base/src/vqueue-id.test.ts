@@ -42,7 +42,7 @@ describe("the id of a virtual queue", () => {
     expect(queues.map(vqueueId)).toEqual(ids);
   });
 
-  test("starts like the ids of the invocations that queue there, and lives in their partition", () => {
+  test("begins with the same key as the ids of its invocations, and is in their partition", () => {
     const id = vqueueId(scoped("Greeter", "s1", "t1"));
     const invocation = newInvocationId({ service: "Greeter", key: undefined, handler: "greet", scope: "s1" }, 1, systemRandom);
     expect(id.slice(4, 15)).toBe(invocation.slice(5, 16));

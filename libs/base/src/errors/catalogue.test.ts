@@ -17,13 +17,13 @@ test("each code has a page, and each page a code", () => {
 describe.each(codes)("the page of %s", (code) => {
   const text = read(`${code}.md`);
 
-  test("has the title of the catalogue and says what happened, why, and what to do", () => {
+  test("has the title of the catalogue and the sections what happened, why, and what to do", () => {
     const headings = text.split("\n").filter((line) => line.startsWith("#"));
     expect(headings).toEqual([`# ${code}: ${catalogue[code].title}`, "## What happened", "## Why", "## What to do"]);
     for (const section of text.split(/^## .*$/m).slice(1)) expect(section.trim().length).toBeGreaterThan(60);
   });
 
-  test("is short enough to read in the night", () => {
+  test("is short enough to read during an incident", () => {
     expect(text.trimEnd().split("\n").length).toBeLessThanOrEqual(26);
   });
 

@@ -15,7 +15,7 @@ test("its message begins with the code, and the statuses are those of the catalo
   expect(error.cause).toBe(cause);
 });
 
-test("ours passes through; a stranger becomes an internal error that shows nothing of it", () => {
+test("a PerdureError stays; any other becomes an internal error without its text", () => {
   const ours = new PerdureError("RT0004", "port 8080 is taken");
   expect(PerdureError.from(ours)).toBe(ours);
   for (const foreignError of [new Error("password is hunter2"), "hunter2", undefined, { code: "RT0004" }]) {

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 
 /**
- * Text of any code points but halves of surrogate pairs. Why not fast-check's unit `binary`: it makes a table of all 1.1 million of them first, which
- * takes half a second of processor time in every suite.
+ * Text of any code points except surrogates. Not fast-check's unit `binary`, because it first builds a table of all 1.1 million of them,
+ * which takes half a second of processor time in every suite.
  */
 export function anyText(length: { readonly minLength?: number; readonly maxLength?: number } = {}): fc.Arbitrary<string> {
   const codePoint = fc.oneof(
