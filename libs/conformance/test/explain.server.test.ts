@@ -475,7 +475,7 @@ describe("a server with few slots, and SDKs that do not say what they wait for",
     });
     expect(circle.status).toBe("running");
     expect(circle.deadlock).toMatchObject({ certain: false, invocations: [knot, expect.any(String)] });
-    expect(circle.sentence).toContain("This looks like a deadlock");
+    expect(circle.sentence).toContain("This is probably a deadlock");
     await small.admin.invocation(knot, "kill");
   });
 });

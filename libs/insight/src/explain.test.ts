@@ -65,7 +65,7 @@ const retrying: Wait = {
 async function explained(waits: readonly (readonly [InvocationId, Wait])[]) {
   const situations = new Map(waits.map(([id, wait]) => [id, situation(id, wait)]));
   const root = situations.get(A);
-  invariant(root !== undefined, "the first is asked about");
+  invariant(root !== undefined, "the explained one is the first");
   return explain(root, await gatherSituations(root, async (id) => situations.get(id)));
 }
 
@@ -81,7 +81,7 @@ describe("circles", () => {
       true,
     ],
     [
-      "a lock that its holder's callee wants",
+      "a lock that its holder's callee waits for",
       [
         [A, lockedBy(B)],
         [B, awaiting("any", call(A))],
@@ -91,7 +91,7 @@ describe("circles", () => {
     ],
     ["itself", [[A, awaiting("any", call(A))]], [A], true],
     [
-      "one further down, without the one asked about",
+      "a circle further down, without the explained one",
       [
         [A, awaiting("any", call(B))],
         [B, lockedBy(C)],
@@ -166,7 +166,7 @@ describe("circles", () => {
       true,
     ],
     [
-      "a handler that says what it waits for",
+      "a handler that reports what it awaits",
       [
         [A, running([], node("any", call(B)))],
         [B, lockedBy(A)],
@@ -175,7 +175,7 @@ describe("circles", () => {
       true,
     ],
     [
-      "a handler that does not say",
+      "a handler that does not report it",
       [
         [A, running([call(B)])],
         [B, lockedBy(A)],
@@ -207,7 +207,7 @@ describe("circles", () => {
     expect(deadlock).toEqual(ids === undefined ? undefined : { ids, isCertain });
   });
 
-  test("a tree that was not shown whole may have a way out", async () => {
+  test("a tree with omitted leaves may have a way out", async () => {
     const tree = { ...node("any", call(B)), leftOut: 1 };
     expect(
       (
@@ -221,7 +221,7 @@ describe("circles", () => {
 });
 
 describe("the chain", () => {
-  test("goes to the first that is not done, and ends where nothing more is waited for", async () => {
+  test("follows the first unfinished invocation, and ends at one that waits for no other", async () => {
     const { chain } = await explained([
       [A, awaiting("all", call(B), call(C))],
       [B, { kind: "invokerSlot" }],
@@ -234,7 +234,7 @@ describe("the chain", () => {
     ]);
   });
 
-  test("is cut where the bounds are, and read once however many ways lead there", async () => {
+  test("stops at the bounds, and reads each invocation once, however many paths lead to it", async () => {
     const ids = Array.from({ length: 3 * CHAIN_INVOCATIONS_MAX }, (_, n) => anId(n + 1));
     const reads: InvocationId[] = [];
     const next = (id: InvocationId) => ids[ids.indexOf(id) + 1] as InvocationId;
@@ -256,7 +256,7 @@ describe("the chain", () => {
 });
 
 describe("the sentence", () => {
-  test("names a few, counts the rest, and says how they combine", async () => {
+  test("names a few awaited things, counts the rest, and states how they combine", async () => {
     const say = async (wait: Wait) => sentenceOf(await explained([[A, wait]]), NOW_MS);
     expect(await say(awaiting("any", cancellation))).toContain("waits for a cancellation only");
     expect(await say(awaiting("any", node("any", timer, awakeable), cancellation))).toContain(
@@ -319,7 +319,7 @@ describe("the sentence", () => {
       expect(effect).not.toMatch(/\b(?:somebody|nobody|goes on|asks?|asking|tells?)\b/);
   });
 
-  test("offers the gentlest remedy first, and none to what is over", async () => {
+  test("lists the least intrusive remedy first, and none for a completed invocation", async () => {
     const requests = async (wait: Wait) => remediesOf(await explained([[A, wait]])).map(({ request }) => request);
     expect(await requests({ kind: "paused", failure: undefined })).toEqual([
       `PATCH /invocations/${A}/resume`,
@@ -342,7 +342,7 @@ describe("awaited trees", () => {
   });
   const EMPTY = readJournal([]);
 
-  test("what a journal does not explain is unknown, and signals say what they are", () => {
+  test("completions that the journal does not have are unknown, and signals are named", () => {
     const tree = future({
       completions: [7],
       signalIndexes: [1, 5],
@@ -362,7 +362,7 @@ describe("awaited trees", () => {
     });
   });
 
-  test("are cut at the bound, and say how much is left out", () => {
+  test("are cut at the bound, with the number of omitted leaves", () => {
     const completions = Array.from({ length: AWAITED_LEAVES_MAX + 5 }, (_, id) => id);
     expect(resolveFuture(future({ completions }), A, EMPTY)).toMatchObject({
       leftOut: 5,
@@ -370,7 +370,7 @@ describe("awaited trees", () => {
     });
   });
 
-  test("are read back from what introspection writes", () => {
+  test("are parsed from the JSON that introspection writes", () => {
     const text =
       '{"AllCompleted":[{"Single":{"CompletionId":1}},{"Unknown":[{"Single":{"SignalName":"a"}},{"Single":{"SignalIndex":17}}]}]}';
     expect(futureFromJson(text)).toEqual(
@@ -384,7 +384,7 @@ describe("awaited trees", () => {
   });
 });
 
-test("a full scope is named with its rule, and that handlers which wait keep their slots", async () => {
+test("a full scope is named with its rule, with a note that waiting handlers keep their slots", async () => {
   const level = { name: "acme", rule: "acme", used: 2, limit: 2, waiting: 5, nextAtMs: undefined, isFull: true };
   const flow = { scope: "acme", limitKey: undefined, levels: [level], isQueuePaused: false, place: 3 };
   expect(sentenceOf(await explained([[A, { kind: "limit", flow }]]), NOW_MS)).toMatch(

@@ -137,10 +137,10 @@ function queueOf(invocation: InvocationSnapshot["invocation"]): WaitsFor {
 // ── signs of activity ────────────────────────────────────────────────────────────────────────────
 
 /**
- * A stored time. `act`: the handler produced a command · `news`: a notification arrived for it · the others are events beside the journal.
+ * A stored time. `act`: the handler produced a command · `notification`: a notification arrived for it · the others are events beside the journal.
  */
 interface Sign {
-  readonly kind: "act" | "news" | "failed" | "paused";
+  readonly kind: "act" | "notification" | "failed" | "paused";
   readonly atMs: number;
   readonly failure: AttemptError | undefined;
 }
@@ -163,7 +163,7 @@ function signsOf({ entries, events }: InvocationSnapshot, sinceMs: number): Sign
     eventsUpTo(index);
     if (type === MessageType.Input || appendedAtMs < sinceMs) continue;
     const isAct = type < 0x8000 || type === MessageType.RunCompletion;
-    signs.push({ kind: isAct ? "act" : "news", atMs: appendedAtMs, failure: undefined });
+    signs.push({ kind: isAct ? "act" : "notification", atMs: appendedAtMs, failure: undefined });
   }
   eventsUpTo(Number.POSITIVE_INFINITY);
   return signs;
@@ -265,7 +265,7 @@ class StretchReader {
         else this.#closeGap();
         this.#lastActMs = Math.max(this.#lastActMs, atMs);
         return;
-      case "news":
+      case "notification":
         if (this.state === "running") this.#lastChangeMs = atMs;
         return;
       case "failed":

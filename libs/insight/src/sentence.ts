@@ -29,7 +29,7 @@ export function sentenceOf({ situation, chain, deadlock }: Explanation, nowMs: n
 
 function deadlockSentence(ids: readonly InvocationId[], isCertain: boolean): string {
   const circle = ids.length === 1 ? `${ids[0]} waits for itself` : `${ids.join(" waits for ")} waits for ${ids[0]}`;
-  const certainty = isCertain ? "This is a deadlock" : "This looks like a deadlock";
+  const certainty = isCertain ? "This is a deadlock" : "This is probably a deadlock";
   return `${certainty}: ${circle}. None of them continues until one is cancelled or killed.`;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Why: a timeline is derived from what is stored; whether it is true can only be said by somebody who was there. This plays random
- * lives through the real core, together with an invoker's part, and keeps a ledger of what really happened when.
+ * Random histories with a record of the truth. A timeline is derived from stored data, so its check needs what really happened: this runs
+ * random invocations through the real core, together with an invoker's part, and records every state with its time.
  */
 import {
   EVENT_SLOTS,
@@ -34,7 +34,7 @@ import type { InvocationPhase, InvocationSnapshot, InvokerView } from "../src/in
 const ID = anId(1);
 const HOLDER = anId(2);
 
-/** A stretch of the ledger; the last one is open. */
+/** A stretch of the record; the last one is open. */
 export interface Truth {
   readonly phase: InvocationPhase;
   readonly fromMs: number;
@@ -48,7 +48,7 @@ export class PlayedHistory {
   #held: InvokerView | undefined;
   #failures = 0;
   #completions = 0;
-  /** Completion ids of steps that are still to be answered. */
+  /** Completion ids of steps without a result yet. */
   #openRuns: number[] = [];
   #openSleeps: number[] = [];
   #timers: TimerKey[] = [];
@@ -86,14 +86,14 @@ export class PlayedHistory {
     return this.invocation.facts;
   }
 
-  /** What a reader of the store and the invoker would see now. */
+  /** What a reader of the store and the invoker would get now. */
   get snapshot(): InvocationSnapshot {
     const { length } = this.invocation.journal;
     const entries = Array.from({ length }, (_, index) => this.partition.entry(ID, index) as JournalEntry);
     return { invocation: this.invocation, held: this.#held, entries, events: this.#events() };
   }
 
-  /** Time passes, and something happens. */
+  /** Advances the time, and lets something happen. */
   step(): void {
     this.#pass(500);
     switch (this.invocation.status) {
@@ -117,7 +117,7 @@ export class PlayedHistory {
     return this.#held?.slotWait !== undefined;
   }
 
-  /** All slots of the worker are taken: the attempt begins later. */
+  /** All slots of the worker are in use: the attempt begins later. */
   #queue(held: InvokerView): void {
     this.#held = { ...held, inFlight: false, slotWait: { sinceMs: this.partition.nowMs } };
     this.#note("queued", true);

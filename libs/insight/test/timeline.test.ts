@@ -1,4 +1,4 @@
-/** The phases of a life add up to its wall time, whatever happened; and what is not marked as inferred is true. */
+/** The phases of an invocation add up to its wall time in every history, and phases that are not marked as inferred are true. */
 import { describe, expect, test } from "@jest/globals";
 import { type Invocation, type JournalEvent, MOVES_KEPT_MAX } from "@perdure/partition";
 import { anInvocation, SOME_ERROR, someFacts } from "@perdure/partition/testing";
@@ -12,7 +12,7 @@ const SEEDS = 150;
 const STEPS = 60;
 const IDLE_MS = [undefined, 0, 300] as const;
 
-/** Plain comparisons: this is asked some hundred thousand times. */
+/** Plain comparisons, because this runs some hundred thousand times. */
 function expectWhole(timeline: Timeline): void {
   const { segments, totals, fromMs, toMs, attempts } = timeline;
   let cursor = fromMs;
@@ -27,7 +27,7 @@ function expectWhole(timeline: Timeline): void {
   if (!isWhole) throw new Error(`does not add up: ${JSON.stringify(timeline)}`);
 }
 
-/** Phases that the ledger knows within a segment; stretches of no length do not count. */
+/** Recorded phases within a segment; empty stretches do not count. */
 function phasesWithin(truth: readonly Truth[], { fromMs, toMs }: PhaseSegment): ReadonlySet<InvocationPhase> {
   const phases = new Set<InvocationPhase>();
   for (const [index, { phase, fromMs: from }] of truth.entries()) {
@@ -37,7 +37,7 @@ function phasesWithin(truth: readonly Truth[], { fromMs, toMs }: PhaseSegment): 
   return phases;
 }
 
-/** What is not inferred was so. */
+/** Phases that are not inferred must match the record. */
 function expectTrue(truth: readonly Truth[], { segments }: Timeline, where: string): void {
   for (const segment of segments) {
     if (segment.inferred) continue;
@@ -50,7 +50,7 @@ function expectTrue(truth: readonly Truth[], { segments }: Timeline, where: stri
   }
 }
 
-describe("a life lived through the core", () => {
+describe("a history run through the core", () => {
   test(`adds up at every moment, and is told truly where it is not inferred (${SEEDS} lives)`, () => {
     const covered = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
@@ -66,13 +66,13 @@ describe("a life lived through the core", () => {
         expectTrue(history.truth, timeline, `seed ${seed}, step ${step}`);
       }
     }
-    // Otherwise the lives would prove little.
+    // Otherwise the histories would prove little.
     for (const phase of ["delayed", "queued", "running", "backingOff", "suspended", "paused", "completed"]) {
       expect(covered).toContain(phase);
     }
   });
 
-  test("a life without failures is told without any inference, however often it stops, up to a bound", () => {
+  test("a history without failures needs no inference, however often it stops, up to a bound", () => {
     const covered = new Set<string>();
     let runsMost = 0;
     for (let seed = 1; seed <= SEEDS; seed++) {
@@ -96,7 +96,7 @@ describe("a life lived through the core", () => {
     expect(runsMost).toBeGreaterThan(4);
   });
 
-  test("rows of a server that noted no moves are told as well as they can be", () => {
+  test("rows of a server that stored no moves give the best possible timeline", () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const history = new PlayedHistory(new SeededRandom(seed), false);
       for (let step = 0; step < STEPS; step++) {
