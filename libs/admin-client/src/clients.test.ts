@@ -29,12 +29,12 @@ function scene(...answers: readonly (Canned | Error)[]) {
 }
 
 describe("the management client", () => {
-  test("keeps the digits of integers that numbers cannot hold, when it is asked for them", async () => {
+  test("keeps the digits of integers beyond the range of numbers, when requested", async () => {
     const { admin } = scene({ status: 200, body: '{"rows":[{"a":4794524801028141395,"b":7,"c":1e300}]}' });
     expect(await admin.sql.exact("SELECT 1")).toEqual([{ a: 4794524801028141395n, b: 7, c: 1e300 }]);
   });
 
-  test("asks the fourth generation below its base, with credentials", async () => {
+  test("requests version 4 of the API below its base, with credentials", async () => {
     const { admin, requests } = scene({ status: 200, body: '{"rows":[{"a":1}]}' });
     expect(await admin.sql.query("SELECT 1 AS a")).toEqual([{ a: 1 }]);
     const [request] = requests;
@@ -43,17 +43,17 @@ describe("the management client", () => {
     expect(request?.isRepeatable).toBe(true);
   });
 
-  test("tells refusals with code, advice and request id, and the code once", async () => {
+  test("refusals have code, advice and request id, and the code once", async () => {
     const body = JSON.stringify({ message: "[META0004] known", restate_code: "META0004", request_id: "req_1" });
     const { admin } = scene({ status: 409, body });
     const failure = await admin.deployments.register({ address: "http://a" }).catch((cause: unknown) => cause);
     expect(failure).toBeInstanceOf(AdminApiError);
     expect(failure).toMatchObject({ status: 409, code: "META0004", message: "known", requestId: "req_1" });
     expect((failure as AdminApiError).advice).toContain("--force");
-    expect((failure as AdminApiError).advice).not.toContain("docs/"); // A path in our repository is nothing to its users.
+    expect((failure as AdminApiError).advice).not.toContain("docs/"); // Users do not have the files of our repository.
   });
 
-  test("tells who is not there, and what is not an API", async () => {
+  test("reports an unreachable server, and an answer that is not one of the API", async () => {
     const { admin } = scene(
       new Error("fetch failed", { cause: new Error("connect ECONNREFUSED") }),
       { status: 502, body: "<h1>Bad gateway</h1>", headers: { "x-request-id": "r2" } },
@@ -70,7 +70,7 @@ describe("the management client", () => {
     ]);
   });
 
-  test("an abort is the caller's own reason", async () => {
+  test("an abort rejects with the caller's own reason", async () => {
     const { admin } = scene(new Error("aborted"));
     const reason = new Error("enough");
     const failure = await admin.version({ signal: AbortSignal.abort(reason) }).catch((cause: unknown) => cause);
@@ -86,7 +86,7 @@ describe("the management client", () => {
 });
 
 describe("the ingress client", () => {
-  test("calls with key, idempotency key and JSON unless said otherwise", async () => {
+  test("calls with key, idempotency key and, by default, JSON", async () => {
     const { ingress, requests } = scene({
       status: 200,
       body: "5",
@@ -123,7 +123,7 @@ describe("the ingress client", () => {
     expect(requests[0]?.headers).not.toHaveProperty("content-type");
   });
 
-  test("what runs has no output yet", async () => {
+  test("a running invocation has no output yet", async () => {
     const { ingress } = scene({ status: 470, body: "{}" });
     expect(await ingress.output("inv_1")).toBeUndefined();
   });

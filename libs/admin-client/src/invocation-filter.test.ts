@@ -3,13 +3,13 @@ import { anyText } from "@perdure/base/testing";
 import fc from "fast-check";
 import { conditionOf } from "./invocation-filter.js";
 
-/** What is left of a statement when its literals are taken out, as a reader of this dialect sees it. */
+/** The statement without its literals, as a parser of this dialect reads it. */
 function outsideLiterals(sql: string): string {
   return sql.replace(/'(?:[^']|'')*'/g, "?");
 }
 
 describe("a filter", () => {
-  test("of nothing is no condition", () => {
+  test("without parts is no condition", () => {
     expect(conditionOf({})).toBeUndefined();
     expect(conditionOf({ services: [], statuses: [] })).toBeUndefined();
   });
@@ -27,14 +27,14 @@ describe("a filter", () => {
     );
   });
 
-  test("takes those with a status or that ended somehow", () => {
+  test("matches invocations with a status, or that ended in a given way", () => {
     expect(conditionOf({ statuses: ["running", "paused"], orEndedWith: ["failure"], keys: ["a"] })).toBe(
       "target_service_key = 'a' AND (status IN ('running', 'paused') OR completion_result = 'failure')",
     );
     expect(conditionOf({ orEndedWith: ["failure"] })).toBe("completion_result = 'failure'");
   });
 
-  test("asks for spans of time back from when it is asked, and for what failures say", () => {
+  test("matches times relative to the query, and texts of failures", () => {
     expect(conditionOf({ createdWithinMs: 7_200_000, modifiedWithinMs: 90_000, failureText: "Bank's" })).toBe(
       "created_at >= now() - INTERVAL '2 hours' AND modified_at >= now() - INTERVAL '90 seconds' AND " +
         "(contains(lower(last_failure), lower('Bank''s')) OR contains(lower(completion_failure), lower('Bank''s')))",
@@ -45,7 +45,7 @@ describe("a filter", () => {
     expect(conditionOf({ failureText: "" })).toBeUndefined();
   });
 
-  test("takes SQL only where SQL is asked for, and only whole", () => {
+  test("accepts SQL only in `where`, and only a complete condition", () => {
     expect(conditionOf({ services: ["A"], where: " retry_count > 3 OR status = 'a)' " })).toBe(
       "target_service_name = 'A' AND (retry_count > 3 OR status = 'a)')",
     );
@@ -63,7 +63,7 @@ describe("a filter", () => {
     expect(conditionOf({ where: "status = 'a;b--c'" })).toBe("(status = 'a;b--c')");
   });
 
-  test("lets nothing that is typed out of its literal", () => {
+  test("keeps every value inside its literal", () => {
     const typed = anyText({ maxLength: 40 }).filter((text) => !text.includes("\0"));
     const quotes = fc.stringMatching(/^['")(; \-/*\\a-z]{0,20}$/);
     const input = fc.oneof(typed, quotes);

@@ -27,7 +27,7 @@ async function serve(answer: RequestListener): Promise<(request?: Partial<Transp
   };
 }
 
-test("sends bodies with their length and gives the whole answer, whatever its status", async () => {
+test("sends bodies with their length and returns the whole answer, whatever its status", async () => {
   const request = await serve((request, response) => {
     const { "content-length": length, "transfer-encoding": encoding } = request.headers;
     response.writeHead(418, { "x-a": "b" }).write(`${request.method} ${length} ${encoding} `);
@@ -37,7 +37,7 @@ test("sends bodies with their length and gives the whole answer, whatever its st
   expect(await request()).toBe("418 b GET undefined undefined ");
 });
 
-/** Closes each connection in the moment its second request comes. */
+/** Closes each connection when its second request arrives. */
 function forgetful(): RequestListener {
   const usedSockets = new WeakSet<Socket>();
   return (request, response) => {
@@ -47,7 +47,7 @@ function forgetful(): RequestListener {
   };
 }
 
-test("asks again what may be asked twice when the server had closed the connection, and nothing else", async () => {
+test("repeats only repeatable requests after the server has closed the connection", async () => {
   const request = await serve(forgetful());
   expect(await request()).toBe("200 - here");
   expect(await request({ isRepeatable: true })).toBe("200 - here");
