@@ -5,7 +5,7 @@ import { CloudApiError, CloudClient } from "./client.js";
 
 const ACCOUNT = newAccountId(systemRandom);
 
-/** A client whose calls are answered with this. */
+/** A client whose calls get this answer. */
 function clientAnswering(answer: () => Response | Promise<Response>) {
   const requests: { url: string; headers: Headers; body: unknown }[] = [];
   const fakeFetch = async (url: unknown, init?: RequestInit): Promise<Response> => {
@@ -31,7 +31,7 @@ async function errorOf(work: Promise<unknown>): Promise<CloudApiError> {
 }
 
 describe("the client of the Cloud API", () => {
-  test("asks at the origin, with token and name, and checks the answer", async () => {
+  test("sends requests to the origin, with token and name, and validates the answer", async () => {
     const { client, requests } = clientAnswering(() => Response.json({ environments: [], more: 1 }));
     expect(await client.account(ACCOUNT, "ListEnvironments", {})).toEqual({ environments: [] });
     expect(requests).toMatchObject([{ url: `https://api.us.perdure.test/cloud/${ACCOUNT}/ListEnvironments`, body: {} }]);
@@ -41,14 +41,14 @@ describe("the client of the Cloud API", () => {
     ]);
   });
 
-  test("tells who refused, and why", async () => {
+  test("reports the source and the reason of a refusal", async () => {
     const body = { code: 403, message: "You are not a member", restate_code: "PERD0403", request_id: "r1" };
     const { client } = clientAnswering(() => Response.json(body, { status: 403 }));
     const error = await errorOf(client.user("ListAccounts", {}));
     expect([error.status, error.code, error.message, error.requestId]).toEqual([403, "PERD0403", "You are not a member", "r1"]);
   });
 
-  test("knows what is no answer of a cloud: a proxy's page, another shape, silence", async () => {
+  test("rejects answers that are not of the Cloud API: a proxy's page, another shape, no answer", async () => {
     const page = "<h1>Bad gateway</h1>".repeat(100);
     const proxy = await errorOf(clientAnswering(() => new Response(page, { status: 502 })).client.user("ListAccounts", {}));
     expect([proxy.status, proxy.code, proxy.message.length]).toEqual([502, undefined, 300]);

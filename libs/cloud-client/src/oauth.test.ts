@@ -12,7 +12,7 @@ const DEVICE = {
 };
 const GRANT = { access_token: "a.b.c", token_type: "Bearer", refresh_token: "rt_1", expires_in: 43_200 };
 
-/** Time passes when it is waited for; answers come in this order. */
+/** A wait advances the time; answers come in this order. */
 function scene(answers: readonly (object | "away" | "html")[]) {
   let nowMs = 0;
   const waits: number[] = [];
@@ -43,7 +43,7 @@ const never = new AbortController().signal;
 const problemOf = (work: Promise<unknown>) => work.then(String, (error: OAuthClientError) => error.problem);
 
 describe("login of a device", () => {
-  test("polls as often as it may, and more slowly when told or when nobody answers", async () => {
+  test("polls at the allowed rate, and more slowly after slow_down or no answer", async () => {
     const pending = { error: "authorization_pending" };
     const { client, waits, requests } = scene([DEVICE, pending, { error: "slow_down" }, pending, "away", GRANT]);
     const login = await client.begin("laptop");
@@ -59,7 +59,7 @@ describe("login of a device", () => {
     expect(requests[1]).toEqual(["https://api.perdure.test/oauth/token", poll]);
   });
 
-  test("ends when it is denied, when it expires, when nobody decides in time, and when it is given up", async () => {
+  test("ends when it is denied, when it expires, when there is no decision in time, and when it is aborted", async () => {
     for (const problem of ["access_denied", "expired_token", "invalid_grant"]) {
       const { client } = scene([DEVICE, { error: problem, error_description: "no" }]);
       expect(await problemOf(client.approved(await client.begin("x"), never))).toBe(problem);
@@ -76,14 +76,14 @@ describe("login of a device", () => {
     await expect(waiting).rejects.toThrow("enough");
   });
 
-  test("strange answers are told as such", async () => {
+  test("unexpected answers are reported as such", async () => {
     expect(await problemOf(scene(["away"]).client.begin("x"))).toBe("unreachable");
     expect(await problemOf(scene(["html"]).client.begin("x"))).toBe("unexpected");
     expect(await problemOf(scene([{ nothing: 1 }]).client.begin("x"))).toBe("unexpected");
     expect(await problemOf(scene([{ error: "invalid_grant" }]).client.refresh(new Secret("rt_0")))).toBe("invalid_grant");
   });
 
-  test("new tokens for an old one, and their end", async () => {
+  test("renews tokens with a refresh token, and revokes them", async () => {
     const { client, requests } = scene([GRANT, {}]);
     expect((await client.refresh(new Secret("rt_0"))).refreshToken.reveal()).toBe("rt_1");
     await client.revoke(new Secret("rt_1"));
