@@ -20,7 +20,7 @@ const linesOf = (metrics: Metrics, name: string): readonly string[] =>
     .filter((line) => line.startsWith(name));
 
 describe("statements", () => {
-  test("are told by their first table, and by nothing else of their text", async () => {
+  test("are labelled by their first table, and by nothing else of their text", async () => {
     const metrics = new Metrics();
     const sql = measuredSql(async () => ({ kind: "rows", chunks: twoChunks() }), metrics, systemClock);
     const signal = AbortSignal.timeout(10_000);

@@ -1,4 +1,4 @@
-/** What a process that dies in the middle of a batch leaves for the next one, and how several processes share what there is to do. */
+/** Takeover of a batch after a process has ended in the middle of it, and sharing of batches between processes. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { BatchId, InvocationId } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
@@ -16,8 +16,8 @@ beforeEach(async () => {
 });
 afterEach(() => world[Symbol.asyncDispose]());
 
-describe("a process that dies in the middle of a page", () => {
-  /** Begins a batch of which some ids take effect, and none is written down; then another process takes over. */
+describe("a process that ends in the middle of a page", () => {
+  /** Begins a batch of which some operations take effect, and none is stored; then another process takes over. */
   async function dieAfter(
     body: { operation: string; ids: readonly InvocationId[] },
     effective: number,
@@ -40,7 +40,7 @@ describe("a process that dies in the middle of a page", () => {
     commands.answers.set("kill", { kind: "done" }).set("cancel", { kind: "pending" }).set("purge", { kind: "done" });
     commands.answers.set("restartAsNew", { kind: "accepted" });
     world.partitions = commands;
-    await world.server[Symbol.asyncDispose](); // Its sockets, not its batches: those hang for ever, like their process.
+    await world.server[Symbol.asyncDispose](); // Its sockets only: its batches hang for ever, like their process.
     await world.serve();
     const over = await world.untilOver(id);
     return { done, over, results: await world.allResults(id), again: world.partitions.commands };
@@ -52,7 +52,7 @@ describe("a process that dies in the middle of a page", () => {
     milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: 0, completedAtMs: world.clock.nowMs() },
   });
 
-  test("kills nobody twice, and counts those who are dead already as killed", async () => {
+  test("kills no invocation twice, and counts killed ones as killed", async () => {
     for (const id of ids) world.partitions.invocations.set(id, anInvocation(id, "invoked", undefined));
     const { done, over, again } = await dieAfter({ operation: "kill", ids }, 6, (id) => {
       world.partitions.invocations.set(id, completedNow(id));
@@ -61,7 +61,7 @@ describe("a process that dies in the middle of a page", () => {
     expect(again.map(({ id }) => id)).toEqual(ids.filter((id) => !done.has(id)));
   });
 
-  test("who was over before the batch began is told so, now as then", async () => {
+  test("an invocation that completed before the batch began has that result, before and after the takeover", async () => {
     const [early] = ids as [InvocationId];
     world.partitions.invocations.set(early, anInvocation(early, "completed", undefined));
     for (const id of ids.slice(1)) world.partitions.invocations.set(id, anInvocation(id, "invoked", undefined));
@@ -69,7 +69,7 @@ describe("a process that dies in the middle of a page", () => {
     expect(again).toHaveLength(ids.length);
   });
 
-  test("asks nobody twice to cancel", async () => {
+  test("sends no second request to cancel", async () => {
     for (const id of ids) world.partitions.invocations.set(id, anInvocation(id, "invoked", undefined));
     const { done, over, again } = await dieAfter({ operation: "cancel", ids }, 6, (id) => {
       const body = encodeNotification({ kind: "signalIndex", index: 1 }, voidResult);
@@ -79,14 +79,14 @@ describe("a process that dies in the middle of a page", () => {
     expect(again.map(({ id }) => id)).toEqual(ids.filter((id) => !done.has(id)));
   });
 
-  test("purges what is left, and counts what is gone as purged", async () => {
+  test("purges the remaining invocations, and counts missing ones as purged", async () => {
     for (const id of ids) world.partitions.invocations.set(id, anInvocation(id, "completed", undefined));
     const { done, over, again } = await dieAfter({ operation: "purge", ids }, 6, (id) => world.partitions.invocations.delete(id));
     expect(over).toMatchObject({ succeeded: 10, failed: 0 });
     expect(again.map(({ id }) => id)).toEqual(ids.filter((id) => !done.has(id)));
   });
 
-  test("makes no second copy of anybody", async () => {
+  test("creates no second copy of an invocation", async () => {
     const copies = new Map<string, InvocationId>();
     const { done, over, results, again } = await dieAfter({ operation: "restart-as-new", ids }, 6, (id, newId) => {
       copies.set(id, newId as InvocationId);
@@ -101,7 +101,7 @@ describe("a process that dies in the middle of a page", () => {
   });
 });
 
-test("two processes do not both go on: whoever wrote last does", async () => {
+test("of two processes only the one that wrote last continues", async () => {
   const gates: ((answer: CommandAnswer) => void)[] = [];
   world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
   const { id } = (await world.begin({ operation: "pause", ids: freshIds(BATCH_PAGE_IDS + 1) })).json<View>();
@@ -145,7 +145,7 @@ describe("of two processes", () => {
     await Promise.all([leader, other].map((each) => each[Symbol.asyncDispose]()));
   });
 
-  test("one runs what the other begins, and both tell of it", async () => {
+  test("one runs a batch that the other began, and both show it", async () => {
     world.partitions.answers.set("kill", { kind: "done" });
     const ids = freshIds(BATCH_PAGE_IDS + 5);
     const { id } = (await other.begin(killing(ids))) as BatchRecord;
@@ -185,7 +185,7 @@ describe("of two processes", () => {
     await slow[Symbol.asyncDispose]();
   });
 
-  test("one cancels what the other runs, and hears how far that had come", async () => {
+  test("one cancels a batch that the other runs, and returns its progress", async () => {
     const gates: ((answer: CommandAnswer) => void)[] = [];
     world.partitions.submit = () => new Promise((resolve) => gates.push(resolve));
     const { id } = (await leader.begin(killing(freshIds(BATCH_PAGE_IDS * 2)))) as BatchRecord;
@@ -201,7 +201,7 @@ describe("of two processes", () => {
     expect((await other.results(id, 0))?.results).toHaveLength(BATCH_WORKERS_MAX);
   });
 
-  test("one that no longer knows whether it leads begins nothing more, and the other goes on without doing anything twice", async () => {
+  test("one that may have lost leadership begins no operation, and the other continues without repeating any", async () => {
     const done = new Map<string, number>();
     const stop = BATCH_WORKERS_MAX * 2;
     world.partitions.submit = async (command) => {
@@ -226,11 +226,11 @@ describe("of two processes", () => {
     expect(done.size).toBe(ids.length);
   });
 
-  test("together they run no more than one would", async () => {
+  test("together they run no more than one alone", async () => {
     world.partitions.submit = () => new Promise(() => {});
     for (let n = 0; n < BATCHES_RUNNING_MAX; n++) expect(await other.begin(killing([freshId(n)]))).toBeDefined();
     expect(await other.begin(killing([freshId(50)]))).toBeUndefined();
     expect(await leader.begin(killing([freshId(51)]))).toBeUndefined();
-    [leader, other] = [world.openShared(), world.openShared()]; // Those before hang for ever, like their process.
+    [leader, other] = [world.openShared(), world.openShared()]; // The earlier ones hang for ever, like their process.
   });
 });

@@ -1,4 +1,4 @@
-/** Why: batches are told of over HTTP and outlive processes: a test has a process with its server, and what is left when one dies. */
+/** A world for tests of batches, which outlive processes: a process with its server, and what it leaves behind when it ends. */
 import { type InvocationId, newInvocationId, silentLogger, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import {
@@ -41,7 +41,7 @@ export interface Result {
 }
 
 export function rowsOf(rows: readonly object[]): SqlAnswer {
-  // In small pieces, so that ids are cut in the middle.
+  // In small chunks, so that ids are split.
   const text = JSON.stringify({ rows });
   const chunks = Array.from({ length: Math.ceil(text.length / 50) }, (_, i) => Buffer.from(text.slice(i * 50, i * 50 + 50)));
   return {
@@ -58,10 +58,10 @@ export const freshIds = (count: number): InvocationId[] => Array.from({ length: 
 
 export class World implements AsyncDisposable {
   readonly clock = new VirtualClock();
-  /** What every process here finds stored. */
+  /** Stored data that every process here reads. */
   readonly memory: MemoryMetadata = emptyMemoryMetadata();
   readonly journals = new Map<string, JournalEntry[]>();
-  /** SQL that was asked for. */
+  /** SQL statements received. */
   readonly statements: string[] = [];
   sqlAnswer: (query: string) => SqlAnswer = () => rowsOf([]);
   partitions: ScriptedPartitions = createScriptedPartitions();
@@ -94,7 +94,7 @@ export class World implements AsyncDisposable {
     return world;
   }
 
-  /** What a process with these documents and partitions does. */
+  /** A new process with these documents and partitions. */
   openBatches(): Promise<BatchService> {
     return openBatches(this.#ports());
   }
@@ -116,7 +116,7 @@ export class World implements AsyncDisposable {
     };
   }
 
-  /** A process begins, and serves. */
+  /** Starts a process and its server. */
   async serve(): Promise<void> {
     this.batches = await this.openBatches();
     const { partitions, batches } = this;

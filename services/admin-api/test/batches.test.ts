@@ -1,4 +1,4 @@
-/** Batches: what is refused, what is done, and what is told of it. */
+/** Batches: refusals, operations, and answers about them. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { CommandAnswer } from "@perdure/partition";
@@ -21,7 +21,7 @@ afterEach(() => world[Symbol.asyncDispose]());
 
 const GHOST = "bat_137ExtvrDynTaU6cLwjZoQ1";
 
-describe("what is refused", () => {
+describe("refusals", () => {
   const id = freshId(0);
   test.each<[string, unknown, number, string]>([
     ["no operation", { ids: [id] }, 422, "operation"],
@@ -88,7 +88,7 @@ describe("what is refused", () => {
 });
 
 describe("a dry run", () => {
-  test("counts and shows what would be done, and does nothing", async () => {
+  test("counts and shows the matching invocations, and changes nothing", async () => {
     world.sqlAnswer = (query) =>
       query.includes("count(*)") ? rowsOf([{ matched: 7 }]) : rowsOf([{ id: "a", status: "running" }]);
     const answer = await world.begin({ operation: "cancel", filter: "status = 'running'", dry_run: true, limit: 5 });
@@ -107,7 +107,7 @@ describe("a dry run", () => {
 });
 
 describe("a batch", () => {
-  test("does what the single route does to each, and tells each result", async () => {
+  test("applies the operation of the single route to each invocation, and returns each result", async () => {
     const ids = freshIds(BATCH_PAGE_IDS + 40);
     const answers: readonly CommandAnswer["kind"][] = ["done", "alreadyCompleted", "notFound"];
     for (const [n, id] of ids.entries()) world.partitions.answers.set(id, { kind: answers[n % 3] as "done" });
@@ -153,7 +153,7 @@ describe("a batch", () => {
     });
   });
 
-  test("takes no more than its limit, the oldest first, and says that there are more", async () => {
+  test("takes no more than its limit, the oldest first, and reports that there are more", async () => {
     const ids = freshIds(4);
     world.sqlAnswer = () => rowsOf(ids.map((id) => ({ id })));
     const { id } = (await world.begin({ operation: "purge", filter: "true", limit: 3 })).json<View>();
@@ -162,13 +162,13 @@ describe("a batch", () => {
     expect(world.partitions.commands.map((command) => command.id)).toEqual(ids.slice(0, 3));
   });
 
-  test("of nothing is over at once", async () => {
+  test("without invocations ends at once", async () => {
     const { id } = (await world.begin({ operation: "purge", filter: "false" })).json<View>();
     expect(await world.untilOver(id)).toMatchObject({ state: "finished", matched: 0, remaining: 0 });
     expect(await world.allResults(id)).toEqual([]);
   });
 
-  test("restarts under ids that it chose before, and resumes where it is told to", async () => {
+  test("restarts under ids chosen in advance, and resumes on the given deployment", async () => {
     const ids = freshIds(2);
     world.partitions.answers.set("restartAsNew", { kind: "done" });
     const restarted = (await world.begin({ operation: "restart-as-new", ids })).json<View>();
@@ -182,12 +182,12 @@ describe("a batch", () => {
     world.partitions.answers.set("resume", { kind: "done" });
     const resumed = (await world.begin({ operation: "resume", ids, deployment: "Keep" })).json<View>();
     expect(await world.untilOver(resumed.id)).toMatchObject({ succeeded: 2, deployment: "keep" });
-    // The newest first.
+    // Newest first.
     const { batches: listed } = (await world.server.send("GET", "/invocations/batches")).json<{ batches: View[] }>();
     expect(listed).toHaveLength(2);
   });
 
-  test("waits for a partition that is away, and gives up on it in the end", async () => {
+  test("waits for an unavailable partition, and gives up on it in the end", async () => {
     const [patient, lost, broken] = freshIds(3) as [InvocationId, InvocationId, InvocationId];
     let tries = 0;
     const plain = world.partitions.submit;
@@ -210,7 +210,7 @@ describe("a batch", () => {
     expect(results[2]?.error).not.toContain("a bug");
   });
 
-  test("keeps a few operations under way, never more", async () => {
+  test("keeps a bounded number of operations in progress", async () => {
     let open = 0;
     let most = 0;
     world.partitions.submit = async () => {
@@ -224,7 +224,7 @@ describe("a batch", () => {
     expect(most).toBe(BATCH_WORKERS_MAX);
   });
 
-  test("is one of a few; who comes later hears so", async () => {
+  test("is one of a bounded number; further ones are refused", async () => {
     const gate = Promise.withResolvers<CommandAnswer>();
     world.partitions.submit = () => gate.promise;
     const begun = await Promise.all(
@@ -236,7 +236,7 @@ describe("a batch", () => {
     expect((await world.begin({ operation: "kill", ids: [freshId(99)] })).status).toBe(202);
   });
 
-  test("can be cancelled: what is under way is finished, the rest stays undone", async () => {
+  test("can be cancelled: operations in progress finish, the rest is not begun", async () => {
     const ids = freshIds(BATCH_PAGE_IDS * 2);
     const gates: ((answer: CommandAnswer) => void)[] = [];
     world.partitions.submit = (command) => {
@@ -264,7 +264,7 @@ describe("a batch", () => {
     expect(world.partitions.commands).toHaveLength(BATCH_WORKERS_MAX);
   });
 
-  test("is forgotten a day after it is over", async () => {
+  test("is deleted a day after its end", async () => {
     const { id } = (await world.begin({ operation: "kill", ids: freshIds(1) })).json<View>();
     await world.untilOver(id);
     world.clock.advanceBy(BATCH_KEPT_MS / 2);

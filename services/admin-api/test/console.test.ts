@@ -1,4 +1,4 @@
-/** Why: where the console is, what it is told, and what its port says where it is not (admin-api.md §2). */
+/** Address and configuration of the console, and the answers where it is missing (admin-api.md §2). */
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { TINY_SCRIPT_PATH, type TinyConsole, writeTinyConsole } from "@perdure/console-host/testing";
@@ -42,14 +42,14 @@ describe("the console", () => {
     },
   );
 
-  test("is told where the ingress is, and may call it", async () => {
+  test("gets the address of the ingress, and may call it", async () => {
     const { send } = await open();
     const { text, headers } = await send("GET", "/ui/");
     expect(bootOf(text)).toEqual({ kind: "local", ingressUrl: "http://localhost:21600/", canCrash: true, version: "0.1.0" });
     expect(headers["content-security-policy"]).toContain("connect-src 'self' http://localhost:21600;");
   });
 
-  test("is told where traces are looked at, when somebody has said so", async () => {
+  test("gets the address of traces, when it is configured", async () => {
     const traceUrl = "https://jaeger.example/trace/{traceId}";
     const { send } = await open({ options: { traceUrl } });
     expect(bootOf((await send("GET", "/ui/")).text)).toMatchObject({ kind: "local", traceUrl });
@@ -69,7 +69,7 @@ describe("the console", () => {
     expect(headers["content-security-policy"]).toContain(`connect-src 'self' ${ingressUrl.slice(0, -1)};`);
   });
 
-  test("has one address, whatever generation of the interface is asked", async () => {
+  test("has one address, whatever version of the interface is requested", async () => {
     const { send } = await open();
     const { status, headers } = await send("GET", "/v4/ui/services/a%2Fb?x=1");
     expect([status, headers.location]).toEqual([308, "/ui/services/a%2Fb?x=1"]);
@@ -86,7 +86,7 @@ describe("the console", () => {
     }
   });
 
-  test("that is not there is said to be missing, and how to get it", async () => {
+  test("that is missing is reported as missing, with the way to get it", async () => {
     const { send } = await open({ console: undefined });
     for (const path of ["/ui/", "/ui/assets/x.js"]) {
       const answer = await send("GET", path);
@@ -106,7 +106,7 @@ describe("the console", () => {
     await port.close(0);
   });
 
-  test("that was not built, or is damaged, keeps nobody from starting", async () => {
+  test("that was not built, or is damaged, does not prevent the start", async () => {
     const { directory } = await tiny();
     expect(await openAdminConsole(`${directory}/nowhere`, silentLogger)).toBeUndefined();
     expect(await openAdminConsole(`${directory}/index.html`, silentLogger)).toBeUndefined();

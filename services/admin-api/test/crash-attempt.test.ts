@@ -1,4 +1,4 @@
-/** Why: what is answered when somebody wants an attempt cut off, whatever the invocation is doing. */
+/** Answers to requests to cut off an attempt, in every state of the invocation. */
 import { afterEach, expect, test } from "@jest/globals";
 import { type InvocationId, systemClock } from "@perdure/base";
 import type { Invocation } from "@perdure/partition";
@@ -48,7 +48,7 @@ function backingOff(): InsightSource {
   };
 }
 
-test("an attempt that runs is cut off, and what was cut is told", async () => {
+test("a running attempt is cut off, and the answer describes it", async () => {
   const requestedIds: InvocationId[] = [];
   const crashAttempt = (id: InvocationId) => {
     requestedIds.push(id);
@@ -62,7 +62,7 @@ test("an attempt that runs is cut off, and what was cut is told", async () => {
 
 test.each<[status: Invocation["status"], word: string]>([
   ["scheduled", "scheduled for later"],
-  ["inboxed", "waits for its turn"],
+  ["inboxed", "waits in a queue"],
   ["ready", "waits for a slot"],
   ["suspended", "suspended"],
   ["paused", "paused"],
@@ -77,14 +77,14 @@ test.each<[status: Invocation["status"], word: string]>([
   expect(answer.json()).toEqual({ message: expect.stringContaining(state), restate_code: null });
 });
 
-test("one that backs off says when its next attempt begins", async () => {
+test("the answer for one that is backing off has the time of its next attempt", async () => {
   const partitions = createScriptedPartitions();
   partitions.invocations.set(ID, anInvocation(ID, "invoked", undefined));
   const { send } = await open({ partitions, insight: backingOff() });
   expect((await send("POST", PATH)).json<{ message: string }>().message).toMatch(/begins in (5\d|60)\d{3} ms/);
 });
 
-test("unknown invocations are 404, and so is everything where nobody may do this", async () => {
+test("unknown invocations are 404, and so is every invocation where attempts cannot be cut off", async () => {
   const { send } = await open({});
   expect((await send("POST", PATH)).status).toBe(404);
   expect((await send("POST", "/invocations/inv_nope/crash-attempt")).status).toBe(400);

@@ -1,6 +1,6 @@
 /**
- * Why: what holds of every endpoint is tested at every endpoint: the document lists them, so one that is added later is tested the
- * day it comes. Errors are JSON with `message` and `restate_code` wherever they come from.
+ * Rules for every endpoint, tested at every endpoint: the OpenAPI document lists them, so a new one is tested as soon as it exists. Errors
+ * are JSON with `message` and `restate_code` from every source.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
@@ -14,7 +14,7 @@ import {
 } from "../src/testing/index.js";
 
 const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"] as const;
-/** Well-formed ids that nobody has, by the name of the path parameter. */
+/** Well-formed ids that do not exist, by the name of the path parameter. */
 const UNKNOWN: Readonly<Record<string, string>> = {
   deployment: "dp_15ChR1PDwZt22Rn2lfZrRo5",
   subscription: "sub_15ChR1PDwZt22Rn2lfZrRo5",
@@ -26,16 +26,18 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   handler: "nope",
   cluster_name: "nope",
 };
-/** What may be anything; all other parameters are ids with a form. */
+/** Parameters with any text; all others are ids with a fixed form. */
 const FREE_NAMES: ReadonlySet<string> = new Set(["service", "handler", "cluster_name"]);
-/** Unknown ids that are no error: clearing what a removed service left, pausing a queue that will be, verbs that are always accepted. */
+/**
+ * Unknown ids that are not errors: clearing the state of a removed service, pausing a queue that is empty, verbs that are always accepted.
+ */
 const ACCEPTS_UNKNOWN: ReadonlySet<string> = new Set([
   "POST /vqueues/{vqueue_id}/pause",
   "POST /vqueues/{vqueue_id}/resume",
   "DELETE /invocations/{invocation_id}",
 ]);
 
-/** They need journals or schedules, which this test has not; their own tests ask them. */
+/** These need journals or schedules, which this test does not have; they have tests of their own. */
 const NOT_HERE = /^(POST \/deployments\/\{deployment\}\/verify|(PUT|POST|PATCH|DELETE) \/schedules\/.*)$/;
 
 interface Documented {
@@ -92,7 +94,7 @@ function expectError(answer: TestResponse, statuses: readonly number[], what: st
 }
 
 describe("every path", () => {
-  test("answers methods that it does not have with 405, and says which it has", async () => {
+  test("answers unsupported methods with 405 and the list of supported ones", async () => {
     for (const [path, methods] of allowed) {
       for (const method of METHODS.filter((one) => !methods.includes(one))) {
         const answer = await server.send(method, unknownPath(path));
@@ -103,7 +105,7 @@ describe("every path", () => {
     }
   });
 
-  test("with a trailing slash, in other letters or below itself is unknown", async () => {
+  test("with a trailing slash, in another case or below itself is unknown", async () => {
     for (const path of allowed.keys()) {
       const concretePath = unknownPath(path);
       for (const wrong of [`${concretePath}/`, `/x${concretePath}`, `/V2${concretePath}`, `/v5${concretePath}`]) {
@@ -139,7 +141,7 @@ describe("every endpoint", () => {
     }
   });
 
-  test("answers ids that nobody has with 404", async () => {
+  test("answers unknown ids with 404", async () => {
     for (const one of endpoints.filter((one) => hasId(one) && !NOT_HERE.test(titleOf(one)))) {
       if (ACCEPTS_UNKNOWN.has(titleOf(one))) {
         expect([titleOf(one), (await server.send(one.method, unknownPath(one.path))).status]).toEqual([titleOf(one), 202]);
@@ -151,7 +153,7 @@ describe("every endpoint", () => {
     }
   });
 
-  test("that takes a body wants JSON, whole JSON, and of the right shape", async () => {
+  test("with a body requires JSON, well-formed and of the right shape", async () => {
     const asJson = { "content-type": "application/json" };
     for (const one of endpoints.filter(({ operation }) => operation.requestBody !== undefined)) {
       const path = unknownPath(one.path);
@@ -187,7 +189,7 @@ describe("every endpoint", () => {
   });
 });
 
-/** Bodies that are right, for endpoints that need more than `{}` to get as far as their id. */
+/** Valid bodies for endpoints that need more than `{}` to reach the check of the id. */
 const BODIES: Readonly<Record<string, object>> = {
   "POST /services/{service}/state": { object_key: "k", new_state: { a: [1] } },
   "PATCH /kafka-clusters/{cluster_name}": { properties: { "bootstrap.servers": "a:1" } },
@@ -225,7 +227,7 @@ describe("queries", () => {
     expect([status, JSON.parse(text)]).toEqual([400, expect.objectContaining({ restate_code: "META0009" })]);
   });
 
-  test("fields and parameters that nobody knows are left alone", async () => {
+  test("unknown fields and parameters are ignored", async () => {
     expect((await server.send("GET", "/deployments?colour=blue")).status).toBe(200);
     expect(
       (await server.send("POST", "/kafka-clusters", { name: "extra", properties: { "bootstrap.servers": "a:1" }, colour: 1 }))
@@ -297,7 +299,7 @@ describe("at the same time", () => {
     expect(Number.parseInt(String(inactivity_timeout), 10)).toBe(Number.parseInt(String(abort_timeout), 10));
   });
 
-  test("a name is taken once, and given back once", async () => {
+  test("a name is used once, and released once", async () => {
     const cluster = { name: "raced", properties: { "bootstrap.servers": "a:1" } };
     expect(counts(await together(() => server.send("POST", "/kafka-clusters", cluster)))).toEqual({ 201: 1, 409: times - 1 });
     expect(counts(await together(() => server.send("DELETE", "/kafka-clusters/raced")))).toEqual({ 202: 1, 404: times - 1 });
@@ -307,7 +309,7 @@ describe("at the same time", () => {
     expect(gone.flatMap((answer) => answer.json<string[]>())).toEqual(["raced"]);
   });
 
-  test("a deployment goes once", async () => {
+  test("a deployment is removed once", async () => {
     const { deployments } = (await server.send("GET", "/deployments")).json<{ deployments: { id: string; uri: string }[] }>();
     const id = deployments.find(({ uri }) => uri.startsWith(endpoint.uri))?.id;
     const answers = await together(() => server.send("DELETE", `/deployments/${id}?force=true`));

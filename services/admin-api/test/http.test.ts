@@ -1,4 +1,4 @@
-/** Why: the conventions that hold for every route (admin-api.md §1), over real sockets. */
+/** Conventions of every route (admin-api.md §1), over real sockets. */
 
 import { request as httpRequest } from "node:http";
 import { connect as connectHttp2, constants, createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
@@ -135,7 +135,7 @@ describe("bodies", () => {
 describe("compression", () => {
   const decoders = { zstd: zstdDecompressSync, br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync } as const;
 
-  test.each(Object.keys(decoders) as (keyof typeof decoders)[])("%s, when asked for", async (encoding) => {
+  test.each(Object.keys(decoders) as (keyof typeof decoders)[])("%s, when accepted", async (encoding) => {
     const { send } = await open();
     const plain = await send("GET", "/version");
     const packed = await send("GET", "/version", undefined, { "accept-encoding": encoding });
@@ -183,7 +183,7 @@ describe("queries", () => {
     ["application/json;q=1", "arrow"],
     ["application/json, text/plain", "arrow"],
     ["*/*", "arrow"],
-  ])("accept %p asks for %s", async (accept, format) => {
+  ])("accept %p selects %s", async (accept, format) => {
     const formats: string[] = [];
     const { send } = await open({
       sql: async (query, requestedFormat, signal) => {
@@ -213,7 +213,7 @@ describe("queries", () => {
     expect(answer.headers["retry-after"]).toBe(reason === "busy" ? "7" : undefined);
   });
 
-  test("a stream that fails midway is cut off, so that nobody takes a part for the whole", async () => {
+  test("a stream that fails midway is reset, so that no client takes a part for the whole", async () => {
     const warnings: string[] = [];
     const { send } = await open({
       logger: recorder(warnings),
@@ -227,10 +227,10 @@ describe("queries", () => {
       }),
     });
     await expect(send("POST", "/query", { query: "x" })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
-    expect(warnings).toEqual(["a response was cut off"]);
+    expect(warnings).toEqual(["response was cut off"]);
   });
 
-  test("a caller who hangs up amid the rows is no warning", async () => {
+  test("a client that disconnects amid the rows causes no warning", async () => {
     const warnings: string[] = [];
     const ended = Promise.withResolvers<void>();
     const { port } = await open({
@@ -257,7 +257,7 @@ describe("queries", () => {
     expect(warnings).toEqual([]);
   });
 
-  test("a caller who hangs up ends the query", async () => {
+  test("a client that disconnects ends the query", async () => {
     const aborted = Promise.withResolvers<void>();
     const started = Promise.withResolvers<void>();
     const { port } = await open({
@@ -276,7 +276,7 @@ describe("queries", () => {
   });
 });
 
-test("errors of strangers are logged in full and told in general", async () => {
+test("unexpected errors are logged in full and answered without details", async () => {
   const errors: string[] = [];
   const { send } = await open({
     logger: recorder(errors),
@@ -294,7 +294,7 @@ test.each([
   [{ live: true, ready: true, waitingFor: [] }, 200, 200, undefined],
   [{ live: true, ready: false, waitingFor: ["worker", "admin API"] }, 200, 503, "not ready: waiting for worker, admin API"],
   [{ live: false, ready: false, waitingFor: [] }, 503, 503, "not ready"],
-])("probes are told of %j", async (report, livez, readyz, message) => {
+])("probes report %j", async (report, livez, readyz, message) => {
   const { send } = await open({ health: () => report });
   expect((await send("GET", "/livez")).status).toBe(livez);
   const answer = await send("GET", "/readyz");
@@ -302,7 +302,7 @@ test.each([
   if (message !== undefined) expect(answer.json()).toEqual({ message, restate_code: null });
 });
 
-test("a server that commits nothing is alive and not ready", async () => {
+test("a server without commits is alive and not ready", async () => {
   const { send } = await open({ isCommitting: () => Promise.resolve(false) });
   expect((await send("GET", "/livez")).status).toBe(200);
   const answer = await send("GET", "/readyz");
@@ -342,7 +342,7 @@ test.each(["identity", "gzip"])("a stream that fails midway is reset over HTTP/2
 });
 
 test("everything works over HTTP/2 as well, and every stream is ended", async () => {
-  // Disposing waits for the streams of the session: one that is left open fails the test.
+  // Disposing waits for the streams of the session: a stream that is left open fails the test.
   await using http2 = await startHttp2Server(
     createTestAdminApi({ registry: await createTestRegistry(), sql: rows('{"rows":[', "1]}") }),
   );
@@ -365,7 +365,7 @@ test("everything works over HTTP/2 as well, and every stream is ended", async ()
 test.each([
   ["the handler itself", (listener: RequestListener) => createHttp2Server(listener)],
   [
-    "the door of the process",
+    "the listener of the process",
     (listener: RequestListener) => createHttpPort({ request: listener }, { clock: systemClock, logger: silentLogger }),
   ],
 ])(
@@ -391,11 +391,11 @@ test.each([
       stream.on("response", (headers) => {
         received = headers[":status"];
       });
-      stream.on("error", () => undefined); // Writing on into a stream that is over is what this is about.
+      stream.on("error", () => undefined); // This test writes to a stream that has ended.
       const sending = setInterval(() => stream.writableLength < 1e6 && stream.write(Buffer.alloc(64 * 1024)), 1); // Never ended.
       await new Promise((resolve) => stream.on("end", resolve).on("close", resolve).resume());
       clearInterval(sending);
-      while (!stream.closed) await new Promise((resolve) => setTimeout(resolve, 5)); // The server's word: we have not ended it.
+      while (!stream.closed) await new Promise((resolve) => setTimeout(resolve, 5)); // The server closes it.
       expect([path, received, stream.rstCode]).toEqual([path, status, constants.NGHTTP2_NO_ERROR]);
       stream.destroy();
     }

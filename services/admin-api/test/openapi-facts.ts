@@ -1,11 +1,11 @@
-/** Why: what two OpenAPI documents promise is compared by their facts: operations, parameters, fields of requests and of answers. */
+/** Extracts the facts of an OpenAPI document for comparison: operations, parameters, fields of requests and of answers. */
 
 export interface OperationFacts {
   /** `in:name`. */
   readonly parameters: readonly string[];
   /** Paths of fields: `a.b`, `list[].x`, `map.*`. */
   readonly request: readonly string[];
-  /** By status below 400. */
+  /** By status, for statuses below 400. */
   readonly answers: Readonly<Record<string, readonly string[]>>;
 }
 

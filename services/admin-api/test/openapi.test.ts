@@ -1,6 +1,6 @@
 /**
- * Why: generators and people build on the document about the interface. It must be valid, say everything that the reference's
- * document says (or leave it out on purpose), and be true: the last is seen to by every test that goes through the test server.
+ * The OpenAPI document of the interface must be valid and have everything of the reference's document, except the listed omissions. The
+ * test server of every other test checks that answers match it.
  */
 import { readFileSync } from "node:fs";
 import { beforeAll, describe, expect, test } from "@jest/globals";
@@ -11,10 +11,10 @@ import { factsOf, type OperationFacts } from "./openapi-facts.js";
 
 type Facts = Readonly<Record<string, OperationFacts>>;
 
-/** Operations, parameters and fields of the reference's document; its words are left out. */
+/** Operations, parameters and fields of the reference's document, without its texts. */
 const reference = JSON.parse(readFileSync(new URL("../testdata/reference-openapi.json", import.meta.url), "utf8")) as Facts;
 
-/** What the reference's document has and ours has not, with the reason. Expressions are matched against `METHOD /path: fact`. */
+/** Facts of the reference's document that ours omits, with the reason. Expressions are matched against `METHOD /path: fact`. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
   [/auth(\.|$)/, "tokens of one cloud platform cannot be minted here; a request that asks for them is refused (400)"],
   [
@@ -56,7 +56,7 @@ interface Described {
   readonly responses: Readonly<Record<string, { readonly content?: Readonly<Record<string, { readonly schema: object }>> }>>;
 }
 
-/** Names of the schemas of a request, or of an answer; of a list those of its items. */
+/** Names of the schemas of a request or an answer; for a list those of its items. */
 function schemaName(operation: string, status?: number): string | undefined {
   const [method = "", path = ""] = operation.split(" ");
   const { paths } = document as { paths: Record<string, Record<string, Described>> };

@@ -1,4 +1,4 @@
-/** Why: what each verb asks of the partitions, and what their answers become; states the recordings do not cover included. */
+/** Commands that each verb sends to the partitions, and the answers for their outcomes, including states without recordings. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, PerdureError, partitionKeyOf, systemRandom } from "@perdure/base";
 import type { CommandAnswer } from "@perdure/partition";
@@ -18,7 +18,7 @@ const OTHER = "inv_1c2dDzYKa7WP3PGIxsrGPigbn2502t4FGu" as InvocationId;
 let server: TestServer;
 let partitions: ScriptedPartitions;
 const endpoints: TestEndpoint[] = [];
-/** Deployments: the older and the newer one of `Greeter`, one with other protocol versions, one that serves something else. */
+/** Deployments: an older and a newer one of `Greeter`, one with other protocol versions, one of another service. */
 const deployments: Record<"old" | "latest" | "narrow" | "other", string> = { old: "", latest: "", narrow: "", other: "" };
 
 beforeAll(async () => {
@@ -99,7 +99,7 @@ describe("resume with a deployment", () => {
     partitions.answers.set(ID, { kind: "done" });
   });
 
-  test("keep, in any spelling, looks nothing up", async () => {
+  test("keep, in any case, needs no look-up", async () => {
     expect((await resume("keep")).status).toBe(200);
     expect((await resume("Keep")).status).toBe(200);
     expect(partitions.commands).toEqual([
@@ -217,7 +217,7 @@ describe("batches", () => {
     expect((await batch("kill", { invocation_ids: ids })).json()).toEqual({ succeeded: ids, failed: [] });
   });
 
-  test("a deployment that is none is refused by the verbs that take one, and not looked at by others", async () => {
+  test("an invalid deployment is refused by the verbs that take one, and ignored by others", async () => {
     partitions.answers.set(ID, { kind: "done" });
     const body = { invocation_ids: [ID], deployment: "dp-1" };
     for (const verb of ["resume", "restart-as-new"]) {
@@ -298,7 +298,7 @@ describe("state edits", () => {
     [{ object_key: "k", new_state: [] }, "new_state: "],
     [{ object_key: "k" }, "new_state: "],
     [{ new_state: {} }, "missing field `object_key`"],
-  ])("%j is 422 and says where", async (body, where) => {
+  ])("%j is 422 with the place of the error", async (body, where) => {
     const answer = await edit("Counter", body);
     expect(answer.status).toBe(422);
     expect(answer.json<{ message: string }>().message).toContain(where);
@@ -329,7 +329,7 @@ test("secrets of a Kafka cluster stay what they were when a client writes back w
 describe("a virtual queue", () => {
   const QUEUE = "vq_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B";
 
-  test.each(["pause", "resume"])("is told to %s in its partition", async (verb) => {
+  test.each(["pause", "resume"])("its partition receives the command to %s", async (verb) => {
     expect((await server.send("POST", `/vqueues/${QUEUE}/${verb}`)).status).toBe(202);
     expect(partitions.commands).toEqual([{ kind: `${verb}Queue`, id: QUEUE.replace("vq_", "inv_"), queue: QUEUE }]);
   });
@@ -353,7 +353,7 @@ describe("a virtual queue", () => {
   });
 });
 
-test("/version says that flow control is offered, and to records of topics", async () => {
+test("/version reports flow control, and scopes of records", async () => {
   const registry = await createTestRegistry();
   const on = await startServer(createTestAdminApi({ registry, scopesEnabled: true, recordScopesEnabled: true }));
   const features = async (of: TestServer) => (await of.send("GET", "/version")).json<{ features: object }>().features;

@@ -1,6 +1,6 @@
 /**
- * Why: clients of the reference system are clients of ours, so its recorded answers are the measure. Where ours differ on purpose
- * the difference is listed below with its reason; everything else must be the same.
+ * Compares our answers with recorded answers of the reference system, whose clients must work with ours. Deliberate differences are listed
+ * below with their reasons; everything else must be equal.
  */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -18,7 +18,7 @@ import {
 } from "../src/testing/index.js";
 import { comparable, type Exchange, loadExchanges, Replay } from "./replay.js";
 
-/** What we answer instead. `message: true` = the same status and code, in our own words; `false` = the same words. */
+/** Our answer instead. `message: true` = the same status and code with another text; `false` = the same text. */
 type Difference = {
   readonly status?: number;
   readonly code?: string | null;
@@ -32,7 +32,7 @@ const OWN_MESSAGE: Difference = { message: true };
 /** By file, then by the name of the exchange. */
 const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>> = {
   "deployments-register": {
-    // Without a prefix a known destination is refused, as the interface specification wants it; /v3 and later accept it unchanged.
+    // Without a prefix a known destination is refused, as the interface specification requires; /v3 and later accept it unchanged.
     "same again, force absent": EXISTING_IS_REFUSED,
     "same again, force false": EXISTING_IS_REFUSED,
     "same, trailing slash": EXISTING_IS_REFUSED,
@@ -44,13 +44,13 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     "unknown field": EXISTING_IS_REFUSED,
     "content type with charset": EXISTING_IS_REFUSED,
     "v2, force false on existing": EXISTING_IS_REFUSED,
-    // We add which handlers would vanish.
+    // We add the handlers that would be removed.
     "service type change": OWN_MESSAGE,
     "service type change, dry run": OWN_MESSAGE,
-    // A scheme we could never call, and tokens we could never mint, are refused at once.
+    // A scheme that we cannot call, and tokens that we cannot create, are refused at once.
     "ftp uri": { status: 400, code: null },
     "google auth without https": { status: 400, code: null },
-    // What the transport says is its own.
+    // Error texts of the transport differ.
     unreachable: OWN_MESSAGE,
     "HTTP/1.1 endpoint with use_http_11": OWN_MESSAGE,
     "endpoint answers 500": OWN_MESSAGE,
@@ -61,19 +61,19 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     "SDK over HTTP/1.1": OWN_MESSAGE,
   },
   "deployments-write": {
-    // An update in place must be similar, whatever else it asks for, so a new address with other services is refused.
+    // An update in place must be similar, whatever other options it has, so a new address with other services is refused.
     "patch uri to other services": { status: 400, code: "META0016" },
     "patch uri to one already registered": { status: 400, code: "META0016" },
     "patch uri unreachable": OWN_MESSAGE,
     "patch use_http_11": { body: "the address of before, because the updates above were refused" },
     "patch metadata (not patchable)": { body: "the address of before, because the updates above were refused" },
     "patch lambda field": OWN_MESSAGE,
-    // PUT and PATCH are the same operation in every generation.
+    // PUT and PATCH are the same operation in every version.
     "PUT unprefixed": { status: 200 },
     "PUT v2": { body: "the address of before, because the updates above were refused" },
     "PUT v3": { status: 200 },
     "PUT v4": { status: 200 },
-    // Without force a deployment that nothing needs goes; a second time it is unknown.
+    // Without force a deployment that is not needed is removed; a second removal finds no deployment.
     "delete without force": { status: 202 },
     "delete force=false": { status: 404, code: null },
     "delete force=true": { status: 404, code: null },
@@ -101,7 +101,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
   "services-write": {
     // A stale version is an error instead of a silent drop, and scoped state does not exist here.
     "state: wrong version": { status: 409, code: null },
-    // The change is made although the run handler sets the option in its manifest; the recording answers 200 and ignores it.
+    // The change is applied although the run handler sets the option in its manifest; the recording answers 200 and ignores it.
     "workflow retention on a workflow": { body: "the retention as changed" },
     "state: scope given": { status: 400, code: "RT0024" },
   },
@@ -158,7 +158,7 @@ async function registerScenario(): Promise<void> {
   replay.translate("dp_10FO4WnaK42fvixX6zpnmOl", second.json<{ id: string }>().id);
 }
 
-/** Faulty manifests live below one port; the path says which fault is meant. */
+/** Invalid manifests are served at one port; the path selects the fault. */
 const FAULTS: Readonly<Record<string, EndpointScript>> = {
   s500: { status: 500, contentType: "text/plain", body: "broken" },
   s404: { status: 404, contentType: "text/plain", body: "nothing" },
@@ -185,7 +185,7 @@ function prepare(exchange: Exchange): void {
   scriptInvocation(exchange);
 }
 
-/** What a partition answers to a verb in each state of an invocation. */
+/** Answer of a partition to a verb in each state of an invocation. */
 const STARTED: Readonly<Record<string, CommandAnswer>> = {
   cancel: { kind: "pending" },
   kill: { kind: "done" },
@@ -280,7 +280,7 @@ function checkHeaders({ response, request }: Exchange, ours: TestResponse, diffe
   } else expect(ours.headers["content-type"]).toBe("application/json");
 }
 
-/** Errors that were plain text or empty are JSON here; their words are ours. */
+/** Errors that were plain text or empty are JSON here, with our own texts. */
 function checkError(
   exchange: Exchange,
   ours: ErrorBody,
@@ -292,11 +292,11 @@ function checkError(
   if (difference?.body !== undefined) return;
   expect(ours.restate_code).toBe(difference?.code === undefined ? (recorded?.restate_code ?? null) : difference.code);
   if (difference !== undefined || recorded === undefined || exchange.volatile?.includes("/message") === true) return;
-  // Where a code stands twice in the recording, once is enough.
+  // A code that occurs twice in the recording may occur once.
   expect(ours.message).toBe(recorded.message.replace(/^(\[\w+\]) \1/, "$1"));
 }
 
-/** The order is that of the recordings: later files see what earlier ones left behind. */
+/** The order is that of the recordings: later files depend on earlier ones. */
 const FILES = [
   "meta",
   "deployments-read",

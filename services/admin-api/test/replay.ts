@@ -1,6 +1,6 @@
 /**
- * Why: recorded exchanges of the reference system are replayed against our server. Ports and ids differ from run to run, so both
- * are translated: ports as told, ids as they are learned from answers that mean the same thing.
+ * Replays recorded exchanges of the reference system against our server. Ports and ids differ from run to run, so both are translated:
+ * ports by a given map, ids as answers with the same meaning reveal them.
  */
 import { readFileSync } from "node:fs";
 import type { TestResponse, TestServer } from "../src/testing/index.js";
@@ -30,7 +30,7 @@ export function loadExchanges(file: string): readonly Exchange[] {
 
 export class Replay {
   readonly #server: TestServer;
-  /** Recorded text → ours. */
+  /** Recorded text → our text. */
   readonly #translations = new Map<string, string>();
 
   constructor(server: TestServer) {
@@ -41,7 +41,7 @@ export class Replay {
     this.#translations.set(recorded, ours);
   }
 
-  /** Sends the request in our terms; what was recorded comes back in our terms too. */
+  /** Sends the request with translated values; resolves with the recorded answer, translated as well. */
   async run(exchange: Exchange): Promise<{ readonly ours: TestResponse; readonly recorded: Json | undefined }> {
     const { method, path, headers, body } = exchange.request;
     const sent = body === null || body === "" ? undefined : this.ours(body);
@@ -51,7 +51,7 @@ export class Replay {
     return { ours, recorded: json === undefined ? undefined : (JSON.parse(this.ours(JSON.stringify(json))) as Json) };
   }
 
-  /** A recorded text in our terms. */
+  /** A recorded text with translated values. */
   ours(text: string): string {
     let result = text;
     for (const [recorded, ours] of this.#translations) result = result.replaceAll(recorded, ours);
@@ -64,7 +64,7 @@ export class Replay {
   }
 }
 
-/** Without what changes from run to run, and with lists whose order says nothing sorted. */
+/** Without values that change from run to run, and with unordered lists sorted. */
 export function comparable(value: Json | undefined, volatile: readonly string[] = []): Json | undefined {
   if (value === undefined) return undefined;
   const copy = structuredClone(value);
@@ -78,7 +78,7 @@ function idOf(value: Json | undefined): string | undefined {
   return typeof value["id"] === "string" ? value["id"] : undefined;
 }
 
-/** `name` goes into a field, `name[]` into every element of a list, `[]` into every element of the list itself. */
+/** `name` selects a field, `name[]` every element of a list, `[]` every element of the list itself. */
 function drop(value: Json | undefined, [head, ...rest]: readonly string[]): void {
   if (typeof value !== "object" || value === null || head === undefined) return;
   if (head === "[]") {

@@ -1,4 +1,4 @@
-/** Why: rates, weights and priorities of rules are ours alone; no recording tells how they look on the wire. */
+/** Rates, weights and priorities of rules are our extension, so there are no recordings of them. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { createTestAdminApi, startServer, type TestServer } from "../src/testing/index.js";
@@ -21,7 +21,7 @@ async function put(rule: object): Promise<unknown> {
 }
 
 describe("a rule's rate, weight and priority", () => {
-  test("are shown as they were given, the burst being the limit unless said otherwise", async () => {
+  test("are shown as they were given, with the limit as the default burst", async () => {
     const given = {
       pattern: "s/*",
       limits: { concurrency: 5, rate: { limit: 100, per: "1 minute", burst: 10 } },

@@ -1,4 +1,4 @@
-/** Why: `/schedules` is ours alone; no recording tells how it behaves, so each endpoint is asked well, badly, and about nothing. */
+/** `/schedules` is our extension without recordings, so each endpoint is tested with valid requests, invalid requests and unknown ids. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
@@ -18,7 +18,7 @@ interface Shown {
 }
 
 const GHOST = "sch_15ebSafJ8DrC3zq83Js1bNv";
-/** Far away enough that nothing fires during a test. */
+/** Far enough in the future that nothing fires during a test. */
 const YEARLY = { name: "yearly", cron: "0 12 1 1 *", target: { service: "Greeter", handler: "greet" } };
 
 let server: TestServer;
@@ -86,7 +86,7 @@ test("a schedule is made with every default filled in, shown, and ended", async 
   expect((await server.send("GET", `/schedules/${made.id}`)).status).toBe(404);
 });
 
-test("everything that can be said is kept, and what is shown can be sent again", async () => {
+test("every field is stored, and an answer can be sent back", async () => {
   const said = {
     name: "all",
     description: "of it",
@@ -212,7 +212,7 @@ describe("changes", () => {
     expect((await server.send("DELETE", `/schedules/${id}?expected_version=x`)).status).toBe(400);
     expect((await server.send("DELETE", `/schedules/${id}?expected_version=2`)).status).toBe(202);
   });
-  test("to a name that is taken are refused", async () => {
+  test("to a name in use are refused", async () => {
     const { id } = await make();
     await make({ name: "other" });
     const answers = await Promise.all([
@@ -311,7 +311,7 @@ describe("run now", () => {
   });
 });
 
-test("the OpenAPI document knows the schedules and what a body may say", async () => {
+test("the OpenAPI document has the schedules and the fields of a body", async () => {
   const { paths, components } = (await server.send("GET", "/openapi")).json<{
     paths: Record<string, Record<string, object>>;
     components: { schemas: Record<string, object> };

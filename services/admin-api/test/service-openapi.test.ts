@@ -1,4 +1,6 @@
-/** Why: generators are run on the documents of services, so paths, parameters and answers are those of the recordings; the words are ours. */
+/**
+ * OpenAPI documents of services: generators depend on paths, parameters and answers, so these equal the recordings; the texts are our own.
+ */
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { aManifest, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
@@ -53,7 +55,7 @@ test("schemas of a handler are named after it and referred to; private handlers 
   expect(field(document, "info")).toMatchObject({ description: "Greets people, v2.", "x-restate-extensions": { team: "hello" } });
 });
 
-test("references inside a handler's schema lead to where the document keeps it; titles describe it", async () => {
+test("references inside a handler's schema resolve in the document; titles describe it", async () => {
   const jsonSchema = { title: "Order", $ref: "#/$defs/Order", $defs: { Order: { type: "object" } } };
   const input = { contentType: "application/json", jsonSchema };
   const output = { contentType: "text/plain", setContentTypeIfEmpty: true };
@@ -75,7 +77,7 @@ test("references inside a handler's schema lead to where the document keeps it; 
   });
 });
 
-/** Without what is said in words. */
+/** Without texts. */
 function bare(node: Node): Node {
   if (Array.isArray(node)) return node.map(bare);
   if (typeof node !== "object" || node === null) return node;

@@ -167,7 +167,7 @@ class KeptBatches implements SharedBatches {
       if (record === undefined) {
         const reason = `the metadata document '${document.key}' cannot be read`;
         if (this.#unreadable === "refuse") throw new PerdureError("STO0003", reason);
-        logger.error({ reason }, "a batch is left alone");
+        logger.error({ reason }, "batch record cannot be read; skipping it");
         continue;
       }
       if (record.state !== "running" || this.#beginning.has(record.id)) continue;
@@ -198,7 +198,7 @@ class KeptBatches implements SharedBatches {
       const { metadata, clock, random } = this.#ports;
       const writes: DocumentWrite[] = [{ kind: "put", key: recordKey(record.id), value: documentOf(record), expectedVersion: 0 }];
       for (let page = 0; page < record.pages; page++) {
-        if (page % PAGES_PER_TURN === PAGES_PER_TURN - 1) await nextTurn(); // Generating ids takes time, and invocations must progress meanwhile.
+        if (page % PAGES_PER_TURN === PAGES_PER_TURN - 1) await nextTurn(); // Generating ids would block the event loop.
         const ids = batch.ids.slice(page * BATCH_PAGE_IDS, (page + 1) * BATCH_PAGE_IDS);
         const copies =
           batch.operation === "restart-as-new" ? ids.map((id) => siblingInvocationId(id, clock.nowMs(), random)) : [];
@@ -327,7 +327,7 @@ class KeptBatches implements SharedBatches {
       if (state !== "running") logger.info({ batchId, state, matched, succeeded, failed }, "batch is over");
     } catch (cause) {
       if (cause instanceof BatchOwnedElsewhere) return logger.info({ batchId }, "batch continues in another process");
-      logger.error({ cause, batchId }, "batch stopped; it is taken up again");
+      logger.error({ cause, batchId }, "batch stopped on an error; it will continue");
       this.#refreshLater(lead);
     }
   }

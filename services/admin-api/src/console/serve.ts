@@ -55,7 +55,7 @@ function ingressUrlFor(host: string | undefined, options: AdminOptions): string 
   const name = /^([\w.-]+|\[[\da-f:.]+\])(?::\d+)?$/i.exec(host ?? "")?.[1];
   const rest = `:${ingressPort ?? INGRESS_PORT}/`;
   const url = `http://${name}${rest}`;
-  return name !== undefined && URL.canParse(url) ? url : `http://localhost${rest}`; // `1.2.3.4.5` consists of valid characters but is not a valid host name.
+  return name !== undefined && URL.canParse(url) ? url : `http://localhost${rest}`; // `1.2.3.4.5` is not a host name.
 }
 
 /** Default port of an ingress. */

@@ -20,7 +20,7 @@ test.each([
     { host: "runtime.namespace.svc:9070", "sec-fetch-mode": "cors", "accept-language": "*", "user-agent": "node" },
   ],
   ["HTTP/1.0", {}],
-])("programs are not asked where they come from: %s", (_name, headers) => {
+])("requests of programs are not checked: %s", (_name, headers) => {
   for (const method of ["GET", "POST", "DELETE"]) expect(codeOf(method, headers)).toBeNull();
 });
 
@@ -29,7 +29,7 @@ test.each([
   ["an address", { host: "127.0.0.1:9070", origin: "http://127.0.0.1:9070" }],
   ["an address of version 6", { host: "[::1]:9070", origin: "http://[::1]:9070" }],
   ["behind a proxy that ends TLS", { host: "perdure.corp.example", origin: "https://perdure.corp.example" }],
-  ["behind one that tells the port", { host: "perdure.corp.example:443", origin: "https://perdure.corp.example" }],
+  ["behind a proxy that forwards the port", { host: "perdure.corp.example:443", origin: "https://perdure.corp.example" }],
   [
     "behind one that names us otherwise",
     { host: "10.0.0.7:9070", origin: "https://perdure.corp.example", "sec-fetch-site": "same-origin" },
@@ -61,25 +61,25 @@ test.each([
   ["a page with metadata", { "sec-fetch-site": "same-origin" }],
   ["a page at an address that is not secure", { "accept-language": "en" }],
   ["a page that hides its language", { "accept-language": "*", "user-agent": "curl/8" }],
-])("browsers are not answered at a name that somebody else may have pointed here: %s", (_name, headers) => {
+])("browsers are refused at a host name that others may have pointed here: %s", (_name, headers) => {
   for (const host of ["evil.example:9070", "localhost.evil.example", "127.0.0.1.evil.example:9070", "", "[evil]"]) {
     for (const method of ["GET", "POST"]) expect(codeOf(method, { host, ...headers })).toBe("OPS0101");
   }
 });
 
-test("names that are ours are known with a port, capitals and a dot behind them", () => {
+test("allowed names are accepted with a port, capitals and a trailing dot", () => {
   for (const host of ["LOCALHOST:1", "localhost.", "box:9070", "BOX", "Perdure.Corp.Example", "192.168.0.2"]) {
     expect(codeOf("GET", { host, "sec-fetch-site": "none" })).toBeNull();
   }
 });
 
-test("what is refused says which setting helps, and does not repeat everything it was told", () => {
+test("a refusal names the setting that helps, and repeats only a bounded part of the header", () => {
   const refusal = guard.refusal("GET", "/", { host: `${"a".repeat(5000)}.example`, "sec-fetch-site": "none" });
   expect(refusal?.body).toContain("admin.allowed-hosts");
   expect(refusal?.body.length).toBeLessThan(400);
 });
 
-test("of several guards the first has the word, and what any of them hides is hidden", () => {
+test("of several guards the first refusal is the result, and paths that one of them hides are hidden", () => {
   const never: RequestGuard = { hidden: ["x-secret"], refusal: () => ({ status: 401, headers: {}, body: "{}" }) };
   const both = guardsInTurn([undefined, never, guard]);
   expect(both.hidden).toEqual(["x-secret"]);

@@ -93,7 +93,7 @@ function otherHost(host: string): GuardRefusal {
   );
 }
 
-const OTHER_ORIGIN = refused("OPS0100", "a web page of another origin may change nothing here");
+const OTHER_ORIGIN = refused("OPS0100", "a web page of another origin cannot change anything here");
 
 function refused(code: ErrorCode, detail: string): GuardRefusal {
   const { http, message } = new PerdureError(code, detail);

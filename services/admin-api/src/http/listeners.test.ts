@@ -1,4 +1,4 @@
-/** Every answer of the management API keeps to the number of listeners that Node takes for usual: more look like a leak, and are logged as one. */
+/** Every answer of the management API stays within the number of listeners at which Node warns of a leak. */
 import { EventEmitter } from "node:events";
 import { connect } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
@@ -9,7 +9,7 @@ import type { AnyResponse } from "./respond.js";
 import { routerOf } from "./route.js";
 import { serve } from "./server.js";
 
-/** A traced and measured server whose one route streams, and the most listeners that its answers had for one event while they did. */
+/** A traced and measured server whose one route streams, and the maximum number of listeners of its answers for one event. */
 async function aServer() {
   const most = new Map<string, number>();
   let answer: AnyResponse | undefined;

@@ -37,7 +37,7 @@ async function open(items = ITEMS) {
 }
 
 describe("a list", () => {
-  test("is whole and in its own order for who asks for no page", async () => {
+  test("is complete and in its own order in an answer without pages", async () => {
     await using server = await open();
     const answer = await server.get("?other=1");
     expect(answer.json()).toEqual({ items: ITEMS });
@@ -65,7 +65,7 @@ describe("a list", () => {
     expect(received).toEqual(["a", "b", "c", "d", "ö"]);
   });
 
-  test("goes on behind an item that is gone, and shows those that came later", async () => {
+  test("continues behind a deleted item, and shows later ones", async () => {
     const items = ["a", "b", "c"];
     await using server = await open(items);
     const { next_cursor } = (await server.get("?limit=2")).json<Page>();

@@ -7,7 +7,7 @@ import type { ApiRequest } from "./request.js";
 import { routerOf } from "./route.js";
 import { serve } from "./server.js";
 
-test("requests over the bound are turned away with 429, and one that ends makes room", async () => {
+test("requests over the bound are refused with 429, until a running one ends", async () => {
   const release = Promise.withResolvers<void>();
   let entered = 0;
   const bothInside = Promise.withResolvers<void>();
@@ -29,7 +29,7 @@ test("requests over the bound are turned away with 429, and one that ends makes 
   expect((await server.send("GET", "/slow")).status).toBe(200);
 });
 
-test("bodies together stay within their budget, and what is read makes room again", async () => {
+test("bodies together stay within their budget, which a completed read releases", async () => {
   const read = async (request: ApiRequest) => json(200, await request.json(z.string(), 300));
   const routes = [{ path: "/read", operations: { POST: { summary: "", answers: {}, handle: read } } }];
   await using server = await startServer(serve(routerOf(routes, undefined, 200), silentLogger));

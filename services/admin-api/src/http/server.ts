@@ -25,7 +25,7 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
   return (req, res) => {
     if (open >= requestsMax) {
       const { answer } = answerOfError(new RouteError(429, "Too many requests at once", undefined, { "retry-after": "1" }));
-      respond(req, res, answer).catch((cause: unknown) => logger.debug({ cause }, "a refusal was cut off"));
+      respond(req, res, answer).catch((cause: unknown) => logger.debug({ cause }, "refusal was cut off"));
       return;
     }
     open++;
@@ -78,13 +78,13 @@ function respondWithError(logger: Logger): ErrorRequestHandler {
   return (cause, req, res, _next) => {
     const { answer, isOurs } = answerOfError(cause);
     if (res.headersSent || res.destroyed) {
-      if (isHungUp(cause)) logger.debug({ path: req.path }, "a client hung up before it had the response");
-      else logger.warn({ cause, path: req.path }, "a response was cut off");
+      if (isHungUp(cause)) logger.debug({ path: req.path }, "client disconnected before the end of the response");
+      else logger.warn({ cause, path: req.path }, "response was cut off");
       res.destroy();
       return;
     }
     if (!isOurs) logger.error({ cause, path: req.path }, "request failed");
-    respond(req, res, answer).catch((failure: unknown) => logger.debug({ cause: failure }, "an error response was cut off"));
+    respond(req, res, answer).catch((failure: unknown) => logger.debug({ cause: failure }, "error response was cut off"));
   };
 }
 

@@ -67,7 +67,7 @@ export const SHARED_RESPONSES = {
 export const SHARED_SCHEMAS = {
   RestateError: {
     title: "RestateError",
-    description: "How the ingress and terminal errors of handlers look to callers",
+    description: "Error of the ingress, or terminal error of a handler",
     type: "object",
     required: ["message", "source"],
     additionalProperties: false,
@@ -80,8 +80,8 @@ export const SHARED_SCHEMAS = {
         title: "Error source",
         enum: ["ingress", "invocation"],
         description:
-          "Who made the error: the ingress, then the status is plain HTTP, or the invocation, then the handler chose it. " +
-          "The header `x-restate-error-source` says the same.",
+          "Source of the error: the ingress, then the status is plain HTTP, or the invocation, then the handler chose it. " +
+          "The header `x-restate-error-source` has the same value.",
       },
       stacktrace: { type: "string", title: "Stacktrace of the error" },
     },
@@ -92,7 +92,7 @@ export const TAGS = [
   { name: "Request Response", description: "Call a handler and wait" },
   { name: "Send", description: "Send to a handler and do not wait" },
   { name: "Attach", description: "Wait for an invocation made earlier" },
-  { name: "Get Output", description: "Look for the result of an invocation made earlier" },
+  { name: "Get Output", description: "Get the result of an earlier invocation" },
 ] as const;
 
 /** The schemas of a handler, as `<handler>Request` and `<handler>Response`. */

@@ -34,7 +34,10 @@ import { openClusterSql } from "./sql.js";
 import { clusterUsage } from "./usage.js";
 import { whereText } from "./where-text.js";
 
-const STARTING: Elsewhere = { status: 503, text: "the management API is starting; /readyz says what it waits for\n" };
+const STARTING: Elsewhere = {
+  status: 503,
+  text: "the management API is starting; see /readyz for the parts that are not ready\n",
+};
 
 /**
  * Starts everything as parts of the lifecycle and resolves when the API answers: when registry, database and Redis have been reached.

@@ -23,6 +23,6 @@ export function whereOf(text: string): DataLocation {
   };
   const { environment, redis, password, postgresUrl } = parsed;
   if (environment === undefined || redis === undefined || postgresUrl === undefined)
-    throw new PerdureError("OPS0003", "a thread was not told where Redis and the archive are");
+    throw new PerdureError("OPS0003", "the process for SQL received no valid location of Redis and the archive");
   return { environment, redis: password === undefined ? redis : { ...redis, password: new Secret(password) }, postgresUrl };
 }

@@ -54,12 +54,12 @@ export function batchOperationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       path: "/invocations/batch",
       operations: {
         POST: {
-          summary: "Do one thing to many invocations, chosen by a condition over `sys_invocation` or by ids",
+          summary: "Apply one operation to many invocations, chosen by a condition over `sys_invocation` or by ids",
           body: StartBatch,
           answers: {
-            200: "Dry run: how many it would be, and the first of them",
-            202: "Begun; `location` says where its progress is",
-            400: "Not a condition",
+            200: "Dry run: number of matching invocations, and the first of them",
+            202: "Started; `location` is the address of its progress",
+            400: "Invalid condition",
             429: "Too many batches are running",
           },
           results: { 200: DryRunShape, 202: BatchShape },
@@ -72,7 +72,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       operations: {
         GET: {
           summary: "Batches, the newest first",
-          answers: { 200: "Those that run, and those that finished within a day" },
+          answers: { 200: "Running batches, and those that finished within a day" },
           results: { 200: BatchesShape },
           handle: async () => json(200, { batches: (await batches.list()).map(batchView) }),
         },
@@ -82,7 +82,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       path: "/invocations/batches/{batch_id}",
       operations: {
         GET: {
-          summary: "How far a batch has come",
+          summary: "Progress of a batch",
           answers: { 200: "The batch", 404: "Unknown batch" },
           results: { 200: BatchShape },
           handle: async (request) => {
@@ -105,7 +105,7 @@ export function batchOperationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       path: "/invocations/batches/{batch_id}/results",
       operations: {
         GET: {
-          summary: "What became of each invocation of a batch",
+          summary: "Outcome of each invocation of a batch",
           query: { cursor: "`next_cursor` of the answer before; the beginning when absent" },
           answers: {
             200: "Some results; without `next_cursor` these were the last, and while the batch runs the same cursor gives more later",

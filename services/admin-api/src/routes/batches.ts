@@ -48,7 +48,7 @@ export function batchRoutes(ports: AdminPorts): readonly ApiRoute[] {
       POST: {
         summary: `${verb} up to ${BATCH_INVOCATIONS_MAX} invocations`,
         body: Batch,
-        answers: { 200: "What became of each", 400: "Too many, or no such way to name a deployment" },
+        answers: { 200: "Outcome of each", 400: "Too many, or no such way to name a deployment" },
         handle: async (request) => {
           const { invocation_ids: ids, deployment } = await request.json(Batch);
           if (ids.length > BATCH_INVOCATIONS_MAX) {

@@ -13,7 +13,7 @@ import type { InsightSource } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
 
 const CrashedShape = z.strictObject({
-  attempt: z.int().min(1).describe("Which attempt was cut off, from 1"),
+  attempt: z.int().min(1).describe("Number of the attempt that was cut off, from 1"),
   journal_length: z.int().min(0).describe("Journal entries that were stored by then; the next attempt replays them"),
 });
 
@@ -52,11 +52,11 @@ async function whyNot(id: InvocationId, invocation: Invocation, { invoker }: Ins
     case "scheduled":
       return `${none} it is scheduled for later.`;
     case "inboxed":
-      return `${none} it waits for its turn.`;
+      return `${none} it waits in a queue.`;
     case "ready":
       return `${none} it is ready and waits for a slot.`;
     case "suspended":
-      return `${none} it is suspended until something that it waits for happens.`;
+      return `${none} it is suspended until an awaited result arrives.`;
     case "paused":
       return `${none} it is paused until it is resumed.`;
     case "completed":

@@ -111,7 +111,7 @@ export function deployCheckRoutes(registry: Registry): readonly ApiRoute[] {
         POST: {
           summary: "Check whether suspended and paused invocations could be resumed on a deployment",
           body: CheckBody,
-          answers: { 200: "What the check found", 404: "Unknown deployment" },
+          answers: { 200: "Findings of the check", 404: "Unknown deployment" },
           results: { 200: VerificationShape },
           handle: async (request) => {
             const id = deploymentParam(request);

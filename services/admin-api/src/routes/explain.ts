@@ -18,7 +18,7 @@ export function explainRoutes(ports: AdminPorts): readonly ApiRoute[] {
       path: "/invocations/{invocation_id}/explain",
       operations: {
         GET: {
-          summary: "What an invocation waits for, and what would move it",
+          summary: "What an invocation waits for, and what an operator can do",
           answers: { 200: "The explanation, as one sentence and in parts", 404: "Unknown invocation" },
           results: { 200: ExplanationShape },
           handle: async (request) => {

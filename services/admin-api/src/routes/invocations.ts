@@ -93,9 +93,9 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
         return answerOf(await resume(ports, id, deploymentQuery(request, { kind: "keep" })));
       },
     }),
-    simple("purge", "Delete a completed invocation", { 200: "Forgotten", 409: "Not completed" }),
+    simple("purge", "Delete a completed invocation", { 200: "Deleted", 409: "Not completed" }),
     simple("purge-journal", "Delete the journal of a completed invocation, keep its result", {
-      200: "Forgotten",
+      200: "Deleted",
       409: "Not completed",
     }),
     verb("restart-as-new", {

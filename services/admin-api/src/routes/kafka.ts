@@ -54,14 +54,14 @@ function clusterRoutes(registry: Registry): readonly ApiRoute[] {
         GET: {
           summary: "List Kafka clusters",
           query: PAGE_QUERY,
-          answers: { 200: "All clusters or a page of them, secrets blacked out" },
+          answers: { 200: "All clusters or a page of them, secrets masked" },
           results: { 200: ClustersShape },
           handle: (request) => listAnswer(request, "clusters", registry.kafkaClusters(), ({ name }) => name, clusterView),
         },
         POST: {
-          summary: "Make a Kafka cluster known",
+          summary: "Register a Kafka cluster",
           body: CreateKafkaCluster,
-          answers: { 201: "Known", 400: "No brokers named", 409: "The name is taken" },
+          answers: { 201: "Created", 400: "No brokers named", 409: "The name is in use" },
           results: { 201: ClusterShape },
           handle: async (request) => {
             const { name, properties } = await request.json(CreateKafkaCluster);
@@ -108,7 +108,7 @@ function clusterRoutes(registry: Registry): readonly ApiRoute[] {
         DELETE: {
           summary: "Remove a Kafka cluster",
           query: { force: "`true`: even when subscriptions read from it" },
-          answers: { 202: "Forgotten", 404: "Unknown cluster", 409: "Subscriptions read from it" },
+          answers: { 202: "Deleted", 404: "Unknown cluster", 409: "Subscriptions read from it" },
           handle: async (request) => {
             await registry.removeKafkaCluster(request.param("cluster_name"), request.flag("force", false));
             return empty(202);
@@ -138,7 +138,7 @@ function subscriptionRoutes(registry: Registry): readonly ApiRoute[] {
           },
         },
         POST: {
-          summary: "Feed a topic to a handler",
+          summary: "Invoke a handler for each record of a topic",
           body: CreateSubscription,
           answers: { 201: "Subscribed", 400: "Source or sink is not usable (META0009)" },
           results: { 201: SubscriptionShape },

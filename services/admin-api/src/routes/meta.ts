@@ -58,7 +58,7 @@ export function metaRoutes(
   return [
     {
       path: "/health",
-      operations: { GET: { summary: "Whether the server answers", answers: { 200: "It does" }, handle: () => empty(200) } },
+      operations: { GET: { summary: "Whether the server answers", answers: { 200: "It answers" }, handle: () => empty(200) } },
     },
     {
       path: "/version",
@@ -82,8 +82,8 @@ export function metaRoutes(
       path: "/livez",
       operations: {
         GET: {
-          summary: "Whether the process is worth keeping, for orchestrators",
-          answers: { 200: "It is", 503: "It is not, and should be replaced" },
+          summary: "Liveness of the process, for orchestrators",
+          answers: { 200: "Alive", 503: "Not alive; replace the process" },
           handle: () => {
             if (health().live) return empty(200);
             throw new RouteError(503, "the process has failed and is about to end");
@@ -95,8 +95,8 @@ export function metaRoutes(
       path: "/readyz",
       operations: {
         GET: {
-          summary: "Whether the process may be given work, for orchestrators",
-          answers: { 200: "It may", 503: "Not now; the message says what it waits for" },
+          summary: "Readiness of the process, for orchestrators",
+          answers: { 200: "Ready", 503: "Not ready; the message names the parts that are not ready" },
           handle: async () => {
             const { ready, waitingFor: parts } = health();
             const commits = await isCommitting();

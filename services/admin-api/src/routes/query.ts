@@ -19,7 +19,7 @@ export function queryRoutes(sql: Sql): readonly ApiRoute[] {
         POST: {
           summary: "Run a SQL statement; rows come as JSON when `accept` is exactly that, as an Arrow stream otherwise",
           body: Query,
-          answers: { 200: "The rows", 400: "Not a statement we run", 429: "Too many queries", 503: "Not available now" },
+          answers: { 200: "The rows", 400: "Unsupported statement", 429: "Too many queries", 503: "Not available now" },
           results: { 200: z.strictObject({ rows: z.array(z.record(z.string(), z.unknown())) }) },
           resultTypes: [ARROW_TYPE],
           handle: async (request) => {

@@ -48,7 +48,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
           answers: {
             201: "Made",
             400: "Expression, zone or target is not usable (META0100), or a field is unknown",
-            409: "The name is taken",
+            409: "The name is in use",
           },
           results: { 201: ScheduleShape },
           handle: async (request) => {
@@ -69,14 +69,14 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
           handle: async (request) => json(200, scheduleView(await existingSchedule(schedules, scheduleParam(request)))),
         },
         PUT: {
-          summary: "Replace what a schedule says; what it did stays",
+          summary: "Replace the fields of a schedule; its history is kept",
           query: VERSION,
           body: PutSchedule,
           answers: {
             200: "The schedule as changed",
             400: "Expression, zone or target is not usable (META0100)",
             ...UNKNOWN,
-            409: "The name is taken, or the version is another",
+            409: "The name is in use, or the version differs",
           },
           results: { 200: ScheduleShape },
           handle: async (request) => {
@@ -91,7 +91,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
         DELETE: {
           summary: "Delete a schedule; its invocations continue",
           query: VERSION,
-          answers: { 202: "Ended", ...UNKNOWN, 409: "The version is another" },
+          answers: { 202: "Ended", ...UNKNOWN, 409: "The version differs" },
           handle: async (request) => {
             await schedules.remove(scheduleParam(request), expectedVersion(request));
             return empty(202);
@@ -102,14 +102,14 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
     { path: "/schedules/{schedule}/pause", operations: verb("Fire no more until resumed", (id) => schedules.pause(id)) },
     {
       path: "/schedules/{schedule}/resume",
-      operations: verb("Fire again; what passed meanwhile is not made up for", (id) => schedules.resume(id)),
+      operations: verb("Fire again; firings missed meanwhile are skipped", (id) => schedules.resume(id)),
     },
     {
       path: "/schedules/{schedule}/run",
       operations: {
         POST: {
           summary:
-            "Fire now, whatever timetable, overlap policy or pause say; the header `idempotency-key` makes it safe to retry",
+            "Fire now, regardless of timetable, overlap policy and pause; the header `idempotency-key` makes it safe to retry",
           answers: {
             200: "The key was used before: the invocation of then",
             202: "Fired",
@@ -146,7 +146,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
 function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): ApiRoute["operations"] {
   const operation: RouteOperation = {
     summary,
-    answers: { 200: "The schedule, also when it was so already", ...UNKNOWN },
+    answers: { 200: "The schedule, also when nothing changed", ...UNKNOWN },
     results: { 200: ScheduleShape },
     handle: async (request) => json(200, scheduleView(await act(scheduleParam(request)))),
   };

@@ -20,7 +20,7 @@ export function serdeRoutes(ports: SerdePorts): readonly ApiRoute[] {
     operations: {
       POST: {
         summary: operation === "decode" ? "Show a payload as JSON" : "Make a payload of JSON",
-        query: { deployment: "Who shall do it: a deployment id, or `latest` (default)" },
+        query: { deployment: "Deployment that converts: an id, or `latest` (default)" },
         answers: { 200: "The payload", 400: "Unknown deployment", 404: "Unknown service", 500: "The deployment cannot do it" },
         handle: (request) => passOn(ports, operation, request),
       },

@@ -1,6 +1,6 @@
 /**
- * Why: what the OpenAPI document says of answers is a promise. Every answer of every test is held against it: its status is
- * declared, and its body has the shape that is declared for the status, field by field.
+ * Checks every answer of every test against the OpenAPI document: its status is declared, and its body has the shape that is declared for
+ * the status, field by field.
  */
 
 import type { ApiAnswer } from "../http/answer.js";
@@ -10,7 +10,7 @@ import type { ApiRoute, RouteMethod, RouteOperation } from "../http/route.js";
 /** Every route can answer with these. */
 const COMMON_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422, 429, 500, 503]);
 
-/** An answer that breaks its promise becomes an error of the test's server, with what is wrong in the message. */
+/** An answer that does not match becomes an error of the test's server, with the difference in the message. */
 export function checkedRoutes(routes: readonly ApiRoute[], onBreach: (problem: string) => void): readonly ApiRoute[] {
   return routes.map((route) => ({
     ...route,

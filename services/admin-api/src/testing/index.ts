@@ -1,4 +1,4 @@
-/** Why: whoever tests against the management API needs partitions that answer as told, and a server around the handler. */
+/** Helpers for tests against the management API: scripted partitions, and a server around the handler. */
 
 export * from "./invocations.js";
 export * from "./scripted-partitions.js";

@@ -1,4 +1,4 @@
-/** Why: `describe` tells of whole invocations; this builder shows only what the management API looks at. */
+/** Builder for invocations in answers of `describe`, with only the fields that the management API reads. */
 import { EMPTY_BYTES, type InvocationId } from "@perdure/base";
 import { EMPTY_PROGRESS, type Invocation, type Pinned, PRIORITY_DEFAULT } from "@perdure/partition";
 

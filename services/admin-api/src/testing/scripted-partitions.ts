@@ -1,4 +1,4 @@
-/** Why: the management API is tested against partitions that answer as told and remember what they were asked. */
+/** Partitions with scripted answers that record the commands they received. */
 import type { InvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
@@ -6,11 +6,11 @@ import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdu
 type Submitted = Exclude<PartitionCommand, Invoke>;
 
 export interface ScriptedPartitions extends Partitions {
-  /** Commands in the order they came. */
+  /** Commands in the order of arrival. */
   readonly commands: Submitted[];
   /** Answers by invocation; ids without an answer are `notFound`. */
   readonly answers: Map<string, CommandAnswer | Error>;
-  /** What `describe` tells. */
+  /** Answers of `describe`. */
   readonly invocations: Map<string, Invocation>;
 }
 

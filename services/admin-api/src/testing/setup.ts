@@ -1,4 +1,4 @@
-/** Why: a whole management API for a test, with everything around it replaceable. */
+/** A whole management API for a test, with every dependency replaceable. */
 import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import { type Registry, RegistryRefusal } from "@perdure/metadata";
@@ -17,27 +17,27 @@ import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-pa
 export interface TestAdminSetup {
   registry: Registry & RegistryView;
   partitions?: ScriptedPartitions;
-  /** Without, there are none, and none can be made. */
+  /** Without it, there are no keys, and none can be created. */
   subscriptionStatuses?: AdminPorts["subscriptionStatuses"];
   schedules?: Schedules;
   sql?: Sql;
-  /** Without one, nothing is stored of any invocation. */
+  /** Without it, no invocation is stored. */
   insight?: InsightSource;
-  /** Without them, no batch is known and none can begin. */
+  /** Without it, no batch exists and none can begin. */
   batches?: BatchService;
-  /** Nobody answers unless said otherwise. */
+  /** By default no endpoint answers. */
   callEndpoint?: AdminPorts["callEndpoint"];
   metrics?: () => string | Promise<string>;
-  /** Well and ready unless said otherwise. */
+  /** Alive and ready by default. */
   health?: AdminPorts["health"];
   isCommitting?: AdminPorts["isCommitting"];
-  /** No attempt runs unless said otherwise; null: attempts cannot be cut off. */
+  /** By default no attempt runs; null: attempts cannot be cut off. */
   crashAttempt?: AdminPorts["crashAttempt"] | null;
-  /** None unless said otherwise. */
+  /** None by default. */
   console?: AdminPorts["console"];
   options?: Partial<AdminOptions>;
   logger?: Logger;
-  /** False unless said otherwise: what was recorded comes from a server without. */
+  /** False by default: the recordings come from a server without scopes. */
   scopesEnabled?: boolean;
   recordScopesEnabled?: boolean;
 }
@@ -76,7 +76,7 @@ const NO_SCHEDULES: Schedules = {
   runNow: noMore,
 };
 
-/** Without an engine, queries are refused as unavailable. An answer that is not as the OpenAPI document has it becomes a 599. */
+/** Without an engine, queries are refused as unavailable. An answer that does not match the OpenAPI document becomes a 599. */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
   const logger = setup.logger ?? silentLogger;
   const ports: AdminPorts = {

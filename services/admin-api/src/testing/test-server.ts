@@ -1,4 +1,4 @@
-/** Why: tests ask through real sockets, because half of what is promised is about HTTP. */
+/** A server for tests on real sockets, because half of the specified behaviour concerns HTTP. */
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect, createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -9,7 +9,7 @@ export interface TestResponse {
   readonly headers: IncomingHttpHeaders;
   readonly body: Buffer;
   readonly text: string;
-  /** The body as JSON; throws when it is none. */
+  /** The body as JSON; throws when it is not JSON. */
   json<T = unknown>(): T;
 }
 

@@ -18,7 +18,7 @@ const OnMaxAttempts = z.enum(["Pause", "Kill"]);
 const HandlerRetryShape = z.strictObject({
   initial_interval: DurationShape.optional(),
   exponentiation_factor: z.number().optional(),
-  max_attempts: z.int().nullable().describe("`null`: without end, or as the service says"),
+  max_attempts: z.int().nullable().describe("`null`: unlimited, or the value of the service"),
   max_interval: DurationShape.optional(),
   on_max_attempts: OnMaxAttempts.optional(),
 });
