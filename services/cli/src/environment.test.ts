@@ -1,4 +1,4 @@
-/** Which environment a command is about, and what is shown where (cloud.md §1.1, T34), case by case. */
+/** Which environment a command uses, and which address receives which credential (cloud.md §1.1, T34), case by case. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ function select(requestedName: string | undefined, shell: Record<string, string>
   const variables = new Variables({ HOME: home, ...shell }, file);
   const store = new CredentialsStore(ownFolder(variables), systemClock);
   const official = new OfficialConfig(officialPaths(variables, undefined), systemClock);
-  const never: typeof fetch = () => Promise.reject(new Error("nobody is asked"));
+  const never: typeof fetch = () => Promise.reject(new Error("no prompt appears"));
   const session = new LoginSession({
     store,
     official: () => official,
@@ -114,7 +114,7 @@ describe("what is shown where", () => {
     `https://${BARE}.env.us.perdure.dev@evil.example:9070`,
     "https://evil.env.us.perdure.dev:9070",
     "https://us.perdure.dev:9070",
-  ])("it does not go to %s, whoever says so", async (url) => {
+  ])("it is not sent to %s, whatever the source of the address", async (url) => {
     for (const [shell, file] of [
       [{ RESTATE_ADMIN_URL: url }, {}],
       [{}, { RESTATE_ADMIN_URL: url }],
@@ -130,7 +130,7 @@ describe("what is shown where", () => {
     expect(await select("keyed", { PERDURE_ADMIN_URL: `${HOST}:9070` }).shown()).toBeUndefined();
   });
 
-  test("a key of the shell goes where the shell, a profile or the cloud said, not where .env leads", async () => {
+  test("a key of the shell is sent to addresses of the shell, a profile or the cloud, not to those of .env", async () => {
     const key = { PERDURE_API_KEY: "key_of_shell" };
     expect(await select("dev", key).shown()).toBe("key_of_shell");
     expect(await select("local", key).shown()).toBe("key_of_shell");
@@ -141,7 +141,7 @@ describe("what is shown where", () => {
     expect(await select("dev", key).shown("https://elsewhere.example")).toBeUndefined();
   });
 
-  test("nothing is sent to a server that wants nothing", async () => {
+  test("no credential is sent to a server without authentication", async () => {
     const { shown, warnings } = select("local");
     expect([await shown(), warnings]).toEqual([undefined, []]);
   });

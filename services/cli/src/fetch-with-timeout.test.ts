@@ -4,8 +4,8 @@ import { describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { fetchWithTimeout } from "./fetch-with-timeout.js";
 
-describe("a fetch with patience", () => {
-  test("gives up who says nothing, hears who gives up, and lets a slow body come", async () => {
+describe("a fetch with a timeout", () => {
+  test("rejects without an answer, follows the caller's abort, and allows a slow body", async () => {
     let goOn = (): void => undefined;
     const server = createServer((request, response) => {
       if (request.url === "/silent") return;
@@ -31,7 +31,7 @@ describe("a fetch with patience", () => {
         },
       };
       const response = await fetchWithTimeout(fetch, clock, 1)(`${base}/slow`);
-      fire(); // The patience ended with the first byte.
+      fire(); // The timeout ended with the first byte.
       goOn();
       expect(await response.text()).toBe("ab");
     } finally {

@@ -48,7 +48,7 @@ export function createProgram(ports: ContextPorts, version: string): CliProgram 
     .addOption(new Option("-e, --env <name>", "the environment to use, as 'perdure env list' names it").helpGroup("Everywhere:"))
     .addOption(new Option("--account <name>", "the account to use, by id or name").helpGroup("Everywhere:"))
     .addOption(new Option("--json", "print JSON, and nothing else, to stdout").helpGroup("Everywhere:"))
-    .addOption(new Option("-y, --yes", "do not ask for confirmation").helpGroup("Everywhere:"))
+    .addOption(new Option("-y, --yes", "skip confirmations").helpGroup("Everywhere:"))
     .addOption(new Option("--no-color", "print without colours").helpGroup("Everywhere:"))
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: false });

@@ -12,7 +12,7 @@ let cloud: SmallCloud;
 let email: string;
 let otherEmail: string;
 let home: Home;
-/** Of somebody else. */
+/** Of another user. */
 let other: Home;
 
 beforeAll(async () => {
@@ -28,7 +28,7 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-/** What a command says that works. */
+/** Output of a command that succeeds. */
 async function says(...args: string[]): Promise<string> {
   const { exitCode, stdout, stderr } = await home.run(args);
   if (exitCode !== 0) throw new Error(`perdure ${args.join(" ")}: ${exitCode}\n${stderr}`);
@@ -51,7 +51,7 @@ interface Environments {
 }
 
 test(
-  "an environment's life: made, used, renamed, suspended, resumed, deleted, taken back",
+  "an environment is created, used, renamed, suspended, resumed, deleted, restored",
   async () => {
     expect(await says("env", "create", "life", "--description", "for a test")).toContain("ACTIVE");
     expect(await says("env", "use", "life")).toContain("'life' is in use");
@@ -87,7 +87,7 @@ test(
 );
 
 test(
-  "one that cannot be made says why, and what to do",
+  "a failed creation shows the reason, and what to do",
   async () => {
     const { onApply } = cloud.provisioner;
     cloud.provisioner.onApply = ({ environmentId }) => cloud.provisioner.fail(environmentId, "no room on this machine");
@@ -128,7 +128,7 @@ describe("in an environment", () => {
   );
 
   test(
-    "on a terminal, questions are asked: which one, and whether it is really meant",
+    "on a terminal, prompts offer the choice and request confirmation",
     async () => {
       await says("env", "create", "doomed");
       const chosen = await home.atTerminal(["env", "configure", "--name", "picked", "--no-use"], [["Which environment?", "\r"]]);
@@ -217,7 +217,7 @@ describe("in an environment", () => {
 });
 
 test(
-  "members are invited, join, change, and go; what their role does not allow is told",
+  "members are invited, join, change, and leave; an operation that their role does not allow is refused",
   async () => {
     const invited = await home.run(["members", "invite", otherEmail, "--role", "viewer"]);
     expect([invited.exitCode, invited.stderr]).toEqual([0, expect.stringContaining("perdure account join")]);
@@ -278,7 +278,7 @@ test(
 );
 
 test(
-  "what is typed wrongly is told with what was meant, and ends with 2",
+  "wrong usage gets a suggestion, and exit code 2",
   async () => {
     expect(await refusal("evn", "list")).toMatch(/^2 .*env/s);
     expect(await refusal("env", "list", "--jsno")).toMatch(/^2 .*--json/s);

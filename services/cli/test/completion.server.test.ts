@@ -1,4 +1,4 @@
-/** The real completion script in a real bash, with the real program and server: what Tab offers. */
+/** The real completion script in a real bash, with the real program and server: candidates after Tab. */
 import { execFile } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -45,7 +45,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-/** What bash offers for the last of these words, and what it prints besides. */
+/** Candidates of bash for the last of these words, and its other output. */
 async function tab(tokens: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<readonly string[]> {
   const program = 'perdure() { "$NODE" "$BUNDLE" "$@"; }; compopt() { :; }';
   const press = 'COMP_WORDS=(perdure "$@"); COMP_CWORD=$#; _perdure; declare -p COMPREPLY';
@@ -72,8 +72,8 @@ test(
     expect(await tab(["services", "describe", "De"])).toEqual(["Desk"]);
     expect(await tab(["call", "Desk/"])).toEqual(["Desk/echo", "Desk/nap"]);
     expect(await tab(["call", "Ca"])).toEqual(["Cart/"]);
-    // Nothing that a shell would act on.
-    // The first statement starts the process that runs it, which may take longer than a Tab waits.
+    // No characters that a shell interprets. The first statement starts the process that runs it, which may take longer than the timeout of
+    // a Tab.
     const keys = await eventually("keys are offered", async () => {
       const offered = await tab(["call", "Cart/"]);
       return offered.length > 0 && offered;

@@ -1,4 +1,4 @@
-/** `perdure dev` as people run it: in an empty folder, in a project, beside a service that runs; with crashes, reloads and Ctrl-C. */
+/** `perdure dev` in an empty folder, in a project, beside a service that runs; with crashes, reloads and Ctrl-C. */
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
@@ -33,7 +33,7 @@ afterEach(async () => {
   home?.[Symbol.dispose]();
 }, TEST_MS);
 
-/** npm as this machine has it set up, with its cache; the home is another. */
+/** npm as configured on this machine, with its cache; the home folder is another one. */
 function npmEnvironment(): Record<string, string> {
   const own = Object.entries(process.env).filter(
     (entry): entry is [string, string] => /^npm_config_/i.test(entry[0]) && entry[1] !== undefined,
@@ -109,7 +109,7 @@ async function expectSilence(...ports: readonly unknown[]): Promise<void> {
 
 describe("in an empty folder", () => {
   beforeAll(async () => {
-    // What the template needs is in npm's cache afterwards, as it is on a machine where somebody has worked before.
+    // Packages of the template are in npm's cache afterwards, as on a development machine.
     using warm = await Home.make({});
     const manifest = templateOf(warm.path, 0).get("package.json") ?? "";
     warm.write("package.json", manifest);
@@ -141,7 +141,7 @@ describe("in an empty folder", () => {
   );
 
   test(
-    "nothing is written unless somebody wants it",
+    "nothing is written without confirmation",
     async () => {
       mkdirSync(join(home.path, "hello"));
       const perdure = dev("hello", "--port", String(await freePort()));
@@ -178,7 +178,7 @@ describe("in a project", () => {
       ).toEqual(["stopping", "stopped"]);
       await expectSilence(port, ...[ingressUrl, adminUrl].map((url) => new URL(String(url)).port));
 
-      // The data are there, and so is what it knew.
+      // The data and the registrations are still there.
       const again = dev("app", "--port", String(port));
       const back = await event(again, "registered");
       expect(await call(back["ingressUrl"], "/Greeter/salute", "Bob")).toBe('"Servus Bob"');
@@ -187,7 +187,7 @@ describe("in a project", () => {
   );
 
   test(
-    "a crash is told, nothing is lost, and the service is started again",
+    "a crash is reported, nothing is lost, and the service is started again",
     async () => {
       writeProject("app", "node main.mjs", "Hello");
       const perdure = dev("app", "--port", String(await freePort()));
@@ -204,7 +204,7 @@ describe("in a project", () => {
   );
 
   test(
-    "a command behind -- is what is started; one that does not exist is told",
+    "a command behind -- is started; a missing program is reported",
     async () => {
       writeProject("app", "false", "Moin");
       const perdure = dev("app", "--port", String(await freePort()), "--", "node", "main.mjs");
@@ -318,7 +318,7 @@ describe("in a folder that is not ready", () => {
   );
 
   test(
-    "packages that are not installed end it with what to do, where nobody can be asked",
+    "missing packages end it with advice, where no prompt is possible",
     async () => {
       home.write("app/package.json", JSON.stringify({ scripts: { dev: "node main.mjs" }, dependencies: { a: "1" } }));
       const perdure = dev("app", "--port", String(await freePort()));
@@ -339,7 +339,7 @@ describe("in a folder that is not ready", () => {
 
 describe("beside a service that runs", () => {
   test(
-    "it is found, over HTTP/1.1 too, and told when it is gone and back",
+    "it is found, over HTTP/1.1 too, and reported when it is gone and back",
     async () => {
       const greeter = service({ name: "Greeter", handlers: { greet: async (_ctx, name: string) => `Hi ${name}` } });
       mkdirSync(join(home.path, "empty"));
@@ -381,7 +381,7 @@ test(
 );
 
 test(
-  "a port that is taken is told with who has it and what to do",
+  "a port in use is reported with its program and what to do",
   async () => {
     mkdirSync(join(home.path, "empty"));
     const listener = await TestListener.open(createServer(), 0);

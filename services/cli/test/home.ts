@@ -1,4 +1,4 @@
-/** A person at a terminal: a home of their own, our command line in it as a process, and the official one beside it. */
+/** A user at a terminal: a home folder, our command line in it as a process, and the official one beside it. */
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -21,7 +21,7 @@ export interface RunOptions {
   readonly folder?: string;
 }
 
-/** Runs a program on a terminal of its own and types; nobody but a terminal can be asked. */
+/** Runs a program on a terminal of its own and types; only a terminal gets prompts. */
 const TERMINAL = `
 import fcntl, json, os, pty, select, struct, sys, termios
 answers = json.loads(sys.argv[1])
@@ -68,19 +68,19 @@ export class Home implements Disposable {
     return home;
   }
 
-  /** Runs `perdure` to its end; any exit code is an answer. */
+  /** Runs `perdure` to its end; resolves with any exit code. */
   async run(args: readonly string[], options: RunOptions = {}): Promise<Said> {
     return await this.start(args, options).ended;
   }
 
-  /** The JSON of a command that works. */
+  /** The JSON output of a command that succeeds. */
   async json<T = Record<string, unknown>>(args: readonly string[], options: RunOptions = {}): Promise<T> {
     const said = await this.run([...args, "--json"], options);
     if (said.exitCode !== 0) throw new Error(`perdure ${args.join(" ")}: ${said.exitCode}\n${said.stdout}${said.stderr}`);
     return JSON.parse(said.stdout) as T;
   }
 
-  /** At a terminal: answers each question, when its text has been shown, with these keys. */
+  /** At a terminal: answers each prompt, when its text has been shown, with these keys. */
   async atTerminal(args: readonly string[], answers: readonly (readonly [question: string, keys: string])[]): Promise<Said> {
     const command = [process.execPath, this.#bundle, ...args];
     return await new Running(this.#spawn("python3", ["-c", TERMINAL, JSON.stringify(answers), ...command], {}), "").ended;
@@ -164,7 +164,7 @@ export class Running {
         for (const listener of this.#listeners) listener();
       });
     }
-    child.stdin.on("error", () => undefined); // A command that does not read may be gone already.
+    child.stdin.on("error", () => undefined); // A command that does not read its input may have ended already.
     child.stdin.end(stdin);
     this.ended = new Promise((resolve, reject) => {
       child.once("error", reject);
@@ -183,7 +183,7 @@ export class Running {
     return this.#said.stdout;
   }
 
-  /** What the expression finds in both outputs, as soon as it does. Rejects when the command ends before. */
+  /** The first match of the expression in both outputs, as soon as there is one. Rejects when the command ends before. */
   async until(expression: RegExp): Promise<RegExpExecArray> {
     const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
     const check = (): void => {

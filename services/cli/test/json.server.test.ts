@@ -1,4 +1,4 @@
-/** Why: programs that read `--json` meet every command; one that forgets it breaks them, and a new command must not be forgotten here. */
+/** Checks `--json` of every command, because programs depend on it; a new command without a case fails here. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -26,10 +26,10 @@ interface Facts {
 
 type Outcome = "value" | "refused";
 
-/** What a command is run with, and whether it then works; in this order, since some make what later ones need. */
+/** Arguments of a command, and whether it then succeeds; in this order, since some create what later ones need. */
 type Row = readonly [command: string, outcome: Outcome, args?: (facts: Facts) => readonly (string | undefined)[]];
 
-/** Needs a login, or goes on until Ctrl-C: here its refusal is what is read. */
+/** Needs a login, or runs until Ctrl-C: here its refusal is checked. */
 const refused = (command: string, ...args: string[]): Row => [command, "refused", () => args];
 const works = (command: string, args?: (facts: Facts) => readonly (string | undefined)[]): Row =>
   args === undefined ? [command, "value"] : [command, "value", args];
@@ -225,7 +225,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-/** Names of all commands that do something, as they are typed. */
+/** Names of all commands with an action, as the user types them. */
 function leavesOf(command: Command, above = ""): string[] {
   const shown = command.createHelp().visibleCommands(command);
   return shown
@@ -238,7 +238,7 @@ function leavesOf(command: Command, above = ""): string[] {
 
 const leaves = (): string[] => leavesOf(createProgram(portsOf({ stdout: "", stderr: "" }), "0").command);
 
-/** One value, or one a line. */
+/** One value, or one per line. */
 function isJson(text: string): boolean {
   const parses = (one: string): boolean => {
     try {
@@ -251,7 +251,7 @@ function isJson(text: string): boolean {
   return parses(text) || (text.endsWith("\n") && text.trimEnd().split("\n").every(parses));
 }
 
-/** What is wrong with an answer; undefined when it is what programs read. */
+/** Why an answer is not valid for programs; undefined when it is valid. */
 function faultOf({ exitCode, stdout, stderr }: Ran, outcome: Outcome): unknown {
   if ((exitCode === 0) !== (outcome === "value")) return { exitCode, stdout, stderr };
   if (outcome === "value") return isJson(stdout) ? undefined : { stdout };
@@ -279,7 +279,7 @@ test(
   TEST_MS,
 );
 
-test("what a command does not understand is an error in JSON, with the command whose help says more", async () => {
+test("wrong usage is an error in JSON, with the command whose help explains it", async () => {
   for (const command of leaves()) {
     if (command === "server") continue; // Its flags are the server's.
     const ran = await run(...command.split(" "), "--no-such-flag");

@@ -1,4 +1,4 @@
-/** The script at the root of the project: what starts the server stays as it was, and everything else is the command line. */
+/** The script at the root of the project: commands that start the server are unchanged, and everything else is the command line. */
 import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";

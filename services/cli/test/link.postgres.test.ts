@@ -1,4 +1,7 @@
-/** From nothing to a durable call in the cloud with one command, and tunnels, on the platform's real programs (cloud.md §2.9, §8: 57, 60). */
+/**
+ * A durable call in the cloud with one command, without any previous setup, and tunnels, on the platform's real programs (cloud.md §2.9,
+ * §8: 57, 60).
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -25,7 +28,7 @@ let calls = 0;
 const greeter = service({
   name: "Greeter",
   handlers: {
-    // With a schema, so that the line which the command prints has a body that the handler takes.
+    // With a schema, so that the printed command has a body that the handler accepts.
     greet: handlers.handler(
       { input: Object.assign(new serde.JsonSerde<string>(), { jsonSchema: { type: "string", examples: ["Ann"] } }) },
       async (ctx: Context, name: string) => {
@@ -105,7 +108,7 @@ describe("perdure link", () => {
   );
 
   test(
-    "says what to do when nothing listens, or there is no such environment",
+    "prints advice when no service listens, or the environment does not exist",
     async () => {
       const [free] = (await freePorts(1)) as [number];
       const quiet = home.start(["link", "dev", "--local-port", `${free}`]);
@@ -153,7 +156,7 @@ describe("perdure tunnel", () => {
   );
 
   test(
-    "ends with a reason when the relay does not want it",
+    "ends with a reason when the relay refuses it",
     async () => {
       const { adminUrl, environmentId, signingPublicKey } = await home.json(["env", "describe", "dev"]);
       const { apiKey } = await home.json(["keys", "create", "dev", "--role", "ingress"]);
@@ -173,7 +176,7 @@ describe("perdure tunnel", () => {
   );
 });
 
-/** What somebody sees who pastes the line into a shell. */
+/** Output for a user who pastes the command into a shell. */
 async function pasted(at: Home, call: string): Promise<string> {
   const folder = at.bin();
   const env = { ...at.env, PATH: `${folder}:${process.env["PATH"]}` };

@@ -1,6 +1,6 @@
 /**
- * Login as people have it (cloud.md §1.7): our command line as a process against a real tenancy, approved in a browser, and the official
- * one, unmodified, afterwards. §8: 10–13; T33, T34.
+ * Login (cloud.md §1.7): our command line as a process against a real tenancy, approved in a browser, and the official one, unmodified,
+ * afterwards. §8: 10–13; T33, T34.
  */
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ let loggedInHome: Home;
 /** Logged in, for the tests that change or end it. */
 let renewing: Home;
 let leaving: Home;
-/** Logged in where another provider is. */
+/** Logged in with the login of another provider present. */
 let mixed: Home;
 let saidToMixed: string;
 let environment: { environmentId: string; accountId: string; adminUrl: string; ingressUrl: string };
@@ -97,7 +97,7 @@ describe("after a login", () => {
   );
 
   test(
-    "whoami and token say who it is",
+    "whoami and token use it",
     async () => {
       const who = await loggedInHome.json(["whoami"]);
       expect(who).toMatchObject({ isLoggedIn: true, email, environment: { name: "dev", kind: "cloud" } });
@@ -108,7 +108,7 @@ describe("after a login", () => {
   );
 
   test(
-    "it is renewed when asked, and when it would end soon; many at once renew it once",
+    "it is renewed on request, and when it expires soon; many at once renew it once",
     async () => {
       const home = renewing;
       const first = login(home);
@@ -125,7 +125,7 @@ describe("after a login", () => {
       const third = login(home);
       expect(third?.refreshToken).not.toBe(second?.refreshToken);
       expect(readFileSync(home.config, "utf8")).toContain(third?.accessToken);
-      // Had two of them used one refresh token, the whole login would have ended.
+      // If two of them had used one refresh token, the whole login would have ended.
       expect((await home.run(["login", "--refresh"])).exitCode).toBe(0);
     },
     TEST_MS,
@@ -184,7 +184,7 @@ describe("what does not become a login", () => {
 
 describe("where another provider is logged in", () => {
   test(
-    "its login stays byte for byte, both ways out are told, and both work",
+    "its login stays byte for byte, both solutions are shown, and both work",
     async () => {
       const home = mixed;
       expect(saidToMixed).toContain("--restate-home");
@@ -214,7 +214,7 @@ describe("where another provider is logged in", () => {
 
 describe("credentials go where they were issued for (T34)", () => {
   test(
-    "not where a .env of a cloned repository leads, whatever it says about files and names",
+    "not to addresses from a .env of a cloned repository, whatever files and names it sets",
     async () => {
       await using trap = await FakeEndpoint.open("http://127.0.0.1:0");
       const url = `http://127.0.0.1:${trap.port}`;
@@ -244,7 +244,7 @@ describe("credentials go where they were issued for (T34)", () => {
   );
 
   test(
-    "a key that the shell holds goes where the shell says, and so does one of a .env to its own address",
+    "a key of the shell is sent to an address of the shell, and one of a .env to its own address",
     async () => {
       await using endpoint = await FakeEndpoint.open("http://127.0.0.1:0");
       const url = `http://127.0.0.1:${endpoint.port}`;

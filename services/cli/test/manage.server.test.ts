@@ -1,4 +1,4 @@
-/** What the management plane offers, from the command line: as a process, against the released server and the published SDK. */
+/** Management commands as a process, against the released server and the published SDK. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
 import { eventually, SdkEndpoint, TestWorld } from "@perdure/conformance";
@@ -91,7 +91,7 @@ afterAll(async () => {
 
 describe("deployments and services", () => {
   test(
-    "are registered after a look at what would change, and removed only when nothing needs them",
+    "are registered after a preview of the changes, and removed only when no invocation needs them",
     async () => {
       const more = restate.service({
         name: "Extra",
@@ -135,7 +135,7 @@ describe("deployments and services", () => {
     TEST_MS,
   );
 
-  test("refusals come with code, advice and the page that says more", async () => {
+  test("refusals come with code, advice and the page of the code", async () => {
     const refused = await home.run(["deployments", "register", "http://127.0.0.1:1", "-y"]);
     expectFailure(refused, 1, "META0003", "More: perdure errors META0003");
     const asJson = await home.run(["deployments", "register", "127.0.0.1:1", "--json"]);
@@ -157,7 +157,7 @@ describe("deployments and services", () => {
     expectFailure(await home.run(["errors", "META9999"], away), 2, "not an error code", "perdure errors lists");
   });
 
-  test("are served by a node that leads all partitions", async () => {
+  test("are served by a node that is leader of all partitions", async () => {
     const { nodes, partitions } = await home.json<Record<"nodes" | "partitions", Record<string, unknown>[]>>([
       "cluster",
       "status",
@@ -250,7 +250,7 @@ describe("calls", () => {
     TEST_MS,
   );
 
-  test("say what the handler said when it fails, and what is wrong when nothing was called", async () => {
+  test("show the error of a handler that fails, and what is wrong when no handler was called", async () => {
     expectFailure(
       await home.run(["call", "Desk/refuse", '"I am a teapot"']),
       1,
@@ -333,7 +333,7 @@ describe("invocations", () => {
   );
 
   test(
-    "are chosen by many flags; nothing is done before somebody agrees, and nothing typed becomes SQL",
+    "are selected by many flags; nothing changes before confirmation, and no value becomes SQL",
     async () => {
       const ids = await Promise.all([1, 2, 3].map(() => send("Cart/hold/hold", "600000")));
       // One holds the object, whichever came first; the others wait for it.
@@ -392,7 +392,7 @@ describe("what handlers keep and wait for", () => {
   );
 
   test(
-    "behind a running handler an edit waits, and people hear of it",
+    "an edit waits for a running handler, and the command reports it",
     async () => {
       const id = await send("Cart/dora/hold", "600000");
       await untilStatus(id, "suspended");

@@ -1,6 +1,6 @@
 /**
- * The part of the cloud that a command line meets: a real tenancy on PostgreSQL, whose runtimes are ready as soon as they are wanted, and
- * a door at their addresses that notes what it is shown.
+ * The part of the cloud that a command line uses: a real tenancy on PostgreSQL, whose runtimes are ready as soon as they are requested, and
+ * a server at their addresses that records the credentials it receives.
  */
 import { createServer, type Server } from "node:http";
 import { Secret } from "@perdure/base";
@@ -41,7 +41,7 @@ export class SmallCloud implements AsyncDisposable {
   static async start(): Promise<SmallCloud> {
     const database = await startDatabase();
     const [first] = (await freePorts(1)) as [number];
-    // Tokens name their issuer; here it is the address that is called, as in production.
+    // Tokens name their issuer; here it is the address of the request, as in production.
     const tenancy = await openTestTenancy(database.url, { withPorts: first });
     const provisioner = new MemoryProvisioner();
     provisioner.onApply = ({ environmentId }) =>
@@ -58,7 +58,7 @@ export class SmallCloud implements AsyncDisposable {
     return this.tenancy.origin;
   }
 
-  /** Signs somebody new up, in a browser. */
+  /** Signs up a new user, in a browser. */
   async person(name = "Ada"): Promise<{ readonly browser: BrowserClient; readonly email: string }> {
     await this.#clearAttempts();
     const email = `cli${this.#people++}@perdure.test`;
@@ -73,12 +73,12 @@ export class SmallCloud implements AsyncDisposable {
     await approve(browser, running, decision);
   }
 
-  /** What one address may try in a minute is counted, and all of a suite comes from one. */
+  /** Attempts of one address are limited per minute, and all of a suite come from one address. */
   async #clearAttempts(): Promise<void> {
     await this.tenancy.ports.database.tables.session.write("DELETE FROM perdure_attempts");
   }
 
-  /** `perdure login` to its end in all these homes, which wait for their turn to ask together. */
+  /** `perdure login` to its end in all these homes, which send their requests in turn. */
   async logIn(browser: BrowserClient, ...homes: readonly Home[]): Promise<readonly Running[]> {
     const all = homes.map((home) => home.start(["login", "--no-browser"]));
     for (const running of all) await this.approve(browser, running);
@@ -112,7 +112,7 @@ export async function approve(browser: BrowserClient, running: Running, decision
   if (answer.status !== 200) throw new Error(`deciding answered ${answer.status}: ${answer.text}`);
 }
 
-/** What a command line asks a management API first. */
+/** The first requests of a command line to a management API. */
 const ANSWERS: Readonly<Record<string, unknown>> = {
   "/services": { services: [] },
   "/deployments": { deployments: [] },
@@ -128,7 +128,7 @@ export class FakeEndpoint implements AsyncDisposable {
     this.#server = server;
   }
 
-  /** At this address; port 0 takes a free one. */
+  /** Listens at this port; port 0 takes a free one. */
   static async open(url: string): Promise<FakeEndpoint> {
     const server = createServer((request, response) => {
       const path = (request.url ?? "/").replace(/\?.*$/, "").replace(/^\/v\d+\//, "/");

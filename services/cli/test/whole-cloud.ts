@@ -1,4 +1,4 @@
-/** The whole platform on this machine, every program a process: what `make cloud` runs, on free ports and without its story. */
+/** The whole platform on this machine, every program a process: what `make cloud` runs, on free ports and without its demo. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -49,7 +49,7 @@ export class WholeCloud implements AsyncDisposable {
       settings: Parameters<typeof ServiceProgram.launch>[0]["settings"],
     ): Promise<ServiceProgram> => {
       const program = close.use(await ServiceProgram.launch({ service, settings }));
-      // Told to stop rather than killed: tenancy ends the runtimes it has made.
+      // Stopped with a signal rather than killed: tenancy ends the runtimes that it started.
       close.defer(async () => void (await program.stop()));
       return program;
     };

@@ -1,4 +1,4 @@
-/** What is kept on disk survives whatever ends a process, and several processes. */
+/** Files on disk survive every end of a process, and several processes. */
 import { spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -27,7 +27,7 @@ describe("a file that is replaced at once", () => {
   test("is the old one when its writer is killed, and the next writer clears up", async () => {
     const path = at("killed");
     writeFileSync(path, "old");
-    // Writes much, again and again; it is killed as soon as something new lies beside the file.
+    // Writes large files repeatedly; it is killed as soon as a new file is beside the original.
     const module = fileURLToPath(new URL("./atomic-file.ts", import.meta.url));
     const program = `
       const { writeTextAtomically } = await import(${JSON.stringify(module)});
@@ -75,7 +75,7 @@ describe("a lock", () => {
     expect(readText(at("lock"), 100)).toBeUndefined();
   });
 
-  test("of a process that is dead is put away; of one that lives it is waited for, but not for ever", async () => {
+  test("of a killed process is removed; of a running one it is awaited, up to a bound", async () => {
     const child = spawn(process.execPath, ["-e", ""]);
     await new Promise((resolve) => child.once("exit", resolve));
     const { hostname } = await import("node:os");

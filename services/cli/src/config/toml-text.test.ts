@@ -7,7 +7,7 @@ const LOGIN: readonly TomlEdit[] = [
 ];
 const LOGIN_LINES = '[global.cloud]\napi_base_url = "https://api.us.perdure.dev"\naccess_token = "a.b.c"\n';
 
-describe("editing somebody's TOML", () => {
+describe("editing a user's TOML", () => {
   test("new tables stand at the end, as cloud.md §1.1 writes them", () => {
     expect(editToml("", LOGIN)).toBe(LOGIN_LINES);
     expect(editToml("# mine", LOGIN)).toBe(`# mine\n\n${LOGIN_LINES}`);
@@ -52,7 +52,7 @@ describe("editing somebody's TOML", () => {
     expect(editToml("[a]\nb = 1\n", [token])).toBe("[a]\nb = 1\n");
   });
 
-  test("ways of writing that the text editor does not know are left to the library, and keep their values", () => {
+  test("notations that the text editor does not support are left to the library, and keep their values", () => {
     for (const text of [
       'global.cloud = {api_base_url="x"} # inline\n[a]\nb = 1 # one\n',
       '[global]\ncloud.access_token = "old" # dotted\n',

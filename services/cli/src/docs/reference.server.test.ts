@@ -8,7 +8,7 @@ import { commandReference, globalFlags } from "./reference.js";
 
 const PAGE = fileURLToPath(new URL("../../../../docs/cli.md", import.meta.url));
 
-/** The page with what stands between two marks replaced. */
+/** The page with the text between two markers replaced. */
 function filled(page: string, name: string, text: string): string {
   const [begin, end] = [`<!-- ${name}: begin -->`, `<!-- ${name}: end -->`];
   const [from, to] = [page.indexOf(begin), page.indexOf(end)];
@@ -16,7 +16,7 @@ function filled(page: string, name: string, text: string): string {
   return `${page.slice(0, from + begin.length)}\n\n${text}\n${page.slice(to)}`;
 }
 
-/** `PERDURE_UPDATE_DOCS=1 make test FILTER=services/cli/src/docs` writes the page anew. */
+/** `PERDURE_UPDATE_DOCS=1 make test FILTER=services/cli/src/docs` writes the page again. */
 test("docs/cli.md has all commands and flags as they are", () => {
   const nothing = { write: () => true };
   const { command } = createProgram(

@@ -84,7 +84,7 @@ describe("output", () => {
     expect(shown(20, true)[1]).toBe("inv_12345  Greet…  \x1b[31mno luck…\x1b[39m");
   });
 
-  test("with --json there is JSON on stdout, and nothing for people but warnings", async () => {
+  test("with --json there is JSON on stdout, and only warnings on stderr", async () => {
     const { said, output } = terminal({ isJson: true, hasColour: true });
     output.note("for people");
     await output.during(

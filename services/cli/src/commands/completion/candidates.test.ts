@@ -22,7 +22,7 @@ function program(): Command {
   return root;
 }
 
-/** What would be looked up: the slot, what stands before it, and what is typed of it. */
+/** The expected look-up: the slot, the arguments before it, and the beginning of the value. */
 const fits = (...tokens: string[]) =>
   candidates(program(), tokens, async (slot, parents, last) => [`${last}<${[slot, ...parents].join(" of ")}>`]);
 
@@ -39,7 +39,7 @@ test("commands, flags and fixed values come from the program itself", async () =
   expect(await fits("nothing", "x")).toEqual([]);
 });
 
-test("names are looked up by what the argument or the flag stands for", async () => {
+test("names are looked up by the meaning of the argument or the flag", async () => {
   expect(await fits("-e", "d")).toEqual(["d<profile>"]);
   expect(await fits("env", "use", "")).toEqual(["<profile>"]);
   expect(await fits("inv", "list", "-s", "Gr")).toEqual(["Gr<service>"]);

@@ -8,11 +8,11 @@ import { runShell } from "@perdure/servers";
 import { scripts } from "./scripts.js";
 
 const run = promisify(execFile);
-/** A shell that this machine does not have is fetched first. */
+/** Installs a shell that this machine does not have. */
 const SHELL_MS = 300_000;
 
 describe("completion", () => {
-  test("bash asks the program and takes its answer", async () => {
+  test("bash calls the program and uses its candidates", async () => {
     const program = 'perdure() { printf "%s\\n" "$@" >&2; printf "use\\nundelete\\n"; }';
     const press = 'COMP_WORDS=(perdure env "u"); COMP_CWORD=2; _perdure; declare -p COMPREPLY';
     const { stdout } = await run("bash", ["-c", `${program}\n${scripts.bash}\n${press}`]);

@@ -17,7 +17,7 @@ import { Sights } from "./watcher.js";
 const greeter = service({ name: "Greeter", handlers: { greet: async () => "hi" } });
 const louder = service({ name: "Louder", handlers: { greet: async () => "HI" } });
 
-describe("a look at a port", () => {
+describe("a probe of a port", () => {
   const open: AsyncDisposable[] = [];
   afterAll(async () => {
     for (const one of open) await one[Symbol.asyncDispose]();
@@ -46,7 +46,7 @@ describe("a look at a port", () => {
     expect(one?.fingerprint).not.toBe(other?.fingerprint);
   });
 
-  test("takes services that want signed requests for services", async () => {
+  test("recognises services that require signed requests", async () => {
     const endpoint = await SdkEndpoint.start({
       services: [greeter],
       identityKeys: ["publickeyv1_w7YHemBctH5Ck2nQRQ47iBBqhNHy4FV7t2Usbye2A6f"],
@@ -55,7 +55,7 @@ describe("a look at a port", () => {
     expect(await probe(endpoint.url)).toMatchObject({ kind: "signed" });
   });
 
-  test("leaves web pages and other programs alone, and nobody is silence", async () => {
+  test("distinguishes web pages and other programs, and a port without a program", async () => {
     const page = await TestListener.open(
       createHttp1Server((_request, response) => response.setHeader("content-type", "text/html").end("<h1>Hello</h1>")),
       0,
@@ -73,7 +73,7 @@ describe("a look at a port", () => {
   });
 });
 
-describe("what a row of looks means", () => {
+describe("the events of a sequence of polls", () => {
   const endpointProbe = (fingerprint: string): Probed => ({ kind: "found", usesHttp11: false, services: ["A"], fingerprint });
   const silent: Probed = { kind: "silent" };
 
@@ -93,7 +93,7 @@ describe("what a row of looks means", () => {
     expect(kinds).toEqual([undefined, "appeared", undefined, "gone", undefined, "reloaded", "changed", "gone", "changed"]);
   });
 
-  test("a connection that broke is gone after some looks, and once", () => {
+  test("a broken connection is reported as gone after some polls, and once", () => {
     const sights = new Sights();
     sights.next(endpointProbe("a"));
     sights.reloaded();
@@ -103,7 +103,7 @@ describe("what a row of looks means", () => {
     expect(sights.next(endpointProbe("a"))?.kind).toBe("reloaded");
   });
 
-  test("a restart that no look saw is a reload too", () => {
+  test("a restart between two polls is a reload too", () => {
     const sights = new Sights();
     sights.reloaded();
     expect(sights.next(endpointProbe("a"))?.kind).toBe("appeared");
@@ -195,7 +195,7 @@ describe("a folder", () => {
     expect(start === undefined ? undefined : [startText(start), start.isCertain]).toEqual([command, isCertain]);
   });
 
-  test("that says nothing about it is not started", () => {
+  test("that does not define a command is not started", () => {
     write(["package.json", "{broken"], ["notes.txt", ""]);
     expect(startOf(folder)).toBeUndefined();
     write(["package.json", '{"scripts":{"build":"x"}}']);
@@ -228,7 +228,7 @@ describe("a folder", () => {
     expect(startOf(folder)?.restartsOn).toEqual(extensions);
   });
 
-  test("has sources, without those of dependencies, whose changes are seen", () => {
+  test("has sources, without those of dependencies, whose changes are detected", () => {
     write(["main.py", "1"], ["pkg/a.py", "1"], ["notes.txt", "1"], [".venv/lib/b.py", "1"], ["__pycache__/c.py", "1"]);
     const before = sourcesIn(folder, [".py"]);
     expect([...before.keys()].sort()).toEqual(["main.py", join("pkg", "a.py")]);

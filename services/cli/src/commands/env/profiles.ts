@@ -96,6 +96,6 @@ export async function use(context: Context, name: string): Promise<void> {
   output.result({ environment: name }, () => output.print(`'${name}' is in use.`));
   const variable = context.variables.find("PERDURE_ENVIRONMENT", "RESTATE_ENVIRONMENT");
   if (variable !== undefined && variable.value !== name) {
-    output.warn(`${variable.name} is set to '${variable.value}' and wins here.`);
+    output.warn(`${variable.name} is set to '${variable.value}' and has precedence here.`);
   }
 }

@@ -130,7 +130,7 @@ async function untilListening(context: Context, { host, port }: TunnelLocal): Pr
   await context.output.during(`Waiting for a service at ${place}`, async () => {
     while (!(await isListening(host, port))) {
       if (context.clock.monotonicMs() > deadlineMs) {
-        context.fail(FAILED, `Nothing listens at ${place}`, "Start your service, or say where it is: --local-port PORT");
+        context.fail(FAILED, `Nothing listens at ${place}`, "Start your service, or name its port: --local-port PORT");
       }
       await pause(SERVICE_POLL_MS, context);
     }
@@ -147,7 +147,11 @@ async function untilReady(context: Context, tunnel: ClientTunnel): Promise<void>
     .during("Opening the tunnel", () => Promise.race([tunnel.ready, timeout]))
     .finally(() => stop.abort());
   if (first === "late") {
-    context.fail(FAILED, "The tunnel does not come up", "Is the relay reachable from here? --server names it, -v tells more.");
+    context.fail(
+      FAILED,
+      "The tunnel does not come up",
+      "Is the relay reachable from here? Set its address with --server; -v prints more.",
+    );
   }
   if (first === undefined) failOn(context, await tunnel.ended);
   context.signal.throwIfAborted();

@@ -20,7 +20,7 @@ export async function loginByKey(
   }
   const environment = context.environment();
   if (environment.kind === "local" && context.variables.find("PERDURE_ADMIN_URL", "RESTATE_ADMIN_URL") === undefined) {
-    const advice = "Say where the environment is: PERDURE_ADMIN_URL and PERDURE_INGRESS_URL, or --env NAME of a profile.";
+    const advice = "Set the address of the environment: PERDURE_ADMIN_URL and PERDURE_INGRESS_URL, or --env NAME of a profile.";
     context.fail(USAGE, `${variable.name} is set, but no environment is named that it belongs to`, advice);
   }
   const credential = await environment.credential(environment.adminUrl);

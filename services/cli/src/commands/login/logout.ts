@@ -24,8 +24,7 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
     if (ended.length === 0) output.print("There was no login.");
   });
   for (const { apiUrl, isRevoked } of ended) {
-    if (!isRevoked)
-      output.warn(`${apiUrl} could not be told; the login ends there by itself within hours, or on its pages at once.`);
+    if (!isRevoked) output.warn(`${apiUrl} cannot be reached; the login expires there within hours, or end it on its pages now.`);
   }
 }
 

@@ -208,7 +208,7 @@ async function register(context: Context, address: string, flags: RegisterFlags)
   };
   const verify = flags.check === true;
   const currentServices = await admin.services.list(context);
-  const preview = await output.during(verify ? `Checking ${address}` : `Asking ${address} what it serves`, () =>
+  const preview = await output.during(verify ? `Checking ${address}` : `Discovering ${address}`, () =>
     refusalWithFindings(admin.deployments.register({ ...registration, verify, dryRun: true }, context)),
   );
   const changes = changesOf(currentServices, preview.deployment.services);

@@ -10,7 +10,7 @@ export function registerExplain(program: Command, context: Context): void {
     .command("explain")
     .helpGroup("Services and invocations:")
     .argument("<id>", "of an invocation", invocationId)
-    .description("explain what an invocation waits for, and what would move it")
+    .description("explain what an invocation waits for, and what you can do")
     .action(action((id: string) => explain(context, id)));
 }
 
@@ -37,7 +37,7 @@ async function explain(context: Context, id: string): Promise<void> {
     }
     if (deployment.state !== "found")
       output.print(output.paint("red", `Its deployment: ${deployment.state.replaceAll("_", " ")} (${deployment.id ?? "none"})`));
-    if (remedies.length > 0) output.print("What would move it:");
+    if (remedies.length > 0) output.print("What you can do:");
     for (const remedy of remedies)
       output.print(`  ${commandOf(remedy.request) ?? remedy.request}  ${output.paint("dim", remedy.effect)}`);
   });

@@ -61,7 +61,7 @@ function registerSubscriptions(program: Command, context: Context): void {
     .description("skip one record, for example one that no handler accepts")
     .action(
       action(async (id: string, partition: number, offset: number) => {
-        await confirmed(context, `Leave out the record at offset ${offset} of partition ${partition}?`);
+        await confirmed(context, `Skip the record at offset ${offset} of partition ${partition}?`);
         await describe(context, await adminOf(context).subscriptions.skip(id, { partition, offset }, context));
       }),
     );
@@ -176,7 +176,7 @@ function registerClusters(program: Command, context: Context): void {
               { title: "CREATED", show: (row) => row.created_at },
             ],
             clusterList,
-            "No Kafka clusters. Make one known: perdure kafka-clusters create <name> --option bootstrap.servers=host:9092",
+            "No Kafka clusters. Create one: perdure kafka-clusters create <name> --option bootstrap.servers=host:9092",
           ),
         );
       }),
@@ -216,7 +216,7 @@ function registerClusters(program: Command, context: Context): void {
     .description("remove a cluster")
     .action(
       action(async (name: string, { force }: { force?: boolean }) => {
-        await confirmed(context, `Forget the Kafka cluster ${name}?`);
+        await confirmed(context, `Delete the Kafka cluster ${name}?`);
         await adminOf(context).kafkaClusters.remove(name, force === true, context);
         context.output.result({ name, removed: true }, () => context.output.print(`${name} is removed`));
       }),

@@ -14,7 +14,7 @@ function aService(name: string, revision: number, handlers: readonly string[], t
   return { name, ty, handlers: views, deployment_id: "dp_1", revision, public: true };
 }
 
-test("what a registration would change is told by service and handler", () => {
+test("changes of a registration are listed by service and handler", () => {
   const currentServices = [aService("Same", 1, ["a"]), aService("Cart", 2, ["add", "old"]), aService("Kind", 1, ["a"])];
   const newServices = [
     aService("Same", 1, ["a"]),
@@ -117,7 +117,7 @@ test("flags are checked where they are read", () => {
   }
 });
 
-test("a check is told with its verdict first", () => {
+test("the report of a check begins with its result", () => {
   const finding = {
     kind: "journal_mismatch",
     service: "Orders",

@@ -305,7 +305,7 @@ async function describeQueue(context: Context, id: string, limit: number): Promi
         { title: "SINCE", show: (row) => whenOf(textOf(row, "created_at"), nowMs) },
       ],
       entries,
-      "Nobody is in this queue.",
+      "This queue is empty.",
     ),
   );
 }

@@ -59,7 +59,7 @@ export function barOf(phases: readonly PhaseView[], totalMs: number, paint: Time
 function attemptLines({ attempts, attempts_may_be_missing }: TimelineView, style: TimelineStyle): readonly string[] {
   const worth = attempts.length > 1 || attempts.some(({ failure }) => failure !== null);
   if (!worth) return [];
-  const missing = attempts_may_be_missing ? [style.paint("dim", "  earlier attempts are not remembered")] : [];
+  const missing = attempts_may_be_missing ? [style.paint("dim", "  earlier attempts are not stored")] : [];
   return ["", style.paint("dim", "ATTEMPTS"), ...missing, ...attempts.map((attempt) => attemptLine(attempt, style))];
 }
 

@@ -94,7 +94,7 @@ describe("a timeline in lines", () => {
     ]);
   });
 
-  test("keeps the last steps when there is no room, and says what is missing", () => {
+  test("keeps the last steps when there is no space, and counts the missing ones", () => {
     const steps = [0, 1, 2, 3].map((index) => aStep(index, "Run", index, index + 1, { name: `step ${index}` }));
     const lines = timelineLines(aTimeline({ steps, next_step: 4 }), { ...style, stepsMax: 2 });
     expect(lines.slice(4)).toEqual([
@@ -106,7 +106,7 @@ describe("a timeline in lines", () => {
     expect(timelineLines(aTimeline({ journal_is_partial: true }), style).at(-1)).toBe("The journal is not kept.");
   });
 
-  test("shows beginnings of payloads when they were asked for", () => {
+  test("shows beginnings of payloads when they were requested", () => {
     const step = aStep(1, "Run", 0, 1, {
       payload: { text: '{"a":1}', cut: true },
       result_payload: { base64: "AP8=", cut: false },
@@ -130,13 +130,13 @@ describe("a timeline in lines", () => {
     expect(barOf([], 0, style.paint)).toBe("█");
   });
 
-  test("spans are as exact as people compare them", () => {
+  test("spans are precise enough to compare", () => {
     expect([0, 999.4, 1520, 59_994, 184_000].map(spanText)).toEqual(["0ms", "999ms", "1.52s", "59.99s", "3m 4s"]);
   });
 });
 
 describe("following", () => {
-  test("tells each thing once, in the order of time, and asks only for what may have changed", () => {
+  test("reports each event once, in the order of time, and requests only what may have changed", () => {
     const follower = new TimelineFollower();
     const linesOf = (timeline: TimelineView): readonly string[] =>
       follower.next(timeline).map((event) => lineOf(event, style).trim());
@@ -168,7 +168,7 @@ describe("following", () => {
   });
 });
 
-test("a timeline that grows asks for steps that are over once, and keeps the last", async () => {
+test("a growing timeline requests completed steps once, and keeps the last", async () => {
   const requestedSteps: (number | undefined)[] = [];
   const answers = [
     aTimeline({ steps: [aStep(0, "Input", 0, 0), aStep(1, "Run", 0, 1), aStep(3, "Sleep", 1, null)] }),
@@ -207,7 +207,7 @@ describe("a frame", () => {
     expect(written.at(-1)).toBe("\r\x1b[2Ka\n\x1b[2K…\n\x1b[2Kd\n\x1b[2Ke\n\x1b[J");
   });
 
-  test("colours take no room", () => {
+  test("colours take no columns", () => {
     expect(cutTo("\x1b[31mabc\x1b[39m", 3)).toBe("\x1b[31mabc\x1b[39m");
     expect(cutTo("\x1b[31mabcd\x1b[39m", 3)).toBe("\x1b[31mab…\x1b[0m");
   });

@@ -80,7 +80,7 @@ async function list(context: Context): Promise<void> {
         { title: "UNTIL", show: ({ expiresAt }) => showTime(expiresAt) },
       ],
       answer.invitations,
-      "Nobody is invited.",
+      "There are no open invitations.",
     );
   });
 }
@@ -171,5 +171,5 @@ async function memberNamed(
 ): Promise<{ readonly userId: UserId; readonly email: string }> {
   const { members } = await client.account(accountId, "ListMembers", {}, { signal: context.signal });
   const match = members.find(({ userId, email }) => userId === idOrEmail || email === idOrEmail.toLowerCase());
-  return match ?? context.fail(FAILED, `'${idOrEmail}' is not a member of the account`, "Who is: perdure members list");
+  return match ?? context.fail(FAILED, `'${idOrEmail}' is not a member of the account`, "List the members: perdure members list");
 }

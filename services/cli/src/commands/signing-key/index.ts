@@ -68,7 +68,7 @@ async function retire(context: Context, reference: string | undefined, force: bo
   const client = context.session.client();
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
   const keys = await client.account(accountId, "RetireSigningKey", { environmentId, force }, { signal: context.signal });
-  showKeys(context, keys, "Services may forget the key that is gone.");
+  showKeys(context, keys, "Services may remove the retired key.");
 }
 
 function showKeys(context: Context, keys: SigningKeySet, next: string): void {

@@ -26,7 +26,7 @@ export function startTunnel(context: Context, target: TunnelTarget, options: Ope
   if (servers === undefined && target.srv === undefined) {
     context.fail(
       FAILED,
-      "Nothing says where the tunnel's relays are",
+      "The address of the tunnel's relays is missing",
       "Name one: --server HOST:PORT, or PERDURE_TUNNEL_SERVERS.",
     );
   }
@@ -101,7 +101,7 @@ function lineOf(output: Output, event: TunnelClientEvent, isVerbose: boolean): s
     case "refused":
       return undefined; // The exit of the command is a success.
     case "resolveFailed":
-      return `${output.paint("yellow", "●")} ${event.srv} cannot be looked up: ${event.reason}`;
+      return `${output.paint("yellow", "●")} ${event.srv} cannot be resolved: ${event.reason}`;
     case "request":
       return isVerbose
         ? `${event.status} ${event.method} ${event.destination}${event.path} ${Math.round(event.durationMs)}ms`

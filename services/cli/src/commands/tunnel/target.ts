@@ -62,7 +62,7 @@ async function targetOfVariables(context: Context): Promise<TunnelTarget> {
   if (environmentId === undefined || keys.length === 0) {
     const advice =
       "Set PERDURE_ENVIRONMENT_ID and PERDURE_SIGNING_PUBLIC_KEY (perdure env describe shows both), or log in: perdure login";
-    context.fail(USAGE, "A key alone does not say which environment the tunnel is for, and who signs its requests", advice);
+    context.fail(USAGE, "A key alone is not enough: the tunnel needs the environment and its signing keys", advice);
   }
   return {
     environmentId,
