@@ -99,7 +99,7 @@ function amountOf(text: string): number {
 }
 
 function whole(ms: number): ParsedDuration {
-  // Slightly more than zero, because 0.3 s must be 300 ms although 0.3 × 1000 may come out as 299.999….
+  // The 1e-6 compensates rounding: 0.3 s must be 300 ms although 0.3 × 1000 may come out as 299.999….
   const cut = Math.floor(ms + 1e-6);
   return cut <= DURATION_MS_MAX ? { ok: true, ms: cut } : bad(TOO_LONG);
 }

@@ -127,7 +127,7 @@ function stuck(id: InvocationId, walk: DeadlockSearch): Circle {
   const start = walk.path.indexOf(id);
   if (start >= 0) {
     const ids = walk.path.slice(start);
-    return { ids, isCertain: ids.every((each) => saysWhatItAwaits(walk.situations.get(each))) };
+    return { ids, isCertain: ids.every((each) => reportsWhatItAwaits(walk.situations.get(each))) };
   }
   const situation = walk.situations.get(id);
   if (situation === undefined || walk.stepsLeft-- <= 0) return undefined;
@@ -196,6 +196,6 @@ function allStuck(children: readonly Awaited[], walk: DeadlockSearch): Circle {
   return first;
 }
 
-function saysWhatItAwaits(situation: Situation | undefined): boolean {
+function reportsWhatItAwaits(situation: Situation | undefined): boolean {
   return situation?.wait.kind !== "running" || situation.wait.awaiting !== undefined;
 }
