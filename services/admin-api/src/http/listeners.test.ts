@@ -13,10 +13,10 @@ import { serve } from "./server.js";
 async function aServer() {
   const most = new Map<string, number>();
   let answer: AnyResponse | undefined;
-  const count = (of: EventEmitter | undefined, what: string): void => {
-    for (const event of of?.eventNames() ?? []) {
+  const count = (emitter: EventEmitter | undefined, what: string): void => {
+    for (const event of emitter?.eventNames() ?? []) {
       const key = `${what} ${String(event)}`;
-      most.set(key, Math.max(most.get(key) ?? 0, of?.listenerCount(event) ?? 0));
+      most.set(key, Math.max(most.get(key) ?? 0, emitter?.listenerCount(event) ?? 0));
     }
   };
   async function* rows(): AsyncIterable<Uint8Array> {

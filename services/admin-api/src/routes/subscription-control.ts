@@ -112,11 +112,11 @@ async function statusOf(
   id: SubscriptionId,
 ): Promise<SubscriptionStatus | undefined> {
   const [first, ...others] = (await subscriptionStatuses()).filter((status) => status.id === id);
-  return first === undefined ? undefined : others.reduce(together, first);
+  return first === undefined ? undefined : others.reduce(mergeStatuses, first);
 }
 
 /** Merges two statuses; the worse state of the two is the result's. */
-function together(one: SubscriptionStatus, other: SubscriptionStatus): SubscriptionStatus {
+function mergeStatuses(one: SubscriptionStatus, other: SubscriptionStatus): SubscriptionStatus {
   const worse = STATES_BY_SEVERITY.indexOf(one.state) >= STATES_BY_SEVERITY.indexOf(other.state) ? one : other;
   return {
     ...worse,

@@ -17,8 +17,8 @@ import { createScriptedPartitions, type ScriptedPartitions } from "./scripted-pa
 export interface TestAdminSetup {
   registry: Registry & RegistryView;
   partitions?: ScriptedPartitions;
-  /** Without it, there are no keys, and none can be created. */
   subscriptionStatuses?: AdminPorts["subscriptionStatuses"];
+  /** Without it, there are no schedules, and none can be created. */
   schedules?: Schedules;
   sql?: Sql;
   /** Without it, no invocation is stored. */

@@ -5,7 +5,7 @@ import { FAILED, USAGE } from "../errors.js";
 
 export type Account = ResponseOf<UserOperations["ListAccounts"]>["accounts"][number];
 
-/** `asked`: an id or a name; undefined when the command named none. Ends the command when the choice is ambiguous. */
+/** `idOrName`: an id or a name; undefined when the command named none. Ends the command when the choice is ambiguous. */
 export async function chooseAccount(
   context: Context,
   client: CloudClient,

@@ -18,7 +18,7 @@ export async function withLock<T>(path: string, clock: Clock, work: () => Promis
   const deadlineMs = clock.monotonicMs() + LOCK_WAIT_MS_MAX;
   const token = `${process.pid} ${hostname()} ${process.hrtime.bigint()}\n`;
   while (!tryAcquire(path, token)) {
-    putAwayDead(path, token, clock);
+    removeStale(path, token, clock);
     if (clock.monotonicMs() > deadlineMs) {
       fail(FAILED, `Another perdure holds ${path}`, "Wait for it, or remove the file when none is running.");
     }
@@ -42,9 +42,9 @@ function tryAcquire(path: string, token: string): boolean {
 }
 
 /** Of two processes that find the same stale lock one renames it; a process that renamed a valid lock by mistake restores it. */
-function putAwayDead(path: string, token: string, clock: Clock): void {
+function removeStale(path: string, token: string, clock: Clock): void {
   const text = textOf(path);
-  if (text === undefined || !isDead(path, text, clock)) return;
+  if (text === undefined || !isStale(path, text, clock)) return;
   const aside = `${path}.${token.split(" ")[0]}.dead`;
   try {
     renameSync(path, aside);
@@ -55,7 +55,7 @@ function putAwayDead(path: string, token: string, clock: Clock): void {
   rmSync(aside, { force: true });
 }
 
-function isDead(path: string, text: string, clock: Clock): boolean {
+function isStale(path: string, text: string, clock: Clock): boolean {
   const ageMs = clock.nowMs() - (statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? clock.nowMs());
   const [pid, host] = text.trim().split(" ");
   // A lock is empty for a moment after its creation, and a process rarely ends in that moment.

@@ -14,7 +14,7 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
   const origins = flags.all === true ? Object.keys(logins) : [session.apiOrigin].filter((origin) => logins[origin] !== undefined);
   const ended: { apiUrl: string; email: string; isRevoked: boolean }[] = [];
   for (const apiUrl of origins) {
-    const login = await takeOut(context, apiUrl);
+    const login = await removeLogin(context, apiUrl);
     if (login === undefined) continue;
     const isRevoked = await revoke(context, apiUrl, login);
     ended.push({ apiUrl, email: login.email, isRevoked });
@@ -24,12 +24,13 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
     if (ended.length === 0) output.print("There was no login.");
   });
   for (const { apiUrl, isRevoked } of ended) {
-    if (!isRevoked) output.warn(`${apiUrl} cannot be reached; the login expires there within hours, or end it on its pages now.`);
+    if (!isRevoked)
+      output.warn(`${apiUrl} did not confirm the logout; the login expires there within hours, or end it on its pages now.`);
   }
 }
 
 /** From both files first: a token that is no longer stored cannot be stolen from this machine. */
-async function takeOut(context: Context, apiOrigin: string): Promise<StoredLogin | undefined> {
+async function removeLogin(context: Context, apiOrigin: string): Promise<StoredLogin | undefined> {
   const login = await context.store.update((credentials) => {
     const stored = credentials.logins[apiOrigin];
     delete credentials.logins[apiOrigin];

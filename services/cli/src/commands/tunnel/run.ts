@@ -99,7 +99,7 @@ function lineOf(output: Output, event: TunnelClientEvent, isVerbose: boolean): s
     case "disconnected":
       return `${output.paint("yellow", "●")} ${event.server}: ${event.reason}; trying again`;
     case "refused":
-      return undefined; // The exit of the command is a success.
+      return undefined; // The command ends with this error: see `failOn`.
     case "resolveFailed":
       return `${output.paint("yellow", "●")} ${event.srv} cannot be resolved: ${event.reason}`;
     case "request":
