@@ -1,4 +1,4 @@
-/** Why: what a controller does next depends on what the API server said (kubernetes.md §3.3); this is that, read once. */
+/** Parses error responses of the API server, on which the next step of a controller depends (kubernetes.md §3.3). */
 
 interface StatusBody {
   readonly message?: string;
@@ -15,7 +15,7 @@ export class KubernetesApiError extends Error {
   readonly status: number;
   /** As the API server calls it: `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Expired` … */
   readonly reason: string;
-  /** What was asked: `PATCH statefulsets`. */
+  /** The failed request: `PATCH statefulsets`. */
   readonly operation: string;
   readonly retryAfterMs: number | undefined;
   /** Fields and managers that a conflict or a refusal is about. */
@@ -47,7 +47,7 @@ const hasStatus = (cause: unknown, status: number): cause is KubernetesApiError 
   cause instanceof KubernetesApiError && cause.status === status;
 
 export const isNotFound = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 404);
-/** Somebody else was faster, exists already, or owns the field. */
+/** Another writer was faster, the object exists already, or another manager owns the field. */
 export const isConflict = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 409);
 export const isAlreadyThere = (cause: unknown): cause is KubernetesApiError =>
   hasStatus(cause, 409) && cause.reason === "AlreadyExists";

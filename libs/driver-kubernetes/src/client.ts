@@ -11,7 +11,7 @@ import { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf }
 
 export type KubernetesVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
-/** Told of each answer; status 0 = nobody answered. */
+/** Receives the status of each response; 0 = no response. */
 export type RequestObserver = (verb: KubernetesVerb, plural: string, status: number, seconds: number) => void;
 
 export interface KubernetesCallOptions {
@@ -19,7 +19,7 @@ export interface KubernetesCallOptions {
 }
 
 export interface ApplyOptions extends KubernetesCallOptions {
-  /** Who owns the fields that are sent. */
+  /** Field manager, the owner of the fields that are sent. */
   readonly manager: string;
   /** Take fields from other managers; without, a conflict is a 409 that names them. */
   readonly force: boolean;
@@ -59,7 +59,7 @@ export interface PatchOperation {
 const APPLY = "application/apply-patch+yaml"; // JSON is YAML.
 const AS_METADATA = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
-/** Everything rejects with `ApiError` when the API server says no, and with what the transport throws when it says nothing. */
+/** Every method rejects with `ApiError` when the API server refuses, and with the transport's error when it does not respond. */
 export class KubernetesClient implements AsyncDisposable {
   readonly #connection: ApiServerConnection;
   readonly #observe: RequestObserver;
@@ -73,8 +73,8 @@ export class KubernetesClient implements AsyncDisposable {
   }
 
   /**
-   * `check` is called right before anything is sent that may change something, and keeps that from being sent by throwing. What waits for a
-   * connection is on its way already, so connections are asked too when they are there.
+   * `check` runs right before a request that may change something, and prevents the request by throwing. A request that waits for a
+   * connection has passed that check already, so `check` runs again when the connection is open.
    */
   beforeWrites(check: () => void): void {
     this.#beforeWrites.push(check);
@@ -167,7 +167,7 @@ export class KubernetesClient implements AsyncDisposable {
     return (await this.#json("create", resource, "POST", path, call, object)) as T;
   }
 
-  /** Only if it is still as its `resourceVersion` says. */
+  /** Replaces the object only if its `resourceVersion` is still current. */
   async replace<T extends MetadataOnly = KubeObject>(object: KubeObject, call: KubernetesCallOptions = {}): Promise<T> {
     const resource = resourceOf(object);
     const path = pathOf(resource, object.metadata.namespace, object.metadata.name);
@@ -194,7 +194,7 @@ export class KubernetesClient implements AsyncDisposable {
     return (await this.#json("patch", resource, "PATCH", path, call, operations, "application/json-patch+json")) as T;
   }
 
-  /** False when it was gone already. */
+  /** False when the object did not exist any more. */
   async delete(resource: Resource, name: string, namespace: string | undefined, options: DeleteOptions = {}): Promise<boolean> {
     const { uid, resourceVersion, propagation = "Background", gracePeriodSeconds } = options;
     const preconditions = {

@@ -1,6 +1,6 @@
 /**
- * Why: the client library knows where clusters are and how to prove who we are, in all the ways that kubeconfigs and pods have. It makes
- * new connections for each request, though; ours are kept for as long as the credentials of their handshake.
+ * Address and credentials of the cluster, read by the client library in all the ways that kubeconfigs and pods have. The library opens a
+ * new connection for each request, so this file keeps connections for as long as the credentials of their handshake are valid.
  */
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";
@@ -24,7 +24,7 @@ export class ApiServerConnection implements AsyncDisposable {
     this.#check = check;
   }
 
-  /** Tokens are read anew when they are about to end, so this is asked for each request. Rejects when there is no cluster. */
+  /** Called for each request, because tokens are read again shortly before they expire. Rejects when no cluster is configured. */
   async access(): Promise<Access> {
     const cluster = this.#config.getCurrentCluster();
     if (cluster === null) throw new Error("no cluster: neither a kubeconfig nor a pod's service account was found");

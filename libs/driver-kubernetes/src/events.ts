@@ -1,6 +1,6 @@
 /**
- * Why: people look at an object's events first. Each is told once; while the same goes on it is counted, not told again, so that an object
- * in trouble does not flood the API server.
+ * Writes Kubernetes events, which operators read first. An event that repeats is counted in its series instead of being created again, so
+ * that a failing object does not flood the API server.
  */
 import { createHash } from "node:crypto";
 import type { Clock, Logger } from "@perdure/base";
@@ -9,7 +9,7 @@ import { EVENT_EVERY_MS, EVENT_NOTE_CHARS_MAX, EVENT_SERIES_MAX } from "./limits
 import { type KubeObject, resources } from "./resource.js";
 
 export interface EventSource {
-  /** Who tells: `perdure.dev/operator`. */
+  /** Reporting controller: `perdure.dev/operator`. */
   readonly controller: string;
   readonly instance: string;
 }
@@ -42,7 +42,7 @@ export class EventRecorder {
     this.#ports = ports;
   }
 
-  /** Never rejects: an event that cannot be told is logged. */
+  /** Never rejects: a failure to write an event is logged. */
   async record(regarding: KubeObject, { type, reason, action, note }: EventDetails): Promise<void> {
     const { client, clock, logger } = this.#ports;
     const key = createHash("sha256")

@@ -1,7 +1,7 @@
 /**
- * Why: of several operators one works. The Lease says who; it is looked at with our own clock only: a leader counts as gone when its
- * Lease has not changed for a while, whatever times are written in it. This gives mostly one leader, never certainly one: what leaders
- * do must bear being done by two.
+ * Leader election with a Lease: one of several operators works. Expiry is measured with the local clock only: a leader counts as gone when
+ * its Lease has not changed for a while, whatever times are written in it. There is usually one leader but this is not guaranteed, so the
+ * work of a leader must be safe when two processes do it.
  */
 import type { Clock, Logger } from "@perdure/base";
 import { isAlreadyThere, isConflict } from "./api-error.js";
@@ -42,7 +42,7 @@ export class LeaseLeadership {
   /** The Lease as we saw it last, and when by our clock it became so. */
   #observedLease: { readonly version: string; readonly atMs: number } | undefined;
   #isLeading = false;
-  /** By our clock, when we asked for what the Lease says of us now; it holds for `leaseMs` from then on at least. */
+  /** Local monotonic time of the request that renewed the Lease last; the Lease is held for at least `leaseMs` after it. */
   #heldFromMs = 0;
   #term: AbortController | undefined;
 
@@ -53,8 +53,8 @@ export class LeaseLeadership {
   }
 
   /**
-   * A process that was frozen goes on in the middle of something, before any timer tells it how late it is: so each write looks at the
-   * clock, and ends the term instead when others may lead.
+   * A process that was frozen continues before any timer can report the delay, so each write checks the clock and ends the term when
+   * another process may lead.
    */
   #endWhenExpired(): void {
     if (!this.#isLeading || this.#ports.clock.monotonicMs() - this.#heldFromMs <= this.#options.leaseMs) return;
@@ -88,7 +88,7 @@ export class LeaseLeadership {
     while (!signal.aborted && !term.signal.aborted) {
       const waitedFrom = clock.monotonicMs();
       await waitFor(this.#options.retryMs, clock, AbortSignal.any([term.signal, signal]));
-      // A process that was frozen, or a machine that slept: others may lead by now, and nothing may be done before that is known.
+      // The process was frozen or the machine was suspended: another process may lead by now, so the Lease is read again first.
       if (clock.monotonicMs() - waitedFrom > this.#options.renewWithinMs) break;
       if (signal.aborted || term.signal.aborted) break;
       const outcome = await this.#renew(signal);
@@ -163,7 +163,7 @@ export class LeaseLeadership {
 
   #lease(resourceVersion: string | undefined, leaseTransitions: number): KubeObject {
     const { name, namespace, identity, leaseMs } = this.#options;
-    const now = new Date(this.#ports.clock.nowMs()).toISOString().replace("Z", "000Z"); // Microseconds, as the API wants.
+    const now = new Date(this.#ports.clock.nowMs()).toISOString().replace("Z", "000Z"); // Microseconds, as the API requires.
     const metadata = { name, namespace, ...(resourceVersion === undefined ? {} : { resourceVersion }) };
     const spec = {
       holderIdentity: identity,

@@ -1,15 +1,15 @@
 /** Bounds of talking to an API server, each with the reason for its value. */
 
-/** Objects in one page of a list: what the API server's own tools ask for. */
+/** Objects in one page of a list, as in the API server's own tools. */
 export const PAGE_OBJECTS = 500;
 /** An answer that has not come by then will not: the API server itself gives up after a minute. */
 export const ANSWER_MS_MAX = 60_000;
 /**
- * Connections that nobody uses are kept for so long: within a look a handshake would cost more than a request, and on one that lies idle
- * for long nobody notices that the network swallows everything, before a request has waited for its whole time.
+ * Idle connections are closed after this time: long enough that the requests of one reconciliation share a handshake, and short enough that
+ * a request seldom takes a connection on which the network drops everything, which it would notice only by its timeout.
  */
 export const CONNECTION_IDLE_MS = 1_000;
-/** A watch that is silent for so long is dead: bookmarks come every minute. */
+/** A watch without any event for this time counts as broken: bookmarks arrive every minute. */
 export const WATCH_IDLE_MS_MAX = 150_000;
 /** The API server ends a watch after this (seconds); a fresh one every few minutes keeps servers evenly loaded. */
 export const WATCH_SECONDS = 290;
@@ -22,15 +22,18 @@ export const RELIST_FIRST_MS = 800;
 export const RELIST_LONGEST_MS = 30_000;
 /** A watch that lived for so long was well: the next failure counts as the first. */
 export const WATCH_WELL_MS = 10_000;
-/** One that ends in peace so soon is sent away by somebody who is going, or overloaded, and would be asked again without end. */
+/**
+ * A watch that ends without an error this soon comes from an API server that shuts down or is overloaded; the next one waits, so that
+ * requests do not loop.
+ */
 export const WATCH_SHORT_MS = 1_000;
-/** Between two visits of everything without any change; spread by a tenth, so that not all come at once. */
+/** Interval at which all objects are reconciled without any change; spread by a tenth, so that they do not all come at once. */
 export const RESYNC_MS = 600_000;
 export const RESYNC_SPREAD = 0.1;
 /** Pauses of one key of a work queue that keeps failing, doubled each time. */
 export const RETRY_FIRST_MS = 1_000;
 export const RETRY_LONGEST_MS = 300_000;
-/** Keys that a queue hands out per second in the long run, and at once: a cell that starts must not drown its API server. */
+/** Keys that a queue returns per second in the long run, and at once: a starting cell must not overload its API server. */
 export const KEYS_PER_SECOND = 20;
 export const KEYS_AT_ONCE = 100;
 /** A key that waits for longer than this gets one in so many places, whatever its priority: a crowd of changes delays the rest, and never stops it. */
@@ -42,7 +45,7 @@ export const LEASE_RENEW_WITHIN_MS = 10_000;
 export const LEASE_RETRY_MS = 2_000;
 /** One event per object and reason in this time; repetitions are counted meanwhile. */
 export const EVENT_EVERY_MS = 10_000;
-/** Series of events that are remembered; the oldest is forgotten first, and begins anew. */
+/** Event series that are kept; the oldest is dropped first, and its next event begins a new series. */
 export const EVENT_SERIES_MAX = 4_096;
 /** The API server refuses longer notes. */
 export const EVENT_NOTE_CHARS_MAX = 1_000;

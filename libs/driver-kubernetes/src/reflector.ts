@@ -1,7 +1,7 @@
 /**
- * Why: a controller decides on what a cluster looks like now, not on what just happened in it. A reflector keeps a copy of all objects of
- * a kind: a list in pages, then a watch from there on; and a list again when the API server has forgotten where we were, with the
- * deletions that were missed. It never gives up: nothing that an API server does is a reason to stop (kubernetes.md D5).
+ * Keeps a local copy of all objects of a kind, because a controller decides on the current state of the cluster, not on single changes. It
+ * lists in pages and then watches from there on. When the API server no longer has that resource version, it lists again and derives the
+ * deletions that it missed. It never stops because of a response of the API server (kubernetes.md D5).
  */
 import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
 import { isExpired, KubernetesApiError } from "./api-error.js";
@@ -24,7 +24,7 @@ export interface ReflectorOptions {
   readonly namespace?: string;
   readonly labels?: string;
   readonly metadataOnly?: boolean;
-  /** Milliseconds of silence after which a watch counts as dead. */
+  /** Milliseconds without any event after which a watch counts as broken. */
   readonly idleMs?: number;
   /** Milliseconds between two tellings of everything; ± a tenth. */
   readonly resyncMs?: number;
@@ -40,7 +40,7 @@ export interface ReflectorPorts {
 /** Why a watch ended. */
 export type WatchEnd = "expired" | "timeout" | "error" | "closed";
 
-/** `deleted` comes with the last that was known. `resync`: nothing changed, look anyway. */
+/** `deleted` carries the last state in the copy. `resync`: nothing changed, but the object is due for a check. */
 export type ChangeListener<T> = (object: T, change: "added" | "changed" | "deleted" | "resync") => void;
 
 interface WatchEvent<T> {
@@ -120,7 +120,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
         failures = lastedMs < WATCH_SHORT_MS ? failures + 1 : 0;
       } catch (cause) {
         if (signal.aborted) break;
-        // What the API server does not know any more may come back as something else: look at everything again.
+        // A resource version that the API server refuses may be reused later, so the copy is listed again from the start.
         if (cause instanceof KubernetesApiError) this.#resourceVersion = "";
         const wasWell = this.#ports.clock.monotonicMs() - startedAt > WATCH_WELL_MS;
         failures = wasWell ? 1 : failures + 1;

@@ -1,4 +1,4 @@
-/** Why: an API server knows kinds by paths. These are those that we meet, and our own. */
+/** Kinds by their path in the API server: the built-in ones that we use, and our own. */
 import { GROUP_VERSION, type ObjectMeta } from "@perdure/custom-resources";
 
 export interface Resource {
@@ -8,7 +8,7 @@ export interface Resource {
   readonly isNamespaced: boolean;
 }
 
-/** Any object, as its JSON has it. Typed models of clients drop fields that they do not know, so there are none here. */
+/** Any object, as its JSON has it. The typed models of client libraries drop fields that they do not declare, so they are not used here. */
 export interface KubeObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -26,7 +26,7 @@ const define = (apiVersion: string, kind: string, plural: string, isNamespaced =
   isNamespaced,
 });
 
-/** Served only where somebody installed it. */
+/** Served only where the snapshot CRDs are installed. */
 export const SNAPSHOTS = "snapshot.storage.k8s.io/v1";
 
 export const resources = {

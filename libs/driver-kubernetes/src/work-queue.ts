@@ -1,14 +1,14 @@
 /**
- * Why: a change says that an object should be looked at, not what to do about it. A queue of names: one that waits waits once, one that is
- * worked on is never worked on twice at the same time, one that fails comes back later and later, and all together not too fast. What people
- * wait for comes first, and what waited for long has a share of its own, so that nothing waits for ever.
+ * A queue of object names to reconcile. A name waits at most once and is never processed twice at the same time; a name that fails returns
+ * after growing delays; the total rate is limited. Higher priorities come first, and a share is reserved for keys that have waited long, so
+ * that none waits for ever.
  */
 import { backoffMs, type Clock, type Random, type TimerHandle } from "@perdure/base";
 import { AGED_EVERY, AGED_MS, KEYS_AT_ONCE, KEYS_PER_SECOND, RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
 
 /**
- * Highest first. `urgent`: somebody changed or deleted an object that exists; `progress`: parts of an object changed, or its time has come;
- * `creation`: an object that was never reconciled; `resync`: nothing is known to have changed.
+ * Highest first. `urgent`: a user changed or deleted an existing object; `progress`: parts of an object changed, or its timer fired;
+ * `creation`: an object that was never reconciled; `resync`: no known change.
  */
 export const PRIORITIES = ["urgent", "progress", "creation", "resync"] as const;
 export type Priority = (typeof PRIORITIES)[number];
@@ -36,7 +36,7 @@ export class WorkQueue {
   readonly #perMs: number;
   readonly #atOnce: number;
   readonly #bulkAtOnce: number;
-  /** Waiting, with when they were added: oldest first within each priority, but for keys whose priority rose while they waited. */
+  /** Waiting keys with the time they were added: oldest first within each priority, except keys whose priority rose while they waited. */
   readonly #waiting: Readonly<Record<Priority, Map<string, number>>> = {
     urgent: new Map(),
     progress: new Map(),
@@ -51,7 +51,7 @@ export class WorkQueue {
   readonly #afterDone = new Map<string, { readonly delayMs: number; readonly priority: Priority }>();
   readonly #failures = new Map<string, number>();
   readonly #takers: ((acquired: AcquiredKey | undefined) => void)[] = [];
-  /** Keys that were handed out since one was because of its age. */
+  /** Keys returned since one was returned because of its age. */
   #sinceAged = 0;
   #tokens: number;
   #filledAtMs: number;
@@ -87,7 +87,7 @@ export class WorkQueue {
     this.#serve();
   }
 
-  /** Of several times asked for, the earliest counts. For a key that is worked on the time begins when it is done. */
+  /** The earliest of several requested times counts. For a key that is being processed, the delay begins when it is done. */
   addAfter(key: string, delayMs: number, priority: Priority = "progress"): void {
     if (this.#isClosed || this.#priorityOfWaiting(key) !== undefined || this.#dirty.has(key)) return;
     if (this.#working.has(key)) {
@@ -103,8 +103,8 @@ export class WorkQueue {
   }
 
   /**
-   * It did not work: again after a random pause whose bound doubles with each failure in a row, and never as `urgent`: what fails again and
-   * again must not stand before what people do now. `atLeastMs`: the API server asked for a longer pause.
+   * After a failure: queues the key again after a random delay whose bound doubles with each failure in a row, and never as `urgent`, so
+   * that a key that keeps failing does not delay new changes of users. `atLeastMs`: minimum delay that the API server requested.
    */
   retry(key: string, atLeastMs = 0): void {
     const failures = this.failuresOf(key);
@@ -138,7 +138,7 @@ export class WorkQueue {
     this.#serve();
   }
 
-  /** Nothing is handed out any more; who waits for a key is told. */
+  /** Returns no more keys; pending calls that wait for a key resolve without one. */
   close(): void {
     this.#isClosed = true;
     this.#refill?.cancel();
@@ -205,7 +205,7 @@ export class WorkQueue {
     return count;
   }
 
-  /** Whether a key may be handed out now; else comes back when one may. */
+  /** True when the rate limit allows a key now; otherwise sets a timer to try again. */
   #spend(): boolean {
     const now = this.#clock.monotonicMs();
     this.#tokens = Math.min(this.#atOnce, this.#tokens + (now - this.#filledAtMs) * this.#perMs);
