@@ -1,8 +1,9 @@
 /**
- * Why: what tenancy wants of a runtime, as the objects that the operator fulfils: an Environment, and beside the operator Secrets with its signing key
- * and the token for its tunnels. Pure. The generation of the wish goes with it as an annotation, so that whoever comes after us knows what was wished last.
+ * Translates the runtime that tenancy requests into the objects that the operator reconciles: an Environment, and in the namespace of the
+ * operator Secrets with its signing key and the token of its tunnels. Pure. The generation of the desired state is stored as an annotation,
+ * so that a later process knows which one was applied last.
  *
- * Limits on stored bytes and plain `http:` have no place in an Environment yet.
+ * Limits on stored bytes and plain `http:` have no field in an Environment yet.
  */
 import type { Secret } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId } from "@perdure/cloud";
@@ -10,21 +11,21 @@ import { type EnvironmentResource, GROUP_VERSION, objectNameOf } from "@perdure/
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { BODY_BYTES_MAX, KEPT_MS_MAX, REGISTERED_MAX, RETENTION_MS } from "./limits.js";
 
-/** Number of the wish that the object is for. */
+/** Generation of the desired state that the object was written for. */
 export const GENERATION_ANNOTATION = "perdure.dev/wish";
-/** On one that is wanted no more, and whose data stays for the case that it is wanted again. */
+/** Marks an environment that was removed and whose data stays in case it is applied again. */
 export const REMOVED = "perdure.dev/removed";
-/** Who wishes. */
+/** Field manager of the objects. */
 export const MANAGER = "perdure-tenancy";
 const SIGNING_KEY = "current.pem";
 const TUNNEL_TOKEN = "token";
 
 /** What is the same for all environments of a cell. */
 export interface RuntimeTemplate {
-  /** Release of the runtime that new wishes are for. */
+  /** Release of the runtime for new environments. */
   readonly version: string;
   readonly size: EnvironmentResource["spec"]["size"];
-  /** Seconds without work after which its processes sleep; 0 = never. */
+  /** Seconds without work after which the environment hibernates; 0 = never. */
   readonly hibernateAfterSeconds: number;
 }
 
@@ -52,7 +53,7 @@ function secretOf(name: string, namespace: string, secrets: Readonly<Record<stri
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, type: "Opaque", data: Object.fromEntries(encoded) };
 }
 
-/** All fields of ours, for server-side apply: what an operator's people set besides stays. */
+/** All fields that tenancy owns, for server-side apply: fields that operators of the cell set besides stay. */
 export function environmentOf(desired: DesiredRuntime, template: RuntimeTemplate): KubeObject {
   const { environmentId, accountId, region, generation, mode, limits, tunnels } = desired;
   const finished = durationOf(Math.min(RETENTION_MS, limits.retentionMsMax));
@@ -92,7 +93,7 @@ export function environmentOf(desired: DesiredRuntime, template: RuntimeTemplate
           }),
       suspended: mode === "suspended",
       ...(template.hibernateAfterSeconds === 0 ? {} : { hibernation: { afterIdle: `${template.hibernateAfterSeconds}s` } }),
-      // Tenancy alone decides that data goes, and says so right before.
+      // Only tenancy decides that data is deleted: it sets `Delete` right before it deletes the object.
       reclaimPolicy: "Retain",
       deletionProtection: true,
     },

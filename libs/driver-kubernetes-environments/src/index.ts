@@ -1,4 +1,4 @@
-/** Why: an environment's runtime as an `Environment` object of a cluster: wished for, watched, put to rest and erased. */
+/** Runs an environment as an `Environment` object of a cluster: applies, watches, suspends and erases it. */
 
 export type { RuntimeTemplate } from "./desired-environment.js";
 export {

@@ -1,10 +1,10 @@
 /**
- * The Provisioner of a cell: a wish is an Environment object, and its state is what the operator reports. All that must outlive this process
- * is in the object, so one that is killed is followed by one that reads and goes on.
+ * The Provisioner of a cell: the desired state is an Environment object, and the state is what the operator reports. Everything that must
+ * outlive this process is stored in the object, so a new process reads it and continues.
  *
- *     apply ─▸ Secret, Environment ─▸ operator ─▸ status ─▸ state
- *     remove                 ─▸ nothing runs, data and object stay for the next `apply`
- *     remove, with `erase`   ─▸ the data may go; the object goes, and with it everything
+ * apply               ─▸ Secret, Environment ─▸ operator ─▸ status ─▸ state
+ * remove              ─▸ processes stop; data and object stay for the next `apply`
+ * remove with `erase` ─▸ the object and all its data are deleted
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "@perdure/cloud";
@@ -41,7 +41,7 @@ export interface KubernetesProvisionerOptions {
 
 type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
 
-/** Resolves when all environments of the cell are known. Rejects with OPS0001 when the API server does not list them in a minute. */
+/** Resolves when all environments of the cell are listed. Rejects with OPS0001 when the API server does not list them within a minute. */
 export async function openKubernetesProvisioner(
   ports: KubernetesProvisionerPorts,
   options: KubernetesProvisionerOptions,
@@ -61,11 +61,11 @@ class KubernetesProvisioner implements Provisioner {
   readonly #options: KubernetesProvisionerOptions;
   readonly #environments: Reflector<EnvironmentResource>;
   readonly #listeners: RuntimeStateListener[] = [];
-  /** Wishes that the copy of the cluster may not know yet. */
+  /** Applied generations that the local copy of the cluster may not contain yet. */
   readonly #pendingGenerations = new Map<EnvironmentId, PendingGeneration>();
-  /** Removed, and the copy may not know it yet. */
+  /** Removed environments that the local copy may not show as removed yet. */
   readonly #removed = new Set<EnvironmentId>();
-  /** What listeners were told last. */
+  /** State that listeners received last, by environment. */
   readonly #reportedStates = new Map<EnvironmentId, string>();
   readonly #turns = new Map<EnvironmentId, Promise<void>>();
   readonly #stop = new AbortController();
@@ -124,7 +124,7 @@ class KubernetesProvisioner implements Provisioner {
     await this.#ports.client[Symbol.asyncDispose]();
   }
 
-  // ── wishes ─────────────────────────────────────────────────────────────────────────────────────
+  // ── desired state ──────────────────────────────────────────────────────────────────────────────
 
   async #apply(desired: DesiredRuntime): Promise<void> {
     const { environmentId, generation } = desired;
@@ -139,7 +139,8 @@ class KubernetesProvisioner implements Provisioner {
     if (before !== undefined && before.metadata.deletionTimestamp !== undefined) {
       throw new PerdureError("OPS0004", `${objectNameOf(environmentId)} is still being deleted`);
     }
-    const release = before?.spec.version; // Who upgrades environments is somebody else: a wish is no reason to change the release.
+    // Upgrades of environments are another component's task: a new desired state does not change the release.
+    const release = before?.spec.version;
     const object = environmentOf(desired, release === undefined ? template : { ...template, version: release });
     const { metadata } = await client.apply(object, call);
     if (tunnelToken === undefined && before?.spec.tunnels !== undefined) {
@@ -150,7 +151,7 @@ class KubernetesProvisioner implements Provisioner {
     this.#notify(environmentId);
   }
 
-  /** Suspended, and marked: whoever comes after us must not take it for one that is wanted. */
+  /** Suspends the environment and marks it as removed, so that a later process does not take it for one in use. */
   async #putToRest(environmentId: EnvironmentId): Promise<void> {
     if ((await this.#find(environmentId)) !== undefined) {
       await this.#patch(environmentId, { [REMOVED]: "yes" }, { suspended: true });
@@ -185,7 +186,7 @@ class KubernetesProvisioner implements Provisioner {
     });
   }
 
-  /** Some fields of an object that is there, under a name of their own, so that the wish keeps the others. */
+  /** Patches some fields of an existing object under a separate field manager, so that the applied fields keep their owner. */
   async #patch(environmentId: EnvironmentId, annotations: Readonly<Record<string, string>>, spec: object): Promise<void> {
     const present = await this.#find(environmentId);
     if (present === undefined) return;
@@ -202,11 +203,11 @@ class KubernetesProvisioner implements Provisioner {
       const target = { name: objectNameOf(environmentId) };
       await client.patch<KubeObject>(resources.environments, target, [...whole, ...operations], { signal: this.#stop.signal });
     } catch (cause) {
-      if (!isNotFound(cause)) throw cause; // Gone meanwhile, as it shall be.
+      if (!isNotFound(cause)) throw cause; // Already deleted, which is the goal.
     }
   }
 
-  // ── telling ────────────────────────────────────────────────────────────────────────────────────
+  // ── reports ────────────────────────────────────────────────────────────────────────────────────
 
   #markRemoved(environmentId: EnvironmentId): void {
     this.#pendingGenerations.delete(environmentId);
@@ -218,7 +219,7 @@ class KubernetesProvisioner implements Provisioner {
     const name = objectNameOf(environmentId);
     const environment = this.#environments.get(name);
     const appliedGeneration = environment === undefined ? undefined : appliedGenerationOf(environment);
-    if (appliedGeneration === undefined) this.#removed.delete(environmentId); // The copy knows it, too.
+    if (appliedGeneration === undefined) this.#removed.delete(environmentId); // The local copy shows it as removed, too.
     const pending = this.#pendingGenerations.get(environmentId);
     if (pending !== undefined && isIn(pending, environment)) this.#pendingGenerations.delete(environmentId);
     const state = this.state(environmentId);
@@ -229,10 +230,10 @@ class KubernetesProvisioner implements Provisioner {
     for (const listener of this.#listeners) listener(environmentId, state);
   }
 
-  /** What is asked of one environment happens one after the other. */
+  /** Runs the operations on one environment one after the other. */
   #inTurn(environmentId: EnvironmentId, work: () => Promise<void>): Promise<void> {
     const before = this.#turns.get(environmentId) ?? Promise.resolve();
-    const mine = before.catch(() => undefined).then(work); // Whoever asked for that was told.
+    const mine = before.catch(() => undefined).then(work); // The caller of the earlier operation received its failure.
     const done = mine
       .catch(() => undefined)
       .finally(() => {

@@ -1,4 +1,4 @@
-/** Why: what an API server must allow tenancy, and no more; charts say the same, and the suite runs with exactly this. */
+/** The RBAC rules that tenancy needs, and no more. The charts contain the same rules, and the suites run with exactly these. */
 
 export interface PolicyRule {
   readonly apiGroups: readonly string[];

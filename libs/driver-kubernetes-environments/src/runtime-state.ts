@@ -4,7 +4,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { GENERATION_ANNOTATION, REMOVED } from "./desired-environment.js";
 import { REASON_CHARS_MAX } from "./limits.js";
 
-/** What does not become better by waiting: somebody must change the wish, the cell or the cluster. */
+/** Reasons that waiting does not resolve: the desired state, the cell or the cluster must change first. */
 const FINAL: ReadonlySet<string> = new Set([
   "WrongRegion",
   "UnknownVersion",
@@ -17,13 +17,15 @@ const FINAL: ReadonlySet<string> = new Set([
   "Forbidden",
   "PolicyDisabled",
 ]);
-/** Nothing runs, as wished; who comes is told so by the door, or wakes it. */
+/** Reasons of an environment without running processes, as desired; the gateway answers its clients or wakes it. */
 const AT_REST: ReadonlySet<string> = new Set(["Suspended", "Hibernating", "Hibernated"]);
 
 const INGRESS_PORT = 8080;
 const ADMIN_PORT = 9070;
 
-/** Undefined when the object is not of a wish, or leaves. */
+/**
+ * Generation of the desired state that the object was written for. Undefined when tenancy did not write the object or it is being deleted.
+ */
 export function appliedGenerationOf({ metadata }: EnvironmentResource): number | undefined {
   const { annotations = {}, deletionTimestamp } = metadata;
   if (deletionTimestamp !== undefined || annotations[REMOVED] === "yes") return undefined;
@@ -33,11 +35,11 @@ export function appliedGenerationOf({ metadata }: EnvironmentResource): number |
 
 export interface PendingGeneration {
   readonly generation: number;
-  /** Of the object, as it was when the wish was in it. */
+  /** `metadata.generation` of the object right after the desired state was written. */
   readonly objectGeneration: number;
 }
 
-/** Whether what we know of the cluster is as new as the wish. */
+/** Whether the local copy of the cluster is at least as new as the pending generation. */
 export function isIn({ generation, objectGeneration }: PendingGeneration, environment: EnvironmentResource | undefined): boolean {
   if (environment === undefined) return false;
   const appliedGeneration = appliedGenerationOf(environment);
@@ -48,11 +50,11 @@ export function isIn({ generation, objectGeneration }: PendingGeneration, enviro
   );
 }
 
-/** Of the generation that the object was wished with. */
+/** State of the runtime, for the generation of the desired state that the object was written for. */
 export function runtimeStateOf({ metadata, status }: EnvironmentResource, generation: number, clusterDns: string): RuntimeState {
   const { conditions = [], observedGeneration = 0 } = status ?? {};
   const ready = conditions.find(({ type }) => type === "Ready");
-  // The operator speaks of an older spec yet.
+  // The status of the operator still describes an older spec.
   if (ready === undefined || observedGeneration < (metadata.generation ?? 0)) return { phase: "starting", generation };
   if (ready.status === "True" || AT_REST.has(ready.reason)) {
     return { phase: "ready", generation, upstream: upstreamOf(metadata.name, clusterDns) };

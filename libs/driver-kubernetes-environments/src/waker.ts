@@ -1,13 +1,13 @@
 /**
- * Why: an environment that sleeps has nobody who could hear a caller. Tenancy hears of callers, from the gateways' questions and reports, in each
- * of its processes; a sleeper is then told by an annotation, and the operator gets it up.
+ * Wakes hibernated environments, which run no process that could receive a request. Each tenancy process learns of requests from the
+ * gateways' lookups and reports; it then changes an annotation of the hibernated environment, and the operator starts its processes.
  */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, Reflector, resources } from "@perdure/driver-kubernetes";
 
-/** Each other value is a new wish; the operator remembers the one that a sleeper fell asleep with. */
+/** Each new value is a new request to wake; the operator stores the value with which an environment hibernated. */
 const WAKE = "perdure.dev/wake";
 
 export interface WakerPorts {
@@ -19,11 +19,11 @@ export interface WakerPorts {
 }
 
 export interface RuntimeWaker extends AsyncDisposable {
-  /** Somebody wants it. Costs nothing unless it sleeps; failures are logged, and the next caller is the next try. */
+  /** Wakes the environment if it hibernates; does nothing otherwise. Failures are logged, and the next request tries again. */
   requestWake(environmentId: EnvironmentId): void;
 }
 
-/** Knows sleepers as soon as the API server has listed them; until then nobody is woken. */
+/** Wakes environments only after the API server has listed them; requests before that are ignored. */
 export function openRuntimeWaker(ports: WakerPorts): RuntimeWaker {
   return new Waker(ports);
 }
@@ -69,7 +69,7 @@ class Waker implements RuntimeWaker {
   }
 }
 
-/** Also on its way to sleep; not when it has been asked to wake already. */
+/** True also while it is hibernating; false when its wake annotation was changed since. */
 function isAsleep({ metadata, status }: EnvironmentResource): boolean {
   const { hibernation } = status ?? {};
   if (hibernation === undefined || hibernation.state === "Waking") return false;
