@@ -1,4 +1,4 @@
-/** Why: all our objects tell how they are in the same words, the conditions of Kubernetes (kubernetes.md §1). */
+/** The conditions that all our custom resources report, in the form of Kubernetes conditions (kubernetes.md §1). */
 import { z } from "zod";
 import { listBy, text } from "./schema.js";
 
@@ -16,7 +16,7 @@ export type Condition = z.output<typeof condition>;
 
 export const conditions = () => listBy("type", condition, 20).optional();
 
-/** What is known now, without when it became so. */
+/** A condition as observed now, without the time of its last transition. */
 export type Observation = Pick<Condition, "type" | "status" | "reason" | "message">;
 
 /** Conditions after an observation of all of them: a time moves only with its status, and what is not observed any more goes. */

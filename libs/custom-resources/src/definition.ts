@@ -1,4 +1,4 @@
-/** Why: from a schema to the object that teaches an API server our kinds: names, columns for people, subresources, and the schema itself. */
+/** Builds a CustomResourceDefinition from a schema: names, printer columns, subresources and the OpenAPI schema itself. */
 import { z } from "zod";
 import { API_GROUP, API_VERSION } from "./names.js";
 import { type StructuralSchema, structural, type ValidationRule, withRules } from "./schema.js";
@@ -62,7 +62,7 @@ export function definitionOf(source: KindSource): CustomResourceDefinition {
   });
   const root = structural(rules.length === 0 ? whole : withRules(whole, ...rules));
   const { properties } = root as { readonly properties: Readonly<Record<string, unknown>> };
-  // What the server knows itself must be an object without more; and it asks for these fields anyway.
+  // The API server accepts `metadata`, `kind` and `apiVersion` only as plain objects without constraints, and always requires them.
   const schema = { ...root, description, required: ["spec"], properties: { ...properties, metadata: { type: "object" } } };
   return {
     apiVersion: "apiextensions.k8s.io/v1",

@@ -1,6 +1,7 @@
 /**
- * Why: an environment as the control plane asks a cell for it and as the cell reports it (kubernetes.md §1.1). Cluster-scoped: each has a
- * namespace of its own. What is optional and has no default comes from the size, which the operator knows.
+ * The `Environment` resource: its spec is what the control plane requests from a cell, its status what the cell reports (kubernetes.md
+ * §1.1). Cluster-scoped, because each environment has a namespace of its own. An optional field without a default takes its value from the
+ * size, which the operator defines.
  */
 import { z } from "zod";
 import { conditions } from "./conditions.js";
@@ -117,7 +118,7 @@ const redis = withRules(z.strictObject({ bundled: bundledRedis.optional(), exter
   message: "exactly one of bundled and external must be given",
 });
 
-// ── the rest of the wish ─────────────────────────────────────────────────────────────────────────
+// ── other fields of the spec ───────────────────────────────────────────────────────────────────────
 
 const retention = z.strictObject({
   completedJournal: duration(90).default("24h"),
@@ -149,7 +150,7 @@ const limits = z.strictObject({
   actionsPerMonth: z.int().min(1).max(1_000_000_000_000).optional(),
 });
 
-/** A peer that says nothing is everybody: refused. */
+/** A peer without any selector would match all peers, so it is refused. */
 const peer = withRules(
   z.strictObject({
     ipBlock: z.strictObject({ cidr: text(43), except: list(text(43), 16).optional() }).optional(),
@@ -284,7 +285,7 @@ export const environmentStatus = z.strictObject({
       replicas: count(),
       ready: count(),
       updated: count(),
-      /** `2/3`, for people. */
+      /** `2/3`: ready and expected workers, for the printer column. */
       summary: text(20).optional(),
       selector: text(500).optional(),
       drainingOrdinal: count(),
@@ -329,7 +330,7 @@ export const environmentStatus = z.strictObject({
     .strictObject({
       state: z.enum(["Closing", "Asleep", "Waking"]),
       since: time(),
-      /** What it was when it was put to sleep: a change of either wakes it. */
+      /** Generation and wake annotation when the environment hibernated: a change of either wakes it. */
       generation: z.int().min(0).optional(),
       wakeAsked: text(64).optional(),
     })

@@ -1,4 +1,4 @@
-/** Why: our custom resources said once. Types for the operator, definitions for the API server, a chart for those who install them. */
+/** The custom resources of Perdure: types for the operator, definitions for the API server, a Helm chart to install them. */
 import { cloudEnvironmentKind } from "./cloud-environment.js";
 import { type CustomResourceDefinition, definitionOf } from "./definition.js";
 import { environmentKind } from "./environment.js";

@@ -1,7 +1,7 @@
 /**
- * Why: one source for three things: TypeScript types, what the API server checks, and the text that `kubectl explain` shows. Schemas
- * are zod's; rules that a shape cannot say are CEL expressions beside them, which only the API server evaluates. Its estimate of their
- * cost comes from the bounds of strings, lists and maps, so everything has one.
+ * One source for the TypeScript types, the checks of the API server and the texts of `kubectl explain`. Schemas are zod's. Rules that a
+ * shape cannot express are CEL expressions, which only the API server evaluates. It estimates their cost from the bounds of strings, lists
+ * and maps, so each of these has a bound.
  */
 import { z } from "zod";
 
@@ -80,7 +80,7 @@ export const region = (): z.ZodString => text(120).regex(/^[a-z][a-z0-9-]{1,30}(
 
 export const list = <S extends z.ZodType>(item: S, itemsMax: number): z.ZodArray<S> => z.array(item).max(itemsMax);
 
-/** A list whose items are told apart by the field `key`: several writers can own items of it. */
+/** A list whose items are identified by the field `key`, so that several writers can own items of it. */
 export const listBy = <S extends z.ZodType>(key: string, item: S, itemsMax: number): z.ZodArray<S> =>
   list(item, itemsMax).meta({ [LIST_TYPE]: "map", [LIST_KEYS]: [key] });
 
@@ -107,7 +107,7 @@ export const labelSelector = () =>
 
 // ── for the API server ───────────────────────────────────────────────────────────────────────────
 
-/** OpenAPI v3 as a definition wants it: structural. */
+/** OpenAPI v3 schema in the structural form that a CustomResourceDefinition requires. */
 export type StructuralSchema = Readonly<Record<string, unknown>>;
 
 /** What one writes down, before defaults: fields with one are not required. */
@@ -119,7 +119,7 @@ export function structural(schema: z.ZodType): StructuralSchema {
     reused: "inline",
     override({ jsonSchema }) {
       const own = jsonSchema as Record<string, unknown>;
-      // The server prunes what it does not know, or refuses it; these words are not for it.
+      // The API server itself prunes or refuses undeclared fields, and does not accept these keywords.
       if (own[PRESERVE] === true) delete own["properties"];
       if (own["additionalProperties"] === false || own[PRESERVE] === true) delete own["additionalProperties"];
       if (Array.isArray(own["required"]) && own["required"].length === 0) delete own["required"];
