@@ -1,7 +1,7 @@
 /**
- * Why: what we want is compared with what is there without asking the API server each time: we remember what we sent and what it became,
- * and our copy of the cluster says whether it still is that. So a pass in which nothing changed writes nothing, and a change by
- * somebody else is seen and undone once; who keeps undoing ours is given way to for a while (kubernetes.md §3.5).
+ * Applies objects and skips what is unchanged, without a request to the API server. It stores what it sent and the resulting object; the
+ * local copy of the cluster shows whether the object is still the same. So a pass without changes writes nothing, and a change by another
+ * writer is detected and reverted once; after repeated reverts the applier gives way for a while (kubernetes.md §3.5).
  */
 import type { Clock } from "@perdure/base";
 import type { KubeObject, KubernetesClient, MetadataOnly, ObjectCache, Resource } from "@perdure/driver-kubernetes";
@@ -30,7 +30,7 @@ export interface ObjectApplierPorts {
   readonly cacheOf: (resource: Resource) => ObjectCache | undefined;
   readonly clock: Clock;
   readonly metrics: Pick<OperatorMetrics, "driftReverts">;
-  /** Somebody undoes what we do. */
+  /** Called when another writer keeps reverting our changes. */
   readonly onFight: (object: KubeObject) => void;
 }
 
@@ -45,7 +45,7 @@ export class ObjectApplier {
     this.#ports = ports;
   }
 
-  /** Whether anything was written. Rejects as the API server says. */
+  /** Returns whether anything was written. Rejects with the API server's error. */
   async apply(object: KubeObject, signal: AbortSignal): Promise<boolean> {
     const { cacheOf, clock } = this.#ports;
     const resource = resourceOf(object);
@@ -56,8 +56,8 @@ export class ObjectApplier {
     const before = this.#remembered.get(key);
     if (before?.hash === hash && this.#isAsWritten(resource, before, cached)) return false;
     if ((this.#pausedUntilMs.get(key) ?? 0) > clock.monotonicMs()) return false;
-    // How far a rollout goes follows from the pods, and these follow from what somebody else made of the template: our object changes
-    // with theirs. What was written before goes first then, so that undoing theirs is counted.
+    // How far a rollout may go follows from the pods, which follow from another writer's change of the template, so our desired object
+    // changes together with theirs. The object as written before is applied first, so that the revert is counted.
     if (before?.rolling !== undefined && before.hash !== hash && isUndone(before.rolling, cached, object)) {
       await this.#write(key, before.rolling.object, before.hash, cached, signal);
     }
@@ -105,7 +105,7 @@ export class ObjectApplier {
     const resource = resourceOf(object);
     const { uid = "", generation = 0 } = written.metadata;
     const before = this.#remembered.get(key);
-    // Nothing is in a namespace that is another one than before, whatever we remember of kinds of which we keep no copy.
+    // A namespace that was created again is empty, so the stored writes of uncached kinds are dropped.
     if (resource === resources.namespaces && before !== undefined && before.uid !== uid)
       this.#discardWithin(object.metadata.name);
     const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
@@ -119,7 +119,7 @@ export class ObjectApplier {
     this.#remembered.clear();
   }
 
-  /** One that goes because it is not wanted any more: when it is wanted again, nobody has taken it from us. */
+  /** Forgets an object that is deleted because it is no longer needed, so that creating it again later does not count as a revert. */
   discardObject(resource: Resource, name: string, namespace: string | undefined): void {
     this.#remembered.delete(`${resource.plural}/${keyOf(name, namespace)}`);
   }
@@ -137,7 +137,7 @@ export class ObjectApplier {
     }
   }
 
-  /** Kinds of which we keep no copy are what we wrote, for a while: nobody tells us when somebody removes one. */
+  /** Objects of uncached kinds count as unchanged for a while after a write: no watch reports their removal. */
   #isAsWritten(resource: Resource, { uid, version, atMs }: AppliedObject, cached: MetadataOnly | undefined): boolean {
     const { cacheOf, clock } = this.#ports;
     if (cacheOf(resource) === undefined) return clock.monotonicMs() - atMs < UNSEEN_TRUST_MS;
@@ -156,7 +156,7 @@ export class ObjectApplier {
   }
 }
 
-/** Whether somebody changed the set after our last write, and all that is new about ours is how far its rollout goes. */
+/** Whether another writer changed the set after our last write and our desired object differs only in how far its rollout may go. */
 function isUndone(
   { object: before, generation }: NonNullable<AppliedObject["rolling"]>,
   cached: MetadataOnly | undefined,
@@ -171,8 +171,8 @@ function withoutPartition(object: KubeObject): KubeObject {
 }
 
 /**
- * Changes when somebody changes what is wanted of an object, and not when controllers say how it is: many kinds count those changes.
- * Labels and annotations are not among what is counted.
+ * A version that changes with the spec and not with status writes: the generation, where the kind has one. Labels and annotations do not
+ * change it.
  */
 function versionOf({ metadata }: MetadataOnly, resource: Resource): string {
   const { generation, resourceVersion = "", labels, annotations } = metadata;
@@ -186,8 +186,8 @@ interface FieldOwner {
 }
 
 /**
- * Who owns which fields of what is wanted, and since when. Quotas have no generation, and their controller writes into the status whenever a pod
- * comes or goes, which is a new version of the object each time.
+ * Field owners of the spec with the time of each. Quotas have no generation, and their controller writes the status whenever a pod starts
+ * or ends, which changes the resource version each time.
  */
 function ownersOf(metadata: KubeObject["metadata"]): readonly FieldOwner[] {
   const { managedFields = [] } = metadata as { readonly managedFields?: readonly FieldOwner[] };

@@ -1,4 +1,4 @@
-/** Why: the copies of the cluster that the operator decides on: our own kinds, and everything it made, found by label. */
+/** Local copies of the cluster that the operator decides on: its own kinds, and every object that it created, found by label. */
 import {
   type CloudEnvironment,
   ENVIRONMENT_LABEL,
@@ -95,7 +95,10 @@ export class Caches {
     return [this.environments, this.serviceDeployments, this.cloudEnvironments, ...ofOwnNamespace, ...this.#children.values()];
   }
 
-  /** Names of environments one of whose parts has changed. `referring`: environments that refer to a Secret of this name. */
+  /**
+   * Calls `onChanged` with the name of each environment one of whose parts has changed. `referring`: environments that refer to a Secret of
+   * this name.
+   */
   onPartChange(onChanged: (environment: string, isGone: boolean) => void, referring: (secret: string) => Iterable<string>): void {
     for (const reflector of this.#children.values()) {
       reflector.onChange(({ metadata }, change) => {

@@ -1,6 +1,8 @@
-/** Why: what is the same for all environments of a cell, said once where the operator is composed and given to whatever derives objects. */
+/**
+ * What is the same for all environments of a cell, set once where the operator is composed and passed to the functions that derive objects.
+ */
 
-/** Where an API server looks up who may: a user, or a service account of a namespace. */
+/** Subject of an RBAC binding: a user, or a service account of a namespace. */
 export interface AccessSubject {
   readonly kind: "User" | "ServiceAccount";
   readonly name: string;
@@ -27,7 +29,10 @@ export interface Cell {
   readonly releases: { readonly stable: string | undefined; readonly fast: string | undefined; readonly atOnce: number };
   /** For how long a new signing key is shown before it signs (milliseconds). */
   readonly keyOverlapMs: number;
-  /** Whether KEDA may scale workers: `auto` where it is installed. `prometheusAddress`: where it asks; without, it cannot. */
+  /**
+   * Whether KEDA may scale workers: `auto` uses it where it is installed. `prometheusAddress`: the Prometheus that KEDA queries; without it
+   * KEDA is not used.
+   */
   readonly keda: "auto" | "on" | "off";
   readonly prometheusAddress: string | undefined;
   /** Whether processes of an environment show each other certificates. */
@@ -36,14 +41,17 @@ export interface Cell {
   readonly namespace: string;
   /** Secret in `namespace` (`name`, `key`) with the database in which environments that name none get a role; its URL is the operator's alone. */
   readonly postgresSecret: { readonly name: string; readonly key: string } | undefined;
-  /** Gets the role for Secrets in each namespace of an environment; undefined: whoever runs the operator may do so anyway. */
+  /**
+   * Role that the operator binds in each namespace of an environment to read Secrets there; undefined: the operator's user has that right
+   * already.
+   */
   readonly secretsRole: { readonly clusterRole: string; readonly subject: AccessSubject } | undefined;
-  /** Gets the role for removing a namespace with its volumes, when that is what an environment asks for; undefined as above. */
+  /** Role that the operator binds to delete a namespace with its volumes when an environment requests that; undefined as above. */
   readonly removalRole: { readonly clusterRole: string; readonly subject: AccessSubject } | undefined;
   /** Whether volumes can be snapshotted: `auto` where the API is served. `snapshotClass`: the cluster's default when undefined. */
   readonly snapshots: "auto" | "on" | "off";
   readonly snapshotClass: string | undefined;
-  /** A deletion that waits for longer is told to be stuck (milliseconds). */
+  /** A deletion that takes longer (milliseconds) is reported as stuck. */
   readonly deletionStuckMs: number;
   readonly allowPolicyDisable: boolean;
   /** Where databases of environments are besides pods of the platform: ranges of addresses, and a port. */
@@ -52,7 +60,10 @@ export interface Cell {
   readonly monitoring: { readonly namespaceLabels: Labels; readonly podLabels: Labels };
   /** Where runtimes send their traces; undefined: nowhere. */
   readonly tracingEndpoint: string | undefined;
-  /** Who takes them: pods by their labels and those of their namespace, ours when there are none of these; and ranges of addresses. Nobody when all are empty. */
+  /**
+   * Receivers of traces for the network policy: pods by their labels and those of their namespace, in the platform's namespace when only
+   * pod labels are given; and ranges of addresses. No rule when all are empty.
+   */
   readonly collector: {
     readonly namespaceLabels: Labels;
     readonly podLabels: Labels;

@@ -1,8 +1,8 @@
 /**
- * Why: the processes of an environment know each other by certificates of an authority that is the environment's own, so that nobody from
- * another environment, or from anywhere else, is taken for one of them. P-256, because every TLS library has it and a handshake is cheap.
+ * Certificates by which the processes of an environment authenticate each other. Each environment has an authority of its own, so that a
+ * process of another environment is never accepted. P-256, because every TLS library has it and its handshake is cheap.
  */
-import "reflect-metadata"; // The library below wants it.
+import "reflect-metadata"; // The library below requires it.
 import { webcrypto } from "node:crypto";
 import {
   BasicConstraintsExtension,
@@ -24,7 +24,7 @@ export interface KeyedCertificate {
   readonly privateKey: Secret;
 }
 
-/** What others know a process by. */
+/** Names in a certificate by which clients verify the process. */
 export interface CertificateNames {
   readonly dns: readonly string[];
   readonly ip: readonly string[];
@@ -41,7 +41,7 @@ export async function newAuthority(name: string, nowMs: number): Promise<KeyedCe
   return selfSigned(name, await newKeys(), nowMs);
 }
 
-/** The same key under a later certificate: whoever trusts either trusts what the key signs. */
+/** Issues a later certificate for the same key: a client that trusts either certificate accepts what the key signed. */
 export async function renewAuthority(name: string, { privateKey }: KeyedCertificate, nowMs: number): Promise<KeyedCertificate> {
   return selfSigned(name, await keysOf(privateKey), nowMs);
 }

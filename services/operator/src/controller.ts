@@ -1,6 +1,6 @@
 /**
- * Why: names of objects to look at come from changes, from time and from failures; a few at a time are looked at, one never twice at once,
- * and whatever a look throws is counted, logged and tried again later, never the end of the process (kubernetes.md §3.1, §3.3).
+ * Runs reconciles. Names of objects arrive from changes, timers and failures. A few objects are reconciled at a time, and one object never
+ * twice at once. An error is counted, logged and retried later; it never ends the process (kubernetes.md §3.1, §3.3).
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import {
@@ -18,7 +18,7 @@ export interface ControllerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
-  /** Undefined: nobody traces. */
+  /** Starts a span for each reconcile; undefined: no tracing. */
   readonly edge?: Edge | undefined;
 }
 
@@ -26,7 +26,7 @@ export interface ControllerOptions extends WorkQueueOptions {
   readonly workers?: number;
 }
 
-/** What is to be looked at, and how urgently. */
+/** An object to reconcile and its priority. */
 export type Named = readonly [name: string, priority: Priority];
 
 export type ReconcileResult = { readonly kind: "ok" } | { readonly kind: "wait"; readonly againMs: number };
@@ -37,7 +37,7 @@ export class Controller {
   readonly #ports: ControllerPorts;
   readonly #options: ControllerOptions;
   #queue: WorkQueue;
-  /** When the looks under way began. */
+  /** Start times of the reconciles that are running. */
   readonly #running = new Set<number>();
   #isRunning = false;
 
@@ -68,7 +68,7 @@ export class Controller {
     return nowMs - Math.min(nowMs, ...this.#running);
   }
 
-  /** Ignored while nobody leads: a leader begins by looking at everything. */
+  /** Ignored while this process does not lead: a new leader begins with all objects. */
   enqueue(name: string, priority: Priority): void {
     if (this.#isRunning) this.#queue.add(name, priority);
   }
@@ -78,7 +78,7 @@ export class Controller {
     if (this.#isRunning) this.#queue.addAfter(name, PARTS_DEBOUNCE_MS, "progress");
   }
 
-  /** Looks at `all` and at whatever is enqueued, until the signal fires; then ends when what is under way has ended. */
+  /** Reconciles `all` and everything that is enqueued until the signal fires, then resolves when the running reconciles have ended. */
   async run(all: Iterable<Named>, signal: AbortSignal): Promise<void> {
     const workers = this.#options.workers ?? WORKERS;
     const bulkAtOnce = Math.max(1, workers - WORKERS_FOR_CHANGES);
@@ -112,7 +112,7 @@ export class Controller {
     span.end(error);
   }
 
-  /** Looks that begin at the same moment are told apart by less than anybody measures. */
+  /** Start times must be unique: reconciles that start at the same moment differ by less than any metric shows. */
   #begin(atMs: number): number {
     let startedAt = atMs;
     while (this.#running.has(startedAt)) startedAt += 1e-3;
@@ -135,7 +135,7 @@ export class Controller {
       if (result.kind === "wait") queue.addAfter(key, result.againMs);
       metrics.reconciles.inc(kind, result.kind);
     } catch (cause) {
-      if (signal.aborted) return; // Broken off; the next leader looks at everything.
+      if (signal.aborted) return; // Interrupted; the next leader reconciles everything.
       const error = errorOf(cause);
       this.#endSpan(span, key, "error", error);
       metrics.reconciles.inc(kind, "error");

@@ -1,13 +1,13 @@
-/** Why: backups that no longer come and volumes that fill up must be seen by somebody; as numbers over all environments, of whom none is named. */
+/** Metrics of overdue backups and filling volumes, over all environments and without their names. */
 import type { Metrics } from "@perdure/role";
 
 interface Noted {
-  /** Milliseconds since 1970; undefined: none was taken yet. */
+  /** Milliseconds since 1970; undefined: there is no snapshot yet. */
   readonly lastSnapshotMs: number | undefined;
   readonly isStale: boolean;
 }
 
-/** Of environments that have a schedule for backups, as far as this operator has looked at them. */
+/** Ages of the latest snapshots of environments with a backup schedule, as far as this operator has reconciled them. */
 export class SnapshotAges {
   readonly #noted = new Map<string, Noted>();
 
@@ -39,7 +39,7 @@ export class SnapshotAges {
     this.#noted.delete(environment);
   }
 
-  /** Who does not lead any more knows nothing. */
+  /** Drops all values when this process stops leading. */
   clear(): void {
     this.#noted.clear();
   }
@@ -57,7 +57,7 @@ export class SnapshotAges {
   }
 }
 
-/** Environments whose volume somebody should let grow. */
+/** Environments whose volume should be enlarged. */
 export class FullVolumes {
   readonly #full = new Set<string>();
 

@@ -1,7 +1,7 @@
 /**
- * Why: an API server may not have our definitions yet, may lose them, or may have older ones: then it silently drops fields that it does not
- * know, and nobody would see why nothing happens (kubernetes.md D7, D8, §12). So they are looked at, and what is wrong is told by readiness,
- * metric, event, log, and on the objects themselves.
+ * Watches whether the API server has our definitions in the current version. Without them, or with older ones, it silently drops fields
+ * that it does not declare, and nothing would show why (kubernetes.md D7, D8, §12). A problem shows in readiness, a metric, an event, a log
+ * message and a condition of the objects.
  */
 import type { Clock, Logger } from "@perdure/base";
 import { API_GROUP, type Observation, definitions as ours } from "@perdure/custom-resources";
@@ -26,7 +26,7 @@ export interface DefinitionsPorts {
   readonly logger: Logger;
   readonly events: EventRecorder;
   readonly metrics: Pick<OperatorMetrics, "definitionMissing" | "definitionOutdated">;
-  /** What an object tells of its definition has changed. */
+  /** Called when the condition about the definition of a kind has changed. */
   readonly onChange: (plural: string) => void;
 }
 
@@ -44,19 +44,21 @@ export class Definitions {
     this.#againMs = againMs;
   }
 
-  /** What is waited for, for people. */
+  /** Missing definitions as text for messages. */
   missing(): readonly string[] {
     return [...this.#missing.values()];
   }
 
-  /** The condition of objects of a kind whose definition is older than this operator; none when it is not. */
+  /** The condition for objects of a kind whose definition is older than this operator; empty when it is current. */
   outdated(plural: string): readonly Observation[] {
     const lacking = this.#lacking.get(plural);
     if (lacking === undefined) return [];
     return [{ type: "CrdOutdated", status: "True", reason: "SchemaDiffers", message: messageOf(plural, lacking) }];
   }
 
-  /** Resolves when all our kinds are served, or the signal fires. Rejects when nobody lets us in: waiting does not make that better. */
+  /**
+   * Resolves when all our kinds are served, or the signal fires. Rejects when the API server denies access, which waiting does not resolve.
+   */
   async untilServed(signal: AbortSignal): Promise<void> {
     for (let wasReported = false; !signal.aborted; wasReported = true) {
       const missing = new Map<string, string>();
@@ -71,7 +73,7 @@ export class Definitions {
     }
   }
 
-  /** Looks again now and then, until the signal fires. Never rejects. */
+  /** Checks again at intervals until the signal fires. Never rejects. */
   async keepLooking(signal: AbortSignal): Promise<void> {
     for (;;) {
       await waitFor(this.#againMs, this.#ports.clock, signal);
@@ -108,7 +110,7 @@ export class Definitions {
         await this.#compare(plural, signal);
       } catch (cause) {
         if (signal.aborted) return;
-        // Who may not read definitions does without; an API server that does not answer is asked again.
+        // Without the right to read definitions the check is skipped; after any other error it is repeated.
         if (!isForbidden(cause)) this.#ports.logger.warn({ cause, plural }, "a definition cannot be looked at");
       }
     }

@@ -1,6 +1,7 @@
 /**
- * Why: a pass that an error of the API server breaks off (a webhook that does not answer, a storage that is down) writes no status, so that an object
- * looked as if nothing was wrong with it. The failure is a condition of its own: it does not change `Ready`, since what runs goes on running.
+ * Reports failed passes. A pass that an error of the API server ends early (a webhook that does not respond, a storage that is down) writes
+ * no status, so the object would show no problem. The failure is a condition of its own and does not change `Ready`, since running
+ * processes continue.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type Condition, observed } from "@perdure/custom-resources";
@@ -27,7 +28,7 @@ export interface FailureReportPorts {
 
 /** Objects that are reconciled and have conditions. */
 export interface ReportedKind {
-  /** At least as new as the operator's last write; undefined when it is gone. */
+  /** At least as new as the operator's last write; undefined when the object is deleted. */
   readonly current: (key: string) => KubeObject | undefined;
   /** The status of an object that has none yet. */
   readonly firstStatus: Readonly<Record<string, unknown>>;
@@ -56,7 +57,7 @@ export async function reportingFailures(
   pass: ReconcileFunction,
 ): Promise<ReconcileResult> {
   const reports = new FailureReports(key, kind, ports, signal);
-  const own = AbortSignal.any([signal]); // Of this pass alone: the client knows by it which writes are this one's.
+  const own = AbortSignal.any([signal]); // A signal of this pass alone, by which the client assigns its writes to it.
   const stopWatching = reports.watch(own);
   try {
     return await pass(own);
@@ -99,14 +100,14 @@ class FailureReports {
         return;
       }
       const message = `${pending.operation}: no answer for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it asks does not answer`;
-      // Whatever is known already says more than that.
+      // An existing failure report has more detail.
       void this.report({ reason: "ApiServerSlow", same: "", message });
     };
     timer = clock.setTimer(SLOW_WRITE_POLL_MS, check);
     return () => timer.cancel();
   }
 
-  /** Never rejects: an API server in trouble may refuse this, too, and the pass is tried again anyway. */
+  /** Never rejects: a failing API server may refuse this write, too, and the pass is retried anyway. */
   async report(failure: ReconcileFailure): Promise<void> {
     try {
       const object = this.#kind.current(this.#key);

@@ -1,7 +1,7 @@
 /** Why: an object of ours that goes leaves things behind; its finalizer keeps it until they are dealt with. Written only on what was read. */
 import { isNotFound, type KubernetesClient, type MetadataOnly, type Resource } from "@perdure/driver-kubernetes";
 
-/** Rejects with a refused test when the object has changed since it was read: whoever asks looks again. */
+/** Rejects with a failed test (patch) when the object has changed since it was read; the caller then reconciles again. */
 export async function addFinalizer(
   resource: Resource,
   { metadata }: MetadataOnly,
@@ -16,7 +16,7 @@ export async function addFinalizer(
   await client.patch(resource, { name, namespace }, [guard, added], { signal });
 }
 
-/** Of this very object; nothing happens when it is gone. */
+/** Removes the finalizer of exactly this object; does nothing when it is deleted. */
 export async function removeFinalizer(
   resource: Resource,
   { metadata }: MetadataOnly,

@@ -1,4 +1,4 @@
-/** Why: the numbers of kubernetes.md §5.1 about the operator. Labels are kinds and outcomes; never a name of anybody's object. */
+/** Metrics of the operator (kubernetes.md §5.1). Labels are kinds and outcomes, never names of objects. */
 import { PRIORITIES } from "@perdure/driver-kubernetes";
 import type { Metrics } from "@perdure/role";
 import { FullVolumes, SnapshotAges } from "./data-metrics.js";
@@ -48,7 +48,7 @@ const PLURALS = [
   "cloudenvironments",
 ];
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"];
-// An API server redirects nobody.
+// Classes of status codes; an API server does not redirect.
 const CODES = ["2xx", "4xx", "5xx", "none"];
 export const ERRORS = ["conflict", "forbidden", "invalid", "notFound", "throttled", "server", "transport", "bug"] as const;
 export type ReconcileError = (typeof ERRORS)[number];
@@ -59,7 +59,7 @@ export type OperatorMetrics = ReturnType<typeof operatorMetrics>;
 export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
   const kind = KINDS;
   return {
-    /** To be filled by what is looked at. */
+    /** Gauges whose sources register themselves. */
     observed: observeOperator(metrics, nowMs),
     reconciles: metrics.counter({
       name: "perdure_operator_reconciles_total",
@@ -133,5 +133,5 @@ export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
   };
 }
 
-/** `2xx` … `5xx`, or `none` when nobody answered. */
+/** `2xx` … `5xx`, or `none` without a response. */
 export const codeOf = (status: number): string => (status === 0 ? "none" : `${Math.floor(status / 100)}xx`);

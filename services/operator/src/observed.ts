@@ -1,6 +1,6 @@
 /**
- * Why: some numbers about the operator are not counted but looked at when somebody asks: how environments are, what copies hold, what waits
- * and what does not end. All of it is in memory, and the labels are closed sets; a word that is not among them counts as `other`.
+ * Gauges that are computed from memory when metrics are scraped: states of environments, sizes of caches, lengths of queues, stuck
+ * deletions. Labels are closed sets; any other value counts as `other`.
  */
 import { type EnvironmentResource, PHASES } from "@perdure/custom-resources";
 import type { ObjectCache } from "@perdure/driver-kubernetes";
@@ -8,25 +8,25 @@ import type { Metrics, ObservedValue } from "@perdure/role";
 import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
 import type { ReconciledKind } from "./metrics.js";
 
-/** As far as a controller is looked at. */
+/** What the gauges read of a controller. */
 export interface ObservedController {
   readonly kind: ReconciledKind;
-  /** Objects that wait to be looked at. */
+  /** Objects that wait to be reconciled. */
   readonly depth: number;
-  /** Milliseconds that the look has taken which is under way for longest; 0 when none is. */
+  /** Duration of the longest running reconcile in milliseconds; 0 when none is running. */
   readonly longestRunningMs: number;
 }
 
-/** What there is to look at; those concerned put themselves in. */
+/** The sources of the gauges, which register themselves here. */
 export interface ObservedParts {
   readonly controllers: ObservedController[];
   readonly caches: ObjectCache[];
   environments: Pick<ObjectCache<EnvironmentResource>, "values"> | undefined;
-  /** Only who leads tells how environments are, or each would be counted as often as there are operators. */
+  /** Only the leader reports the states of environments, or each would be counted once for each operator. */
   isLeading: () => boolean;
 }
 
-/** Reasons of `Ready` and `Deleting` that people see in dashboards; kubernetes.md §1.1. */
+/** Reasons of `Ready` and `Deleting` that dashboards show; kubernetes.md §1.1. */
 const REASONS: ReadonlySet<string> = new Set([
   "Ready",
   "Pending",

@@ -1,6 +1,6 @@
 /**
- * Why: the role that keeps a cluster as our custom resources say. Everybody watches; one of several leads and acts; who stops leading
- * stops acting first. A definition that is missing, or an API server that does not answer, is waited for (kubernetes.md D8).
+ * The operator role: reconciles a cluster with our custom resources. Every process watches; one of them leads and acts, and stops acting
+ * before it stops leading. A missing definition, or an API server that does not respond, is waited for (kubernetes.md D8).
  */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
@@ -47,15 +47,15 @@ export interface OperatorPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
-  /** How workers are asked; over HTTP when absent. */
+  /** Requests reports from workers; over HTTP when absent. */
   readonly workerClient?: WorkerClient & DataLossClient;
   /** How fronts of environments are tried; by connections when absent. */
   readonly frontProber?: FrontProber;
   /** Makes roles and schemas of environments; in PostgreSQL when absent. */
   readonly database?: DatabaseDriver;
-  /** Begins the spans of looks. */
+  /** Begins the spans of reconciles. */
   readonly edge?: Edge | undefined;
-  /** It cannot go on: nobody lets us in. */
+  /** Called when the operator cannot continue because the API server denies access. */
   readonly onFatal: (cause: unknown) => void;
 }
 
@@ -63,7 +63,7 @@ export interface OperatorOptions extends ServicesAndTunnelsOptions, Omit<CachesO
   readonly cell: Cell;
   /** Ours among several; no two processes share one. */
   readonly identity: string;
-  /** Milliseconds between two looks at definitions that are there. */
+  /** Milliseconds between two checks of installed definitions. */
   readonly definitionsAgainMs?: number | undefined;
   readonly lease?: { readonly leaseMs?: number; readonly renewWithinMs?: number; readonly retryMs?: number };
 }
@@ -175,7 +175,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
     const all = [...caches.environments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
     await Promise.all([environments.run(all, signal), more.run(signal)]);
     metrics.volumes.clear();
-    metrics.snapshots.clear(); // Whoever leads now tells them.
+    metrics.snapshots.clear(); // The next leader reports them.
     metrics.leader.set(0);
   };
   const synced = Promise.all(caches.all().map((cache) => cache.synced));

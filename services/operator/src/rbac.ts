@@ -1,6 +1,6 @@
 /**
- * Why: what the operator may do, and nothing beyond it. The chart's roles are these, a test holds the two equal; and the operator's own
- * suites run as a user who has only them (kubernetes.md §3.6).
+ * The RBAC rules of the operator, and no more. A test compares the chart's roles with these, and the operator's suites run as a user with
+ * only these rights (kubernetes.md §3.6).
  */
 export interface PolicyRule {
   readonly apiGroups: readonly string[];
@@ -33,7 +33,7 @@ export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: ["networking.k8s.io"], resources: ["networkpolicies"], verbs: KEEP },
   { apiGroups: ["policy"], resources: ["poddisruptionbudgets"], verbs: KEEP },
   { apiGroups: ["autoscaling"], resources: ["horizontalpodautoscalers"], verbs: KEEP },
-  // Neither namespaces nor volumes may be deleted: that takes a role of its own, where somebody said that data are to go.
+  // No deletion of namespaces or volumes: that takes the removal role, bound only where a spec requests that data is deleted.
   { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: [...READ, "create", "patch"] },
   { apiGroups: [""], resources: ["persistentvolumes"], verbs: ["get", "patch"] },
   { apiGroups: [""], resources: ["pods"], verbs: READ },
@@ -67,7 +67,7 @@ export const snapshotRules: readonly PolicyRule[] = [
 /** In the whole cluster, unless KEDA is off: where it is not installed they mean nothing. */
 export const kedaRules: readonly PolicyRule[] = [{ apiGroups: ["keda.sh"], resources: ["scaledobjects"], verbs: KEEP }];
 
-/** In the namespace of an environment whose data are to be deleted, by a binding that the operator makes there then. */
+/** Bound by the operator in the namespace of an environment when its data is to be deleted. */
 export const removalRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: ["delete"] },
 ];

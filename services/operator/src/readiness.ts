@@ -1,6 +1,6 @@
 /**
- * Why: how long environments take until they are ready, by what they had to do for it. When that began is remembered here: the status of
- * an environment tells since when it has been as it is, not since when somebody wants something else.
+ * Measures how long environments take until they are ready, by the work that was needed. The start time is kept in memory: the status has
+ * the time since the environment is in its state, not since a change was requested.
  */
 import type { EnvironmentPhase, EnvironmentResource } from "@perdure/custom-resources";
 import type { Histogram } from "@perdure/role";
@@ -8,7 +8,7 @@ import { READINESS_REMEMBERED_MAX } from "./limits.js";
 
 export type ReadyOperation = "create" | "update" | "resume";
 
-/** Nothing of these is meant to be ready. */
+/** Phases in which an environment is not meant to be ready. */
 const RESTING: ReadonlySet<EnvironmentPhase | undefined> = new Set<EnvironmentPhase | undefined>([
   "Suspended",
   "Hibernated",
@@ -24,7 +24,7 @@ export class Readiness {
     this.#seconds = seconds;
   }
 
-  /** The environment as it was seen, with the phase that it has now. A change that never makes it unready is no work to be measured. */
+  /** Records the environment with its current phase. A change that never makes it unready is not measured. */
   record(
     { metadata, spec, status: before }: EnvironmentResource,
     phase: EnvironmentPhase,
@@ -46,6 +46,6 @@ export class Readiness {
     } else if (RESTING.has(before?.phase)) this.#begun.set(name, { operation: "resume", sinceMs: nowMs });
     else if (current !== spec.version || before?.observedGeneration !== metadata.generation)
       this.#begun.set(name, { operation: "update", sinceMs: nowMs });
-    // Else it broke by itself, and nobody asked for anything.
+    // Otherwise it failed without a requested change.
   }
 }

@@ -1,4 +1,6 @@
-/** Why: what an object refers to may change, and it must know at once; asking all objects at each change would be asking too many. */
+/**
+ * Index from referenced objects to the objects that refer to them, so that a change is reconciled at once without a search of all objects.
+ */
 import { objectNameOf, type ServiceDeployment } from "@perdure/custom-resources";
 import { keyOf, type ObjectCache } from "@perdure/driver-kubernetes";
 

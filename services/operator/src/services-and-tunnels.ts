@@ -1,4 +1,7 @@
-/** Why: the controllers of services and of hosted environments, and what makes each of them look: its own object, its parts, and what it refers to. */
+/**
+ * The controllers of services and of hosted environments, and the changes that trigger them: of the object, its parts, and what it refers
+ * to.
+ */
 
 import { nodeTransport } from "@perdure/admin-client/node";
 import type { Clock, Logger, Random } from "@perdure/base";
@@ -36,20 +39,20 @@ export interface ServicesAndTunnelsPorts {
   readonly events: EventRecorder;
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;
-  /** Undefined: nobody traces. */
+  /** Undefined: no tracing. */
   readonly edge?: Edge | undefined;
   readonly definitions: Pick<Definitions, "outdated">;
 }
 
 export interface ServicesAndTunnelsOptions extends ControllerOptions, ServiceDeploymentOptions {
-  /** Where things are; as the cell says when absent. */
+  /** Addresses of runtimes; those of the cell when absent. */
   readonly addresses?: OperatorAddresses | undefined;
 }
 
 export interface ServicesAndTunnels extends Disposable {
   /** Works until the signal fires. */
   run(signal: AbortSignal): Promise<void>;
-  /** All objects of a kind are to be looked at. */
+  /** Enqueues all objects of a kind. */
   enqueueAll(plural: string): void;
 }
 

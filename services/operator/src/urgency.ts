@@ -1,4 +1,4 @@
-/** Why: what people do now must not stand behind a crowd of new objects, nor behind looks for the sake of looking (work-queue.ts). */
+/** Priorities of changes: changes of users come before new objects and before periodic checks (work-queue.ts). */
 import { keyOf, type MetadataOnly, type Priority } from "@perdure/driver-kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
 
@@ -6,7 +6,7 @@ interface Reconcilable extends MetadataOnly {
   readonly status?: { readonly observedGeneration?: number | undefined } | undefined;
 }
 
-/** Of an object as it is known when the operator begins to lead: nobody has reconciled it yet, or it may have changed meanwhile. */
+/** Priority of an object when the operator begins to lead: it was never reconciled, or may have changed meanwhile. */
 export function priorityAtStart({ metadata, status }: Reconcilable): Priority {
   if (metadata.deletionTimestamp !== undefined) return "urgent";
   if (status?.observedGeneration === undefined) return "creation";
@@ -15,7 +15,7 @@ export function priorityAtStart({ metadata, status }: Reconcilable): Priority {
 
 /** How urgent changes of the objects of one kind are. */
 export class Urgency {
-  /** What people say of an object, by its name; a status is not among it. */
+  /** Hash of what users set on an object, by its name; excludes the status. */
   readonly #hashes = new Map<string, string>();
 
   of(object: Reconcilable, change: "added" | "changed" | "deleted" | "resync"): Priority {

@@ -1,6 +1,6 @@
 /**
- * Why: workers say themselves how far they are with giving partitions away, and whether anything is going on; they are asked at the port of
- * their probes, by the address of the pod. Who does not answer soon, or with anything else than expected, does not answer.
+ * Requests reports from workers: how far they have drained, and whether they are active. It connects to the port of the probes at the pod's
+ * address. A late or malformed response counts as none.
  */
 import { request } from "node:http";
 import { z } from "zod";
@@ -10,7 +10,7 @@ import { WORKER_ANSWER_BYTES_MAX, WORKER_ANSWER_MS_MAX } from "./limits.js";
 const count = z.number().int().min(0);
 const dueAtMs = z.number().min(0).nullable();
 
-/** As workers answer at `/drain`; what an older or younger one says besides is not looked at. */
+/** Response of `/drain`; fields that other versions add are ignored. */
 const report = z.object({
   draining: z.boolean(),
   drainingSeconds: z.number().min(0),

@@ -8,7 +8,7 @@ export type ApiKeyResult =
   | { readonly kind: "found"; readonly secret: Secret }
   | { readonly kind: "missing"; readonly message: string };
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export async function apiKeyOf(
   { spec }: CloudEnvironment,
   { client, cell }: { readonly client: KubernetesClient; readonly cell: Pick<Cell, "namespace"> },

@@ -1,6 +1,6 @@
 /**
- * Why: the objects of a tunnel as functions of its spec: clients that dial out and serve what comes, and a policy around them, because a
- * tunnel that brings ports here asks nobody who they are (kubernetes.md §1.3).
+ * The objects of a tunnel as functions of its spec: clients that connect out and serve what arrives, and a network policy around them,
+ * because a tunnel that opens ports in the cluster does not authenticate its clients (kubernetes.md §1.3).
  */
 import { bareIdOf, type CloudEnvironment, GROUP_VERSION, type OwnerReference } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -111,7 +111,7 @@ function apartByZone(cloud: CloudEnvironment): Readonly<Record<string, unknown>>
   return { podAntiAffinity: { preferredDuringSchedulingIgnoredDuringExecution: [{ weight: 100, podAffinityTerm: term }] } };
 }
 
-/** Who watches may see probes; who carries the environment's label may use what the tunnel brings here; nobody else comes in. */
+/** Monitoring may reach the probes, and pods with the environment's label may use the ports of the tunnel; all other ingress is closed. */
 function tunnelPolicy(cloud: CloudEnvironment, cell: Cell): KubeObject {
   const watching = { podSelector: { matchLabels: { [PLATFORM_ROLE]: "monitoring" } } };
   const using = { namespaceSelector: {}, podSelector: { matchLabels: { [proxyLabelOf(cloud)]: "true" } } };

@@ -1,4 +1,7 @@
-/** Why: pods that open their tunnel themselves are told which one, in every container; what they prove who they are with is theirs to bring. */
+/**
+ * Variables for pods that open their tunnel themselves: every container receives the identity of the tunnel. The credentials are part of
+ * the user's template.
+ */
 import type { CloudEnvironment } from "@perdure/custom-resources";
 import type { PlainEnvVariable } from "../service-deployment/desired.js";
 
@@ -7,7 +10,7 @@ const ENVIRONMENT_ID = "PERDURE_ENVIRONMENT_ID";
 const REGION = "PERDURE_REGION";
 const SIGNING_PUBLIC_KEY = "PERDURE_SIGNING_PUBLIC_KEY";
 
-/** A template that sets one of them is refused: it would not mean what it says. */
+/** A template that sets one of these variables is refused, because the operator would overwrite the value. */
 export const IN_PROCESS_VARIABLES: readonly string[] = [TUNNEL_NAME, ENVIRONMENT_ID, REGION, SIGNING_PUBLIC_KEY];
 
 /** `tunnelName`: of this version alone. */

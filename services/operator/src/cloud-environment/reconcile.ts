@@ -1,4 +1,4 @@
-/** Why: from what a connection with a hosted environment should be to tunnels that are up, with a key that is known to be good (kubernetes.md §1.3). */
+/** Reconciles the connection with a hosted environment until its tunnels are up with a verified key (kubernetes.md §1.3). */
 import type { Clock } from "@perdure/base";
 import { type CloudEnvironment, type Observation, observed } from "@perdure/custom-resources";
 import { type EventRecorder, isNotFound, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -104,7 +104,7 @@ async function removeService({ metadata }: CloudEnvironment, ports: CloudEnviron
   await client.delete(resources.services, name, cell.namespace, { uid: existing.metadata.uid, signal });
 }
 
-/** Reasons that somebody must do something about. */
+/** Reasons that an operator of the cluster must act on. */
 const WARNED: ReadonlySet<string> = new Set(["InvalidReference", "Refused", "Invalid", "Forbidden", "Conflict"]);
 
 async function report(
@@ -116,7 +116,7 @@ async function report(
   const { client, clock, events, definitions } = ports;
   const { apiVersion, kind, metadata, status: before } = cloud;
   const observations = outcomes.map(({ observation }) => observation);
-  // A tunnel that is up has shown its key: that the management API is out of reach says nothing against it.
+  // A tunnel that is up has proved its key, so an unreachable management API is no reason against it.
   const wrong = observations.find(
     ({ type, status }) => status === "False" || (status === "Unknown" && type !== "CredentialsValid"),
   );

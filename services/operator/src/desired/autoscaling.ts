@@ -1,7 +1,7 @@
 /**
- * Why: workers mostly wait for handlers, so their processors say little about their load. Scaled is by seconds of work that is ready, which
- * an adapter of the cluster serves as an external metric, or which KEDA asks Prometheus for; down slowly, because each step moves
- * partitions (kubernetes.md §2).
+ * Autoscaling of workers. Workers mostly wait for handlers, so CPU usage is no measure of their load. The measure is seconds of work that
+ * is ready, which an adapter of the cluster serves as an external metric or KEDA queries from Prometheus. Scale-down is slow, because each
+ * step moves partitions (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -12,7 +12,7 @@ export const READY_WORK_METRIC = "perdure_worker_ready_queue_seconds";
 const STEP_DOWN_SECONDS = 120;
 const POLL_SECONDS = 15;
 
-/** Whether the spec leaves it to somebody else how many workers there are. */
+/** Whether an autoscaler sets the number of workers. */
 export function isAutoscaled({ spec }: EnvironmentResource): boolean {
   return spec.workers.autoscaling !== undefined && !spec.suspended;
 }
@@ -31,7 +31,7 @@ export function autoscaler(environment: EnvironmentResource): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
   if (autoscaling === undefined || autoscaling.engine !== "hpa" || !isAutoscaled(environment)) return [];
   const averageValue = String(autoscaling.targetQueueSecondsPerWorker);
-  // External metrics are those of the autoscaler's namespace, and nobody else runs workers there.
+  // External metrics are looked up in the autoscaler's namespace, and it has the workers of one environment only.
   const external = { metric: { name: READY_WORK_METRIC }, target: { type: "AverageValue", averageValue } };
   return [
     childOf(

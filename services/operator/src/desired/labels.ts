@@ -1,4 +1,4 @@
-/** Why: everything that belongs to an environment is found by the same labels, and goes with it by the same owner (kubernetes.md §2). */
+/** Labels and owner references that all objects of an environment share, to find them and to delete them with it (kubernetes.md §2). */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import type { Labels } from "../cell.js";
@@ -7,7 +7,10 @@ export const MANAGED_BY = "perdure-operator";
 /** Label selector of what the operator made. */
 export const MANAGED_SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY}`;
 export const COMPONENT = "app.kubernetes.io/component";
-/** Annotation of an environment that is made again under an id whose data were kept or deleted; its value is the uid of the note about them. */
+/**
+ * Annotation of an environment that is created again under an id whose data were kept or deleted; its value is the uid of the note about
+ * them.
+ */
 export const ADOPT_ANNOTATION = "perdure.dev/adopt-retained";
 
 export type Component = "worker" | "front" | "redis" | "environment";
@@ -74,7 +77,7 @@ export function childOf(
   };
 }
 
-/** Without what is undefined: an API server would drop or refuse it, and each pass would look like a change. */
+/** Removes undefined fields: the API server would drop or refuse them, and each pass would find a difference. */
 export function given<T extends Readonly<Record<string, unknown>>>(fields: T): Partial<T> {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Partial<T>;
 }

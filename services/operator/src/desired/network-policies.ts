@@ -1,6 +1,6 @@
 /**
- * Why: nobody reaches an environment's pods, and they reach nobody, except as said here (kubernetes.md §2). An absent or empty list of
- * peers means everybody in a NetworkPolicy, so "nobody" is no rule at all, and a test tries that no rule has such a list.
+ * Network policies: pods of an environment have only the connections listed here (kubernetes.md §2). In a NetworkPolicy an absent or empty
+ * list of peers means all peers, so "no peer" is the absence of a rule, and a test checks that no rule has such a list.
  */
 import { bareIdOf, type EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -14,7 +14,7 @@ interface PolicyPort {
   readonly port: number;
 }
 
-/** At least one peer each: `openRule` is for everybody. */
+/** At least one peer each; `openRule` allows all peers. */
 type PolicyPeers = readonly [PolicyPeer, ...PolicyPeer[]];
 
 interface PolicyRules {
@@ -47,8 +47,8 @@ const from = (peers: PolicyPeers, ports: readonly PolicyPort[]) => ({ from: peer
 const to = (peers: PolicyPeers, ports?: readonly PolicyPort[]) => (ports === undefined ? { to: peers } : { to: peers, ports });
 
 /**
- * One for all pods, which closes everything in both directions and says what all may do, and one for each kind of pod. Few objects, since each is a
- * request for every environment; the one for all pods comes first, so that no pod is ever without it.
+ * One policy for all pods, which closes both directions and allows what all pods need, and one for each kind of pod. There are few objects,
+ * since each is a request for every environment. The one for all pods comes first, so that no pod ever runs without it.
  */
 export function networkPolicies(environment: EnvironmentResource, cell: Cell): KubeObject[] {
   const worker = selectorOf(environment, "worker");
@@ -57,7 +57,7 @@ export function networkPolicies(environment: EnvironmentResource, cell: Cell): K
   const { extraIngressPeers = [] } = environment.spec.network;
   const platform = (role: string): PolicyPeer => inNamespace(cell.namespace, { [PLATFORM_ROLE]: role });
   const callers: PolicyPeers = [platform("gateway"), ...extraIngressPeers.map(cleaned)];
-  // The operator registers services as well, tenancy reads usage; and management tells its metrics at its own door.
+  // The operator also registers services, tenancy reads usage, and the management API serves its metrics on its own port.
   const watchers: PolicyPeers = [platform("operator"), monitoringPeer(cell)];
   const peers = [hereWith(worker), hereWith(front)] as const;
   const fromPeers = from(peers, tcp(PORTS.grpc));
@@ -106,13 +106,13 @@ function monitoringPeer({ namespace, monitoring: { namespaceLabels, podLabels } 
   return { namespaceSelector: { matchLabels: namespaceLabels }, podSelector: { matchLabels: podLabels } };
 }
 
-/** A database that is no pod of the platform's: by its addresses, where somebody has said them. */
+/** A database outside the cell: allowed by its addresses, where they are configured. */
 function databaseRules({ database: { cidrs, port } }: Cell) {
   const [first, ...more] = cidrs.map((cidr): PolicyPeer => ({ ipBlock: { cidr } }));
   return first === undefined ? [] : [to([first, ...more], tcp(port))];
 }
 
-/** Only where runtimes are told of it; and whom to reach is named, because users choose where workers send attempts to. */
+/** Only where tracing is configured. The peers are listed, because users choose the addresses that workers send attempts to. */
 function collectorRules(cell: Cell) {
   const { tracingEndpoint, collector } = cell;
   if (tracingEndpoint === undefined) return [];
@@ -149,7 +149,7 @@ const PUBLIC: PolicyPeers = [
 function userEgress(environment: EnvironmentResource): Readonly<Record<string, unknown>> {
   const { mode, cidrs = [], allow = [] } = environment.spec.network.egress;
   const label = `perdure.dev/allow-${bareIdOf(environment.spec.environmentId)}`;
-  // Pods of any namespace that say themselves that this environment may call them.
+  // Pods of any namespace whose own label allows calls from this environment.
   const invited: PolicyPeer = { namespaceSelector: {}, podSelector: { matchLabels: { [label]: "true" } } };
   const listed: PolicyPeers = [invited, ...cidrs.map((cidr): PolicyPeer => ({ ipBlock: { cidr } })), ...allow.map(cleaned)];
   return mode === "open" ? {} : to(mode === "public" ? [...PUBLIC, ...listed] : listed);

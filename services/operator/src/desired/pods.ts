@@ -74,7 +74,7 @@ const probe = ({ path, port, periodSeconds, failureThreshold }: HttpProbe): Read
   timeoutSeconds: 2,
 });
 
-/** Live: its event loop turns. Whether Redis answers is not asked, or an outage would restart every worker of a region. */
+/** Liveness checks that the event loop responds. It does not check Redis, or an outage would restart every worker of a region. */
 export function probesOf(port: string): Readonly<Record<string, unknown>> {
   return {
     startupProbe: probe({ path: "/livez", port, periodSeconds: 2, failureThreshold: 60 }),

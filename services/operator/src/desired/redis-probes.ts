@@ -19,7 +19,7 @@ esac
 
 /** Succeeds when the log is loaded. */
 const IS_LOADED = INFO;
-/** Succeeds on any answer, an error too: a process that answers is alive. */
+/** Succeeds on any response, even an error: a process that responds is live. */
 const ANSWERS = `REDISCLI_AUTH="$REDIS_PASSWORD" exec redis-cli ping`;
 
 /** A log of 16 GiB takes minutes to load from a slow disk; what takes an hour is started again. */

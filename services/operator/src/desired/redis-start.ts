@@ -1,12 +1,12 @@
 /**
- * Why: of three Redis the first is always the primary, so nobody elects anybody. What that leaves to decide is done here, before it starts:
- * a primary whose volume is empty is new, or has lost it. Then it asks both replicas. If they have nothing either, it is new. If they
- * have something, it takes everything from the one that has received more, and only then is the primary again; until then it takes no
- * writes. Every commit was acknowledged by one replica at least, and what a replica has is always a beginning of what the primary had, so
- * the longer one has all that was acknowledged.
+ * Start script of Redis. Of three Redis the first is always the primary, so there is no election. The script decides before the start: a
+ * primary with an empty volume is new, or has lost its volume, so it requests the state of both replicas. If both are empty, it is new.
+ * Otherwise it copies everything from the replica that has received more and then becomes the primary again; until then it accepts no
+ * writes. Every commit was acknowledged by at least one replica, and the data of a replica is always a prefix of the primary's, so the
+ * longer one has all that was acknowledged.
  *
- * When it cannot be told who has received more, because a replica was started anew meanwhile, the script goes on asking and says so:
- * a person decides (docs/operating/environments-data.md). A marker keeps a start that was broken off from being taken for a primary.
+ * When it is undecidable which replica has received more, because one was started anew meanwhile, the script repeats the check and logs
+ * that an operator must decide (docs/operating/environments-data.md). A marker keeps an interrupted start from counting as a primary.
  */
 
 /** For `sh -c`, with the arguments of redis-server after it. REDIS_HOSTS: the three, the primary first. */

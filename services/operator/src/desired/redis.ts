@@ -1,6 +1,6 @@
 /**
- * Why: journals live in Redis, and a Redis of the environment's own is the simplest one that nobody else can fill. It never throws data
- * away to make room, it writes before it answers, and its volumes outlive everything but an explicit wish (kubernetes.md §2).
+ * Redis of an environment, which holds its journals. Each environment has its own, so that no other can fill it. It never evicts data, it
+ * writes before it acknowledges, and its volumes are deleted only on an explicit request (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -20,7 +20,7 @@ const REPLICATED_PODS = 3;
 const DATA_PATH = "/data";
 /** A journal takes a block of this size when it begins; with Redis's default of 4,096 most would take four times of what they need. */
 const STREAM_NODE_BYTES_MAX = "512";
-/** A primary that is cut off from all of its replicas takes no writes, because nobody would have them but itself. */
+/** A primary without any connected replica accepts no writes, because no copy of them would exist. */
 const REPLICATED_SETTINGS = {
   "min-replicas-to-write": "1",
   "min-replicas-max-lag": "10",
@@ -80,7 +80,7 @@ function statefulSet(environment: EnvironmentResource, cell: Cell, authHash: str
     {
       spec: {
         serviceName: "redis-headless",
-        // The first waits for what the others know, when its volume is empty.
+        // With an empty volume the first pod waits for the state of the others, so all start at once.
         podManagementPolicy: "Parallel",
         replicas: environment.spec.suspended ? 0 : redisPods(environment),
         selector,
@@ -92,7 +92,7 @@ function statefulSet(environment: EnvironmentResource, cell: Cell, authHash: str
   );
 }
 
-/** What a claim asks for; also of one that is made from a snapshot. */
+/** Spec of the volume claim; also for a claim that is restored from a snapshot. */
 export function claimSpecOf({ spec }: EnvironmentResource): Readonly<Record<string, unknown>> {
   const { size, storageClassName } = spec.redis.bundled ?? {};
   return {
@@ -143,7 +143,7 @@ function container(environment: EnvironmentResource, cell: Cell): Readonly<Recor
   };
 }
 
-/** Who is which, and where the others are. */
+/** Roles and addresses of the Redis pods. */
 function peersOf(environment: EnvironmentResource, { clusterDns }: Cell) {
   const namespace = objectNameOf(environment.spec.environmentId);
   const hosts = Array.from({ length: REPLICATED_PODS }, (_, n) => `redis-${n}.redis-headless.${namespace}.svc.${clusterDns}`);

@@ -35,7 +35,7 @@ function requestsPerFront(environment: EnvironmentResource, fronts: number): str
 
 export type EnvironmentProgram = "worker" | "registry" | "gateway" | "admin";
 
-/** Names of settings by the programs that know them: a program refuses to start with one that it does not know. */
+/** Names of settings by program: a program refuses to start with a setting that it does not declare. */
 const PROGRAMS: Readonly<Record<EnvironmentProgram, readonly string[]>> = {
   worker: ["environment-name", "worker.", "redis.", "tunnels."],
   registry: ["environment-name", "worker.default-", "redis.", "tunnels.", "limits."],
@@ -44,7 +44,7 @@ const PROGRAMS: Readonly<Record<EnvironmentProgram, readonly string[]>> = {
 };
 const EVERYBODY = ["cluster-name", "log-format", "tracing-endpoint"];
 
-/** What the processes of a runtime are told, by the dotted names of settings. */
+/** Settings of the runtime's processes, by dotted name. */
 export function runtimeSettings(environment: EnvironmentResource, { tracingEndpoint }: Cell): Readonly<Record<string, string>> {
   const { spec } = environment;
   const sizing = sizingOf(environment);
@@ -54,7 +54,7 @@ export function runtimeSettings(environment: EnvironmentResource, { tracingEndpo
     "cluster-name": spec.environmentId,
     "environment-name": spec.environmentId,
     "log-format": "json",
-    // Said only where there is one: pods of a cell without a collector have nothing new to start for.
+    // Set only with a collector, so that the pods of a cell without one are not replaced.
     ...(tracingEndpoint === undefined ? {} : { "tracing-endpoint": tracingEndpoint }),
     "worker.default-journal-retention": `${secondsOf(spec.retention.completedJournal)}s`,
     "worker.default-idempotency-retention": `${secondsOf(spec.retention.idempotency)}s`,
@@ -62,7 +62,7 @@ export function runtimeSettings(environment: EnvironmentResource, { tracingEndpo
     "worker.num-partitions": String(spec.workers.partitions),
     "worker.invoker.concurrent-invocations-limit": String(spec.limits.concurrentInvocations ?? sizing.concurrentInvocations),
     "worker.invoker.journal-entries-limit": String(spec.limits.maxJournalEntries),
-    // One replica has each commit before it counts; which one is found out when it matters.
+    // One replica has each commit before it is acknowledged; the start script finds out which one when it must.
     ...(isReplicated(environment) ? { "redis.replicas": "1" } : {}),
     ...(keyPrefix === undefined ? {} : { "redis.key-prefix": keyPrefix }),
     ...(instanceId === undefined ? {} : { "worker.incarnation": instanceId }),
@@ -76,15 +76,16 @@ export function runtimeSettings(environment: EnvironmentResource, { tracingEndpo
 const REQUESTS_PER_FRONT = "ingress.requests-per-second-limit";
 
 /**
- * Changes when workers have to be replaced. How many front pods share the requests is nothing to them: more workers may bring a second front pod, and
- * must not replace the workers that are there. The share by size stays in the hash, as earlier operators had it, so that this one replaces nobody.
+ * Hash of the settings that require a replacement of workers. The number of front pods that share the requests is excluded: more workers
+ * may add a second front pod, which must not replace the running workers. The share by size stays in the hash, as in earlier operators, so
+ * that this one replaces no worker.
  */
 export function workerConfigHash(environment: EnvironmentResource, cell: Cell): string {
   const share = requestsPerFront(environment, frontsOfSize(environment));
   return hashOf({ ...runtimeSettings(environment, cell), [REQUESTS_PER_FRONT]: share });
 }
 
-/** Of what may be registered; what the spec does not bound is not said. */
+/** Limits of what may be registered; a limit that the spec does not set is left out. */
 function planSettings({ spec: { limits } }: EnvironmentResource): Readonly<Record<string, string>> {
   const { deployments, services, subscriptions, maxRetention } = limits;
   const retention = maxRetention === undefined ? undefined : `${secondsOf(maxRetention)}s`;
@@ -112,7 +113,7 @@ export function configVariables(
   return cell.tracingEndpoint === undefined ? settings : [...settings, resourceVariable(environment, program)];
 }
 
-/** What spans say of the pod they come from; `POD_NAME` is a variable of every container, named before this one. */
+/** Resource attributes of spans; `POD_NAME` is a variable of every container, declared before this one. */
 function resourceVariable({ spec: { environmentId } }: EnvironmentResource, program: EnvironmentProgram): EnvVariable {
   const of = `k8s.namespace.name=${objectNameOf(environmentId)},k8s.pod.name=$(POD_NAME),k8s.container.name=${program}`;
   return { name: "OTEL_RESOURCE_ATTRIBUTES", value: of };

@@ -1,6 +1,6 @@
 /**
- * Why: most people want to say `medium`, not twelve numbers. Figures are those of kubernetes.md §6; what they are good for,
- * by what invocations were measured to cost, is in docs/operating/sizing.md.
+ * Resources by size, so that a spec can say `medium` instead of twelve numbers. The figures are from kubernetes.md §6;
+ * docs/operating/sizing.md lists what each supports, from the measured cost of invocations.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 
@@ -65,8 +65,8 @@ export function sizingOf({ spec }: EnvironmentResource): Sizing {
 }
 
 /**
- * Front pods, suspended or not. One is enough to answer; two where the size, the spec or an autoscaler may have several workers, so that an update
- * or a node that is drained interrupts nobody.
+ * Number of front pods, suspended or not: one, or two where the size, the spec or an autoscaler may have several workers, so that an update
+ * or a drained node interrupts no client.
  */
 export function frontsOf(environment: EnvironmentResource): number {
   const { front, workers } = environment.spec;
@@ -74,7 +74,7 @@ export function frontsOf(environment: EnvironmentResource): number {
   return Math.max(front?.replicas ?? 1, frontsOfSize(environment), mayBeSeveral ? 2 : 1);
 }
 
-/** Those of the size alone, whatever else the spec says. */
+/** Number of front pods by size alone, without the rest of the spec. */
 export function frontsOfSize(environment: EnvironmentResource): number {
   return sizingOf(environment).workers > 1 ? 2 : 1;
 }
@@ -93,7 +93,7 @@ export function lesserQuantity(amount: string, limit: string | undefined): strin
   return limit !== undefined && quantityOf(limit) < quantityOf(amount) ? limit : amount;
 }
 
-/** Workers that the spec asks for; 0 while suspended. With autoscaling only the autoscaler knows. */
+/** Workers that the spec requests; 0 while suspended. With autoscaling the autoscaler decides the number. */
 export function desiredWorkers({ spec }: EnvironmentResource): number {
   if (spec.suspended) return 0;
   return spec.workers.replicas ?? SIZES[spec.size].workers;

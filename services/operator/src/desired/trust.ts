@@ -1,4 +1,7 @@
-/** Why: whom the processes of an environment trust, as pods are given it: each other, and the authorities that its owner adds to the system's. */
+/**
+ * Trusted certificate authorities of an environment's processes, as mounted into pods: the environment's own, and those that its owner adds
+ * to the system's.
+ */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { type EnvVariable, setting } from "./pods.js";
@@ -23,7 +26,10 @@ export function trustVariables(environment: EnvironmentResource, { grpcTls }: Ce
   return [...(grpcTls ? tls : []), ...(hasCas(environment) ? [cas] : [])];
 }
 
-/** Of processes that others ask over gRPC: without certificates, network policies alone keep others out, and that must be said. */
+/**
+ * TLS variables of processes that serve gRPC. Without certificates only network policies protect these ports, and the processes require an
+ * explicit setting for that.
+ */
 export function grpcVariables({ grpcTls }: Cell): readonly EnvVariable[] {
   return grpcTls ? [] : [setting("grpc.allow-cleartext", "true")];
 }

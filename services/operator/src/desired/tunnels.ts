@@ -1,4 +1,7 @@
-/** Why: the programs of a runtime that call services reach those behind tunnels, too; each is given the token as a file, and nobody else is. */
+/**
+ * Gives the programs of a runtime that call services access to services behind tunnels. Each of them receives the token as a file; other
+ * pods do not.
+ */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { EnvironmentProgram } from "./runtime-config.js";
 

@@ -1,7 +1,7 @@
 /**
- * Why: the pods that run an environment. Workers lead its partitions: a StatefulSet, so that each has a name of its own. The front answers for it: a
- * registry, the ingress and the management of this environment alone. Told to end, a worker hands its partitions over one by one;
- * that it is asked to in time is all the draining there is, and fencing makes sure that nothing depends on it (kubernetes.md §2).
+ * The pods that run an environment. Workers lead its partitions; they are a StatefulSet, so that each has a stable name. The front serves
+ * requests: a registry, the ingress and the management API of this environment alone. A worker that receives SIGTERM hands its partitions
+ * over one by one; draining only starts that earlier, and fencing keeps correctness independent of it (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -113,7 +113,7 @@ function workerTemplate(environment: EnvironmentResource, cell: Cell, inputs: Om
     resources: { requests, limits: { memory: requests.memory, ...limits } },
     securityContext: containerSecurity,
     volumeMounts: [keysMount, scratchMount, ...trustMounts(environment, cell), ...tunnelMounts(environment, "worker")],
-    // Whoever ends the pod, it hands over first; a worker that was asked before answers at once.
+    // However the pod is ended, it hands its partitions over first; a worker that has drained already responds at once.
     lifecycle: { preStop: { httpGet: { path: "/prestop", port: "probes", scheme: "HTTP" } } },
     ...probesOf("probes"),
   };
@@ -151,7 +151,7 @@ function workerSet(environment: EnvironmentResource, cell: Cell, { replicas, par
 
 // ── the front ────────────────────────────────────────────────────────────────────────────────────
 
-/** `isClosed`: nobody answers, while all else goes on. */
+/** `isClosed`: the front has no pods while everything else runs. */
 export type FrontInputs = Omit<Inputs, "replicas" | "partition"> & { readonly isClosed?: boolean };
 
 export function front(environment: EnvironmentResource, cell: Cell, inputs: FrontInputs): KubeObject[] {
@@ -176,7 +176,7 @@ function frontService(environment: EnvironmentResource): KubeObject {
   );
 }
 
-/** Without an address of its own: workers ask the next registry when one does not answer. */
+/** Headless: workers call the next registry when one does not respond. */
 function registryService(environment: EnvironmentResource): KubeObject {
   return childOf(
     environment,
@@ -259,7 +259,7 @@ function frontContainer(
   };
 }
 
-/** The management API may take more while SQL statements run, unless the spec says what it may. */
+/** The management API gets more while SQL statements run, unless the spec sets its resources. */
 function frontResources(environment: EnvironmentResource, program: EnvironmentProgram): Readonly<Record<string, unknown>> {
   const requests = frontRequests(environment);
   const isBelow = quantityOf(requests.memory) < quantityOf(ADMIN_MEMORY_LIMIT);
@@ -278,7 +278,7 @@ const sharedVariables: readonly EnvVariable[] = [
 const keysMount = { name: "keys", mountPath: KEYS_PATH, readOnly: true };
 const scratchMount = { name: "scratch", mountPath: "/tmp" };
 const volumes = [
-  // The current one alone: nobody signs with what was before, or will be.
+  // Only the current key is mounted: requests are never signed with the previous or next one.
   { name: "keys", secret: { secretName: SIGNING_KEY, defaultMode: 0o440, items: [{ key: "current.pem", path: "current.pem" }] } },
   { name: "scratch", emptyDir: { sizeLimit: "256Mi" } },
 ];

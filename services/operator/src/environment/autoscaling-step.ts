@@ -1,6 +1,6 @@
 /**
- * Why: an autoscaler may be an optional part of a cluster. Where it is not there, or was switched off, nothing is ever asked of its API, and
- * the spec says how many workers there are, as if it had asked for nobody (kubernetes.md D9).
+ * Autoscaling where it is available. KEDA is an optional part of a cluster: where it is absent or switched off, its API gets no requests,
+ * and the number of workers comes from the spec as without autoscaling (kubernetes.md D9).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -9,12 +9,12 @@ import { autoscaler, isAutoscaled, scaledObject } from "../desired/autoscaling.j
 import type { PrunePorts } from "./prune.js";
 
 export interface Scaler {
-  /** Whether somebody else says how many workers there are. */
+  /** Whether an autoscaler sets the number of workers. */
   readonly isThere: boolean;
   readonly objects: readonly KubeObject[];
-  /** Why there is none although the spec asks for one. */
+  /** Why there is no autoscaler although the spec requests one. */
   readonly hindrance: string | undefined;
-  /** Whether KEDA's API may be asked. */
+  /** Whether requests to KEDA's API are allowed. */
   readonly hasKeda: boolean;
 }
 
@@ -23,7 +23,7 @@ interface ScalerPorts {
   readonly cell: Pick<Cell, "keda" | "prometheusAddress">;
 }
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export async function scalerOf(
   environment: EnvironmentResource,
   { client, cell }: ScalerPorts,

@@ -1,6 +1,6 @@
 /**
- * Why: an environment that has a schedule gets a snapshot of its volume whenever one is due, and keeps the latest ones. Which are there is
- * read from the cluster each time, so a crash between any two steps takes none twice and forgets none.
+ * Takes a snapshot of the volume of an environment with a schedule whenever one is due, and keeps the latest ones. The existing snapshots
+ * are read from the cluster each time, so a crash between two steps neither repeats nor loses one.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { resources } from "@perdure/driver-kubernetes";
@@ -16,11 +16,11 @@ import {
   type VolumeSnapshot,
 } from "./snapshots.js";
 
-/** What is known about backups after a look. */
+/** State of the backups after one pass. */
 export interface BackupResult {
   /** Undefined when all is well. */
   readonly problem: Observation | undefined;
-  /** Milliseconds until another look; undefined: changes wake us, and the resync. */
+  /** Milliseconds until the next check; undefined: only changes and the resync cause one. */
   readonly againMs: number | undefined;
   readonly lastSnapshotId: string | undefined;
   /** RFC 3339. */
@@ -41,7 +41,7 @@ const NOTHING: BackupResult = {
 };
 const SECOND_MS = 1_000;
 
-/** Rejects as the API server says. `nowMs`: since 1970. */
+/** Rejects with the API server's error. `nowMs`: since 1970. */
 export async function keepBackups(
   environment: EnvironmentResource,
   ports: SnapshotPorts,
@@ -61,7 +61,7 @@ export async function keepBackups(
   const createdMs = Date.parse(environment.metadata.creationTimestamp ?? "");
   const timetable = timetableOf(parsed.value, zoneOf("UTC") as NonNullable<ReturnType<typeof zoneOf>>, createdMs);
   const snapshots = await snapshotsOf(environment, "scheduled", ports, signal);
-  // One that somebody removes is none any more, however long its driver takes for that.
+  // A snapshot in deletion does not count, however long its driver takes.
   const kept = snapshots.filter(({ metadata }) => metadata.deletionTimestamp === undefined);
   const ready = kept.filter(({ status }) => status?.readyToUse === true);
   const pending = kept.find(({ status }) => status?.readyToUse !== true);
@@ -84,16 +84,17 @@ const unavailable = (reason: string, message: string, againMs?: number): BackupR
 });
 
 /**
- * When the next one is due, in milliseconds since 1970; undefined: never again. From the start of the last one: however long the operator
- * was away, one makes good for all that were missed. The last one is not the first in order of contents: a slow driver takes two within
- * one second. Nor does its start tell alone: where the API server's clock is behind, it was due after it began.
+ * When the next snapshot is due, in milliseconds since 1970; undefined: never again. Counted from the start of the last one, so that one
+ * snapshot replaces all that were missed while the operator was away. The last one is not simply the first in order of contents, since a
+ * slow driver takes two within one second; nor is its start alone enough, since it may precede the due time where the clock of the API
+ * server is behind.
  */
 export function nextDueMs(timetable: Timetable, snapshots: readonly VolumeSnapshot[], createdMs: number): number | undefined {
   const timesMs = snapshots.flatMap(({ metadata }) => [Date.parse(metadata.creationTimestamp ?? ""), dueMsOf(metadata.name)]);
   return timetable.next(Math.max(createdMs, ...timesMs.filter(Number.isFinite)));
 }
 
-/** The same for whoever takes the one that was due then. */
+/** The same name in every process that takes the snapshot due at that time. */
 export function nameOf(dueMs: number): string {
   return `redis-${new Date(dueMs).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}`;
 }
@@ -103,7 +104,7 @@ function dueMsOf(name: string): number {
   return Date.parse(name.replace(/^redis-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/, "$1-$2-$3T$4:$5:$6Z"));
 }
 
-/** Whoever takes it tries again by itself. */
+/** The snapshot controller retries by itself. */
 function failureOf({ metadata, status }: VolumeSnapshot): Observation | undefined {
   const message = status?.error?.message;
   if (message === undefined) return undefined;

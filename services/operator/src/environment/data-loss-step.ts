@@ -1,6 +1,6 @@
 /**
- * Why: that the data of an environment are lost for good is said once, for the mark of exactly these data, in its spec. Any worker can carry
- * it out, for it has the addresses of Redis and PostgreSQL; which marks were accepted is kept in the status.
+ * Carries out an accepted loss of data. The spec accepts it once, with the mark of exactly these data. Any worker can carry it out, because
+ * it has the addresses of Redis and PostgreSQL; the status stores the accepted marks.
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
@@ -31,8 +31,8 @@ export interface LossResult {
 }
 
 /**
- * Of an environment whose spec names a mark. `accepted`: what this pass has accepted already, because the mark is that of volumes or of a key.
- * Rejects as the API server says.
+ * For an environment whose spec has a mark. `accepted`: marks that this pass has accepted already, for volumes or a key. Rejects with the
+ * API server's error.
  */
 export async function dataLossStep(
   environment: EnvironmentResource,
@@ -64,7 +64,7 @@ function acceptedOutcome(mark: string): StepOutcome {
   return good(LOSS_CONDITION, "Accepted", `the loss of ${mark} was accepted; acceptDataLoss can be removed from the spec`);
 }
 
-/** For the status; an event says it as well. `what`: in plain words. */
+/** Entry for the status; writes an event as well. `what`: the lost data as text. */
 export async function acceptedNow(
   environment: EnvironmentResource,
   what: string,

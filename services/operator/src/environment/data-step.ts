@@ -1,6 +1,6 @@
 /**
- * Why: everything about where journals live, in its order: a volume that is made from a snapshot, one that grows, Redis itself, or the one
- * that somebody else runs; and backups, which hold up nothing.
+ * Reconciles the storage of journals in order: a volume that is restored from a snapshot, one that grows, Redis itself or an external
+ * Redis, and backups, which delay nothing else.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
@@ -16,12 +16,12 @@ import { isFilling } from "./volume-poller.js";
 import { growVolumes } from "./volumes.js";
 import { workerPods } from "./worker-pods.js";
 
-/** What a look at the data has found besides its condition. */
+/** Results of the data step besides its condition. */
 export interface DataResult {
   /** Conditions that there are only when something is not as it should be. */
   readonly problems: readonly Observation[];
   readonly backup: BackupResult | undefined;
-  /** Of the volume; undefined when it was not looked at. */
+  /** Bytes used of the volume; undefined when they were not read. */
   readonly usedBytes: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface DataStep extends DataResult {
   readonly storage: StepOutcome;
 }
 
-/** `environment`: as it is made, asleep is as suspended. Rejects as the API server says. */
+/** `environment`: the effective one, in which hibernated counts as suspended. Rejects with the API server's error. */
 export async function dataStep(
   environment: EnvironmentResource,
   secrets: EnvironmentSecrets,
@@ -62,11 +62,11 @@ async function bundled(
   for (const object of bundledRedis(forRedis, cell, secrets.redisHash)) await applier.apply(object, signal);
   const rollout = set as (Rollout & KubeObject) | undefined;
   const outcome = storageOutcome(environment, rollout);
-  // Without pods none is in trouble.
+  // Without pods there is no failing pod.
   if (isGood(outcome) || (rollout?.status?.replicas ?? 0) === 0) return outcome;
   const find = () => redisProblem(environment, client, clock.nowMs(), signal);
   const { problem, againMs } = await redisStartChecks.check(environment, find);
-  // Trouble may begin later, and a StatefulSet does not tell of it.
+  // Pods may fail later, and a StatefulSet does not report that.
   return problem ?? { againMs, ...outcome };
 }
 

@@ -1,10 +1,11 @@
 /**
- * Why: pods of an environment get a URL of their own, for a role that reaches a schema of its own and nothing else; the cell's URL is the operator's alone.
+ * Gives an environment a role that reaches a schema of its own and nothing else; its pods get a URL with that role, and only the operator
+ * has the cell's URL.
  *
- *     Secret `postgres-role` (a password, made once) ▸ role and schema in the database ▸ Secret `postgres` (the URL) ▸ pods
+ * Secret `postgres-role` (a password, created once) ▸ role and schema in the database ▸ Secret `postgres` (the URL) ▸ pods
  *
- * Each is made when the one before is there, so a pass that is broken off is gone on with by the next. Environments of earlier operators keep the cell's URL
- * until they rest: their rows move while nothing of them runs.
+ * Each step needs the one before, so the next pass continues one that was interrupted. Environments of earlier operators keep the cell's
+ * URL until they are at rest: their rows move while none of their processes run.
  */
 import { randomBytes } from "node:crypto";
 import { Secret } from "@perdure/base";
@@ -27,7 +28,7 @@ const PASSWORD_BYTES = 24;
 /** The database that an environment refers to. */
 export interface GivenDatabase {
   readonly url: Secret;
-  /** Whether it is the cell's, whose URL is not for environments. */
+  /** Whether the URL is the cell's, which environments do not receive. */
   readonly isOfCell: boolean;
 }
 
@@ -49,7 +50,7 @@ export interface DatabasePorts {
   readonly databases: EnvironmentDatabases;
 }
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export async function ensureDatabase(
   environment: EnvironmentResource,
   given: GivenDatabase,
@@ -116,7 +117,7 @@ async function ownRole(
   }
   if (before !== undefined && !ports.turns.take(environment))
     return { kind: "url", url: before, isWaiting: true, outcome: ROTATING };
-  // Who has a role of its own has no rows elsewhere; who has another URL rests. What has none is new, or has lost it.
+  // An environment with a role has no rows elsewhere; one with another URL is at rest. One without any URL is new, or has lost it.
   const isNew = environment.status?.data?.present !== true;
   const isRunning = before === undefined && !isNew && (await hasPods(environment, ports.client, signal));
   const password = await passwordOf(store);
@@ -136,7 +137,7 @@ async function ownRole(
 const IN_USE =
   "Secret postgres is gone, and pods use rows in the tables of the platform; suspend the environment (spec.suspended) until they have moved";
 
-/** Undefined also for what is no URL: `prepare` says so. */
+/** Undefined also for an invalid URL, which `prepare` reports. */
 function derived(given: Secret, environmentId: string, password: string | undefined): Secret | undefined {
   try {
     return password === undefined ? undefined : environmentUrl(given, environmentId, new Secret(password));
@@ -161,7 +162,7 @@ interface Scaled extends MetadataOnly {
   readonly spec?: { readonly replicas?: number };
 }
 
-/** Whether nothing of it uses the database, and nobody but this pass can change that. */
+/** Whether nothing of the environment uses the database, and only this pass can change that. */
 async function isAtRest(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
   if (!environment.spec.suspended) return false;
   const namespace = objectNameOf(environment.spec.environmentId);

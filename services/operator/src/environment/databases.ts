@@ -6,7 +6,7 @@ import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@pe
 import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";
 import { DATABASE_BACKOFF } from "../limits.js";
 
-/** Makes and removes roles and schemas; as `@perdure/driver-postgres` does it, unless a test says otherwise. */
+/** Creates and removes roles and schemas; `@perdure/driver-postgres` outside tests. */
 export interface DatabaseDriver {
   prepare(options: PrepareOptions, signal: AbortSignal): Promise<PrepareOutcome>;
   remove(options: EnvironmentDatabaseOptions, signal: AbortSignal): Promise<void>;
@@ -31,14 +31,14 @@ interface Failed {
 
 export class EnvironmentDatabases {
   readonly #ports: DatabasesPorts;
-  /** By the name of the environment; those that are gone are forgotten. */
+  /** By the name of the environment; entries of deleted environments are removed. */
   readonly #failed = new Map<string, Failed>();
 
   constructor(ports: DatabasesPorts) {
     this.#ports = ports;
   }
 
-  /** Rejects only with what the signal says. */
+  /** Rejects only with the reason of the signal. */
   prepare(environment: string, options: PrepareOptions, signal: AbortSignal): Promise<DatabaseAttempt<PrepareOutcome>> {
     return this.#attempt(environment, () => this.#ports.driver.prepare(options, signal), signal);
   }

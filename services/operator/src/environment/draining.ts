@@ -1,14 +1,14 @@
 /**
- * Why: a StatefulSet that becomes smaller ends its highest pod at once. Before that the worker in it is asked to give its partitions away,
- * so that each pauses for moments only; when it has none left, or has had its time, one replica less is asked for (kubernetes.md §2).
- * One ordinal after the other, each when the one before is gone; a worker that is wanted again is told so.
+ * Scales workers in. A StatefulSet that becomes smaller ends its highest pod at once, so the worker in that pod first hands its partitions
+ * over, each of which pauses only briefly. When it leads none, or its time is up, the StatefulSet is scaled by one (kubernetes.md §2). One
+ * ordinal after the other, each when the pod before is gone; draining is cancelled on a worker that is needed again.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerClient, WorkerReport } from "../worker-client.js";
 import type { WorkerPod } from "./worker-pods.js";
 
 export interface Scaling {
-  /** What the StatefulSet is asked for now. */
+  /** Replicas to set on the StatefulSet now. */
   readonly replicas: number;
   /** The worker that gives its partitions away. */
   readonly draining: Draining | undefined;
@@ -20,7 +20,7 @@ export interface Draining {
   readonly ordinal: number;
   /** RFC 3339. */
   readonly since: string;
-  /** Undefined: it does not say. */
+  /** Undefined: the worker does not report it. */
   readonly partitions: number | undefined;
 }
 
@@ -36,12 +36,12 @@ interface ScalingFacts {
 }
 
 interface ScalingPorts {
-  /** Asked only when there is something to decide. */
+  /** Called only when a decision depends on the pods. */
   readonly pods: () => Promise<readonly WorkerPod[]>;
   readonly workerClient: WorkerClient;
 }
 
-/** The next step towards `wanted`, taken as far as workers are concerned. Rejects as `pods` does. */
+/** The next step towards `wanted`; drain requests to workers are already sent. Rejects as `pods` does. */
 export async function nextScaling(
   facts: ScalingFacts,
   { pods, workerClient }: ScalingPorts,
@@ -50,9 +50,9 @@ export async function nextScaling(
   const { environment, desired, requested, present } = facts;
   const before = environment.status?.workers?.drainingOrdinal;
   const stable = (replicas: number): Scaling => ({ replicas, draining: undefined, isOverdue: false });
-  if (requested === undefined || desired === 0) return stable(desired); // Nobody is there, or nobody is left to give anything to.
+  if (requested === undefined || desired === 0) return stable(desired); // No pods, or no worker left to hand partitions to.
   if (desired >= requested) {
-    // Only one that was asked to drain has to be told, and until it has heard.
+    // Only a worker with a drain request needs the cancellation, until it has received it.
     const kept = before === undefined || before >= desired ? undefined : (await pods()).find(({ ordinal }) => ordinal === before);
     if (kept?.address !== undefined && !kept.isEnding) {
       const report = await workerClient.stay(kept.address, signal);

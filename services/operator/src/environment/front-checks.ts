@@ -22,7 +22,7 @@ export class FrontChecks {
     this.#ports = ports;
   }
 
-  /** Of an environment whose front is ready. Never rejects. */
+  /** Checks an environment whose front is ready. Never rejects. */
   async check(environment: EnvironmentResource, signal: AbortSignal): Promise<StepOutcome> {
     const { clock, prober, cell } = this.#ports;
     const { name } = environment.metadata;

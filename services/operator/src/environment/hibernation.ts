@@ -1,13 +1,13 @@
 /**
- * Why: an environment in which nothing happens costs nothing but its volumes: its processes are put to sleep, and are awake again before
- * anything of it is due. Forgetting a timer would break sleeps silently, so nobody sleeps before every partition has said when its first is.
+ * Hibernates an idle environment, so that it costs only its volumes, and wakes it before anything of it is due. A missed timer would
+ * silently break sleeps, so an environment hibernates only after every partition has reported its first timer.
  *
- *     awake ── idle for `afterIdle`, nothing due soon ──▶ Closing   doors close, so that nothing comes in unseen
- *       ▲                     ▲─── something came in ────────┤
- *       │                                                    │ asked again: all is quiet
- *     ready ◀── Waking ◀── due in 30 s, asked for, changed ── Asleep   workers go, then Redis; volumes stay
+ * awake ── idle for `afterIdle`, nothing due soon ──▶ Closing   the front stops, so that no request arrives unnoticed
+ *   ▲                     ▲─── a request arrived ────────┤
+ *   │                                                    │ second report: still idle
+ * ready ◀── Waking ◀── due in 30 s, requested, changed ── Asleep   workers stop, then Redis; volumes stay
  *
- * The state is in the status, so whoever leads after us goes on with it (kubernetes.md §6).
+ * The state is stored in the status, so that the next leader continues with it (kubernetes.md §6).
  */
 import { type EnvironmentResource, type EnvironmentResourceStatus, secondsOf } from "@perdure/custom-resources";
 import {
@@ -21,7 +21,7 @@ import {
 } from "../limits.js";
 import type { WorkerReport } from "../worker-client.js";
 
-/** RFC 3339: somebody wants the environment; each other value is a new wish. Gateways and the control plane write it. */
+/** RFC 3339 time of a wake request; each new value is a new request. Gateways and the control plane write it. */
 export const WAKE_ANNOTATION = "perdure.dev/wake";
 
 export interface HibernationDecision {
@@ -29,7 +29,7 @@ export interface HibernationDecision {
   readonly hibernation: EnvironmentResourceStatus["hibernation"];
   readonly nextWakeTime: string | undefined;
   readonly lastActivityTime: string | undefined;
-  /** Why it stays awake although nothing happens; for people. */
+  /** Why the environment stays awake although it is idle; text for messages. */
   readonly hindrance: string | undefined;
   readonly againMs: number | undefined;
 }
@@ -37,13 +37,13 @@ export interface HibernationDecision {
 export interface RestFacts {
   readonly environment: EnvironmentResource;
   readonly nowMs: number;
-  /** What all workers say, one each; undefined when one of them does not answer. Asked only when that matters. */
+  /** Reports of all workers; undefined when one of them does not respond. Called only when the decision depends on them. */
   readonly readReports: () => Promise<readonly WorkerReport[] | undefined>;
   /** Whether no pod is left that lets anything in. */
   readonly isIngressClosed: () => Promise<boolean>;
 }
 
-/** Where it stands now, and until when. Rejects as `ask` and `areDoorsClosed` do. */
+/** The state now, and the time of the next check. Rejects as `readReports` and `areDoorsClosed` do. */
 export async function nextRest(facts: RestFacts): Promise<HibernationDecision> {
   const { environment } = facts;
   const { status = {} as EnvironmentResourceStatus, spec } = environment;
@@ -61,7 +61,7 @@ export async function nextRest(facts: RestFacts): Promise<HibernationDecision> {
   }
 }
 
-/** The environment as others make it: asleep is as suspended. */
+/** The effective environment: hibernated counts as suspended. */
 export function restingEnvironment(environment: EnvironmentResource, { hibernation }: HibernationDecision): EnvironmentResource {
   if (hibernation?.state !== "Asleep") return environment;
   return { ...environment, spec: { ...environment.spec, suspended: true } };
@@ -103,7 +103,7 @@ async function closing(facts: RestFacts): Promise<HibernationDecision> {
   if (!(await facts.isIngressClosed())) return isOverdue ? awakeFor(environment, REST_POLL_MS_MAX) : still;
   const whole = await wholeOf(facts);
   if (whole === undefined) return isOverdue ? awakeFor(environment, REST_POLL_MS_MAX) : still;
-  // Schedules were asked for before the doors closed, and nobody can have changed them since.
+  // Schedules were read before the front closed, and no client can have changed them since.
   const dueAtMs = Math.min(whole.dueAtMs, nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime));
   if (!whole.isQuiet || whole.subscriptions > 0 || dueAtMs - nowMs < NAP_MS_MIN) return awakeFor(environment, REST_POLL_MS_MIN);
   const due = Number.isFinite(dueAtMs) ? timeOf(dueAtMs) : undefined;
@@ -135,7 +135,7 @@ function awakeFor({ status }: EnvironmentResource, againMs: number | undefined, 
   return { hibernation: undefined, nextWakeTime: undefined, lastActivityTime, hindrance, againMs };
 }
 
-// ── what is known ────────────────────────────────────────────────────────────────────────────────
+// ── combined reports ─────────────────────────────────────────────────────────────────────────────
 
 interface Whole {
   readonly isQuiet: boolean;
@@ -181,7 +181,7 @@ const isReady = ({ conditions = [] }: EnvironmentResourceStatus): boolean =>
 
 const afterIdleMs = ({ spec }: EnvironmentResource): number => secondsOf(spec.hibernation?.afterIdle ?? "0s") * 1000;
 
-/** When to look at a sleeper again: in time, and now and then. */
+/** Milliseconds until the next check of a hibernated environment: before it is due, and at intervals. */
 const recheckMs = (dueAtMs: number, nowMs: number): number =>
   Math.min(WAKE_POLL_MS_MAX, Math.max(0, dueAtMs - WAKE_AHEAD_MS - nowMs));
 

@@ -1,21 +1,21 @@
 /**
- * Why: services accept calls that are signed with a key they know, so a new key is shown long before it is used, and the old one is still
- * shown long after: whoever deploys services in that time tells them both (kubernetes.md §2). The Secret that holds the keys holds how
- * far it is, too; private keys are nowhere else.
+ * Rotates the signing key. Services accept requests that are signed with a configured key, so a new key is published long before it is
+ * used, and the old one stays published long after: services that are deployed in that time are configured with both (kubernetes.md §2).
+ * The Secret of the keys also stores the progress; private keys are stored nowhere else.
  *
- *     current ── asked ──▶ current + next ── a day ──▶ current (was next) + previous ── the next rotation's end ──▶ …
+ * current ── request ──▶ current + next ── a day ──▶ current (was next) + previous ── end of the next rotation ──▶ …
  */
 import { type Clock, Secret } from "@perdure/base";
 import { publicKeyOf } from "../signing-key.js";
 import type { SecretData } from "./secret-store.js";
 
-/** Each new value is a wish for a new key. */
+/** Each new value requests a new key. */
 export const ROTATE_ANNOTATION = "perdure.dev/rotate-signing-key";
 
 const CURRENT = "current.pem";
 const NEXT = "next.pem";
 const PREVIOUS = "previous.pem";
-/** The last wish that was heard, and when the next key becomes the current one. */
+/** The last request that was started, and when the next key becomes the current one. */
 const ROTATION_REQUEST = "rotation-wish";
 const FLIP_AT = "rotation-flips-at";
 
@@ -38,7 +38,7 @@ export function rotated(
     if (nowMs < flipAtMs) return { data, againMs: flipAtMs - nowMs };
     const { [NEXT]: _used, [FLIP_AT]: _past, ...kept } = data;
     const flipped = { ...kept, [PREVIOUS]: data[CURRENT] ?? "", [CURRENT]: next };
-    // Who asked again meanwhile gets another one.
+    // A request that arrived meanwhile starts another rotation.
     return rotated(flipped, request, { nowMs, overlapMs, newKey });
   }
   if (request === undefined || request === data[ROTATION_REQUEST]) return { data, againMs: undefined };

@@ -1,4 +1,7 @@
-/** Why: a namespace may be somebody else's, may be going, or may hold data of an environment that was deleted: then it is left alone. */
+/**
+ * Creates the namespace of an environment. A namespace that another owner has, that is in deletion, or that holds data of a deleted
+ * environment is left alone.
+ */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { KubernetesClient } from "@perdure/driver-kubernetes";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -35,7 +38,7 @@ export async function ensureNamespace(
   if (isNew) {
     secretCopies.noteNew(name);
   } else {
-    // Only ours are in the copy; somebody else's would be taken over by an apply.
+    // The local copy has only our namespaces; an apply would take another owner's over.
     const existing = ports.cached ?? (await client.find(resources.namespaces, name, undefined, { signal }));
     const refused = refusedBy(existing, environment) ?? (await retainedData(environment, note, ports, signal));
     if (refused !== undefined) return refused;
@@ -70,7 +73,7 @@ async function noteOf(
   return uid !== undefined && uid !== environment.metadata.uid ? note : undefined;
 }
 
-/** Data of an earlier environment of this id is taken over only on purpose; looked at until there is data of this one. */
+/** Data of an earlier environment of this id is used only with explicit consent; checked until this environment has data. */
 async function retainedData(
   environment: EnvironmentResource,
   note: RetainedNote | undefined,

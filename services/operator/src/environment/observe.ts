@@ -1,9 +1,9 @@
-/** Why: from what controllers report about our objects to what people read about an environment. Pure, so that each case has a test. */
+/** Derives the conditions of an environment from what controllers report about its objects. Pure, so that each case has a test. */
 import type { EnvironmentPhase, EnvironmentResource, EnvironmentResourceStatus, Observation } from "@perdure/custom-resources";
 import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
 import { bad, good, isGood, type StepOutcome } from "./outcome.js";
 
-/** Parts of a StatefulSet or Deployment that say how it is. */
+/** The fields of a StatefulSet or Deployment that describe its state. */
 export interface Rollout {
   readonly metadata: { readonly generation?: number };
   readonly spec?: { readonly replicas?: number };
@@ -18,11 +18,11 @@ export interface Rollout {
 const isObserved = ({ metadata, status }: Rollout): boolean => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
 export interface DesiredWorkers {
-  /** What the environment asks for, which a scale-in reaches step by step; undefined when an autoscaler says. */
+  /** Replicas that the environment requests, which a scale-in reaches step by step; undefined when an autoscaler decides. */
   readonly desired: number | undefined;
-  /** Whether what we know of the set is of the kind of workers that is wanted now: what it says of another kind says nothing. */
+  /** Whether the set in the local copy has the current template: the state of another template is ignored. */
   readonly isCurrent: boolean;
-  /** Whether the environment is suspended or sleeps: then there are to be none. */
+  /** Whether the environment is suspended or hibernated, so that it should have no pods. */
   readonly isResting: boolean;
 }
 
@@ -63,10 +63,10 @@ export function routableOutcome(front: Rollout | undefined): StepOutcome {
   return bad(type, "GatewayLag", "nobody answers for the environment yet");
 }
 
-/** In the order in which they are looked at: the first that is not true is the reason that an environment is not ready. */
+/** In order of evaluation: the first one that is not true is the reason of `Ready`. */
 const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady", "WorkersReady", "Routable"];
 
-/** `rest`: how far it is with being put to sleep. */
+/** `rest`: state of the hibernation. */
 export function summary(
   environment: EnvironmentResource,
   outcomes: readonly StepOutcome[],
@@ -125,7 +125,7 @@ const RESTS = {
 
 const abnormal = (type: string, reason: string, message: string): Observation => ({ type, status: "True", reason, message });
 
-/** A change that is under way for so long that somebody should look is said to be stuck; what is done about it stays the same. */
+/** Marks a change that takes too long as stuck; the reconcile continues as before. */
 export function withDeadline(
   now: readonly Observation[],
   before: EnvironmentResourceStatus["conditions"],
@@ -143,7 +143,7 @@ export function withDeadline(
   );
 }
 
-/** For people only; nothing is decided by it. */
+/** The phase is informational; no decision depends on it. */
 export function phaseOf(
   environment: EnvironmentResource,
   now: readonly Observation[],

@@ -1,13 +1,13 @@
-/** Why: each step of a reconcile ends in what it saw, for the conditions, and in whether it must be looked at again by itself. */
+/** The result of one step of a reconcile: its observation for the conditions, and when to reconcile again without a change. */
 import type { Observation } from "@perdure/custom-resources";
 import { isConflict, isForbidden, isInvalid } from "@perdure/driver-kubernetes";
 import { WAIT_CONFLICT_MS, WAIT_FORBIDDEN_MS } from "../limits.js";
 
 export interface StepOutcome {
   readonly observation: Observation;
-  /** Milliseconds until another look; undefined: changes wake us, and the resync. */
+  /** Milliseconds until the next reconcile; undefined: only changes and the resync cause one. */
   readonly againMs?: number;
-  /** Not true, as the spec asks and this cell allows: it keeps nothing from being ready. */
+  /** The condition is false, but as the spec requests and this cell allows, so it does not prevent `Ready`. */
   readonly isAllowed?: true;
 }
 

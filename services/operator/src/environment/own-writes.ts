@@ -1,12 +1,16 @@
 /**
- * Why: a status is read from our copy of the cluster and decides what happens next (who drains, who sleeps). Right after we wrote it the
- * copy may still be what it was before, and a decision would be taken twice; then what the API server answered to our write is used instead.
+ * Keeps statuses as written until the local copy of the cluster is as new. The next decision (which worker drains, which environment
+ * hibernates) reads the status; right after a write the copy may still have the old one, and a decision would be made twice. Then the API
+ * server's response to the write is used.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { MetadataOnly } from "@perdure/driver-kubernetes";
 
 export class OwnWrites {
-  /** Each environment as it was after our last write, until our copy is as new. Versions rise within a kind (Kubernetes says so since 1.35, and did so before). */
+  /**
+   * Each environment as returned by our last write, until the local copy is as new. Resource versions rise within a kind (documented since
+   * Kubernetes 1.35, and true before).
+   */
   readonly #written = new Map<string, EnvironmentResource>();
 
   note(written: MetadataOnly): void {

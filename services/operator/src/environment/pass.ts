@@ -31,7 +31,7 @@ import { type VolumesResult, volumesStep } from "./volumes-step.js";
 import { workersStep } from "./workers-step.js";
 
 export class EnvironmentPass {
-  /** As it is made: asleep is as suspended. */
+  /** The effective environment: hibernated counts as suspended. */
   readonly #environment: EnvironmentResource;
   readonly #rest: HibernationDecision;
   #draining: Draining | undefined;
@@ -77,7 +77,7 @@ export class EnvironmentPass {
     if (!isGood(namespace)) return this.#report(undefined);
 
     const network = await this.#step("NetworkIsolated", () => this.#isolate());
-    // No pod before its walls.
+    // No pod is created before its network policies.
     if (!isGood(network)) return this.#report(undefined);
     const baseObjects = [...quotas(environment), ...serviceAccounts(environment), runtimeConfig(environment, cell)];
     if (!(await this.#also("NamespaceReady", () => this.#applyAll(baseObjects)))) return this.#report(undefined);

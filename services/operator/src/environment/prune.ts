@@ -1,4 +1,4 @@
-/** Why: what an environment does not ask for any more goes: budgets of one pod, an autoscaler, a Redis that is external now. */
+/** Deletes what an environment does not need any more: disruption budgets of a single pod, an autoscaler, a Redis that is external now. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
 import type { ObjectApplier } from "../applier.js";
@@ -18,7 +18,9 @@ export async function pruneUnwanted(environment: EnvironmentResource, ports: Pru
   await prune(environment, resources.autoscalers, autoscaler(environment), ports, signal);
 }
 
-/** Deletes what this environment owns of a kind that our copy knows, but for what is wanted. Rejects as the API server says. */
+/**
+ * Deletes the objects of a kind that this environment owns in the local copy, except the wanted ones. Rejects with the API server's error.
+ */
 export async function prune(
   environment: EnvironmentResource,
   resource: Resource,

@@ -1,6 +1,6 @@
 /**
- * Why: when the quota of its namespace is used up, pods of an environment are not made, and the objects that want them do not say why. What
- * the quota holds is what the spec adds up to, so whoever else runs pods there is the reason.
+ * Explains missing pods by the quota of the namespace: when it is used up, pods are not created, and their controllers' objects do not show
+ * why. The quota is the sum of what the spec requests, so other pods in the namespace are the cause.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";

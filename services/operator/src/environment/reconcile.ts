@@ -1,6 +1,6 @@
 /**
- * Why: what an environment should be is compared with what the cluster holds, as often as needed: each pass looks at the present state only,
- * and a pass that finds nothing to do writes nothing (kubernetes.md §3.2).
+ * Compares the desired environment with the cluster, as often as needed: each pass decides on the present state only, and a pass without
+ * differences writes nothing (kubernetes.md §3.2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -67,7 +67,7 @@ async function remove(
   return report(environment, [outcome, ...stuck], NO_FINDINGS, ports, signal);
 }
 
-/** Nothing is skipped because somebody does not answer; but people should know. */
+/** The condition of a deletion that takes too long. No step is skipped because a component does not respond. */
 function stuckDeletion(
   { metadata }: EnvironmentResource,
   message: string,

@@ -1,6 +1,6 @@
 /**
- * Why: a Redis that somebody else runs says nothing to Kubernetes, so whether it can be used is asked of it, now and then: a look is a
- * connection, and an environment is looked at more often than that.
+ * Checks an external Redis, about which Kubernetes reports nothing. The check needs a connection, so its result is cached: an environment
+ * is reconciled more often than that.
  */
 import { type Clock, type Logger, Secret } from "@perdure/base";
 import type { Observation } from "@perdure/custom-resources";
@@ -14,12 +14,12 @@ export type Prober = (options: RedisConnectionOptions, logger: Logger) => Promis
 interface RedisChecksPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** `probeRedis` unless a test says otherwise. */
+  /** `probeRedis` outside tests. */
   readonly probe?: Prober;
 }
 
 interface CachedCheck {
-  /** Of the URL: another one is looked at anew. */
+  /** Hash of the URL: another URL is checked at once. */
   readonly hash: string;
   readonly atMs: number;
   readonly result: RedisCheckResult;
@@ -27,13 +27,13 @@ interface CachedCheck {
 
 export interface RedisCheckResult {
   readonly storage: StepOutcome;
-  /** What it may lose; undefined when nothing is known to be wrong. */
+  /** Which data it may lose; undefined when no problem was found. */
   readonly durability: Observation | undefined;
 }
 
 export class RedisChecks {
   readonly #ports: RedisChecksPorts;
-  /** By the name of the environment; those that are gone are forgotten. */
+  /** By the name of the environment; entries of deleted environments are removed. */
   readonly #cached = new Map<string, CachedCheck>();
 
   constructor(ports: RedisChecksPorts) {

@@ -76,8 +76,8 @@ async function copyOf({ fingerprint }: NonNullable<RecordedPassword>, store: Sec
 }
 
 /**
- * The Secret of the signing key with a copy of the password; the very same object when it has that already. One Secret holds both, so that a new
- * environment needs one write less. `password` is undefined for an external Redis, whose URL its Secret has.
+ * The Secret of the signing key with a copy of the password; the same object when it has the copy already. One Secret holds both, so that a
+ * new environment needs one write less. `password` is undefined for an external Redis, whose URL is in a Secret of its own.
  */
 export function withPasswordCopy(signingKey: SecretData, password: SecretData | undefined): SecretData {
   const others = Object.entries(signingKey).filter(([key]) => !key.startsWith(COPY_PREFIX));

@@ -1,6 +1,7 @@
 /**
- * Why: a StatefulSet says that a pod of Redis is not ready, and not why. What waiting alone does not mend is a condition: pods that cannot start, and one
- * whose node is gone. Kubernetes keeps that pod, because the node may still write to the volume, until a person says that the machine is off.
+ * Explains why a pod of Redis is not ready, which a StatefulSet does not report. What waiting does not resolve is a condition: pods that
+ * cannot start, and a pod whose node is gone. Kubernetes keeps that pod, because the node may still write to the volume, until an operator
+ * confirms that the machine is off.
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -9,7 +10,7 @@ import { NODE_LOST_MS, WAIT_PROBLEM_MS } from "../limits.js";
 import { bad, type StepOutcome } from "./outcome.js";
 import { type Pod, podProblemOf } from "./worker-pods.js";
 
-/** Undefined when nothing is known to be wrong. Rejects as the API server says. */
+/** Undefined when no problem was found. Rejects with the API server's error. */
 export async function redisProblem(
   environment: EnvironmentResource,
   client: Pick<KubernetesClient, "list">,

@@ -1,22 +1,22 @@
 /**
- * Why: `channel` says who may change an environment's release. Pinned: its owner alone, by `version`. Else the cell may, too: to the release
- * that the operator is told for the channel, when that is newer, and to a few environments at a time, so that a bad one is noticed
- * by few (kubernetes.md §2). Nobody is taken where nobody may go.
+ * Decides the release of an environment by its `channel`. With `Pinned` only the owner changes it, by `version`. Otherwise the cell may
+ * upgrade it too: to the release that the operator is configured with for the channel, when that is newer, and only a few environments at a
+ * time, so that a faulty release affects few (kubernetes.md §2). An upgrade that the versions do not allow is not offered.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { numbersOf, versionEdge } from "./version-edge.js";
 
 export interface Release {
-  /** What is gone to, if there is a way. */
+  /** The release to upgrade to, if the upgrade is allowed. */
   readonly version: string;
   /** Its channel has a newer one, and it is not its turn yet. */
   readonly isWaiting: boolean;
 }
 
 /**
- * Who was let go to a release, by name: that is written to its status, and our copies of all statuses may learn of it after others have
- * asked for their turn.
+ * Environments that were allowed to change to a release, by name. Their statuses record that too, but the local copy may show it only after
+ * others have requested a turn.
  */
 export class ReleaseTurns {
   readonly #given = new Map<string, string>();
@@ -29,7 +29,7 @@ export class ReleaseTurns {
     return this.#given.get(environment) === version;
   }
 
-  /** Whether it was let go somewhere and its status does not say so yet. */
+  /** Whether it has a turn that its status does not show yet. */
   isUnseen({ metadata, status }: EnvironmentResource): boolean {
     const version = this.#given.get(metadata.name);
     if (version === undefined) return false;
@@ -42,13 +42,13 @@ export class ReleaseTurns {
     this.#given.delete(environment);
   }
 
-  /** Who begins to lead knows what statuses say. */
+  /** A new leader reads the turns from the statuses. */
   clear(): void {
     this.#given.clear();
   }
 }
 
-/** `all`: environments of the cell, as far as our copy knows. */
+/** `all`: environments of the cell in the local copy. */
 export function releaseOf(
   environment: EnvironmentResource,
   releases: Cell["releases"],
@@ -75,7 +75,7 @@ function decide(
   if (offered === undefined || compareVersions(offered, spec.version) <= 0) return own;
   const { current, target, featureMarkers = [] } = status?.version ?? {};
   if (versionEdge(current, offered, featureMarkers.length > 0).kind === "refused") return own;
-  // Who is new begins with it, who has begun goes on, and who has it keeps it.
+  // A new environment starts with the release, one that has begun the change continues, and one that has it keeps it.
   const going: Release = { version: offered, isWaiting: false };
   if (current === undefined || target === offered || current === offered || turns.isGiven(name, offered)) return going;
   let underWay = 0;
@@ -91,7 +91,7 @@ function decide(
   return { version: compareVersions(current, spec.version) > 0 ? current : spec.version, isWaiting: true };
 }
 
-/** Below zero when `a` is older; what follows a dash is not looked at. */
+/** Below zero when `a` is older; a suffix after a dash is ignored. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (let i = 0; i < 3; i++) if (left[i] !== right[i]) return (left[i] ?? 0) - (right[i] ?? 0);

@@ -1,4 +1,4 @@
-/** Why: whether an environment sleeps is decided on what its workers say and on who is still there to let anything in; this asks them. */
+/** Collects the facts for hibernation: the reports of the workers, and the front pods that may still accept requests. */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import {
@@ -20,7 +20,7 @@ interface RestPorts {
   readonly workerClient: WorkerClient;
 }
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export async function restStep(
   environment: EnvironmentResource,
   ports: RestPorts,

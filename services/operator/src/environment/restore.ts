@@ -1,7 +1,6 @@
 /**
- * Why: an environment that is made from a snapshot begins with its volume: the claim is there, from the snapshot, before Redis is, and Redis
- * takes what it finds. That it is not the one that the snapshot was taken of is known to its workers (`worker.incarnation`), who make
- * sure that nobody of before writes any more.
+ * Restores an environment from a snapshot: its volume claim is created from the snapshot before Redis, which then starts with that data.
+ * Its workers learn from `worker.incarnation` that it is not the environment of the snapshot, and fence off the writers of that one.
  */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -24,7 +23,7 @@ const TYPE = "StorageReady";
 /** The snapshot in the namespace that the claim is made from. */
 const RESTORE = "restore";
 
-/** Undefined when Redis may begin; else what is waited for. Rejects as the API server says. */
+/** Undefined when Redis may start; otherwise the reason to wait. Rejects with the API server's error. */
 export async function restoreVolume(
   environment: EnvironmentResource,
   ports: SnapshotPorts,
@@ -61,7 +60,8 @@ const refuse = (message: string): StepOutcome => bad(TYPE, "InvalidReference", m
 /** Undefined when it is this environment's. Journals name the environment that they are of. */
 function foreignness({ metadata }: SnapshotContent, { spec }: EnvironmentResource): string | undefined {
   const { [ENVIRONMENT_LABEL]: whose, [ACCOUNT_LABEL]: account } = metadata.labels ?? {};
-  if (account !== spec.accountId) return `there is no snapshot ${metadata.name}`; // Nobody learns of what others have.
+  // The same message as for no snapshot, so that an account learns nothing of others' snapshots.
+  if (account !== spec.accountId) return `there is no snapshot ${metadata.name}`;
   if (whose === bareIdOf(spec.environmentId)) return undefined;
   return `snapshot ${metadata.name} is of env_${whose ?? "?"}; only an environment of the same id can be made from it`;
 }
@@ -90,7 +90,7 @@ async function here(
       metadata: { name: content, labels: ownerLabels(environment) },
       spec: {
         driver,
-        deletionPolicy: "Retain", // The snapshot itself belongs to whoever took it.
+        deletionPolicy: "Retain", // The snapshot itself belongs to its creator.
         source: { snapshotHandle: handle },
         volumeSnapshotRef: { name: RESTORE, namespace },
       },

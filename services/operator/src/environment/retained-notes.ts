@@ -1,6 +1,6 @@
 /**
- * Why: a ConfigMap in the operator's namespace names the data that a deleted environment left. A new environment of that id must not begin before
- * somebody agreed to it. The operator's namespace is watched, so an environment without a note costs no request.
+ * Notes about retained data. A ConfigMap in the operator's namespace names the data that a deleted environment left; a new environment of
+ * that id starts only with explicit consent. The operator's namespace is watched, so an environment without a note costs no request.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
@@ -27,7 +27,7 @@ export class RetainedNotes {
     });
   }
 
-  /** Whether there may be a note about an earlier environment of this id; what it says is read from the API server. */
+  /** Whether a note about an earlier environment of this id may exist; its content is read from the API server. */
   mayExist(environment: EnvironmentResource): boolean {
     const name = noteNameOf(environment);
     return this.#written.has(name) || this.#watched.get(name, this.#namespace) !== undefined;

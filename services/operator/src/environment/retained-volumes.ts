@@ -1,6 +1,7 @@
 /**
- * Why: a claim that is deleted takes its volume along, unless the volume says that it stays. Volumes of environments say so from the first day, so
- * that a namespace or claim that was deleted by mistake can be made again around them. They go only when an environment is deleted with its data.
+ * Retains volumes. A deleted claim takes its volume along unless the volume's reclaim policy is `Retain`. Volumes of environments have that
+ * policy from the start, so that a namespace or claim that was deleted by mistake can be created again around them. They are deleted only
+ * when an environment is deleted with its data.
  */
 import type { Clock } from "@perdure/base";
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
@@ -8,7 +9,7 @@ import { type KubeObject, type KubernetesClient, resources } from "@perdure/driv
 import { MANAGER } from "../applier.js";
 import { UNSEEN_TRUST_MS } from "../limits.js";
 
-/** On a volume whose environment was deleted: the name of that environment. */
+/** Label of a volume whose environment was deleted: the name of that environment. */
 export const RETAINED_FROM = "perdure.dev/retained-from";
 /** On a volume: the reclaim policy that its storage class gave it, where that was not `Retain`. */
 const POLICY_BEFORE = "perdure.dev/reclaim-policy-before";
@@ -29,7 +30,7 @@ export interface Retained {
   readonly volumes: readonly string[];
 }
 
-/** Volumes of environments that exist. What was seen on a volume is trusted for `UNSEEN_TRUST_MS`: volumes are not watched. */
+/** Retains the volumes of existing environments. The state of a volume is cached for `UNSEEN_TRUST_MS`: volumes are not watched. */
 export class VolumeRetention {
   readonly #clock: Clock;
   /** By the name of the environment, then by the name of the volume. */
@@ -39,7 +40,10 @@ export class VolumeRetention {
     this.#clock = clock;
   }
 
-  /** The uid of the volume, which outlives its claim from now on; undefined when there is no such volume of this environment. Rejects as the API server says. */
+  /**
+   * Returns the uid of the volume, which outlives its claim from now on; undefined when this environment has no such volume. Rejects with
+   * the API server's error.
+   */
   async retain(
     volume: string,
     environment: EnvironmentResource,
@@ -63,7 +67,7 @@ export class VolumeRetention {
   }
 }
 
-/** Of an environment that is deleted without its data: its volumes are labelled with its name. Rejects as the API server says. */
+/** Labels the volumes of an environment that is deleted without its data with its name. Rejects with the API server's error. */
 export async function keepVolumes(
   environment: EnvironmentResource,
   client: KubernetesClient,
@@ -77,7 +81,10 @@ export async function keepVolumes(
   return { claims, volumes: kept };
 }
 
-/** Of an environment that is deleted with its data: its volumes go with their claims again, as their class says. Rejects as the API server says. */
+/**
+ * For an environment that is deleted with its data: its volumes follow their claims again, by the policy of their class. Rejects with the
+ * API server's error.
+ */
 export async function releaseVolumes(
   environment: EnvironmentResource,
   client: KubernetesClient,
@@ -92,7 +99,7 @@ export async function releaseVolumes(
   }
 }
 
-/** Those of its claims, and those that the status records: after a namespace was deleted by hand no claim leads to them. */
+/** Volumes of its claims, and those that the status records: after a namespace was deleted by hand no claim refers to them. */
 async function volumesOf(
   { spec, status }: EnvironmentResource,
   client: KubernetesClient,

@@ -1,7 +1,7 @@
 /**
- * Why: a new kind of worker is tried on one pod first, the highest ordinal, and goes on to the next only when that one is ready; one that
- * does not become ready holds the rest back, which go on as they were. A StatefulSet does the replacing; how far it may go is said by its
- * `partition`, which walks down (kubernetes.md §2). Read from the cluster each time: nothing is remembered.
+ * Rolls a new template of workers out. It starts with one pod, the highest ordinal, and continues with the next only when that one is
+ * ready; one that does not become ready stops the rollout, and the others keep their template. The StatefulSet replaces the pods; its
+ * `partition`, which decreases, limits how far (kubernetes.md §2). The state is read from the cluster each time.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
@@ -25,7 +25,7 @@ export interface RollingSet extends KubeObject {
   };
 }
 
-/** Pods with this ordinal and above are of the new kind. `pods` is asked only while something rolls. */
+/** Pods with this ordinal and above get the new template. `pods` is called only during a rollout. */
 export async function nextPartition(
   set: RollingSet | undefined,
   templateHash: string,
@@ -35,7 +35,7 @@ export async function nextPartition(
   const { spec = {}, status = {}, metadata } = set;
   const replicas = spec.replicas ?? 0;
   const before = spec.updateStrategy?.rollingUpdate?.partition ?? 0;
-  // New for the cluster: nobody is replaced before it is known which pods are of it.
+  // The template was just changed: no pod is replaced before it is known which pods have it.
   if (metadata.annotations?.[TEMPLATE_HASH] !== templateHash) return replicas;
   if ((status.observedGeneration ?? 0) < (metadata.generation ?? 0)) return Math.min(before, replicas);
   const isDone = status.updateRevision === status.currentRevision && (status.updatedReplicas ?? 0) >= (status.replicas ?? 0);
@@ -52,14 +52,14 @@ export function partitionOf(replicas: number, revision: string | undefined, pods
   return 0;
 }
 
-/** Who does not run, and will not by itself. */
+/** The first pod that does not run and needs an action. */
 export function firstProblemOf(pods: readonly WorkerPod[]): (PodProblem & { readonly ordinal: number }) | undefined {
   for (const { ordinal, isReady, problem } of pods.toReversed())
     if (!isReady && problem !== undefined) return { ordinal, ...problem };
   return undefined;
 }
 
-/** What people are told of it; undefined: nothing is wrong. */
+/** The outcome for users; undefined without a problem. */
 export function problemOutcome(
   environment: EnvironmentResource,
   pods: readonly WorkerPod[],

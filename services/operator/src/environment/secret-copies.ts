@@ -1,7 +1,7 @@
 /**
- * Why: a pass needs up to a dozen Secrets, and most passes follow from a pod that has become ready, not from a change of a Secret. Secrets of the
- * operator's namespace are watched, so one that was read is good until its version changes. Secrets of environments are not watched (the
- * operator may list them nowhere); what was read or written there is trusted for a short time, and never when somebody changed the environment.
+ * Caches Secrets. A pass needs up to a dozen of them, and most passes follow from a pod that has become ready, not from a changed Secret.
+ * Secrets of the operator's namespace are watched, so a cached one is valid until its version changes. Secrets of environments are not
+ * watched (the operator has no right to list them); they are cached for a short time, and never after the environment changed.
  */
 import type { Clock } from "@perdure/base";
 import {
@@ -39,7 +39,7 @@ export class SecretCopies implements SecretClient {
   readonly #ports: SecretCopiesPorts;
   /** By key, oldest first. */
   readonly #copies = new Map<string, Copy>();
-  /** Namespaces that were made so lately that nobody else has put anything into them, with when. */
+  /** Namespaces that were created so recently that no other writer has added anything, with the time of creation. */
   readonly #new = new Map<string, number>();
 
   constructor(ports: SecretCopiesPorts) {

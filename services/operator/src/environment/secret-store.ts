@@ -16,12 +16,12 @@ interface StoredOptions {
   readonly type?: string;
 }
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export class SecretStore {
   readonly #environment: EnvironmentResource;
   readonly #client: SecretClient;
   readonly #signal: AbortSignal;
-  /** What was read or written: a store lives for one pass. */
+  /** Secrets read or written in this pass, the lifetime of a store. */
   readonly #cached = new Map<string, SecretData | undefined>();
 
   constructor(environment: EnvironmentResource, client: SecretClient, signal: AbortSignal) {

@@ -6,14 +6,14 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 
 export class SecretTurns {
   readonly #atOnce: number;
-  /** Environments whose pods are being replaced. Only a leader uses them, and a new leader begins without any. */
+  /** Environments whose pods are being replaced. Only a leader uses them, and a new leader begins with none. */
   readonly #replacing = new Set<string>();
 
   constructor(atOnce: number) {
     this.#atOnce = atOnce;
   }
 
-  /** Whether the environment may take a changed Secret now. One that was not ready anyway interrupts nobody, and takes no turn of others. */
+  /** Whether the environment may apply a changed Secret now. One that is not ready is not interrupted by it and uses no turn. */
   take({ metadata, status }: EnvironmentResource): boolean {
     const { name } = metadata;
     const isReady = status?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
@@ -23,7 +23,7 @@ export class SecretTurns {
     return true;
   }
 
-  /** It is ready with what it took, rests, or is gone. */
+  /** Ends the turn: the environment is ready with the new Secret, at rest, or deleted. */
   end(environment: string): void {
     this.#replacing.delete(environment);
   }

@@ -36,7 +36,7 @@ export interface EnvironmentSecrets {
   readonly redisUrl: Secret;
   /** The first one signs. */
   readonly publicKeys: readonly string[];
-  /** Milliseconds until another one does; undefined: when somebody asks for that. */
+  /** Milliseconds until the next key rotation step; undefined: only a request starts one. */
   readonly againMs: number | undefined;
   /** The database's Secret has changed, and other environments take that first. */
   readonly isWaiting: boolean;
@@ -53,9 +53,9 @@ export type SecretsResult =
   | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets; readonly database: StepOutcome }
   /** The database gives it no role, and it has none. */
   | { readonly kind: "noDatabase"; readonly database: StepOutcome }
-  /** A reference that leads nowhere; it is looked at again when the Secret comes. */
+  /** A reference to a Secret that does not exist; its creation triggers the next pass. */
   | { readonly kind: "missing"; readonly what: string }
-  /** The signing key is gone or another one, and the spec does not accept that. */
+  /** The signing key is missing or another one, and the spec does not accept that. */
   | ({ readonly kind: "keyLost" } & LostKey)
   /** The password that Redis and workers run with is in no Secret any more. */
   | { readonly kind: "passwordLost"; readonly message: string };
@@ -92,7 +92,7 @@ export function referencesOf({ spec }: EnvironmentResource, { postgresSecret }: 
   return [...references, ...more].filter((reference) => reference !== undefined);
 }
 
-/** Makes and copies what is missing. Rejects as the API server says. */
+/** Creates and copies missing Secrets. Rejects with the API server's error. */
 export async function ensureSecrets(
   environment: EnvironmentResource,
   ports: SecretPorts,
@@ -161,7 +161,7 @@ async function gather(
   if (postgresRef === undefined) return missing("spec.postgres.secretRef, and this cell has no database for everybody");
   const url = await read(postgresRef);
   if (url === undefined) return missing(nameOf(postgresRef));
-  // A reference that leads to the cell's URL, too, gives nobody more than a role there.
+  // A reference to the cell's URL also gives the environment only a role of its own there.
   const isOfCell = postgresRef === ofCell || (ofCell !== undefined && (await read(ofCell))?.reveal() === url.reveal());
   const postgres = { url, isOfCell };
   const signingRef = spec.security.signingKey?.secretRef;
@@ -206,7 +206,7 @@ interface SigningKey {
   readonly againMs: number | undefined;
 }
 
-/** Outlives the environment: services know it by this key. One that is given is changed by whoever gave it. */
+/** Outlives the environment: services authenticate it by this key. A key that the user supplies is changed only by the user. */
 async function ensureSigningKey(
   { metadata }: EnvironmentResource,
   { given, redisPassword }: { readonly given: Secret | undefined; readonly redisPassword: SecretData | undefined },
@@ -228,7 +228,7 @@ async function ensureSigningKey(
   return { key: currentKeyOf(data), publicKeys: publicKeysOf(data, clock), againMs };
 }
 
-/** Pods pull with Secrets of their own namespace only. One that is missing is told by whoever pulls: images may be public. */
+/** Pods pull with Secrets of their own namespace only. A missing one is reported by the kubelet when a pull fails: images may be public. */
 async function copyPullSecrets(store: SecretStore, { client, cell }: SecretPorts, signal: AbortSignal): Promise<void> {
   for (const name of cell.imagePullSecrets) {
     const { namespace } = cell;

@@ -1,9 +1,9 @@
 /**
- * Why: snapshots of the volume that journals are on, as backups, restores and deletions need them. Redis writes before it answers, so a
- * snapshot of a running volume is what a crash at that moment would have left: nothing that was acknowledged is missing.
+ * Snapshots of the volume with the journals, for backups, restores and deletions. Redis writes before it acknowledges, so a snapshot of a
+ * running volume equals the state after a crash at that moment: nothing that was acknowledged is missing.
  *
- * A snapshot is known by its content, which is cluster-scoped and outlives the namespace that it was taken in. The content is marked
- * with whose data it has, so that nobody restores somebody else's.
+ * A snapshot is identified by its content, which is cluster-scoped and outlives the namespace that it was taken in. The content is marked
+ * with the account that owns the data, so that no other account can restore it.
  */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -12,7 +12,7 @@ import type { Cell } from "../cell.js";
 import { childOf } from "../desired/labels.js";
 import { REDIS_CLAIM } from "../desired/redis.js";
 
-/** On a snapshot: what it was taken for. */
+/** Label of a snapshot with its purpose. */
 export const SNAPSHOT_LABEL = "perdure.dev/snapshot";
 export const ACCOUNT_LABEL = "perdure.dev/account";
 export type SnapshotPurpose = "scheduled" | "final" | "restore";
@@ -37,13 +37,13 @@ export interface SnapshotPorts {
   readonly cell: Cell;
 }
 
-/** Whether snapshots can be taken here at all. Rejects as the API server says. */
+/** Whether the cluster can take snapshots. Rejects with the API server's error. */
 export async function snapshotsServed({ client, cell }: SnapshotPorts, signal: AbortSignal): Promise<boolean> {
   if (cell.snapshots !== "auto") return cell.snapshots === "on";
   return client.serves(resources.volumeSnapshots, { signal });
 }
 
-/** Those of an environment that were taken for one purpose, the newest first. */
+/** The snapshots of an environment that were taken for one purpose, the newest first. */
 export async function snapshotsOf(
   environment: EnvironmentResource,
   purpose: SnapshotPurpose,
@@ -56,7 +56,10 @@ export async function snapshotsOf(
   return newestFirst(items);
 }
 
-/** Times are told to the second, and a slow driver takes two within one: then the one that was asked for, or due, later is newer. */
+/**
+ * Times have a resolution of seconds, and a slow driver takes two snapshots within one: then the one that was requested, or due, later is
+ * newer.
+ */
 export function newestFirst(snapshots: readonly VolumeSnapshot[]): readonly VolumeSnapshot[] {
   const requestedAtMs = ({ metadata }: VolumeSnapshot): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
   const byName = (a: VolumeSnapshot, b: VolumeSnapshot): number => (a.metadata.name < b.metadata.name ? 1 : -1);
@@ -91,7 +94,7 @@ export async function takeSnapshot(
   }
 }
 
-/** Writes on a content whose it is, and with `keep` that it outlives the snapshot object. */
+/** Writes the owner on a content, and with `keep` the policy that it outlives the snapshot object. */
 export async function markContent(
   environment: EnvironmentResource,
   content: string,
@@ -102,7 +105,7 @@ export async function markContent(
   const { apiVersion, kind } = resources.snapshotContents;
   const metadata = { name: content, labels: ownerLabels(environment) };
   const object = { apiVersion, kind, metadata, ...(keep ? { spec: { deletionPolicy: "Retain" } } : {}) };
-  // A manager for either wish: the later one must not take the earlier one back.
+  // A field manager for each case: the later write must not revert the earlier one.
   await client.apply(object, { manager: keep ? `${MANAGER}-keep` : MANAGER, force: true, signal });
 }
 

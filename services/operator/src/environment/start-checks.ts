@@ -8,7 +8,7 @@ import { START_CHECK_MS, WAIT_PROBLEM_MS, WAIT_UNREADY_MS } from "../limits.js";
 import type { StepOutcome } from "./outcome.js";
 
 export interface StartCheck {
-  /** Undefined when nothing is known to be wrong. */
+  /** Undefined when no problem was found. */
   readonly problem: StepOutcome | undefined;
   /** Milliseconds until pods are listed again, at the latest. */
   readonly againMs: number;
@@ -22,7 +22,7 @@ interface LastCheck {
 
 export class StartChecks {
   readonly #clock: Clock;
-  /** By the name of the environment; those that are gone or were ready once are forgotten. */
+  /** By the name of the environment; entries of deleted environments, and of those that were ready once, are removed. */
   readonly #lastChecks = new Map<string, LastCheck>();
 
   constructor(clock: Clock) {

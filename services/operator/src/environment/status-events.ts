@@ -1,9 +1,11 @@
-/** Why: what an operator must do something about, or must know, is an event as well as a condition: once, when it begins. */
+/**
+ * Writes an event besides the condition for what an operator of the cluster must act on or should be informed about: once, when it begins.
+ */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import type { EventRecorder, KubeObject } from "@perdure/driver-kubernetes";
 import type { summary } from "./observe.js";
 
-/** Operators of services must know with which keys the services are called. */
+/** Operators of services must configure the keys with which requests to them are signed. */
 export async function reportKeyChange(
   { status: before, ...environment }: EnvironmentResource,
   now: EnvironmentResourceStatus,
@@ -23,7 +25,7 @@ export async function reportPasswordRestored(environment: EnvironmentResource, e
   await events.record(environment as unknown as KubeObject, event);
 }
 
-/** Conditions that need a person's action. */
+/** Conditions that require an action of an operator. */
 const WARNED: ReadonlySet<string> = new Set([
   "WrongRegion",
   "VersionSkip",

@@ -1,14 +1,14 @@
 /**
- * Why: the pods of a new environment become ready one after the other, and a status for each step is a request to the API server that nothing waits
- * for. The first status and the one that says `Ready` are written at once, as is everything that needs a person; progress in between is
- * written after pauses that grow.
+ * Paces status writes. The pods of a new environment become ready one after the other, and a status for each step is a request that nothing
+ * waits for. The first status and `Ready` are written at once, as is everything that requires an action; progress in between is written
+ * after growing pauses.
  */
 import type { Clock } from "@perdure/base";
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import { hashOf } from "../desired/runtime-config.js";
 import { PROGRESS_STATUS_MS } from "../limits.js";
 
-/** Reasons of conditions that say how far a start is. */
+/** Reasons of conditions that describe the progress of a start. */
 const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "GatewayLag", "Ready"]);
 
 interface Written {
@@ -20,7 +20,7 @@ interface Written {
 
 export class StatusPacing {
   readonly #clock: Clock;
-  /** By the name of the environment; those that are gone or were ready once are forgotten. */
+  /** By the name of the environment; entries of deleted environments, and of those that were ready once, are removed. */
   readonly #written = new Map<string, Written>();
 
   constructor(clock: Clock) {

@@ -45,7 +45,7 @@ function volumesOf(
   return { present, volumes: volumes.length === 0 ? undefined : [...volumes], acceptedLoss };
 }
 
-/** What was known and is not seen anew stays. */
+/** Fields that this pass did not observe keep their previous value. */
 export function statusOf(environment: EnvironmentResource, facts: StatusFacts): EnvironmentResourceStatus {
   const { set, isReady, publicKeys, rest: resting, draining, autoscaler, data, volumes, acceptedLoss, ...rest } = facts;
   const { status: before, spec } = environment;

@@ -1,12 +1,12 @@
 /**
- * Why: an environment goes step by step, each of which looks at what is there and can be taken again after a crash, and its data goes only
- * when somebody said so (kubernetes.md §3.4):
+ * Deletes an environment step by step. Each step reads the present state and can be repeated after a crash, and the data is deleted only on
+ * explicit request (kubernetes.md §3.4):
  *
- *     nobody is let in ▸ workers end ▸ Redis ends ▸ data as asked ▸ namespace ▸ finalizer
+ * front stops ▸ workers end ▸ Redis ends ▸ data as requested ▸ namespace ▸ finalizer
  *
- * `Retain`: volumes are kept for good, a note in the operator's namespace says what stayed, the namespace stays with volumes and key, and
- * whatever the environment owns is collected after it. `Snapshot`: the last state of the volume is kept as a snapshot, then as `Delete`:
- * the namespace goes, with a right that the operator gives itself there and only then.
+ * `Retain`: volumes are kept for good, a note in the operator's namespace lists what stayed, the namespace stays with volumes and key, and
+ * the other objects of the environment are garbage-collected. `Snapshot`: the last state of the volume is kept as a snapshot, then as
+ * `Delete`: the namespace is deleted, with a right that the operator gives itself there and only then.
  */
 import { Secret } from "@perdure/base";
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
@@ -38,7 +38,7 @@ interface EnvironmentTeardownPorts {
   readonly notes: Pick<RetainedNotes, "noteWritten">;
 }
 
-/** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
+/** One pass; returns `gone` after the finalizer is removed. Rejects with the API server's error. */
 export async function teardown(
   environment: EnvironmentResource,
   ports: EnvironmentTeardownPorts,
@@ -60,11 +60,11 @@ export async function teardown(
   const existing = await client.find(resources.namespaces, objectNameOf(environment.spec.environmentId), undefined, { signal });
   const isOurs = existing?.metadata.labels?.[ENVIRONMENT_LABEL] === bareIdOf(environment.spec.environmentId);
   if (existing !== undefined && isOurs) {
-    // One that is going already holds nothing that could still be saved or asked to end.
+    // A namespace in deletion has no processes to drain and no data to save.
     const busy = existing.metadata.deletionTimestamp === undefined ? await prepareRemoval(environment, ports, signal) : undefined;
     if (busy !== undefined) return busy;
   }
-  // One whose namespace is going already has come as far as that before, or does when it is gone.
+  // A namespace in deletion has passed the earlier steps, or they are complete when it is gone.
   if (reclaimPolicy === "Delete" && existing?.metadata.deletionTimestamp === undefined) {
     const busy = await removeDatabase(environment, ports, signal);
     if (busy !== undefined) return busy;
@@ -104,7 +104,7 @@ async function prepareRemoval(
 const waiting = (reason: string, message: string, againMs?: number): EnvironmentTeardown =>
   againMs === undefined ? { kind: "waiting", reason, message } : { kind: "waiting", reason, message, againMs };
 
-// ── whoever runs ends ────────────────────────────────────────────────────────────────────────────
+// ── workloads end ────────────────────────────────────────────────────────────────────────────────
 
 interface WorkloadEnding {
   readonly resource: typeof resources.deployments | typeof resources.statefulSets;
@@ -135,7 +135,7 @@ const ENDINGS: readonly WorkloadEnding[] = [
   },
 ];
 
-/** One after the other; undefined when nobody is left. */
+/** Ends workloads one after the other; undefined when none is left. */
 async function end(
   environment: EnvironmentResource,
   client: KubernetesClient,
@@ -198,7 +198,7 @@ async function retain(environment: EnvironmentResource, ports: EnvironmentTeardo
   await note(environment, { volumeClaims: claims.join(","), volumes: volumes.join(",") }, ports, signal);
 }
 
-/** Undefined when the last state is kept for good, and a note says where. */
+/** Undefined when the last state is kept for good and a note names the snapshot. */
 async function finalSnapshot(
   environment: EnvironmentResource,
   ports: EnvironmentTeardownPorts,
@@ -230,7 +230,7 @@ async function finalSnapshot(
   return undefined;
 }
 
-/** Where the data is: without this nobody may make an environment of this id again by accident. */
+/** Writes the note with the location of the data, which prevents that an environment of this id is created by accident. */
 async function note(
   environment: EnvironmentResource,
   where: Readonly<Record<string, string>>,
@@ -254,7 +254,7 @@ async function note(
   await client.apply({ apiVersion, kind, metadata, data }, { manager: MANAGER, force: true, signal });
 }
 
-/** Role, schema and rows in the cell's database; undefined when they are gone, or never were there. Rejects as the API server says. */
+/** Removes role, schema and rows in the cell's database; undefined when none are left. Rejects with the API server's error. */
 async function removeDatabase(
   environment: EnvironmentResource,
   { client, cell, databases }: EnvironmentTeardownPorts,

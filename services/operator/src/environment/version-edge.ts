@@ -6,7 +6,7 @@ export type VersionEdge =
 
 const ALLOWED: VersionEdge = { kind: "allowed" };
 
-/** `usesNewer`: something was stored that the release before does not know. */
+/** `usesNewer`: stored data has features that the release before cannot read. */
 export function versionEdge(current: string | undefined, target: string, usesNewer: boolean): VersionEdge {
   if (current === undefined) return ALLOWED;
   const [fromMajor = 0, fromMinor = 0] = numbersOf(current);

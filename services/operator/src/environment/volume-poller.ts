@@ -1,6 +1,6 @@
 /**
- * Why: a volume that is full stops everything, so how full it is must be seen before. Kubelets know it, but asking them takes rights over
- * nodes; Redis knows how large its log is, which is all that is on the volume, and workers, whom the operator may ask, know it from Redis.
+ * Reads how full volumes are, because a full volume stops the environment. Kubelets have the figure, but reading it takes rights over
+ * nodes. Redis has the size of its log, which is all that is on the volume, and workers report it to the operator.
  */
 import type { Clock } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
@@ -23,7 +23,7 @@ export class VolumePoller {
     this.#ports = ports;
   }
 
-  /** Undefined when it is too early for another look, or nobody says. Rejects as `pods` does. */
+  /** Undefined when the next poll is not due, or no worker reports it. Rejects as `pods` does. */
   async poll(
     { metadata, spec }: EnvironmentResource,
     pods: () => Promise<readonly WorkerPod[]>,
@@ -35,7 +35,7 @@ export class VolumePoller {
     // On the volume of one that has just been made there is nothing yet.
     if (clock.nowMs() - Date.parse(metadata.creationTimestamp ?? "") < VOLUME_POLL_MS) return undefined;
     if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_POLL_MS)) return undefined;
-    this.#polledAtMs.set(metadata.name, nowMs); // Also when nobody runs: whoever looks at pods asks the API server for them.
+    this.#polledAtMs.set(metadata.name, nowMs); // Also without running workers: listing the pods is a request to the API server.
     const readyPod = (await pods()).find(({ address, isReady, isEnding }) => address !== undefined && isReady && !isEnding);
     if (readyPod?.address === undefined) return undefined;
     const { logBytes } = (await workerClient.readReport(readyPod.address, signal)) ?? {};
@@ -47,7 +47,7 @@ export class VolumePoller {
   }
 }
 
-/** Whether somebody should let it grow. */
+/** Whether the volume should be enlarged. */
 export function isFilling({ spec }: EnvironmentResource, usedBytes: number | undefined): boolean {
   const size = spec.redis.bundled?.size;
   return size !== undefined && usedBytes !== undefined && usedBytes >= quantityOf(size) * VOLUME_FULL_RATIO;

@@ -1,7 +1,7 @@
 /**
- * Why: an empty volume in place of the one with the data looks like a new environment. The status of an environment that was ready records which
- * volumes hold its data. When one of them is bound no more, and no other one either, no Redis runs until the spec accepts the loss with the mark
- * that the condition names (`acceptDataLoss`), or the volume is bound again.
+ * Detects lost volumes: an empty volume in place of the one with the data looks like a new environment. The status of an environment that
+ * was ready records the volumes with its data. When one of them is no longer bound, and no other one either, Redis stays stopped until the
+ * spec accepts the loss with the mark in the condition (`acceptDataLoss`), or the volume is bound again.
  */
 import type { Clock } from "@perdure/base";
 import {
@@ -48,7 +48,7 @@ interface ClaimWithPhase extends KubeObject {
   readonly status?: { readonly phase?: string };
 }
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export async function volumesStep(
   environment: EnvironmentResource,
   ports: VolumesPorts,
@@ -63,7 +63,8 @@ export async function volumesStep(
   );
   let records = await recordsOf(environment, claims, ports, signal);
   if (isLost(recorded, records)) {
-    // Our copy may be older than the cluster, and lacks claims without our labels: nothing is stopped before the API server was asked.
+    // The local copy may be older than the cluster, and lacks claims without our labels: nothing is stopped before the API server confirms
+    // the loss.
     claims = await readClaims(environment, ports.client, signal);
     records = await recordsOf(environment, claims, ports, signal);
   }
@@ -79,7 +80,7 @@ export async function volumesStep(
   return { ...base, records: [], isLost: true, accepted, problems, outcome: bad(TYPE, "VolumePending", message, WAIT_SOON_MS) };
 }
 
-/** What `acceptDataLoss` must say to go on without these. */
+/** The value of `acceptDataLoss` that accepts the loss of these volumes. */
 export const lossMarkOf = (records: readonly VolumeRecord[]): string => hashOf(records.map(({ uid }) => uid).toSorted());
 
 /** Whether none of the volumes with the data is bound. One of several is enough: the others are filled from it (desired/redis-start.ts). */
@@ -146,7 +147,7 @@ async function recordsOf(
 
 // ── Redis ────────────────────────────────────────────────────────────────────────────────────────
 
-/** A StatefulSet makes empty claims by itself as soon as it wants pods. */
+/** A StatefulSet with replicas creates missing claims by itself, empty. */
 async function stopRedis(
   environment: EnvironmentResource,
   { client, caches, applier }: VolumesPorts,

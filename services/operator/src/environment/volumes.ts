@@ -1,7 +1,7 @@
 /**
- * Why: templates of claims cannot be changed, so a volume grows in an order in which nothing is lost when any step is refused: the claims
- * first; when they have grown, the StatefulSet is deleted without its pods, exactly the one that was looked at, and made anew; the new
- * one adopts the pods (kubernetes.md §2).
+ * Enlarges volumes. Claim templates are immutable, so a volume grows in an order in which nothing is lost when a step is refused: first the
+ * claims; when they have grown, exactly the StatefulSet that was read is deleted without its pods and created again; the new one adopts the
+ * pods (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, KubernetesApiError, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -26,7 +26,7 @@ interface ClaimingSet extends KubeObject {
   };
 }
 
-/** Undefined when the StatefulSet may be applied as it is wanted; else what is waited for. Rejects as the API server says. */
+/** Undefined when the StatefulSet may be applied; otherwise the reason to wait. Rejects with the API server's error. */
 export async function growVolumes(
   environment: EnvironmentResource,
   cached: KubeObject | undefined,
@@ -58,7 +58,7 @@ function needsGrowth(set: ClaimingSet, desired: string): boolean {
   return current !== undefined && quantityOf(current) < quantityOf(desired);
 }
 
-/** Undefined when it is as large as wanted, or is not there: it will be made so. */
+/** Undefined when the claim is large enough, or does not exist: it is created with the new size. */
 async function growClaim(
   name: string,
   namespace: string,

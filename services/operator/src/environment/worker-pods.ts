@@ -36,7 +36,7 @@ export interface Pod extends KubeObject {
   };
 }
 
-/** By ordinal, lowest first. Rejects as the API server says. */
+/** By ordinal, lowest first. Rejects with the API server's error. */
 export async function workerPods(
   environment: EnvironmentResource,
   client: KubernetesClient,

@@ -1,6 +1,6 @@
 /**
- * Why: how many workers there are and of which kind changes in steps that take other workers into account: fewer one by one, each when it
- * has given its partitions away; of a new kind one by one, each when the one before is ready. An autoscaler says how many, when there is one.
+ * Reconciles the number and template of workers in steps that depend on other workers: scale-in one by one, each when it has handed its
+ * partitions over; a new template one by one, each when the one before is ready. With an autoscaler, that decides the number.
  */
 
 import type { Clock } from "@perdure/base";
@@ -36,7 +36,7 @@ export interface WorkersResult {
   readonly draining: Draining | undefined;
 }
 
-/** `isAutoscaled`: somebody else says how many. Rejects as the API server says. */
+/** `isAutoscaled`: an autoscaler sets the number. Rejects with the API server's error. */
 export async function workersStep(
   environment: EnvironmentResource,
   inputs: Pick<Inputs, "config" | "secrets">,
@@ -71,13 +71,13 @@ export async function workersStep(
   }
   const isCurrent = set?.metadata.annotations?.[TEMPLATE_HASH] === templateHash;
   const progress = workersOutcome(set, { desired, isCurrent, isResting: environment.spec.suspended });
-  // Without pods none is in trouble.
+  // Without pods there is no failing pod.
   const isCheckDue = !isGood(progress) && (set?.status?.replicas ?? 0) > 0;
   const check = isCheckDue
     ? await startChecks.check(environment, async () => problemOutcome(environment, await pods(), partition))
     : undefined;
   const isDraining = scaling?.draining !== undefined;
-  // Trouble may begin later, and a StatefulSet does not tell of it.
+  // Pods may fail later, and a StatefulSet does not report that.
   const outcome = check?.problem ?? (isGood(progress) ? progress : { againMs: check?.againMs ?? WAIT_UNREADY_MS, ...progress });
   return { outcome: isDraining ? { ...outcome, againMs: WAIT_DRAIN_MS } : outcome, draining: scaling?.draining };
 }
@@ -93,7 +93,7 @@ async function handReplicasOver(
   const { apiVersion, kind } = set;
   const { min = 1, max = 1 } = spec.workers.autoscaling ?? {};
   const namespace = objectNameOf(spec.environmentId);
-  // None is no number to an autoscaler: what is asleep it leaves asleep.
+  // An autoscaler ignores a set with 0 replicas (hibernated), so the number is at least its minimum.
   const replicas = Math.min(max, Math.max(min, set.spec?.replicas ?? min));
   const kept = { apiVersion, kind, metadata: { name: "worker", namespace }, spec: { replicas } };
   await client.apply(kept, { manager: `${MANAGER}-scale`, force: true, signal });

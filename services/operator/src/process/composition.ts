@@ -31,12 +31,12 @@ export async function startOperatorProcess(settings: OperatorSettings, ports: Pr
   return { probes: `http://localhost:${probes.port}/readyz` };
 }
 
-/** Which definition is missing, or which copy is not complete, is what people want to know. */
+/** Adds the missing definitions and incomplete caches to the health report. */
 function withWaiting(report: HealthReport, more: readonly string[]): HealthReport {
   return { ...report, ready: report.ready && more.length === 0, waitingFor: [...report.waitingFor, ...more] };
 }
 
-/** Undefined: as the pod or the home directory says. Throws OPS0001 when the file cannot be read. */
+/** Undefined: the configuration of the pod or the home directory applies. Throws OPS0001 when the file cannot be read. */
 export function kubeconfigOf({ kubernetes }: OperatorSettings): string | undefined {
   const { kubeconfigFile } = kubernetes;
   if (kubeconfigFile === undefined) return undefined;

@@ -1,6 +1,7 @@
 /**
- * Why: our objects carry finalizers that only an operator takes off, so one that is uninstalled before them leaves them, and the namespaces
- * of environments, hanging for ever. The chart asks this before it goes (kubernetes.md §3.4).
+ * Checks for objects that still need an operator. Our objects carry finalizers that only an operator removes, so an operator that is
+ * uninstalled before them leaves them, and the namespaces of environments, in deletion for ever. The chart runs this check before it is
+ * uninstalled (kubernetes.md §3.4).
  */
 import { PerdureError } from "@perdure/base";
 import { connectKubernetes, isNotFound, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";

@@ -12,7 +12,7 @@ const spec: ProcessSpec<typeof settings> = {
   start: startOperatorProcess,
 };
 
-/** `check-leftovers` as the first argument only looks for objects that need an operator. Resolves with the exit code. */
+/** With `check-leftovers` as the first argument, only checks for objects that need an operator. Resolves with the exit code. */
 export function runOperator(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === "check-leftovers") return runLeftoverCheck(args.slice(1), environment);
   return runProgram(spec, "keeps environments in a Kubernetes cluster as their objects say", args, environment);

@@ -1,4 +1,4 @@
-/** Why: where things are from inside a cluster, and from a hosted environment through a tunnel, said in one place; suites have places of their own. */
+/** Addresses inside a cluster, and from a hosted environment through a tunnel. Test suites pass their own. */
 import { bareIdOf, type CloudEnvironment, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { tunnelNameOf } from "../cloud-environment/names.js";

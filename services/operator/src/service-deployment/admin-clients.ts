@@ -1,6 +1,6 @@
 /**
- * Why: the operator asks runtimes that may be slow, wrong or gone, and one of them must not hold up the others: every question has an end,
- * and a management API that did not answer is left alone for a while, longer each time (kubernetes.md §3.3).
+ * Clients of management APIs. A runtime may be slow, faulty or gone, and must not delay the others: every request has a timeout, and after
+ * a failure a management API gets no requests for a while, longer each time (kubernetes.md §3.3).
  */
 import { AdminApiError, AdminClient, type ApiTransport, sqlOneOf } from "@perdure/admin-client";
 import { backoffMs, type Clock, type Random } from "@perdure/base";
@@ -9,9 +9,9 @@ import type { AdminTarget } from "./target.js";
 
 export type AdminResult<T> =
   | { readonly kind: "answered"; readonly value: T }
-  /** It says no; asking again changes nothing unless something else changes. */
+  /** The API refuses; a retry has the same result until something changes. */
   | { readonly kind: "refused"; readonly message: string; readonly status: number; readonly code: string | undefined }
-  /** Nobody answers, or was not asked because nobody answered lately. */
+  /** No response, or no request because of a recent failure. */
   | { readonly kind: "unreachable"; readonly message: string; readonly againMs: number };
 
 export interface DesiredRegistration {
@@ -19,12 +19,12 @@ export interface DesiredRegistration {
   readonly protocol: "auto" | "http1" | "h2c";
   /** Also when it takes away what callers use. */
   readonly breaking: boolean;
-  /** It is known there, and is to become the latest again. */
+  /** Registers a known deployment again, so that it becomes the latest. */
   readonly again: boolean;
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** What is known of the deployments that were asked about. */
+/** Whether deployments are registered and still used. */
 export interface VersionUsage {
   /** Those that are registered. */
   readonly registered: ReadonlySet<string>;
@@ -32,7 +32,7 @@ export interface VersionUsage {
   readonly pinned: ReadonlyMap<string, number>;
   /** Attempts that run there now; those of invocations that are not pinned yet would begin anew elsewhere. */
   readonly running: ReadonlyMap<string, number>;
-  /** Services whose latest revision is there. */
+  /** Services whose latest revision belongs to the deployment, by id of the deployment. */
   readonly serves: ReadonlyMap<string, readonly string[]>;
 }
 
@@ -55,7 +55,7 @@ export class AdminClients {
   readonly #clock: Clock;
   readonly #random: Random | undefined;
   readonly #transport: ApiTransport | undefined;
-  /** By the address of the management API; the one that failed longest ago is forgotten first. */
+  /** By the address of the management API; the entry with the oldest failure is dropped first. */
   readonly #circuits = new Map<string, Circuit>();
 
   constructor({ clock, random, transport }: AdminClientPorts) {
@@ -113,7 +113,9 @@ export class AdminClients {
     return answer.kind === "refused" && answer.status === 404 ? { kind: "answered", value: false } : answer;
   }
 
-  /** Answers when it is gone, also when it was before. Refused with 409 while something needs it, unless `force`. */
+  /**
+   * Resolves when the deployment is removed, also when it was not registered. Refused with 409 while invocations need it, unless `force`.
+   */
   async remove(target: AdminTarget, id: string, force: boolean, signal: AbortSignal): Promise<AdminResult<undefined>> {
     const answer = await this.#request(target, ADMIN_ANSWER_MS, signal, async ({ deployments }, within) => {
       await deployments.remove(id, force, { signal: within });
@@ -175,5 +177,5 @@ export class AdminClients {
   }
 }
 
-/** Nobody, or a proxy that has nobody behind it, or somebody who asks for patience. A 500 is an answer: discovery failed. */
+/** No response, a proxy without a backend, or a server that requests a delay. A 500 is a response: discovery failed. */
 const isOutage = (status: number): boolean => status === 0 || status === 429 || (status >= 502 && status <= 504);

@@ -1,6 +1,6 @@
 /**
- * Why: a service is looked at whenever a pod of it changes, and its runtime need not be asked each time: what it said a few seconds ago
- * is remembered for as long as people wait between two questions anyway.
+ * Caches answers of management APIs for a few seconds: a service is reconciled whenever one of its pods changes, and its runtime need not
+ * be queried each time.
  */
 import type { Clock } from "@perdure/base";
 import { CACHED_ANSWERS_MAX } from "../limits.js";
@@ -24,7 +24,7 @@ export class AnswerCache<T> {
     this.#forMs = forMs;
   }
 
-  /** What was said of these very ids lately, or what `ask` says now; only answers are remembered. */
+  /** Returns the cached answer for exactly these ids, or the result of `request`; only successful answers are cached. */
   async of(key: string, ids: readonly string[], request: () => Promise<AdminResult<T>>): Promise<AdminResult<T>> {
     const now = this.#clock.monotonicMs();
     const joined = ids.join(" ");

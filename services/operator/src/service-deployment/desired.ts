@@ -50,7 +50,7 @@ export function selectorOf({ spec }: ServiceDeployment, hash: string): ServiceDe
   return { ...spec.selector, matchLabels: { ...spec.selector.matchLabels, [TEMPLATE_HASH]: shortOf(hash) } };
 }
 
-/** As a scale subresource tells it: only the latest version's pods, or an autoscaler would look at those that drain as well. */
+/** Selector text for the scale subresource: only the latest version's pods, or an autoscaler would count draining ones as well. */
 export function selectorText(selector: ServiceDeployment["spec"]["selector"]): string {
   const { matchLabels = {}, matchExpressions = [] } = selector;
   const equal = Object.entries(matchLabels).map(([name, value]) => `${name}=${value}`);
@@ -127,7 +127,7 @@ export function serviceOf(deployment: ServiceDeployment, name: string, hash: str
   return childOf(deployment, resources.services, name, { content: { spec: { selector: matchLabels, ports: [port] } } });
 }
 
-/** Undefined where none is asked for. */
+/** Undefined where the spec has no autoscaling. */
 export function drainAutoscaler(deployment: ServiceDeployment, name: string): KubeObject | undefined {
   const { drainAutoscaling } = deployment.spec;
   if (drainAutoscaling === undefined) return undefined;

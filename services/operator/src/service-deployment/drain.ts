@@ -1,6 +1,6 @@
 /**
- * Why: a version that another one took over from stays for as long as an invocation needs it, and then a while longer; then its pods go,
- * its ReplicaSet stays for those who go back, and in the end that goes too. Nothing is ended by force (kubernetes.md §1.2).
+ * Drains superseded versions. A version stays for as long as an invocation needs it, and then for a grace time; then its pods are removed,
+ * its ReplicaSet stays for a rollback, and finally that is removed too. No invocation is ended by force (kubernetes.md §1.2).
  */
 import type { ServiceDeployment } from "@perdure/custom-resources";
 import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
@@ -18,7 +18,7 @@ export interface VersionDrainPorts {
   readonly caches: Pick<Caches, "of">;
   readonly nowMs: number;
   readonly ownSets: OwnSets;
-  /** What is known of deployments, lately; `anew`: now, because something goes that cannot be brought back. */
+  /** Usage of deployments, maybe cached; `anew`: not cached, because the next step cannot be undone. */
   readonly usageOf: (version: ServiceVersion, anew: boolean) => Promise<AdminResult<VersionUsage>>;
   /** Takes a deployment out of where it is registered, unless something needs it. */
   readonly deregister: (version: ServiceVersion) => Promise<AdminResult<undefined>>;
@@ -29,7 +29,7 @@ export interface Drained {
   readonly state: "Draining" | "Idle" | "Retired" | "Gone";
   readonly active: number | undefined;
   readonly removeAfterMs: number | undefined;
-  /** Why it is still there, in a sentence; empty when there is nothing to say. */
+  /** Why the version still exists, in a sentence; empty when there is no reason to report. */
   readonly why: string;
 }
 
@@ -38,7 +38,7 @@ interface DrainNeed {
   readonly why: string;
 }
 
-/** One superseded version, one step further. Rejects as the API server says. */
+/** Takes the next step for one superseded version. Rejects with the API server's error. */
 export async function drain(
   deployment: ServiceDeployment,
   version: ServiceVersion,
@@ -47,7 +47,7 @@ export async function drain(
 ): Promise<Drained> {
   const answer = await ports.usageOf(version, false);
   if (answer.kind !== "answered") {
-    // Nobody knows whether anything needs it, so it stays as it is.
+    // Its usage is unknown, so the version stays as it is.
     const state = version.requested === 0 ? "Retired" : "Draining";
     return { version, state, active: undefined, removeAfterMs: version.removeAfterMs, why: answer.message };
   }
@@ -65,7 +65,7 @@ export async function drain(
     await noteDrain(deployment, version, { supersededAtMs, removeAfterMs }, ports, signal);
   }
   if (removeAfterMs > ports.nowMs) return { version, state: "Idle", active: 0, removeAfterMs, why: "" };
-  // What is known may be seconds old, and its pods go now.
+  // The cached usage may be seconds old, and the pods are removed now.
   const last = await ports.usageOf(version, true);
   if (last.kind !== "answered") return { version, state: "Idle", active: undefined, removeAfterMs, why: last.message };
   const lastNeed = needOf(version, last.value);
@@ -110,7 +110,7 @@ async function keep(
     await noteDrain(deployment, version, note, ports, signal);
   }
   await ports.applier.apply(serviceOf(deployment, version.name, version.hash), signal);
-  // Somebody restarted what had ended there.
+  // A user restarted a completed invocation of this version.
   if (version.requested === 0) await scale(deployment, version, Math.max(1, deployment.spec.replicas), ports, signal);
   await autoscale(deployment, version, ports, signal);
   return { version, state: "Draining", active, removeAfterMs: undefined, why };
@@ -157,7 +157,7 @@ async function scale(
   ownSets.note(await client.patch(resources.replicaSets, { name, namespace: metadata.namespace }, operations, { signal }));
 }
 
-/** A retired version that nobody goes back to any more: out of the registry, then out of the cluster. */
+/** Removes a retired version that is past its rollback time: from the registry, then from the cluster. */
 export async function discard(
   deployment: ServiceDeployment,
   version: ServiceVersion,

@@ -1,6 +1,7 @@
 /**
- * Why: a version of a service is known by a hash of its pods' template, and what is known of it is noted on its ReplicaSet: so nothing is
- * lost when the operator is, and going back to an old template finds the old version again (kubernetes.md §1.2).
+ * Names and annotations of versions. A version of a service is identified by a hash of its pods' template, and its state is stored in
+ * annotations of its ReplicaSet: so nothing is lost with the operator process, and a return to an old template finds the old version again
+ * (kubernetes.md §1.2).
  */
 import { createHash } from "node:crypto";
 import { API_GROUP, type ServiceDeployment } from "@perdure/custom-resources";
@@ -20,7 +21,7 @@ export const DEPLOYMENT_ID = `${API_GROUP}/deployment-id`;
 export const REGISTERED_AT = `${API_GROUP}/registered-at`;
 /** When another version took over, RFC 3339. */
 export const SUPERSEDED_AT = `${API_GROUP}/superseded-at`;
-/** Nobody used it any more; when its pods go, RFC 3339. */
+/** When the pods of an unused version are removed, RFC 3339. */
 export const REMOVE_AFTER = `${API_GROUP}/remove-after`;
 
 /** Of a name that Kubernetes takes for a Service. */
@@ -45,7 +46,10 @@ export function templateHash({ spec, status }: ServiceDeployment, tunnel: Tunnel
 
 export const shortOf = (hash: string): string => hash.slice(0, SHORT_CHARS);
 
-/** `<name>-<hash>`: of its ReplicaSet, Service, autoscaler and tunnel. A name that is too long is cut, and told apart by another hash. */
+/**
+ * `<name>-<hash>`: name of a version's ReplicaSet, Service, autoscaler and tunnel. A name that is too long is cut and made unique by
+ * another hash.
+ */
 export function versionName(name: string, hash: string): string {
   const plain = name.replaceAll(".", "-");
   const charsMax = NAME_CHARS_MAX - SHORT_CHARS - 1;

@@ -18,7 +18,10 @@ export interface DrainNote {
 
 type Texts = Readonly<Record<string, string>>;
 
-/** Which deployment a version is, and where. Rejects as the API server says, with 409 when the ReplicaSet is another one by now. */
+/**
+ * Stores the deployment and the address of a version on its ReplicaSet. Rejects with the API server's error, with 409 when the ReplicaSet
+ * was replaced.
+ */
 export function noteRegistration(
   deployment: ServiceDeployment,
   version: Pick<ServiceVersion, "name" | "uid">,

@@ -1,13 +1,13 @@
 /**
- * Why: what is known of a version is noted on its ReplicaSet, and the next pass reads it there. Right after we noted something our copy of
- * the cluster may not know it yet; a version that has just been registered would be taken for one that nobody ever called, and its pods
- * for needed by nobody. So what we wrote is looked at until our copy is as new.
+ * Keeps ReplicaSets as written until the local copy of the cluster is as new. The state of a version is stored on its ReplicaSet, and the
+ * next pass reads it from the copy; right after a write the copy may lack it, and a version that was just registered would count as unused,
+ * with pods to remove.
  */
 import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
 import { CACHED_ANSWERS_MAX } from "../limits.js";
 
 export class OwnSets {
-  /** By uid, as each was after our last write; the oldest is forgotten first. */
+  /** By uid, as returned by our last write; the oldest is dropped first. */
   readonly #written = new Map<string, KubeObject>();
 
   note(set: KubeObject): void {
@@ -32,5 +32,5 @@ export class OwnSets {
   }
 }
 
-/** They rise within a kind (Kubernetes says so since 1.35, and did so before). */
+/** Resource versions rise within a kind (documented since Kubernetes 1.35, and true before). */
 const versionOf = ({ metadata }: KubeObject): bigint => BigInt(metadata.resourceVersion ?? "0");

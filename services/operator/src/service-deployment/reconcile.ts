@@ -1,7 +1,6 @@
 /**
- * Why: from what a service should be to what runs and is registered: one version for each template, the latest called as soon as its pods
- * are there, the earlier ones kept for as long as they are needed (kubernetes.md §1.2). Each pass looks at the present state only, and
- * may be the last one of this process at any line.
+ * Reconciles a service: one version for each template, the latest registered as soon as its pods are ready, the earlier ones kept for as
+ * long as they are needed (kubernetes.md §1.2). Each pass decides on the present state only, and may be interrupted at any line.
  */
 import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
 import {
@@ -70,7 +69,7 @@ export interface ServiceDeploymentOptions {
   readonly drainPollMs?: number | undefined;
 }
 
-/** `key`: `namespace/name`. One for all services of a cell; what it remembers only spares questions. */
+/** `key`: `namespace/name`. One object for all services of a cell; its caches only save requests. */
 export class ServiceDeployments {
   readonly ports: ServiceDeploymentPorts;
   readonly pollMs: number;
@@ -79,7 +78,7 @@ export class ServiceDeployments {
   readonly registrationCache: AnswerCache<boolean>;
   /** What was noted on versions lately. */
   readonly ownSets = new OwnSets();
-  /** Refusals in a row, by service; the oldest is forgotten first. */
+  /** Refusals in a row, by service; the oldest entry is dropped first. */
   readonly refusals = new Map<string, number>();
 
   constructor(ports: ServiceDeploymentPorts, { drainPollMs = DRAIN_POLL_MS }: ServiceDeploymentOptions = {}) {
@@ -155,7 +154,7 @@ class ServicePass {
     const deployment = this.#deployment;
     const target = await this.#target(deployment.spec.perdure.register);
     const isInProcess = deployment.spec.perdure.tunnelMode === "in-process";
-    // Without its environment nobody knows what the pods' tunnels are opened with.
+    // The identity of the pods' tunnels comes from the environment, so nothing is created without it.
     if (isInProcess && target.kind === "unknown")
       return this.#blocked(bad("Registered", target.reason, target.message, WAIT_REFERENCE_MS));
     const problem = problemOf(deployment, isInProcess ? IN_PROCESS_VARIABLES : []);
@@ -167,7 +166,7 @@ class ServicePass {
 
     const rolled = await step("Registered", () => this.#roll(hash, latest, cloud));
     const isCurrent = latest !== undefined && (await this.#isCurrent(latest));
-    // What goes makes room for what comes, so it goes first.
+    // Drains first, so that removed pods free resources for new ones.
     const drained = await this.#drainOthers(latest, isCurrent);
     const outcome = isGood(rolled) ? await this.#register(hash, latest, isCurrent, target) : rolled;
     const serving = this.#versions.filter((one) => one !== latest && !drained.some(({ version }) => version === one));
@@ -199,7 +198,7 @@ class ServicePass {
 
   // ── the latest version ─────────────────────────────────────────────────────────────────────────
 
-  /** Whether somebody else, or another template, has the name that this version would have. */
+  /** Whether another owner, or another template, has the name that this version would have. */
   async #isNameInUse(hash: string): Promise<boolean> {
     const { name, namespace, uid } = this.#deployment.metadata;
     const call = { signal: this.#signal };
@@ -235,7 +234,7 @@ class ServicePass {
     const { name, namespace = "" } = deployment.metadata;
     const child = versionName(name, hash);
     if (latest?.supersededAtMs !== undefined) {
-      // Back to it: nobody else says how many pods it has any more, and it has as many as are asked for.
+      // Back to this version: no drain autoscaler scales it any more, and it gets the requested number of pods.
       await removeAutoscaler(deployment, latest, this.#ports, this.#signal);
       applier.discardObject(resources.replicaSets, child, namespace);
     }
@@ -248,7 +247,7 @@ class ServicePass {
     return good("Registered", "RolledOut");
   }
 
-  /** Registered where the spec says, known there, and nothing took over from it since. */
+  /** Whether it is registered where the spec says, known there, and not superseded since. */
   async #isCurrent(latest: ServiceVersion): Promise<boolean> {
     const { deploymentId, registeredAt, supersededAtMs } = latest;
     if (deploymentId === undefined || supersededAtMs !== undefined) return false;
@@ -257,7 +256,7 @@ class ServicePass {
     if (target.kind === "unknown") return true;
     const request = (): Promise<AdminResult<boolean>> => this.#ports.adminClients.knows(target.admin, deploymentId, this.#signal);
     const answer = await this.#owner.registrationCache.of(this.#key, [deploymentId], request);
-    // Who does not answer has not forgotten it.
+    // A runtime that does not respond still has the registration.
     return answer.kind !== "answered" || answer.value;
   }
 
@@ -300,7 +299,7 @@ class ServicePass {
     }
   }
 
-  /** Why it is too early to ask its environment; undefined when it is not. */
+  /** Why its environment accepts no requests yet; undefined when it does. */
   #environmentProblem(): string | undefined {
     const { environment: id } = this.#deployment.spec.perdure.register;
     if (id === undefined) return undefined;
@@ -416,7 +415,7 @@ class ServicePass {
     return target;
   }
 
-  // ── telling ────────────────────────────────────────────────────────────────────────────────────
+  // ── reports ────────────────────────────────────────────────────────────────────────────────────
 
   #recordEvent(type: "Normal" | "Warning", reason: string, note: string): Promise<void> {
     return this.#ports.events.record(this.#deployment as unknown as KubeObject, { type, reason, action: "Reconcile", note });
@@ -449,7 +448,7 @@ async function takingSchemasSeriously(work: () => Promise<void>): Promise<void> 
   }
 }
 
-/** Only when it says anything new; nothing when the object is gone by now. */
+/** Writes only a changed status; does nothing when the object was deleted. */
 async function writeStatus(
   deployment: ServiceDeployment,
   facts: object,

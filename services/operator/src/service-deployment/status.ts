@@ -1,4 +1,4 @@
-/** Why: what people and autoscalers are told of a service, as a function of what one pass saw. */
+/** The status of a service, for users and autoscalers, as a function of the facts of one pass. */
 import type { Observation, ServiceDeployment, ServiceDeploymentStatus } from "@perdure/custom-resources";
 import { STATUS_VERSIONS_MAX } from "../limits.js";
 import { selectorOf, selectorText } from "./desired.js";
@@ -8,7 +8,7 @@ import { type ServiceVersion, timeText } from "./version.js";
 export interface ServiceFacts {
   readonly hash: string;
   readonly collisionCount: number;
-  /** Undefined before its ReplicaSet was seen. */
+  /** Undefined before its ReplicaSet exists in the local copy. */
   readonly latest: ServiceVersion | undefined;
   readonly deploymentId: string | undefined;
   readonly registered: Observation;
@@ -54,7 +54,7 @@ export function conditionsOf({ spec }: ServiceDeployment, { latest, registered, 
   return [availability, registered, draining, drainStuck, ready];
 }
 
-/** Without conditions, which need to know what was before. */
+/** Status without conditions, which depend on the previous status. */
 export function statusOf(deployment: ServiceDeployment, facts: ServiceFacts): Omit<ServiceDeploymentStatus, "conditions"> {
   const { hash, latest, drained, serving, deploymentId, collisionCount } = facts;
   const leaving = drained.filter(({ state }) => state === "Draining" || state === "Idle");

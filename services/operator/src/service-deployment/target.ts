@@ -17,7 +17,7 @@ export interface AdminTarget {
 
 export type RegistrationTarget =
   | { readonly kind: "known"; readonly admin: AdminTarget; readonly cloud: CloudEnvironment | undefined }
-  /** `isGone`: nobody will ever answer there, so nothing there needs anything. */
+  /** `isGone`: the target is deleted, so nothing there needs a version any more. */
   | { readonly kind: "unknown"; readonly reason: string; readonly message: string; readonly isGone: boolean };
 
 export interface TargetPorts {
@@ -40,7 +40,7 @@ const resolvedTarget = (url: string, token?: Secret, cloud?: CloudEnvironment): 
   cloud,
 });
 
-/** Rejects as the API server says. */
+/** Rejects with the API server's error. */
 export async function targetOf(register: RegisterTarget, ports: TargetPorts, signal: AbortSignal): Promise<RegistrationTarget> {
   const { caches, addresses } = ports;
   if (register.url !== undefined) return resolvedTarget(register.url.replace(/\/+$/, ""));
@@ -58,7 +58,7 @@ export async function targetOf(register: RegisterTarget, ports: TargetPorts, sig
   return resolvedTarget(addresses.adminOfCloud(cloud), key.secret, cloud);
 }
 
-/** What the pods' own tunnel is opened with; undefined without one, or before it is known. */
+/** Identity of the pods' own tunnel; undefined without one, or before it is known. */
 export function tunnelIdentityOf(
   { metadata, spec }: ServiceDeployment,
   cloud: CloudEnvironment | undefined,
@@ -68,7 +68,7 @@ export function tunnelIdentityOf(
   return { environmentId, region, signingPublicKey, namespace: metadata.namespace ?? "" };
 }
 
-/** Where whoever registers it finds a version. */
+/** The URL at which the runtime reaches a version. */
 export function serviceUrl(
   { spec }: ServiceDeployment,
   place: VersionLocation,

@@ -1,6 +1,6 @@
 /**
- * Why: a service that is deleted takes its code with it, and invocations that need this code could never end. So it waits for them, unless
- * somebody says otherwise with an annotation that cannot be copied from another object (kubernetes.md §1.2).
+ * Deletes a service. Its code goes with it, and invocations that need this code could never complete, so the deletion waits for them unless
+ * an annotation, which cannot be copied from another object, forces it (kubernetes.md §1.2).
  */
 import type { Logger } from "@perdure/base";
 import type { ServiceDeployment } from "@perdure/custom-resources";
@@ -33,7 +33,7 @@ interface RegisteredVersion {
   readonly admin: AdminTarget;
 }
 
-/** One pass; the finalizer is off when it says `gone`. Rejects as the API server says. */
+/** One pass; returns `gone` after the finalizer is removed. Rejects with the API server's error. */
 export async function teardown(
   deployment: ServiceDeployment,
   ports: ServiceTeardownPorts,
@@ -69,7 +69,7 @@ export async function teardown(
     if (!isForced) return waiting(answer.kind === "refused" ? "InUse" : "Unreachable", answer.message, pollMs);
     logger.warn({ deploymentId: id, message: answer.message }, "deleted by force; its deployment stays registered");
   }
-  // A collector of garbage would do it, too, but later: another service of this name would find its names taken.
+  // Garbage collection would delete them too, but later: a new service of this name would conflict with them.
   for (const version of versions) await removeObjects(deployment, version, { client, caches, applier }, signal);
   await removeFinalizer(resources.serviceDeployments, deployment, FINALIZER, client, signal);
   return { kind: "gone" };
@@ -82,7 +82,7 @@ const waiting = (reason: string, message: string, againMs: number): ServiceTeard
   againMs,
 });
 
-/** Those whose environment is still there; a text when nobody can tell. */
+/** Versions registered in an environment that still exists; a text when that is unknown. */
 async function registeredOf(
   deployment: ServiceDeployment,
   versions: readonly ServiceVersion[],

@@ -1,4 +1,4 @@
-/** Why: what a cluster says about the versions of one service, read once: which there are, how far each is, what was noted on it. */
+/** Reads the versions of one service from the cluster: the sets, how far each is, and the annotations on them. */
 import { type ServiceDeployment, type ServiceDeploymentSpec, serviceDeploymentSpec } from "@perdure/custom-resources";
 import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT, shortOf, TEMPLATE } from "./names.js";
@@ -17,7 +17,7 @@ export interface ServiceVersion {
   readonly registeredAt: RegisterTarget | undefined;
   readonly supersededAtMs: number | undefined;
   readonly removeAfterMs: number | undefined;
-  /** Asked for, there, ready, and ready for long enough. */
+  /** Numbers of pods: requested, existing, ready, and ready for long enough. */
   readonly requested: number;
   readonly replicas: number;
   readonly ready: number;
@@ -60,7 +60,7 @@ function versionOf({ metadata, spec, status }: ReplicaSet): ServiceVersion {
   };
 }
 
-/** What people broke counts as never written. */
+/** An annotation that is no valid time (edited by hand) counts as absent. */
 function timeOf(text: string | undefined): number | undefined {
   const ms = Date.parse(text ?? "");
   return Number.isNaN(ms) ? undefined : ms;
