@@ -1,8 +1,7 @@
 /**
- * Bundles one entry point, so that a process starts by reading a few files instead of hundreds. What is native, or heavy and
- * rarely needed, stays outside the bundle and is imported from where its package is installed, by a path relative to the bundle:
- * the whole tree can be moved or copied into an image. Each file is there as a whole or not at all, since somebody may start the program
- * while it is bundled anew.
+ * Bundles one entry point, so that a process starts by reading a few files instead of hundreds. Native packages, and heavy ones that are
+ * rarely needed, stay outside the bundle and are imported from their installation by a path relative to the bundle: the whole tree can be
+ * moved or copied into an image. Each file is written as a whole or not at all, since the program may be started while it is bundled again.
  */
 import { mkdir, rename, writeFile } from "node:fs/promises";
 import { basename, dirname, join, relative, resolve, sep } from "node:path";
@@ -39,7 +38,7 @@ function leaveOutside(outdir, outside) {
   };
 }
 
-/** CommonJS packages in an ES module bundle still ask for `require`. */
+/** CommonJS packages in an ES module bundle still call `require`. */
 const COMMONJS_BANNER = [
   'import { createRequire as perdureCreateRequire } from "node:module";',
   "const require = perdureCreateRequire(import.meta.url);",
@@ -86,7 +85,7 @@ export async function bundle(entry, outdir, { others = {}, plugins = [], options
   return [...Object.keys(metafile.outputs), ...Object.keys(papers).map((file) => relative(root, join(outdir, file)))];
 }
 
-/** Name of the folder above `src`, which is what people call the program. */
+/** Name of the folder above `src`, which names the program. */
 const programOf = (entry) => `perdure-${basename(dirname(dirname(resolve(root, entry))))}`;
 
 /** Absolute paths of the files of which something is in the bundle; what was read and dropped is not. */

@@ -1,6 +1,6 @@
 /**
- * Builds the console (`services/console/dist`) when what it is made of has changed since it was built last. Bundling programs takes a
- * moment and building the console some seconds, so whoever works on programs alone should not wait for it.
+ * Builds the console (`services/console/dist`) when its sources have changed since the last build. Bundling programs takes a moment and
+ * building the console some seconds, so a developer who changes programs only need not wait for it.
  */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -22,7 +22,7 @@ export async function buildConsole() {
   const sources = digestOfSources();
   const isThere = ["index.html", NOTICES, SBOM].every((file) => existsSync(join(HOME, "dist", file)));
   if (isThere && existsSync(STAMP) && readFileSync(STAMP, "utf8") === sources) return false;
-  // Vite is the console's own, and says where its command is in its manifest.
+  // Vite is a dependency of the console, and its manifest has the path of its command.
   const manifest = createRequire(join(HOME, "package.json")).resolve("vite/package.json");
   const vite = join(dirname(manifest), JSON.parse(readFileSync(manifest, "utf8")).bin.vite);
   mkdirSync(dirname(STAMP), { recursive: true });
@@ -30,7 +30,7 @@ export async function buildConsole() {
   const modules = `${made}-modules`;
   try {
     const options = ["--outDir", made, "--emptyOutDir", "--logLevel", "error"];
-    // Whoever builds may be a test: what it builds is what people get.
+    // The build may run inside a test and must still be the production build.
     const env = { ...process.env, NODE_ENV: "production", PERDURE_CONSOLE_MODULES: modules };
     await promisify(execFile)(process.execPath, [vite, "build", ...options], { cwd: HOME, env });
     const packages = shippedPackages(readFileSync(modules, "utf8").split("\n"), []);
@@ -44,7 +44,7 @@ export async function buildConsole() {
   return true;
 }
 
-/** Whoever starts meanwhile finds a whole console, the last one or this. */
+/** A program that starts meanwhile finds a complete console, the last one or this. */
 function publish(made) {
   const dist = join(HOME, "dist");
   const last = `${made}-last`;
@@ -53,7 +53,10 @@ function publish(made) {
   rmSync(last, { recursive: true, force: true });
 }
 
-/** Of everything that ends up in it: its own files, our libraries below it, the pages of errors, and the versions of everybody else's. */
+/**
+ * Digest of everything that the console is built from: its own files, our libraries below it, the pages of errors, and the versions of
+ * third-party packages.
+ */
 function digestOfSources() {
   const hash = createHash("sha256");
   const feed = (path) =>

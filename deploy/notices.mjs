@@ -1,6 +1,7 @@
 /**
- * Third-party notices: which packages of others a bundle carries, or needs beside it, and their licence texts. Licences ask that the text goes with
- * every copy, and a bundle leaves all comments out. A package without a text, or with a licence that this project does not ship, fails the build.
+ * Third-party notices: the packages that a bundle contains, or needs beside it, and their licence texts. Licences require the text with
+ * every copy, and a bundle leaves all comments out. A package without a text, or with a licence that this project does not ship, fails the
+ * build.
  */
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { join } from "node:path";
@@ -22,7 +23,7 @@ const PERMISSIVE = new Set([
   "Zlib",
 ]);
 
-/** Texts of packages that publish none: by name, in `deploy/licences`, taken from the repository that the package names. */
+/** Texts of packages that publish none: by name, in `deploy/licences`, copied from the repository in the package's manifest. */
 const TEXTS = join(import.meta.dirname, "licences");
 const IS_TEXT = /^(?:licen[cs]es?|copying|copyright|notice|unlicense|third[-_]?party.*)(?:[-.].*)?$/i;
 const IS_CODE = /\.(?:[cm]?[jt]s|json|map|node)$/i;

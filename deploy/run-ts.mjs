@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { bundle, root } from "./bundle.mjs";
 
-/** Files of the tree that look for others beside themselves find them, although they run from somewhere else. */
+/** Gives each file its original URL, by which it finds files beside it although it runs from another path. */
 const urlsOfSources = {
   name: "urls-of-sources",
   setup(bundler) {

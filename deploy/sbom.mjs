@@ -1,7 +1,7 @@
 /**
- * The software bill of materials of a bundle, as CycloneDX 1.6 in JSON: the packages of others that it carries, or needs beside it, with their versions,
- * licences, and the digests by which the lock file knows them. It is made of the same packages as the notices. Nothing in it changes between two builds of
- * one tree: it has no serial number and no time.
+ * The software bill of materials of a bundle, as CycloneDX 1.6 in JSON: the third-party packages that it contains, or needs beside it, with
+ * their versions, licences and the digests of the lock file. It lists the same packages as the notices. It is the same in two builds of one
+ * tree: it has no serial number and no time.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,10 +1,11 @@
 /**
- * `make sim`: many seeded, faulty worlds (`COUNT`, from a first seed drawn by chance or `FROM`), or with SEED one of them with its trace. Of
- * eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages and late messages;
- * SCOPES=1, CLUSTER=1 and CROWD=1 replay a seed as such. Exit code 1 when a rule was broken; what to replay is printed.
+ * `make sim`: runs many seeded worlds with faults (`COUNT` of them, from a random first seed or `FROM`), or with SEED one of them with its
+ * trace. Of eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages
+ * and late messages; SCOPES=1, CLUSTER=1 and CROWD=1 replay a seed as such. Exit code 1 when a rule was broken; the seed to replay is
+ * printed.
  *
- * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and looks for it in the worlds from 1 to COUNT, PLANT=all does so for every one. SHORT=1
- * tries the world first that is recorded as the one that finds it. Exit code 1 when a bug was not found. With SEED, the world with the bug.
+ * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and searches the worlds from 1 to COUNT for it; PLANT=all does so for every bug.
+ * SHORT=1 tries the recorded world first. Exit code 1 when a bug was not found. With SEED, runs that world with the bug.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -90,7 +91,7 @@ async function explore(simulate, first, count) {
 
 // ── planted bugs ─────────────────────────────────────────────────────────────────────────────────
 
-/** Looks for one bug; prints a row of the table. */
+/** Searches the worlds for one bug; prints a row of the table. */
 async function findPlanted(bug, count, isShort) {
   const simulate = await simulator(bug);
   const cpu = process.cpuUsage();

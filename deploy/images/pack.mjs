@@ -23,7 +23,7 @@ import { bundle, root } from "../bundle.mjs";
 import { NOTICES } from "../notices.mjs";
 import { SBOM } from "../sbom.mjs";
 
-/** Images by what the operator and the charts call them, without `perdure-`; whose bundle each has. */
+/** Images by their name in the operator and the charts, without `perdure-`, with the name of the bundle. */
 export const IMAGES = {
   server: "standalone",
   worker: "invoker-worker",
@@ -38,10 +38,10 @@ export const IMAGES = {
   cli: "cli",
 };
 
-/** Examples whose images the guides use: the entry point of each, bundled on the way. */
+/** Examples whose images the guides use, with the entry point that is bundled for each. */
 export const EXAMPLES = { "example-greeter": "deploy/examples/greeter/src/main.ts" };
 
-/** Images whose programs serve the console; they look for it beside themselves. */
+/** Images whose programs serve the console from the folder beside them. */
 export const WITH_CONSOLE = ["server", "admin", "tenancy"];
 const CONSOLE = "services/console/dist";
 
@@ -49,7 +49,7 @@ const CONSOLE = "services/console/dist";
 const CPUS = { amd64: "x64", arm64: "arm64" };
 /** The C library of the base image. */
 const LIBC = "glibc";
-/** What nobody reads at run time. */
+/** Files that are not read at run time. */
 const LEFT_OUT = /\.(?:map|[cm]?ts|tsbuildinfo)$|^(?:README|CHANGELOG)\.md$/i;
 
 export async function pack(arch, target) {
@@ -104,7 +104,7 @@ function filesOf(dist) {
   return [...found];
 }
 
-/** Bundles also carry texts that look like imports. */
+/** Bundles also contain texts that resemble imports. */
 const isPart = (dist, path) => path.startsWith("./") && path.endsWith(".mjs") && existsSync(join(dist, path));
 
 const importsOf = (path) => [...readFileSync(path, "utf8").matchAll(IMPORT)].map(([, from, alone]) => from ?? alone);
@@ -148,7 +148,7 @@ function packPackage(path, cpu, target, done) {
   }
 }
 
-/** Whether a package says nothing against it; as npm reads `os`, `cpu` and `libc`. */
+/** Whether a package supports the platform; `os`, `cpu` and `libc` as npm reads them. */
 function isFor({ os, cpu, libc }, wanted) {
   const fits = (list, one) =>
     list === undefined || ((list.includes(one) || list.every((it) => it.startsWith("!"))) && !list.includes(`!${one}`));
@@ -172,6 +172,6 @@ function copyFile(from, target, as = relative(root, from)) {
 if (process.argv[1] !== undefined && realpathSync(process.argv[1]) === fileURLToPath(import.meta.url)) {
   const [arch, target] = process.argv.slice(2);
   if (arch === undefined || target === undefined) throw new Error("usage: pack.mjs amd64|arm64 DIRECTORY");
-  process.umask(0o022); // Whoever runs an image reads its files.
+  process.umask(0o022); // Files must be readable for any user of the image.
   await pack(arch, resolve(target));
 }

@@ -1,13 +1,13 @@
 /**
- * Why: most suites spend their time waiting for servers of their own, so two of them share a machine well; some judge how long things
- * take and want the machine to themselves. Jest runs the first kind beside each other in workers, then the others one by one: it stays one
- * run with one sum, and `--maxWorkers=1` runs all of them one by one.
+ * Most suites spend their time waiting for servers of their own, so two of them share a machine well; some measure durations and need the
+ * machine to themselves. Jest runs the first kind in parallel workers, then the others one by one: it stays one run with one summary, and
+ * `--maxWorkers=1` runs all of them one by one.
  */
 import TestRunner from "jest-runner";
 
 /** Suites that have the machine to themselves. One that only waits for an event is none: on a busy machine the event comes later. */
 const ALONE = [
-  // Break a whole cluster by chance and measure its pauses, and CI gives them no second look: what shows there once is true.
+  // These break a whole cluster at random and measure its pauses; CI does not run them again, since a single failure is a finding.
   /failover|fuzz-connections/,
   // Frames and first loads.
   /speed\.browser\.test\.ts$/,
@@ -25,7 +25,7 @@ const ALONE = [
 export default class BesideThenAlone extends TestRunner {
   async runTests(tests, watcher, options) {
     if (options.serial) return super.runTests(tests, watcher, options);
-    // Below the root: how the folder of the checkout is called says nothing.
+    // Relative to the root: the name of the checkout's folder must not match.
     const runsAlone = ({ path }) => ALONE.some((pattern) => pattern.test(path.slice(this._globalConfig.rootDir.length)));
     const alone = tests.filter(runsAlone);
     const beside = tests.filter((test) => !runsAlone(test));

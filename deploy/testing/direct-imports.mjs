@@ -53,7 +53,7 @@ function namesOf(list) {
 
 const known = new Map();
 
-/** What the file at `path` exports: its own names, those it passes on by name, and files all of whose names it passes on. */
+/** The exports of the file at `path`: its own names, those it re-exports by name, and files that it re-exports as a whole. */
 function exportsOf(path) {
   const before = known.get(path);
   if (before !== undefined) return before;
@@ -71,7 +71,7 @@ function exportsOf(path) {
   return found;
 }
 
-/** The file that defines `name` of the module at `path`, and its name there; undefined when that cannot be told from the text. */
+/** The file that defines `name` of the module at `path`, and its name there; undefined when the text does not show it. */
 function definitionOf(path, name) {
   const { local, named, stars } = exportsOf(path);
   if (local.has(name)) return { path, name };

@@ -1,6 +1,6 @@
 /**
- * Why: a limit of a test is there to end one that hangs, not to judge the machine. Machines stand still now and then, one of CI's for more than
- * a minute: every limit of a test and of a hook is a multiple of what is written. What a test measures itself stays as it is.
+ * Multiplies the timeouts of tests and hooks. A timeout ends a test that hangs; it does not measure the machine, and machines stall now and
+ * then, one of CI's for more than a minute. Durations that a test measures itself are not changed.
  */
 import { TestEnvironment } from "jest-environment-node";
 
@@ -13,7 +13,7 @@ export default class PatientEnvironment extends TestEnvironment {
   /** Hooks begin many times. */
   #given = new WeakSet();
 
-  /** Jest's runner asks before it reads a limit. */
+  /** Jest's runner calls this before it reads a timeout. */
   handleTestEvent(event, state) {
     if (event.name === "setup") state.testTimeout *= TIMEOUT_FACTOR;
     // Jest has replaced the limit by that of `jest.setTimeout` in this moment, if there is one.

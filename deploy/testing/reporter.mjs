@@ -1,11 +1,12 @@
 /**
- * Why: a run of many suites shows how far it is and what it waits for, and ends with what was slow. At a terminal one line is written
- * anew; elsewhere each suite has a line. The results are also written to a file (`PERDURE_TEST_RESULTS`), for who runs suites twice.
+ * Shows the progress of a run of many suites and what it waits for, and at the end the slow suites. At a terminal one line is rewritten;
+ * elsewhere each suite has a line. The results are also written to a file (`PERDURE_TEST_RESULTS`), for a runner that repeats failed
+ * suites.
  */
 import { writeFileSync } from "node:fs";
 import { relative } from "node:path";
 
-/** Between two looks at the suites that run, for the line at a terminal. */
+/** Interval of updates of the line at a terminal. */
 const PROGRESS_MS = 1000;
 const SLOWEST_SHOWN_MAX = 10;
 /** Lines of a failure that are shown twice; the first time it is shown whole. */
@@ -91,7 +92,7 @@ export default class Progress {
     this.#out.write(`\nSuites: ${broken.length} failed, ${suites.length - broken.length} passed, of ${this.#total}\n`);
     this.#out.write(`Tests: ${failed} failed, ${passed} passed in ${seconds(Date.now() - startTime)}\n`);
     const file = process.env.PERDURE_TEST_RESULTS;
-    // An interrupted run leaves no results: nobody shall take a part for the whole.
+    // An interrupted run writes no results, so that a part is not taken for the whole.
     if (file !== undefined && !wasInterrupted) writeFileSync(file, JSON.stringify({ total: this.#total, suites }));
   }
 

@@ -1,14 +1,15 @@
 /**
- * Runs the suites of one tier or more: `node deploy/testing/run.mjs <tier>[,<tier>] [pattern…]`. Behind `make test`, `make test-db` and so on.
+ * Runs the suites of one tier or more: `node deploy/testing/run.mjs <tier>[,<tier>] [pattern…]`. Behind `make test`, `make test-db` and so
+ * on.
  *
  * - A program that a tier needs and this machine lacks ends the run with one sentence, before anything starts.
- * - `WORKERS`: suites beside each other (3 of those that need only Node, else 2).
- * - In CI (`CI` is set) a suite that fails is run once more, alone. One that passes then is a *flake*: named with its first failure,
- *   and kept as one (`deploy/testing/second-look.mjs` says which suites have no second look).
- * - `PERDURE_TEST_SUMS`: a file to which one JSON line is appended, for who adds up several runs.
+ * - `WORKERS`: parallel suites (3 of those that need only Node, else 2).
+ * - In CI (`CI` is set) a suite that fails is run once more, alone. One that passes then is a *flake*: reported with its first failure, and
+ * recorded as one (`deploy/testing/second-look.mjs` lists the suites that are not repeated).
+ * - `PERDURE_TEST_SUMS`: a file to which one JSON line is appended, to sum up several runs.
  *
- * Exit code 0 when every suite passed (flakes included: who adds up decides how many are too many), 1 when one failed, 2 when
- * nothing matched, 3 when a program is missing.
+ * Exit code 0 when every suite passed (flakes included: the sum over runs decides how many are too many), 1 when one failed, 2 when nothing
+ * matched, 3 when a program is missing.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";

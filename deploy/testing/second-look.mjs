@@ -1,9 +1,9 @@
 /**
- * Why: a machine of CI may stand still for a while and take along what runs then. A suite that fails there is run once more; one that
- * passes then is a flake, a defect of the product or of the test that is reported and mended. What follows bounds how far that goes.
+ * Limits on repeating failed suites. A CI machine may stall for a while and fail the suites that run then, so a failed suite is run once
+ * more; one that passes then is a flake, a defect of the product or of the test that is reported and must be fixed.
  */
 
-/** Suites that break things by chance: what shows there once is true, and they have no second look. */
+/** Suites that inject random faults are not repeated: a single failure is a finding. */
 const BREAKS_BY_CHANCE = /chaos|simulat|crash|fuzz/;
 /** More failed suites than that are no accident. */
 export const SECOND_LOOKS_MAX = 12;

@@ -1,4 +1,7 @@
-/** Why: the story types commands as a person would, in a home of its own: nobody's real profiles and logins are touched. */
+/**
+ * Runs the command-line tools of the demo as a user would, with a home directory of its own, so that real profiles and logins of the user
+ * are not touched.
+ */
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { line, paint } from "@perdure/example-greeter/demo/terminal";
@@ -61,7 +64,7 @@ export class CommandLine {
     return JSON.parse(output);
   }
 
-  /** Resolves when a line says `ready`; goes on in the background. */
+  /** Resolves when a line contains `ready`; the process continues in the background. */
   async background(shown: string, command: string, args: readonly string[], ready: RegExp): Promise<RunningCommand> {
     line(`  ${paint("cyan", `$ ${shown} ${args.map(quoted).join(" ")} &`)}`);
     const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });

@@ -1,7 +1,7 @@
 /**
- * Why: what the platform is for, told on a running one, in the order in which a newcomer meets it: sign up, log in, environments, a
- * service on this machine behind a tunnel, calls through the gateway with a key and through a port of this machine without one, what others
- * must not do, usage; with both command lines.
+ * A demo of the platform in the order in which a new user meets it: sign up, log in, environments, a service on this machine behind a
+ * tunnel, calls through the gateway with a key and through a port of this machine without one, requests that must be refused, usage; with
+ * both command-line tools.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ export class CloudDemo {
     this.#shell = new CommandLine({ cwd: home, env });
   }
 
-  /** Whom the story is about, so that a visitor can go on as them. */
+  /** Credentials of the demo's user, so that a user can continue with them. */
   readonly credentials = `${EMAIL}, "${PASSWORD}"`;
 
   /** Where the tunnel brings the ingress of the environment. */
@@ -55,7 +55,7 @@ export class CloudDemo {
     return `http://localhost:${this.#settings.ports.ingressHere}`;
   }
 
-  /** What a visitor may type next. */
+  /** Commands that a user may type next. */
   invitations(): readonly string[] {
     return this.#invitations;
   }
@@ -99,7 +99,7 @@ export class CloudDemo {
     return this.#shell.run("restate", join(ROOT, "node_modules/.bin/restate"), args, options);
   }
 
-  // ── who it is ──────────────────────────────────────────────────────────────────────────────────
+  // ── login ──────────────────────────────────────────────────────────────────────────────────────
 
   async #logIn(): Promise<void> {
     heading("Ada signs up in her browser and logs in from her terminal");
@@ -160,7 +160,8 @@ export class CloudDemo {
     heading("A key for programs: shown once, stored as a hash");
     const { apiKeys } = (await this.#readJson("keys", "list", name)) as { apiKeys: { keyId: string; description?: string }[] };
     const old = apiKeys.filter(({ description }) => description === KEY_DESCRIPTION);
-    for (const { keyId } of old) await this.#perdure("keys", "revoke", keyId, name, "--yes"); // Of an earlier run: a plan has room for some only.
+    // Keys of an earlier run: a plan limits their number.
+    for (const { keyId } of old) await this.#perdure("keys", "revoke", keyId, name, "--yes");
     const created = (await this.#readJson("keys", "create", name, "--role", "full", "--description", KEY_DESCRIPTION)) as {
       apiKey: string;
     };
@@ -210,7 +211,7 @@ export class CloudDemo {
     await post(`${this.#hereUrl}/Greeter/greet`, "Grace");
   }
 
-  /** Whether doors stay shut for who has no business there. */
+  /** Whether requests without the right are refused. */
   async #tryOthers(dev: DemoEnvironment, staging: DemoEnvironment, key: string): Promise<boolean> {
     heading("Who has no key, or another one, stays outside");
     const status = async (url: string, authorization?: string): Promise<number> => {

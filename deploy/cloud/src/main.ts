@@ -1,7 +1,7 @@
 /**
- * `make cloud` and `make cloud-down`: `up` runs the whole platform on this machine, tells its story and stays until Ctrl-C; `down`
- * stops it from elsewhere. `up --once` stops when the story is told; `up --bare` tells none; `run` is the same as `up` in this very
- * process. Exit code 1 when the story did not come true.
+ * `make cloud` and `make cloud-down`: `up` runs the whole platform on this machine, runs the demo and stays until Ctrl-C; `down` stops it
+ * from another process. `up --once` stops after the demo; `up --bare` runs no demo; `run` is `up` in this process instead of a detached
+ * one. Exit code 1 when the demo failed.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -56,7 +56,7 @@ async function down(settings: CloudSettings): Promise<number> {
   return 0;
 }
 
-/** Runtimes last: as long as somebody looks after them, they are started again. Resolves with the names of what had to be stopped here. */
+/** Runtimes last: while tenancy runs, it starts them again. Resolves with the names of the programs that had to be stopped here. */
 async function stopRemains(record: Record, settings: CloudSettings): Promise<readonly string[]> {
   const left = await stopListed(record);
   return [...left, ...(await stopRuntimesOf(settings.environments))];
@@ -101,7 +101,7 @@ async function run(settings: CloudSettings, options: CloudRunOptions): Promise<n
   return exitCode;
 }
 
-/** Whether the story came true; without one, that all runs is true enough. */
+/** Whether the demo succeeded; without one, true when everything runs. */
 async function runDemo(cloud: RunningCloud, demo: CloudDemo | undefined): Promise<boolean> {
   await cloud.checkPorts(demo === undefined);
   heading("Perdure: the whole platform on this machine");

@@ -1,9 +1,9 @@
 /**
- * Why: the whole platform on one machine, each program a process with its own log:
+ * The whole platform on one machine, each program a process with its own log:
  *
- *     PostgreSQL ▸ tenancy (Cloud API, login; one runtime per environment) ▸ cloud gateway, tunnel relay
+ * PostgreSQL ▸ tenancy (Cloud API, login; one runtime per environment) ▸ cloud gateway, tunnel relay
  *
- * Data are below one directory and are found again. Whatever ends by itself is started again.
+ * All data is below one directory and is used again by the next run. A program that ends by itself is started again.
  */
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
@@ -39,7 +39,7 @@ export class RunningCloud {
     for (const folder of ["postgres", "logs"]) mkdirSync(join(settings.directory, folder), { recursive: true });
   }
 
-  /** Rejects, naming who is meant, when a port is in use. `isBare`: no story is told, and its ports are not needed. */
+  /** Rejects with the name of the program when its port is in use. `isBare`: no demo, so its ports are not checked. */
   async checkPorts(isBare: boolean): Promise<void> {
     const { ports } = this.#settings;
     const names = (Object.keys(ports) as CloudPortName[]).filter((name) => !isBare || !DEMO_PORTS.includes(name));
@@ -75,7 +75,7 @@ export class RunningCloud {
     ];
     for (const role of roles) {
       const ready = role.ready();
-      ready.catch(() => undefined); // Told when it is its turn to be waited for.
+      ready.catch(() => undefined); // A failure is reported where this is awaited.
       await show(`starting ${role.name}`, `${role.name} is ready (process ${role.pid})`, ready);
     }
   }
@@ -102,7 +102,7 @@ export class RunningCloud {
     return started;
   }
 
-  /** Made once: without it nobody reads what is sealed in the database. */
+  /** Created once: without it the sealed values in the database cannot be read. */
   #keyFile(): string {
     const path = join(this.#settings.directory, "keys");
     if (!existsSync(path)) writeFileSync(path, `1 ${randomBytes(32).toString("base64")}\n`, { mode: 0o600 });

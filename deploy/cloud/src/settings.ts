@@ -1,4 +1,4 @@
-/** Why: what a person may choose about the cloud on this machine: ports, and the directory of its data. */
+/** Settings of the cloud on this machine: ports, and the directory of its data. */
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { chosenPort } from "@perdure/processes";
@@ -6,7 +6,7 @@ import { chosenPort } from "@perdure/processes";
 /** The bundle lies as deep below the root as this file. */
 export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 
-/** Ports of what people use have variables of their own; all others follow on `PERDURE_CLOUD_PORTS`. */
+/** Ports that users connect to have variables of their own; all others follow on `PERDURE_CLOUD_PORTS`. */
 const PUBLIC_PORTS = {
   api: { variable: "PERDURE_API__BIND_PORT", fallback: 8085 },
   greeter: { variable: "GREETER_PORT", fallback: 9080 },
@@ -28,7 +28,7 @@ const INNER_NAMES = [
 const ENVIRONMENT_PORTS = 100;
 
 export type CloudPortName = keyof typeof PUBLIC_PORTS | (typeof INNER_NAMES)[number];
-/** Of what the story starts on this machine. */
+/** Ports of the programs that the demo starts on this machine. */
 export const DEMO_PORTS: readonly CloudPortName[] = ["greeter", "ingressHere"];
 export type CloudPorts = Readonly<Record<CloudPortName, number>>;
 
@@ -64,7 +64,7 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): CloudSettings {
   };
 }
 
-/** What to set to another number when `port` is taken, e.g. `GREETER_PORT=9081`. */
+/** The setting to change when `port` is in use, e.g. `GREETER_PORT=9081`. */
 export function adviceFor(name: CloudPortName, ports: CloudPorts): string {
   const setting = (PUBLIC_PORTS as Readonly<Record<string, { readonly variable: string }>>)[name];
   return setting === undefined ? `${INNER.variable}=${ports.postgres + 1000}` : `${setting.variable}=${ports[name] + 1}`;

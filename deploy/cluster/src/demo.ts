@@ -1,12 +1,12 @@
 /**
- * Why: what a cluster is for, told on a running one: one call of each kind through both gateways, a worker that is killed in the
- * middle of a slow invocation while another goes on, a record of Kafka that becomes an invocation, and a result of the last run.
+ * A demo of a cluster: one call of each kind through both gateways, a worker that is killed in the middle of a slow invocation which
+ * another worker continues, a record of Kafka that becomes an invocation, and a result of the last run.
  */
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { attach, call, get, post, register, type ServerAddresses } from "@perdure/example-greeter/demo/server-api";
 import { beginParty, callEachKind, Party, result, showOutcome } from "@perdure/example-greeter/demo/scenario";
+import { attach, call, get, post, register, type ServerAddresses } from "@perdure/example-greeter/demo/server-api";
 import { fact, heading, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import type { RoleProcess } from "@perdure/processes";
 import { DEMO_MS_MAX, POLL_MS, RESULT_AGE_MS_MAX } from "./limits.js";
@@ -17,7 +17,7 @@ import { ensureTopic, writeRecord } from "./topic.js";
 const TOPIC = "visits";
 const TOPIC_KEY = "kafka";
 
-/** What a run leaves for the next to ask for. */
+/** A call of this run whose result the next run requests. */
 interface RecordedCall {
   readonly id: string;
   readonly answer: unknown;
@@ -74,7 +74,7 @@ export class ClusterDemo {
     const answer = await waitFor("the other worker goes on", (value) => `answer: ${JSON.stringify(value)}`, goesOn);
     const tookMs = performance.now() - startedAt;
     const later = this.party.ran.slice(before.length);
-    // A step that the dead worker's attempt was in ends once without anybody to store it, and once for the other worker.
+    // A step that was running when the worker was killed runs twice: its first result was not stored.
     const lost = later.filter((step, i) => later.indexOf(step) !== i);
     const cameTrue = showOutcome({ before, lost, after: withoutFirst(later, lost) }, tookMs);
     const back = this.#cluster.startAgain(victim);

@@ -1,4 +1,4 @@
-/** Why: the example's services as a process beside the cluster, whose steps the story listens to. */
+/** Runs the services of the example as a process beside the cluster; the demo reads the steps from its output. */
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { DemoProgram } from "@perdure/example-greeter/demo/program";
@@ -33,7 +33,7 @@ export class Greeter {
     void this.#watch(program, onLine);
   }
 
-  /** Never rejects. One that cannot live is left alone after a while: its last lines say why. */
+  /** Never rejects. A program that fails again and again is not restarted any more; its last lines show why. */
   async #watch(first: DemoProgram, onLine: (text: string) => void): Promise<void> {
     let program = first;
     while (this.#restarts++ < GREETER_RESTARTS_MAX) {

@@ -1,9 +1,8 @@
 /**
- * `make cluster` and `make cluster-down`: `up` runs a cluster with the greeter on it, tells the story and stays until Ctrl-C; `down`
- * stops it from elsewhere. `up --once` stops when the story is told; `run` is the same as `up` in this very process, and with `--bare`
- * without greeter and story: who kills its process group kills the whole cluster; with `--no-kafka` there is none. `--set
- * role[,role]:name=value` sets more of roles.
- * Exit code 1 when the story did not come true.
+ * `make cluster` and `make cluster-down`: `up` runs a cluster with the greeter on it, runs the demo and stays until Ctrl-C; `down` stops it
+ * from another process. `up --once` stops after the demo; `run` is `up` in this process instead of a detached one, and with `--bare`
+ * without greeter and demo: killing its process group kills the whole cluster; with `--no-kafka` there is no Kafka. `--set
+ * role[,role]:name=value` sets more settings of roles. Exit code 1 when the demo failed.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -40,7 +39,7 @@ async function main(args: string[]): Promise<number> {
         return await run(settings, {
           once: values.once ?? false,
           bare: values.bare ?? false,
-          withKafka: !(values.bare === true && values["no-kafka"] === true), // The story needs it.
+          withKafka: !(values.bare === true && values["no-kafka"] === true), // The demo needs it.
         });
       case "down":
         return await down(settings);
@@ -111,7 +110,7 @@ async function run(settings: LocalClusterSettings, options: ClusterRunOptions): 
   return exitCode;
 }
 
-/** Whether the story came true; without greeter there is none, and that is true enough. */
+/** Whether the demo succeeded; true when there is none, without greeter. */
 async function runDemo(
   cluster: RunningCluster,
   greeter: Greeter | undefined,

@@ -1,9 +1,9 @@
 /**
- * Why: everything of a cluster on one machine, each a process with its own log:
+ * A whole cluster on one machine, each part a process with its own log:
  *
- *     PostgreSQL, Redis, Kafka ▸ registry, two workers, two gateways, management API
+ * PostgreSQL, Redis, Kafka ▸ registry, two workers, two gateways, management API
  *
- * Data are below one directory and are found again. Whatever ends by itself is started again.
+ * All data is below one directory and is used again by the next run. A program that ends by itself is started again.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ export class RunningCluster {
     for (const folder of ["postgres", "redis", "kafka", "logs"]) mkdirSync(join(settings.directory, folder), { recursive: true });
   }
 
-  /** Rejects, naming who is meant, when a port is in use. */
+  /** Rejects with the name of the program when its port is in use. */
   async checkPorts(names: readonly ClusterPortName[]): Promise<void> {
     const { ports } = this.#settings;
     await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cluster`] as const));
@@ -77,7 +77,7 @@ export class RunningCluster {
     const postgres = this.#startPostgres();
     const redis = this.#startRedis();
     const kafka = withKafka ? this.#startKafka() : undefined;
-    for (const work of [postgres, redis, kafka]) work?.catch(() => undefined); // Told when it is its turn to be waited for.
+    for (const work of [postgres, redis, kafka]) work?.catch(() => undefined); // A failure is reported where this is awaited.
     await show("starting PostgreSQL", `PostgreSQL on port ${ports.postgres}`, postgres);
     await show("starting Redis", `Redis on port ${ports.redis}`, redis);
     const addresses = { postgresUrl: (await postgres).url, redisUrl: (await redis).url };
@@ -114,8 +114,8 @@ export class RunningCluster {
   }
 
   /**
-   * Registry and workers at once: each waits for whom it needs. Then those that let callers in: while partitions move from the worker that took
-   * all of them to the other one, attempts are broken off and run again.
+   * Registry and workers start at once: each waits for its dependencies. The gateways follow, because attempts are interrupted and run
+   * again while partitions move from the first worker to the second.
    */
   async #startRoles(cluster: LocalCluster): Promise<RoleProcess[]> {
     const { ports } = this.#settings;
@@ -190,7 +190,7 @@ export class RunningCluster {
     return started;
   }
 
-  /** The dead worker comes back, with its settings. */
+  /** Starts the killed worker again, with its settings. */
   async startAgain(worker: RoleProcess): Promise<void> {
     await worker.startAgain();
     this.#record.add(worker.name, worker.pid);

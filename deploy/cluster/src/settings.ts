@@ -1,4 +1,4 @@
-/** Why: what a person may choose about a cluster on this machine: ports, the directory of its data, and settings of single roles. */
+/** Settings of a cluster on this machine: ports, the directory of its data, and settings of single roles. */
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { LocalRole, RoleSettings } from "@perdure/cluster/local";
@@ -7,7 +7,7 @@ import { chosenPort } from "@perdure/processes";
 /** The bundle lies as deep below the root as this file. */
 export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 
-/** Ports of what people use have variables of their own; all others follow on `PERDURE_CLUSTER_PORTS`. */
+/** Ports that users connect to have variables of their own; all others follow on `PERDURE_CLUSTER_PORTS`. */
 const PUBLIC_PORTS = {
   ingress: { variable: "PERDURE_INGRESS__BIND_PORT", fallback: 8080 },
   secondIngress: { variable: "PERDURE_CLUSTER_SECOND_INGRESS_PORT", fallback: 8081 },
@@ -55,7 +55,7 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, overrides: readonly
   };
 }
 
-/** What to set to another number when `port` is taken, e.g. `GREETER_PORT=9081`. */
+/** The setting to change when `port` is in use, e.g. `GREETER_PORT=9081`. */
 export function adviceFor(name: ClusterPortName, ports: ClusterPorts): string {
   const setting = (PUBLIC_PORTS as Readonly<Record<string, { readonly variable: string }>>)[name];
   return setting === undefined ? `${INNER.variable}=${ports.postgres + 100}` : `${setting.variable}=${ports[name] + 1}`;

@@ -1,4 +1,4 @@
-/** Why: a record that becomes an invocation, from the side of whoever writes to Kafka. */
+/** Writes to Kafka: the client's side of a record that becomes an invocation. */
 import kafkajs from "kafkajs";
 
 export interface Rec {

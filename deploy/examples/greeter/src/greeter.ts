@@ -1,4 +1,4 @@
-/** A plain service: handlers whose steps are remembered, so that a retry or a crash never repeats what is done. */
+/** A plain service: results of its steps are stored, so that a retry or a crash never repeats a completed step. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { began, ran } from "#services/report";
@@ -27,7 +27,7 @@ export const greeter = service({
       return `${greeting}, ${name}!`;
     },
 
-    /** `POST /Greeter/party` with a JSON text: for whom. Slow on purpose: something to interrupt. */
+    /** `POST /Greeter/party` with a JSON text, the name. Slow on purpose, so that it can be interrupted. */
     party: async (ctx: Context, name: string): Promise<string> => {
       for (const step of PARTY_STEPS) {
         await ctx.run(step, async () => {

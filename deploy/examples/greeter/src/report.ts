@@ -1,4 +1,4 @@
-/** Why: a step that really runs says so on standard output, so that one can see from outside that finished steps run only once. */
+/** Prints a line for each step that really runs, which shows that completed steps run only once. */
 
 /** One line per step, e.g. `ran "wrap the gift" for Ada`. */
 export function ran(step: string, forWhom: string): void {

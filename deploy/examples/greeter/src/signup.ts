@@ -1,4 +1,4 @@
-/** A workflow: runs once per key, waits for people as long as it takes, and can be asked how it is doing. */
+/** A workflow: runs once per key, waits for a confirmation as long as it takes, and returns its progress on request. */
 
 import { handlers, type WorkflowContext, type WorkflowSharedContext, workflow } from "@restatedev/restate-sdk";
 import { ran } from "#services/report";
@@ -21,7 +21,7 @@ export const signup = workflow({
       return `${email} is signed up, confirmed by ${by}.`;
     },
 
-    /** `POST /Signup/{key}/confirm` with a JSON text: by whom. */
+    /** `POST /Signup/{key}/confirm` with a JSON text, the name of the confirming user. */
     confirm: handlers.workflow.shared(async (ctx: WorkflowSharedContext, by: string): Promise<void> => {
       await ctx.promise<string>(CONFIRMED).resolve(by);
     }),

@@ -1,15 +1,15 @@
 /**
- * The demo behind `make run`: starts Perdure and the greeter, calls each kind of service, then kills the server with SIGKILL in
- * the middle of a slow invocation and shows that it finishes where it left off. Afterwards everything stays up until Ctrl-C.
- * With `--once` (or PERDURE_DEMO_ONCE=1) it stops when the story is told. Exit code 1 when the story did not come true.
+ * The demo behind `make run`: starts Perdure and the greeter, calls each kind of service, then kills the server with SIGKILL in the middle
+ * of a slow invocation and shows that it continues where it stopped. Afterwards everything stays up until Ctrl-C. With `--once` (or
+ * PERDURE_DEMO_ONCE=1) it stops after the demo. Exit code 1 when the demo failed.
  */
 import { connect } from "node:net";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { DemoProgram } from "#demo/program";
-import { attach, checkHealth, register, type ServerAddresses } from "#demo/server-api";
 import { beginParty, callEachKind, Party, showOutcome } from "#demo/scenario";
+import { attach, checkHealth, register, type ServerAddresses } from "#demo/server-api";
 import { fact, heading, line, paint, waitFor } from "#demo/terminal";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../../../../..");
@@ -88,7 +88,7 @@ async function killInTheMiddle(victim: DemoProgram): Promise<boolean> {
   const before = [...party.ran];
   fact(paint("bold", "the server is dead: kill -9, no chance to save anything"), "✗");
 
-  await delay(DOWNTIME_MS); // The step that was under way ends meanwhile, with nobody there to store its result.
+  await delay(DOWNTIME_MS); // The running step ends meanwhile, while no server can store its result.
   const lost = party.ran.slice(before.length);
   await comeUp("starting the server again, on the same data", startServer());
   await waitFor("the invocation goes on", (value) => `answer: ${JSON.stringify(value)}`, attach(server, id));
@@ -141,7 +141,7 @@ try {
   if (succeeded === true && !once) {
     const outcome = await Promise.race([interrupted, untilOneDies()]);
     if (outcome === "died") {
-      // Told only here: those that we stop end by themselves, too, one before the other.
+      // Reported only here: programs that we stop end one before the other, too.
       line(`${paint("red", "✗")} a program ended by itself`);
       exitCode = 1;
     }
@@ -154,7 +154,7 @@ try {
 line();
 line(paint("gray", "stopping …"));
 await stopAll();
-process.exit(exitCode); // An interrupted story may still hold requests open.
+process.exit(exitCode); // An interrupted demo may still have open requests.
 
 async function untilOneDies(): Promise<"died"> {
   for (;;) {

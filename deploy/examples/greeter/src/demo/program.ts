@@ -77,7 +77,7 @@ export class DemoProgram {
     try {
       process.kill(-this.#child.pid, name);
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // Gone in this very moment: all the better.
+      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // It has just ended, which is the goal.
     }
   }
 
@@ -86,7 +86,7 @@ export class DemoProgram {
     await this.#exited;
   }
 
-  /** Asks it to stop, and insists when it does not. */
+  /** Stops it with SIGTERM, then with SIGKILL when it does not end. */
   async stop(): Promise<void> {
     this.signal("SIGTERM");
     const timeout = new AbortController();

@@ -1,6 +1,6 @@
 /**
- * Why: every demo tells the same story: one call of each kind, then a slow invocation that somebody interrupts. Who is killed, and
- * how it comes back, is for the demo to say.
+ * The scenario of every demo: one call of each kind, then a slow invocation that is interrupted. The caller decides which process is killed
+ * and how it is started again.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { attach, call, type ServerAddresses, send } from "#demo/server-api";
@@ -10,7 +10,7 @@ import { PARTY_STEPS } from "#services/greeter";
 const INTERRUPTED_AFTER_STEPS = 3;
 const MIDDLE_OF_STEP_MS = 200;
 
-/** A slow invocation, as the greeter itself tells of it line by line. */
+/** A slow invocation, observed through the lines that the greeter prints. */
 export class Party {
   /** Unlike that of any earlier run: an interrupted one goes on as soon as its greeter is back, and is none of this run's business. */
   readonly personName = `Ada-${Date.now().toString(36).slice(-4)}`;
@@ -77,12 +77,12 @@ export async function beginParty(server: ServerAddresses, party: Party): Promise
 /** Steps by when they ran. */
 export interface StepTimeline {
   readonly before: readonly string[];
-  /** Ran to their end when there was nobody to store it. */
+  /** Steps that completed while no server could store the result. */
   readonly lost: readonly string[];
   readonly after: readonly string[];
 }
 
-/** Shows which steps ran when, and whether the story came true: all ran, and none that was stored ran again. */
+/** Shows which steps ran when, and whether the demo succeeded: all ran, and none that was stored ran again. */
 export function showOutcome({ before, lost, after }: StepTimeline, tookMs: number): boolean {
   line();
   line(`    ${paint("bold", "step".padEnd(20))} ${paint("bold", "before the crash".padEnd(22))} ${paint("bold", "after")}`);

@@ -1,4 +1,4 @@
-/** Why: the few calls the demo makes, so that the story in `main.ts` reads as one. Anything but success is an error with its text. */
+/** The few requests of the demo. Any response but success is an error with its text. */
 
 export interface ServerAddresses {
   readonly ingress: string;
@@ -28,7 +28,7 @@ export function call(server: ServerAddresses, path: string, body?: unknown): Pro
   return post(`${server.ingress}/${path}`, body);
 }
 
-/** Hands the call over and returns at once with its id. With an idempotency key the result is kept for a day. */
+/** Sends the call and returns its id without waiting for the result. With an idempotency key the result is kept for a day. */
 export async function send(server: ServerAddresses, path: string, body?: unknown, idempotencyKey?: string): Promise<string> {
   const headers = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
   const { invocationId } = (await post(`${server.ingress}/${path}/send`, body, headers)) as { invocationId: string };
@@ -39,13 +39,13 @@ export async function attach(server: ServerAddresses, invocationId: string): Pro
   return answerOf(await fetch(`${server.ingress}/restate/invocation/${invocationId}/attach`));
 }
 
-/** Names of the services found there. */
+/** Registers an endpoint; returns the names of its services. */
 export async function register(server: ServerAddresses, uri: string): Promise<string[]> {
   const { services } = (await post(`${server.admin}/deployments`, { uri, force: true })) as { services: { name: string }[] };
   return services.map((service) => service.name).sort();
 }
 
-/** Throws until both doors answer. */
+/** Throws until both ingress and management API respond. */
 export async function checkHealth(server: ServerAddresses): Promise<void> {
   for (const url of [`${server.admin}/health`, `${server.ingress}/restate/health`]) {
     const response = await fetch(url);

@@ -30,7 +30,7 @@ export function seconds(ms: number): string {
   return `${(ms / 1000).toFixed(1)} s`;
 }
 
-/** Shows what is being waited for, then that it is there and how long it took. Long waits say so every few seconds. */
+/** Prints what is waited for, then the result and the duration. During a long wait it prints a line every few seconds. */
 export async function waitFor<T>(what: string, done: (value: T) => string, work: Promise<T>): Promise<T> {
   const startedAt = performance.now();
   if (isTerminal) process.stdout.write(`  ${paint("gray", `… ${what}`)}`);
