@@ -213,7 +213,7 @@ export class CloudDemo {
 
   /** Whether requests without the right are refused. */
   async #tryOthers(dev: DemoEnvironment, staging: DemoEnvironment, key: string): Promise<boolean> {
-    heading("Who has no key, or another one, stays outside");
+    heading("Requests without a valid key are refused");
     const status = async (url: string, authorization?: string): Promise<number> => {
       const headers = new Headers({ "content-type": "application/json" });
       if (authorization !== undefined) headers.set("authorization", authorization);
@@ -223,7 +223,7 @@ export class CloudDemo {
     };
     const tries = [
       ["without a key", await status(dev.ingressUrl), 401],
-      ["with a key that nobody issued", await status(dev.ingressUrl, "Bearer key_nobody"), 401],
+      ["with a key that was not issued", await status(dev.ingressUrl, "Bearer key_nobody"), 401],
       ["with the key of dev at staging", await status(staging.ingressUrl, `Bearer ${key}`), 403],
     ] as const;
     for (const [who, answer, expected] of tries) fact(`${who.padEnd(32)} ${answer}`, answer === expected ? "✓" : "✗");

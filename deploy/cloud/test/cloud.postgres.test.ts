@@ -71,7 +71,9 @@ function expectDemo(output: string, { ingressHere }: CloudPorts, count: number):
   // Without a key: the command is shown as it was sent.
   const called = `\\$ curl http://localhost:${ingressHere}/Greeter/greet --json '"Grace"'\\n +"(?:Good morning|Hello), Grace!"\\n`;
   expect(output).toMatch(new RegExp(called));
-  expect(output).toMatch(/✓ without a key +401\n +✓ with a key that nobody issued +401\n +✓ with the key of dev at staging +403/);
+  expect(output).toMatch(
+    /✓ without a key +401\n +✓ with a key that was not issued +401\n +✓ with the key of dev at staging +403/,
+  );
   expect(output).toContain("'local' is in use");
 }
 

@@ -69,7 +69,7 @@ export class ClusterDemo {
     const victim = await this.#whoRunsIt();
     const before = [...this.party.ran];
     await victim.kill();
-    fact(paint("bold", `${victim.name}, which ran it, is dead: kill -9, no chance to save anything`), "✗");
+    fact(paint("bold", `${victim.name}, which ran it, was killed with SIGKILL and could save nothing`), "✗");
     const goesOn = attach(this.#server, id);
     const answer = await waitFor("the other worker goes on", (value) => `answer: ${JSON.stringify(value)}`, goesOn);
     const tookMs = performance.now() - startedAt;
@@ -92,7 +92,7 @@ export class ClusterDemo {
         if (Number(/^perdure_worker_attempts_running (\d+)$/m.exec(await response.text())?.[1] ?? 0) > 0) return worker;
       }
     }
-    throw new Error("no worker says that it runs the invocation");
+    throw new Error("no worker reports that it runs the invocation");
   }
 
   async #writeARecord(): Promise<boolean> {

@@ -66,7 +66,7 @@ const isAlive = (pid: number): boolean => startOf(pid) !== undefined;
 
 function expectDemo(output: string, count: number): void {
   expect(output).toContain("finished steps were not repeated");
-  expect(output).toMatch(/worker[12], which ran it, is dead: kill -9/);
+  expect(output).toMatch(/worker[12], which ran it, was killed with SIGKILL/);
   expect(output).toMatch(new RegExp(`Counter/demo/add, a virtual object +${count}`));
   expect(output).toContain(`${count - 1} + 1 = ${count}`); // The record of Kafka, counted once.
 }

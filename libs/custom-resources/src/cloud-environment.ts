@@ -16,7 +16,7 @@ const tunnel = z.strictObject({
   remoteProxy: z
     .boolean()
     .default(false)
-    .describe("Opens ports 8080 and 9070 to whoever a network policy lets in; nobody is asked who they are."),
+    .describe("Opens ports 8080 and 9070 to the pods that a network policy allows; their requests are not authenticated."),
 });
 
 export const cloudEnvironmentSpec = z.strictObject({

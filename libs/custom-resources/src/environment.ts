@@ -80,8 +80,10 @@ const workers = withRules(
 );
 
 const front = z.strictObject({
-  replicas: z.int().min(1).max(16).optional().describe("At least two are made where there may be several workers."),
-  resources: resources().optional().describe("Of each of the three processes of a front pod: registry, gateway and admin."),
+  replicas: z.int().min(1).max(16).optional().describe("Number of front pods; at least two where there may be several workers."),
+  resources: resources()
+    .optional()
+    .describe("Resources of each of the three processes of a front pod: registry, gateway and admin."),
 });
 
 // ── where journals live ──────────────────────────────────────────────────────────────────────────
@@ -146,7 +148,7 @@ const limits = z.strictObject({
     .describe("Without a bound when absent, as are services and subscriptions."),
   services: z.int().min(0).max(1_000_000).optional(),
   subscriptions: z.int().min(0).max(1_000_000).optional(),
-  maxRetention: duration(365).optional().describe("Of anything completed, whatever services ask for."),
+  maxRetention: duration(365).optional().describe("Longest retention of completed invocations; services may request less."),
   actionsPerMonth: z.int().min(1).max(1_000_000_000_000).optional(),
 });
 
@@ -176,7 +178,7 @@ const network = z.strictObject({
 });
 
 const security = z.strictObject({
-  signingKey: z.strictObject({ secretRef: secretRef() }).optional().describe("Made by the operator when absent."),
+  signingKey: z.strictObject({ secretRef: secretRef() }).optional().describe("Created by the operator when absent."),
   trustedCAs: list(secretRef(), 16).optional(),
   serviceAccountAnnotations: map(16, 4096).optional(),
 });
@@ -185,7 +187,9 @@ const tunnels = z.strictObject({
   proxyUrl: text(300)
     .regex(/^https?:\/\/([A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]{1,5})?$/)
     .describe("Origin of a relay's proxy."),
-  tokenSecretRef: secretRef().describe("What shows relays whose runtime asks, in a Secret of the operator's namespace."),
+  tokenSecretRef: secretRef().describe(
+    "Token with which the runtime authenticates at relays, in a Secret of the operator's namespace.",
+  ),
 });
 
 const hibernation = z.strictObject({
@@ -201,7 +205,7 @@ const backup = z.strictObject({
   restoreFrom: z
     .strictObject({ snapshotId: text(128) })
     .optional()
-    .describe("Only when the environment is made."),
+    .describe("Used only when the environment is created."),
 });
 
 const SNAPSHOT_OF = (object: string): string =>
@@ -213,17 +217,20 @@ export const environmentSpec = withRules(
     accountId: withRules(text(44).regex(/^acc_[A-Za-z0-9]{8,40}$/), immutable("accountId")),
     region: withRules(region(), immutable("region")),
     version: version().describe("The release of the runtime."),
-    channel: z.enum(["stable", "fast", "pinned"]).default("stable").describe("Who may change the version."),
+    channel: z
+      .enum(["stable", "fast", "pinned"])
+      .default("stable")
+      .describe("Pinned: only the spec changes the version. Stable and fast: the operator may upgrade it, too."),
     size: z.enum(["free", "small", "medium", "large", "custom"]).default("small"),
     workers: workers.prefault({}),
-    front: front.optional().describe("Pods that answer for the environment."),
+    front: front.optional().describe("Front pods, which serve the requests to the environment."),
     redis,
     postgres: z.strictObject({ secretRef: secretRef() }).optional(),
     retention: retention.prefault({}),
     limits: limits.prefault({}),
     network: network.prefault({}),
     security: security.prefault({}),
-    tunnels: tunnels.optional().describe("Where services behind tunnels are reached; there are none when absent."),
+    tunnels: tunnels.optional().describe("Relays through which services behind tunnels are reached; no tunnels when absent."),
     suspended: z.boolean().default(false).describe("Nothing runs; all data stays."),
     hibernation: hibernation.optional(),
     backup: backup.optional(),
@@ -266,7 +273,7 @@ const count = () => z.int().min(0).max(1_000_000).optional();
 const time = () => z.string().meta({ format: "date-time" }).optional();
 
 export const environmentStatus = z.strictObject({
-  phase: z.enum(PHASES).optional().describe("For people; derived from the conditions."),
+  phase: z.enum(PHASES).optional().describe("Informational; derived from the conditions."),
   observedGeneration: z.int().min(0).optional(),
   conditions: conditions(),
   namespace: text(63).optional(),

@@ -38,7 +38,7 @@ const perdure = withRules(
     servicePath: text(512).regex(/^\//).default("/"),
     protocol: z.enum(["auto", "http1", "h2c"]).default("auto"),
     tunnelMode: z.enum(["external", "in-process"]).default("external"),
-    drainDelaySeconds: z.int().min(0).max(604_800).default(300).describe("How long a version that nobody uses any more is kept."),
+    drainDelaySeconds: z.int().min(0).max(604_800).default(300).describe("How long a version without invocations is kept."),
     maxDrainSeconds: z
       .int()
       .min(1)

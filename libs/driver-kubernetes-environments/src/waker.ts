@@ -65,7 +65,7 @@ class Waker implements RuntimeWaker {
     const whole = metadata.annotations === undefined ? [{ op: "add" as const, path: "/metadata/annotations", value: {} }] : [];
     const annotation = { op: "add" as const, path: `/metadata/annotations/${WAKE.replace("/", "~1")}`, value };
     await client.patch(resources.environments, metadata, [...whole, annotation], { signal: this.#stop.signal });
-    logger.info({ environment: metadata.name }, "a sleeping environment is wanted again");
+    logger.info({ environment: metadata.name }, "waking a hibernated environment");
   }
 }
 

@@ -24,7 +24,7 @@ export class SnapshotAges {
       {
         type: "gauge",
         name: "perdure_operator_stale_snapshots",
-        help: "Environments whose latest backup is older than twice the time between two",
+        help: "Environments whose latest backup is older than two intervals of the schedule",
       },
       () => this.#staleCount(),
     );
@@ -66,7 +66,7 @@ export class FullVolumes {
       {
         type: "gauge",
         name: "perdure_operator_full_volumes",
-        help: "Environments whose volume is used to four fifths and more",
+        help: "Environments whose volume is at least 80 % full",
       },
       () => this.#full.size,
     );

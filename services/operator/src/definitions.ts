@@ -92,7 +92,7 @@ export class Definitions {
     } catch (cause) {
       if (signal.aborted) return undefined;
       if (isUnauthorized(cause)) throw cause;
-      if (!wasReported) logger.warn({ cause, kind }, "our kinds cannot be listed yet; waiting");
+      if (!wasReported) logger.warn({ cause, kind }, "custom resources cannot be listed yet; waiting");
       if (!isNotFound(cause)) return `the API server (${plural})`;
       this.#note(plural, false);
       await this.#recordEvent(plural, "CrdMissing", `the definition of ${plural} is not there; the operator waits for it`);
@@ -111,7 +111,7 @@ export class Definitions {
       } catch (cause) {
         if (signal.aborted) return;
         // Without the right to read definitions the check is skipped; after any other error it is repeated.
-        if (!isForbidden(cause)) this.#ports.logger.warn({ cause, plural }, "a definition cannot be looked at");
+        if (!isForbidden(cause)) this.#ports.logger.warn({ cause, plural }, "a definition cannot be read");
       }
     }
   }
@@ -127,7 +127,7 @@ export class Definitions {
     this.#missing = missing;
     this.#note(plural, definition !== undefined);
     if (definition === undefined) {
-      if (!was) logger.error({ plural }, "a definition of ours was removed; waiting for it");
+      if (!was) logger.error({ plural }, "a custom resource definition was removed; waiting for it");
       await this.#recordEvent(plural, "CrdMissing", `the definition of ${plural} was removed; the operator waits for it`);
       return;
     }
@@ -150,14 +150,14 @@ export class Definitions {
   #recordEvent(plural: string, reason: string, note: string): Promise<void> {
     const { apiVersion, kind } = resources.definitions;
     const regarding = { apiVersion, kind, metadata: { name: `${plural}.${API_GROUP}` } };
-    return this.#ports.events.record(regarding, { type: "Warning", reason, action: "Look", note });
+    return this.#ports.events.record(regarding, { type: "Warning", reason, action: "Check", note });
   }
 }
 
 function messageOf(plural: string, lacking: readonly string[]): string {
   const more = lacking.length > NAMES_IN_MESSAGE_MAX ? ` and ${lacking.length - NAMES_IN_MESSAGE_MAX} more` : "";
   const names = lacking.slice(0, NAMES_IN_MESSAGE_MAX).join(", ");
-  return `the installed definition of ${plural} does not know ${names}${more}: upgrade the chart perdure-crds`;
+  return `the installed definition of ${plural} lacks ${names}${more}: upgrade the chart perdure-crds`;
 }
 
 // ── comparing ────────────────────────────────────────────────────────────────────────────────────

@@ -116,7 +116,7 @@ test("a write without an answer is reported while it goes on, once, and never in
   await passing(waiting, slow);
   const [, condition] = environment.status?.conditions ?? [];
   expect(condition).toMatchObject({ type: FAILURE_CONDITION, status: "True", reason: "ApiServerSlow" });
-  expect(condition?.message).toContain("patch statefulsets: no answer for 3 s");
+  expect(condition?.message).toContain("patch statefulsets: no response for 3 s");
   expect(reasons).toEqual(["ApiServerSlow"]);
   await failing(webhook("deadline exceeded"));
   await passing(waiting, slow);

@@ -99,7 +99,7 @@ class FailureReports {
         timer = clock.setTimer(SLOW_WRITE_POLL_MS, check);
         return;
       }
-      const message = `${pending.operation}: no answer for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it asks does not answer`;
+      const message = `${pending.operation}: no response for ${SLOW_ANSWER_MS / 1000} s; the API server or a webhook that it calls does not respond`;
       // An existing failure report has more detail.
       void this.report({ reason: "ApiServerSlow", same: "", message });
     };

@@ -63,32 +63,32 @@ export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
     observed: observeOperator(metrics, nowMs),
     reconciles: metrics.counter({
       name: "perdure_operator_reconciles_total",
-      help: "Looks at an object, by how they ended",
+      help: "Reconciles by result",
       labels: { kind, result: ["ok", "wait", "error"] },
     }),
     reconcileErrors: metrics.counter({
       name: "perdure_operator_reconcile_errors_total",
-      help: "Looks at an object that failed, by why",
+      help: "Failed reconciles by kind of error",
       labels: { kind, error: ERRORS },
     }),
     reconcileDuration: metrics.histogram({
       name: "perdure_operator_reconcile_duration_seconds",
-      help: "How long a look at an object took",
+      help: "Duration of a reconcile in seconds",
       labels: { kind },
     }),
     queueWait: metrics.histogram({
       name: "perdure_operator_queue_wait_seconds",
-      help: "From a change of an object until it was looked at",
+      help: "Time from a change of an object until its reconcile starts",
       labels: { kind, priority: PRIORITIES },
     }),
     queueRetries: metrics.counter({
       name: "perdure_operator_queue_retries_total",
-      help: "Objects that come back because of a failure",
+      help: "Objects queued again after a failed reconcile",
       labels: { kind },
     }),
     watchRestarts: metrics.counter({
       name: "perdure_operator_watch_restarts_total",
-      help: "Watches that ended and began again, by why",
+      help: "Watches that ended and were started again, by reason",
       labels: {
         kind: [...CHILDREN, ...KINDS, "PersistentVolumeClaim", "Secret"],
         reason: ["expired", "timeout", "error", "closed"],
@@ -101,18 +101,18 @@ export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
     }),
     apiDuration: metrics.histogram({
       name: "perdure_operator_api_request_duration_seconds",
-      help: "How long the API server took to answer",
+      help: "Duration of requests to the API server",
       labels: { verb: VERBS },
     }),
     driftReverts: metrics.counter({
       name: "perdure_operator_drift_reverts_total",
-      help: "Objects of ours that somebody had changed or removed",
+      help: "Objects of the operator that another writer had changed or removed, reverted by the operator",
       labels: { kind: CHILDREN },
     }),
     readiness: new Readiness(
       metrics.histogram({
         name: "perdure_operator_time_to_ready_seconds",
-        help: "From when an environment was made, changed or resumed until it was ready",
+        help: "Time from the creation, change or resumption of an environment until it is ready",
         labels: { operation: ["create", "update", "resume"] },
         buckets: [1, 2.5, 5, 10, 25, 60, 90, 150, 300, 600],
       }),
@@ -127,7 +127,7 @@ export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
     }),
     definitionOutdated: metrics.gauge({
       name: "perdure_operator_crd_outdated",
-      help: "Custom resource definitions that lack something this operator knows",
+      help: "Custom resource definitions that are older than this operator",
       labels: { crd: ["environments", "servicedeployments", "cloudenvironments"] },
     }),
   };

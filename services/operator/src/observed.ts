@@ -63,15 +63,13 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
   const byKind = (name: string, help: string, read: () => Iterable<ObservedValue>): void =>
     metrics.observedEach({ type: "gauge", name, help, labels: ["kind"], seriesMax: KIND_SERIES_MAX }, read);
 
-  byKind("perdure_operator_queue_depth", "Objects that wait to be looked at", () =>
+  byKind("perdure_operator_queue_depth", "Objects that wait for a reconcile", () =>
     parts.controllers.map(({ kind, depth }) => ({ labels: [kind], value: depth })),
   );
-  byKind(
-    "perdure_operator_longest_running_seconds",
-    "How long the look at an object has taken that is under way for longest",
-    () => parts.controllers.map(({ kind, longestRunningMs }) => ({ labels: [kind], value: longestRunningMs / 1000 })),
+  byKind("perdure_operator_longest_running_seconds", "Duration of the longest running reconcile", () =>
+    parts.controllers.map(({ kind, longestRunningMs }) => ({ labels: [kind], value: longestRunningMs / 1000 })),
   );
-  byKind("perdure_operator_cache_objects", "Objects of which the operator keeps a copy", () =>
+  byKind("perdure_operator_cache_objects", "Objects in the operator's local copy of the cluster", () =>
     parts.caches.map(({ resource, size }) => ({ labels: [resource.kind], value: size })),
   );
   byKind("perdure_operator_cache_synced", "1 when the copy of a kind is complete, else 0", () =>
@@ -81,7 +79,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
     {
       type: "gauge",
       name: "perdure_operator_environments",
-      help: "Environments of the cell by phase and why; only the operator that leads tells them",
+      help: "Environments of the cell by phase and reason; reported by the leader only",
       labels: ["phase", "reason"],
       seriesMax: ENVIRONMENT_SERIES_MAX,
     },
@@ -91,7 +89,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
     {
       type: "gauge",
       name: "perdure_operator_environment_ready",
-      help: "1 when the environment is ready, else 0; of each that must run, and only the operator that leads reports them",
+      help: "1 when the environment is ready, else 0, for each environment that must run; reported by the leader only",
       labels: ["env"],
       seriesMax: ENVIRONMENTS_SHOWN_MAX,
     },
@@ -101,7 +99,7 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
     {
       type: "gauge",
       name: "perdure_operator_oldest_deletion_seconds",
-      help: "Since the environment was to be deleted that has been waiting for it longest; 0 when none is",
+      help: "Age of the oldest deletion of an environment that is not complete; 0 when there is none",
     },
     () => oldestDeletionSeconds(managedEnvironments(), nowMs()),
   );

@@ -226,6 +226,6 @@ const untilAborted = (signal: AbortSignal): Promise<void> =>
 async function reportContention(object: KubeObject, events: EventRecorder, caches: Caches): Promise<void> {
   const environment = caches.environments.get(object.metadata.namespace ?? object.metadata.name);
   if (environment === undefined) return;
-  const note = `${object.kind} ${object.metadata.name} is changed again and again by somebody else; it is left alone for a while`;
+  const note = `${object.kind} ${object.metadata.name} is changed again and again by another writer; the operator leaves it alone for a while`;
   await events.record(environment as unknown as KubeObject, { type: "Warning", reason: "DriftFight", action: "Reconcile", note });
 }

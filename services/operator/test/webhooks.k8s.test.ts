@@ -112,7 +112,7 @@ test(
       const condition = await failureOf(resources.environments, made);
       // An answer of the API server would be `ApiServerError`: there is none yet.
       expect(condition).toMatchObject({ status: "True", reason: "ApiServerSlow" });
-      expect(condition?.message).toMatch(/^patch statefulsets: no answer for 3 s/);
+      expect(condition?.message).toMatch(/^patch statefulsets: no response for 3 s/);
     });
   },
   TEST_MS,

@@ -51,7 +51,7 @@ export async function keepBackups(
   const { schedule, keep } = environment.spec.backup ?? {};
   if (schedule === undefined || keep === undefined) return NOTHING;
   if (environment.spec.redis.bundled === undefined)
-    return unavailable("ExternalRedis", "Redis is not ours to run: whoever runs it makes its backups");
+    return unavailable("ExternalRedis", "Redis is external; its operator makes its backups");
   const parsed = parseRecurrence(schedule);
   if (!parsed.ok) return unavailable("InvalidSchedule", `backup.schedule is not usable: ${parsed.reason}`);
   if (!(await snapshotsServed(ports, signal)))

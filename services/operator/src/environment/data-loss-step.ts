@@ -72,7 +72,7 @@ export async function acceptedNow(
   { clock, events }: LossNotePorts,
 ): Promise<NonNullable<AcceptedDataLoss>> {
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
-  const note = `the loss of ${what} was accepted; what was in it is gone`;
+  const note = `the loss of ${what} was accepted; its data is deleted`;
   const event = { type: "Warning", reason: "DataLossAccepted", action: "Accept", note } as const;
   await events.record(environment as unknown as KubeObject, event);
   return { mark, time };

@@ -77,7 +77,11 @@ const SHARED = bad(
   "SharedRole",
   "pods use the URL of the cell's database, as an earlier operator gave it to them; suspend the environment (spec.suspended) until this says OwnRole, then resume it",
 );
-const ROTATING = good(DATABASE_CONDITION, "OwnRole", "another URL of the database is taken when it is its turn");
+const ROTATING = good(
+  DATABASE_CONDITION,
+  "OwnRole",
+  "the new URL of the database is applied when it is the turn of this environment",
+);
 
 /** A URL as it is given: pods of all environments are replaced when it changes, so each takes a changed one in its turn. */
 async function take(
@@ -135,7 +139,7 @@ async function ownRole(
 }
 
 const IN_USE =
-  "Secret postgres is gone, and pods use rows in the tables of the platform; suspend the environment (spec.suspended) until they have moved";
+  "Secret postgres is missing, and pods use rows in the tables of the platform; suspend the environment (spec.suspended) until they have moved";
 
 /** Undefined also for an invalid URL, which `prepare` reports. */
 function derived(given: Secret, environmentId: string, password: string | undefined): Secret | undefined {

@@ -25,7 +25,7 @@ export function lostKey({ status }: EnvironmentResource, stored: SecretData | un
   // No service can be registered before the environment was ready for the first time.
   if (recorded.length === 0 || status?.version?.current === undefined || holdsOneOf(recorded, stored, clock)) return undefined;
   const mark = fingerprintOf(recorded);
-  const what = stored === undefined ? "is missing" : "holds another key than the services know";
+  const what = stored === undefined ? "is missing" : "holds another key than the services are configured with";
   const message = `Secret signing-key ${what}; restore it, or accept a new key with acceptDataLoss: "${mark}"; services must then be deployed with the new public key`;
   return { mark, message };
 }

@@ -58,7 +58,7 @@ function refusedBy(existing: KubeObject | undefined, { spec }: EnvironmentResour
     return bad(TYPE, "NotOwned", message, WAIT_REFERENCE_MS);
   }
   if (deletionTimestamp === undefined) return undefined;
-  return bad(TYPE, "Terminating", `namespace ${name} is going`, WAIT_TERMINATING_MS);
+  return bad(TYPE, "Terminating", `namespace ${name} is being deleted`, WAIT_TERMINATING_MS);
 }
 
 /** What an earlier environment of this id left; undefined when there is nothing, or data of this one by now. */

@@ -28,27 +28,27 @@ export interface DesiredWorkers {
 
 export function workersOutcome(set: Rollout | undefined, { desired, isCurrent, isResting }: DesiredWorkers): StepOutcome {
   const type = "WorkersReady";
-  if (set === undefined || !isObserved(set)) return bad(type, "RollingOut", "workers are being made");
-  if (!isCurrent) return bad(type, "RollingOut", "workers are about to become of the wanted kind");
+  if (set === undefined || !isObserved(set)) return bad(type, "RollingOut", "the workers are being created");
+  if (!isCurrent) return bad(type, "RollingOut", "the rollout of the new worker template is about to start");
   const requested = set.spec?.replicas ?? 0;
   const { replicas = 0, readyReplicas = 0, updatedReplicas = 0 } = set.status ?? {};
   const goal = desired ?? requested;
   if (goal === 0 && replicas === 0 && !isResting)
-    return bad(type, "NoWorkers", "workers.replicas is 0: nothing runs, and whoever calls waits; raise it, or set suspended");
+    return bad(type, "NoWorkers", "workers.replicas is 0, so no worker runs and calls wait; raise it, or set suspended");
   if (replicas > requested || requested > goal) {
     return bad(type, "Draining", `worker-${Math.max(replicas, requested) - 1} hands its partitions over`, WAIT_SOON_MS);
   }
-  if (requested < goal) return bad(type, "RollingOut", `${goal - requested} more workers are being made`);
+  if (requested < goal) return bad(type, "RollingOut", `${goal - requested} more the workers are being created`);
   if (readyReplicas < requested) return bad(type, "RollingOut", `${readyReplicas} of ${requested} workers are ready`);
   if (updatedReplicas < requested)
-    return bad(type, "RollingOut", `${updatedReplicas} of ${requested} workers are of the wanted kind`);
+    return bad(type, "RollingOut", `${updatedReplicas} of ${requested} workers have the new template`);
   return good(type, "Ready", `${readyReplicas} of ${requested} workers are ready`);
 }
 
 export function storageOutcome(environment: EnvironmentResource, set: Rollout | undefined): StepOutcome {
   const type = "StorageReady";
-  if (environment.spec.redis.external !== undefined) return good(type, "External", "Redis is not ours to run");
-  if (set === undefined || !isObserved(set)) return bad(type, "VolumePending", "Redis is being made");
+  if (environment.spec.redis.external !== undefined) return good(type, "External", "Redis is external");
+  if (set === undefined || !isObserved(set)) return bad(type, "VolumePending", "Redis is being created");
   const requested = set.spec?.replicas ?? 0;
   const ready = set.status?.readyReplicas ?? 0;
   if (ready < requested) return bad(type, "VolumePending", `${ready} of ${requested} Redis pods are ready`);
@@ -60,7 +60,7 @@ export function routableOutcome(front: Rollout | undefined): StepOutcome {
   const requested = front?.spec?.replicas ?? 0;
   const ready = front?.status?.readyReplicas ?? 0;
   if (front !== undefined && isObserved(front) && requested > 0 && ready > 0) return good(type, "Ready");
-  return bad(type, "GatewayLag", "nobody answers for the environment yet");
+  return bad(type, "GatewayLag", "no front pod is ready yet");
 }
 
 /** In order of evaluation: the first one that is not true is the reason of `Ready`. */
@@ -84,7 +84,7 @@ export function summary(
           type: "Ready",
           status: "False",
           reason: first?.reason ?? "Pending",
-          message: first?.message ?? "not everything was looked at",
+          message: first?.message ?? "not every step has run yet",
         };
   const isResting = environment.spec.suspended || rest === "Closing";
   const isRestExpected = isResting && first?.type !== "Accepted" && first?.type !== "NamespaceReady";
@@ -119,8 +119,8 @@ function permissiveReason({ spec: { network } }: EnvironmentResource): keyof typ
 
 const RESTS = {
   Suspended: "nothing runs; all data is kept",
-  Hibernating: "nothing happens, so nobody is let in, and if that is still so then it sleeps",
-  Hibernated: "nothing runs until it is wanted or something is due; all data is kept",
+  Hibernating: "the environment is idle, so its front is stopped; it hibernates if no request arrived until then",
+  Hibernated: "nothing runs until a request arrives or a timer is due; all data is kept",
 } as const;
 
 const abnormal = (type: string, reason: string, message: string): Observation => ({ type, status: "True", reason, message });

@@ -71,7 +71,7 @@ function resultOf(probe: RedisProbe): RedisCheckResult {
   });
   switch (probe.kind) {
     case "answers": {
-      const storage = { ...good(TYPE, "External", "Redis is not ours to run, and answers"), againMs: REDIS_CHECK_MS };
+      const storage = { ...good(TYPE, "External", "Redis is external and responds"), againMs: REDIS_CHECK_MS };
       return { storage, durability: probe.isDurable === false ? FORGETFUL : undefined };
     }
     case "evicts":

@@ -86,7 +86,7 @@ export async function report(
     ports.statusPacing.noteWritten(environment);
     const wasReady = before?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
     if (isReady && !wasReady) {
-      const note = `environment answers at ${status.host ?? ""}`;
+      const note = `environment is reachable at ${status.host ?? ""}`;
       await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "Ready", action: "Reconcile", note });
     }
     await reportKeyChange(environment, status, events);

@@ -64,6 +64,6 @@ export async function restStep(
 }
 
 const NOTES: Readonly<Partial<Record<string, { readonly reason: string; readonly note: string }>>> = {
-  Asleep: { reason: "Hibernated", note: "nothing happened for a while: its processes sleep" },
-  Waking: { reason: "Waking", note: "it is wanted, or something of it is due" },
+  Asleep: { reason: "Hibernated", note: "the environment was idle, so its processes are stopped" },
+  Waking: { reason: "Waking", note: "a request arrived, or a timer is due" },
 };

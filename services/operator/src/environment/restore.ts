@@ -37,7 +37,7 @@ export async function restoreVolume(
   const namespace = objectNameOf(environment.spec.environmentId);
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
   if (claim !== undefined) return isRestored(claim, environment) ? undefined : refuse(`volume ${REDIS_CLAIM} is there already`);
-  if (environment.spec.redis.bundled === undefined) return refuse("Redis is not ours to run, so there is no volume to restore");
+  if (environment.spec.redis.bundled === undefined) return refuse("Redis is external, so there is no volume to restore");
   if (!(await snapshotsServed(ports, signal)))
     return bad(TYPE, "BackupUnavailable", "this cluster has no snapshots of volumes", WAIT_REFERENCE_MS);
   const content = await client.find<SnapshotContent>(resources.snapshotContents, snapshotId, undefined, { signal });
@@ -48,7 +48,7 @@ export async function restoreVolume(
   if (handle === undefined) return bad(TYPE, "VolumePending", `snapshot ${snapshotId} is not there yet`, WAIT_SNAPSHOT_MS);
   const snapshot = await here(environment, { driver: content.spec.driver, handle }, client, signal);
   if (snapshot.status?.readyToUse !== true)
-    return bad(TYPE, "VolumePending", `snapshot ${snapshotId} is being made ready`, WAIT_SNAPSHOT_MS);
+    return bad(TYPE, "VolumePending", `snapshot ${snapshotId} is being prepared`, WAIT_SNAPSHOT_MS);
   const tooSmall = sizeProblem(environment, snapshot);
   if (tooSmall !== undefined) return refuse(tooSmall);
   await makeClaim(environment, client, signal);
@@ -63,7 +63,7 @@ function foreignness({ metadata }: SnapshotContent, { spec }: EnvironmentResourc
   // The same message as for no snapshot, so that an account learns nothing of others' snapshots.
   if (account !== spec.accountId) return `there is no snapshot ${metadata.name}`;
   if (whose === bareIdOf(spec.environmentId)) return undefined;
-  return `snapshot ${metadata.name} is of env_${whose ?? "?"}; only an environment of the same id can be made from it`;
+  return `snapshot ${metadata.name} is of env_${whose ?? "?"}; only an environment of the same id can be restored from it`;
 }
 
 function sizeProblem({ spec }: EnvironmentResource, { status }: VolumeSnapshot): string | undefined {

@@ -158,7 +158,7 @@ async function gather(
   };
   const ofCell = cell.postgresSecret;
   const postgresRef = spec.postgres?.secretRef ?? ofCell;
-  if (postgresRef === undefined) return missing("spec.postgres.secretRef, and this cell has no database for everybody");
+  if (postgresRef === undefined) return missing("spec.postgres.secretRef, and this cell has no shared database");
   const url = await read(postgresRef);
   if (url === undefined) return missing(nameOf(postgresRef));
   // A reference to the cell's URL also gives the environment only a role of its own there.

@@ -14,7 +14,7 @@ export async function reportKeyChange(
   const [current, ...others] = now.signingKey?.publicKeys ?? [];
   const previous = before?.signingKey?.publicKeys ?? [];
   if (previous.length === 0 || current === undefined || previous.join() === now.signingKey?.publicKeys?.join()) return;
-  const note = `services are called with ${current}; they should know ${others.join(" and ") || "no other key"}, too`;
+  const note = `requests to services are signed with ${current}; configure services to accept ${others.join(" and ") || "no other key"}, too`;
   await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 

@@ -119,7 +119,7 @@ const ENDINGS: readonly WorkloadEnding[] = [
     resource: resources.deployments,
     name: "front",
     component: "front",
-    message: (pods) => `${pods} doors close; nobody is let in any more`,
+    message: (pods) => `${pods} front pods are stopping; no more requests are accepted`,
   },
   {
     resource: resources.statefulSets,

@@ -50,7 +50,7 @@ export async function growVolumes(
     ...(uid === undefined ? {} : { uid }),
     ...(resourceVersion === undefined ? {} : { resourceVersion }),
   });
-  return bad(TYPE, "Resizing", "Redis is made anew around its pods", WAIT_SOON_MS);
+  return bad(TYPE, "Resizing", "the StatefulSet of Redis is being created again; its pods stay", WAIT_SOON_MS);
 }
 
 function needsGrowth(set: ClaimingSet, desired: string): boolean {

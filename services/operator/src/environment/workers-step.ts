@@ -61,7 +61,7 @@ export async function workersStep(
   const replicas = scaling?.replicas;
   for (const object of workers(environment, cell, { ...inputs, replicas, partition })) await applier.apply(object, signal);
   if (scaling?.isOverdue === true) {
-    const note = `worker-${scaling.draining?.ordinal} had its ${environment.spec.workers.drainSeconds} s and goes with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
+    const note = `worker-${scaling.draining?.ordinal} did not drain within ${environment.spec.workers.drainSeconds} s and is stopped with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
     await events.record(environment as unknown as KubeObject, {
       type: "Warning",
       reason: "DrainTimedOut",

@@ -68,11 +68,11 @@ const release = (sentence: string) =>
 
 export const settings = group("Settings of perdure-operator. Every line can be set here, in the environment, or by a flag.", {
   ...processSettings,
-  cell: group("Which part of the platform this is.", {
+  cell: group("Cell of this operator.", {
     region: regionName,
     domain: optionalText({ sentence: "Hosts of environments are <id>.env.<region>.<domain>." }),
   }),
-  probes: group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
+  probes: group("The HTTP listener for orchestrators: /livez, /readyz, /metrics.", {
     bindAddress: loopbackAddress(),
     bindPort: bindPort(9091),
   }),
@@ -81,38 +81,38 @@ export const settings = group("Settings of perdure-operator. Every line can be s
       sentence: "A kubeconfig; when not set KUBECONFIG, the home directory or the service account of the pod.",
     }),
     namespace: text("perdure-system", {
-      sentence: "The operator's own: Secrets that environments refer to, the lease, notes on data that stayed.",
+      sentence: "Namespace of the operator: Secrets that environments refer to, the lease, notes on retained data.",
     }),
     clusterDns: text("cluster.local", { sentence: "Suffix of names inside the cluster." }),
     dnsNamespaceLabels: textMap(
       { "kubernetes.io/metadata.name": "kube-system" },
-      { sentence: "Labels of the namespace whose pods answer DNS." },
+      { sentence: "Labels of the namespace of the DNS pods." },
     ),
-    dnsPodLabels: textMap({ "k8s-app": "kube-dns" }, { sentence: "Labels of the pods that answer DNS." }),
+    dnsPodLabels: textMap({ "k8s-app": "kube-dns" }, { sentence: "Labels of the DNS pods." }),
     secretsRole: optionalText({
-      sentence: "ClusterRole that the operator binds in each environment's namespace to get at its Secrets; none when not set.",
+      sentence: "ClusterRole that the operator binds in each environment's namespace to access its Secrets; none when not set.",
     }),
     removalRole: optionalText({
       sentence:
-        "ClusterRole that the operator binds in the namespace of an environment whose data are to be deleted; none when not set.",
+        "ClusterRole that the operator binds in the namespace of an environment whose data is to be deleted; none when not set.",
     }),
-    serviceAccount: text("perdure-operator", { sentence: "The operator's own, which that role is bound to." }),
+    serviceAccount: text("perdure-operator", { sentence: "Service account of the operator, to which these roles are bound." }),
   }),
-  network: group("Who is where: environments are open to these, and to nobody else.", {
+  network: group("Peers that network policies of environments allow; all others are blocked.", {
     postgresCidrs: custom(addressRanges, {
       sentence: "Ranges of addresses of databases that are no pods of the platform's namespace, separated by commas.",
       form: "scalar",
       show: tomlValue,
     }),
-    postgresPort: integer(5432, { sentence: "Their port.", min: 1, max: 65_535 }),
+    postgresPort: integer(5432, { sentence: "Port of these databases.", min: 1, max: 65_535 }),
     monitoringNamespaceLabels: textMap(
       {},
-      { sentence: "Labels of the namespace of who scrapes; the operator's own when empty." },
+      { sentence: "Labels of the namespace of the pods that scrape metrics; the operator's namespace when empty." },
     ),
-    monitoringPodLabels: textMap({ [PLATFORM_ROLE]: "monitoring" }, { sentence: "Labels of the pods that scrape." }),
+    monitoringPodLabels: textMap({ [PLATFORM_ROLE]: "monitoring" }, { sentence: "Labels of the pods that scrape metrics." }),
     collectorNamespaceLabels: textMap(
       {},
-      { sentence: "Labels of the namespace of the collector of traces; the operator's own when only its pods have labels." },
+      { sentence: "Labels of the namespace of the trace collector; the operator's namespace when only its pods have labels." },
     ),
     collectorPodLabels: textMap({}, { sentence: "Labels of the collector's pods; all of that namespace when empty." }),
     collectorCidrs: custom(addressRanges, {
@@ -120,17 +120,16 @@ export const settings = group("Settings of perdure-operator. Every line can be s
       form: "scalar",
       show: tomlValue,
     }),
-    collectorPort: integer(4318, { sentence: "The port that the collector itself listens at.", min: 1, max: 65_535 }),
+    collectorPort: integer(4318, { sentence: "Port on which the collector listens.", min: 1, max: 65_535 }),
   }),
-  runtimes: group("What the processes of all environments are told.", {
+  runtimes: group("Settings of the processes of all environments.", {
     tracingEndpoint: custom(collectorAddress, {
-      sentence:
-        "OTLP/HTTP collector for their traces, which network.collector-* must let them reach; nothing of them is traced when not set.",
+      sentence: "OTLP/HTTP collector for their traces, which network.collector-* must allow; no tracing when not set.",
       form: "scalar",
     }),
   }),
   images: group("Where images come from.", {
-    registry: optionalText({ sentence: "In front of the name of every image of ours, e.g. registry.example.org/perdure." }),
+    registry: optionalText({ sentence: "Prefix of the names of all images of Perdure, e.g. registry.example.org/perdure." }),
     digests: custom(runtimeDigests, {
       sentence:
         'Digests of images of environments, by program (worker, registry, gateway, admin) and release: {"worker:1.4.0" = "sha256:…"}; the tag alone where there is none.',
@@ -142,53 +141,57 @@ export const settings = group("Settings of perdure-operator. Every line can be s
       show: tomlValue,
     }),
     pullPolicy: custom(z.enum(["Always", "IfNotPresent", "Never"]).optional(), {
-      sentence: "When images of environments are pulled: Always, IfNotPresent or Never; as Kubernetes chooses when not set.",
+      sentence: "When images of environments are pulled: Always, IfNotPresent or Never; the default of Kubernetes when not set.",
       form: "scalar",
     }),
     pullSecrets: optionalText({
       sentence: "Names of Secrets for pulling in the operator's namespace, separated by commas; copied to each environment's.",
     }),
   }),
-  postgres: group("The database of environments that name none.", {
+  postgres: group("Database of environments whose spec has none.", {
     secretName: optionalText({
-      sentence: "A Secret in the operator's namespace, of a role that may create roles: each environment gets one of its own.",
+      sentence:
+        "Secret in the operator's namespace with the URL of a role that may create roles: each environment gets a role of its own.",
     }),
-    secretKey: text("url", { sentence: "Its key with the URL." }),
+    secretKey: text("url", { sentence: "Key of this Secret that holds the URL." }),
   }),
   snapshots: group("Snapshots of volumes (snapshot.storage.k8s.io/v1), for backups.", {
     use: choice(["auto", "on", "off"], "auto", { sentence: "auto: where the cluster has them." }),
     className: optionalText({ sentence: "VolumeSnapshotClass; the cluster's default when not set." }),
   }),
-  reconcile: group("How eagerly.", {
-    workers: integer(8, { sentence: "Objects looked at at one time.", min: 1, max: 64 }),
-    perSecond: integer(20, { sentence: "Objects looked at per second in the long run.", min: 1, max: 1000 }),
-    resync: duration("10m", { sentence: "How often everything is looked at without any change (duration).", minMs: 1000 }),
+  reconcile: group("Concurrency and rate of reconciles.", {
+    workers: integer(8, { sentence: "Objects reconciled at the same time.", min: 1, max: 64 }),
+    perSecond: integer(20, { sentence: "Objects reconciled per second in the long run.", min: 1, max: 1000 }),
+    resync: duration("10m", {
+      sentence: "Interval at which all objects are reconciled without any change (duration).",
+      minMs: 1000,
+    }),
   }),
-  leadership: group("Of several operators one works; the others wait for its lease to end.", {
-    lease: duration("15s", { sentence: "How long a leader that says nothing keeps the lease (duration).", minMs: 1000 }),
+  leadership: group("Leader election: one operator works; the others wait for its lease to end.", {
+    lease: duration("15s", { sentence: "How long a leader that does not renew the lease keeps it (duration).", minMs: 1000 }),
     renewWithin: duration("10s", {
-      sentence: "A leader that could not renew for this long gives up; less than the lease (duration).",
+      sentence: "A leader that could not renew the lease for this long stops leading; less than the lease (duration).",
       minMs: 500,
     }),
-    retry: duration("2s", { sentence: "How often the lease is renewed, or asked for (duration).", minMs: 100 }),
+    retry: duration("2s", { sentence: "How often the lease is renewed or requested (duration).", minMs: 100 }),
   }),
-  releases: group("Releases that environments of a channel are brought to, when theirs are older; pinned ones are not.", {
-    stable: release("For the channel stable; those of the specs when not set."),
-    fast: release("For the channel fast; those of the specs when not set."),
-    atOnce: integer(10, { sentence: "Environments that go to one at a time.", min: 1, max: 1000 }),
+  releases: group("Releases to which environments of a channel are upgraded when theirs are older; pinned ones are not.", {
+    stable: release("Release of the channel stable; the versions of the specs when not set."),
+    fast: release("Release of the channel fast; the versions of the specs when not set."),
+    atOnce: integer(10, { sentence: "Environments that are upgraded at the same time.", min: 1, max: 1000 }),
   }),
-  keda: group("KEDA (keda.sh/v1alpha1), for environments that want their workers scaled by it.", {
+  keda: group("KEDA (keda.sh/v1alpha1), for environments whose workers it scales.", {
     use: choice(["auto", "on", "off"], "auto", { sentence: "auto: where the cluster has it." }),
     prometheusAddress: optionalText({ sentence: "URL of the Prometheus that scrapes workers, as KEDA reaches it." }),
   }),
   signingKeyOverlap: duration("24h", {
-    sentence: "How long a new signing key is shown before it signs: services learn of it in this time (duration).",
+    sentence: "How long a new signing key is published before it signs: configure services with it in this time (duration).",
     minMs: 1000,
   }),
   grpcTls: boolean(true, {
-    sentence: "Whether the processes of an environment show each other certificates, of an authority of its own.",
+    sentence: "Whether the processes of an environment authenticate each other with certificates, of an authority of its own.",
   }),
-  allowPolicyDisable: boolean(false, { sentence: "Whether environments may go without network policies." }),
+  allowPolicyDisable: boolean(false, { sentence: "Whether environments may switch their network policies off." }),
 });
 
 export type OperatorSettings = z.output<typeof settings>;

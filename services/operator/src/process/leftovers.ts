@@ -20,7 +20,7 @@ const spec: TaskSpec<typeof settings> = {
   run: async (values, { logger }) => {
     await using client = connectKubernetes(kubeconfigOf(values));
     await refuseLeftovers(client);
-    logger.info({}, "nothing is left that needs the operator");
+    logger.info({}, "no object is left that needs the operator");
   },
 };
 

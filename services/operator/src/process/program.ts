@@ -15,5 +15,5 @@ const spec: ProcessSpec<typeof settings> = {
 /** With `check-leftovers` as the first argument, only checks for objects that need an operator. Resolves with the exit code. */
 export function runOperator(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === "check-leftovers") return runLeftoverCheck(args.slice(1), environment);
-  return runProgram(spec, "keeps environments in a Kubernetes cluster as their objects say", args, environment);
+  return runProgram(spec, "reconciles environments in a Kubernetes cluster with their custom resources", args, environment);
 }

@@ -34,7 +34,7 @@ export function problemOf(deployment: ServiceDeployment, reserved: readonly stri
   const labels = metadata?.labels ?? {};
   const { matchLabels = {}, matchExpressions = [] } = deployment.spec.selector;
   const missing = Object.entries(matchLabels).find(([name, value]) => labels[name] !== value);
-  if (missing !== undefined) return `the template's labels lack ${missing[0]}: "${missing[1]}", which the selector asks for`;
+  if (missing !== undefined) return `the template's labels lack ${missing[0]}: "${missing[1]}", which the selector requires`;
   if (Object.keys(matchLabels).length + matchExpressions.length === 0) return "the selector selects everything";
   const containers = [...(spec?.initContainers ?? []), ...(spec?.containers ?? [])];
   if ((spec?.containers ?? []).length === 0) return "the template has no container";

@@ -215,7 +215,7 @@ class ServicePass {
   async #collide(hash: string): Promise<ReconcileResult> {
     const { status } = this.#deployment;
     const { name } = this.#deployment.metadata;
-    const note = `${versionName(name, hash)} is somebody else's; another name is taken`;
+    const note = `${versionName(name, hash)} has another owner; another name is used`;
     await this.#recordEvent("Warning", "HashCollision", note);
     const collisionCount = (status?.collisionCount ?? 0) + 1;
     const observations = (status?.conditions ?? []).map(({ type, status: is, reason, message }) => ({
@@ -273,7 +273,7 @@ class ServicePass {
       this.#owner.refusals.delete(this.#key);
       return good("Registered", "Registered", `deployment ${latest.deploymentId}`);
     }
-    if (replicas === 0) return bad("Registered", "ScaledToZero", "nobody can be asked what it serves while it has no pods");
+    if (replicas === 0) return bad("Registered", "ScaledToZero", "its services cannot be discovered while it has no pods");
     if (latest === undefined || latest.requested !== replicas || latest.available < replicas) {
       const available = `${latest?.available ?? 0} of ${replicas} pods of version ${shortOf(hash)} are available`;
       return bad("Registered", "NotReady", available);

@@ -50,7 +50,7 @@ export const settings = group(
       ingressUrl: optionalText({ sentence: "The environment's ingress." }),
       adminUrl: optionalText({ sentence: "The environment's management API." }),
     }),
-    probes: group("The HTTP door for orchestrators: /livez, /readyz, /metrics.", {
+    probes: group("The HTTP listener for orchestrators: /livez, /readyz, /metrics.", {
       bindAddress: loopbackAddress(),
       bindPort: bindPort(9091),
     }),

@@ -86,7 +86,7 @@ async function killInTheMiddle(victim: DemoProgram): Promise<boolean> {
   const id = await beginParty(server, party);
   await victim.kill();
   const before = [...party.ran];
-  fact(paint("bold", "the server is dead: kill -9, no chance to save anything"), "✗");
+  fact(paint("bold", "the server was killed with SIGKILL and could save nothing"), "✗");
 
   await delay(DOWNTIME_MS); // The running step ends meanwhile, while no server can store its result.
   const lost = party.ran.slice(before.length);

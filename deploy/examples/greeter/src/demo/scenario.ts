@@ -43,7 +43,7 @@ export async function callEachKind(server: ServerAddresses, personName: string):
   heading("One call of each kind");
   result("Greeter/greet, a service", await call(server, "Greeter/greet", "Ada"));
   const count = await call(server, "Counter/demo/add", 1);
-  result("Counter/demo/add, a virtual object", count, count === 1 ? "" : "  it remembers earlier runs");
+  result("Counter/demo/add, a virtual object", count, count === 1 ? "" : "  it includes earlier runs");
 
   const key = personName.toLowerCase();
   const id = await send(server, `Signup/${key}/run`, "ada@example.com");
