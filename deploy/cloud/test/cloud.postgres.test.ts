@@ -97,7 +97,7 @@ async function expectTheIngressHere({ ingressHere }: CloudPorts): Promise<void> 
 }
 
 test(
-  "the story comes true; what a crash of all supervision leaves is stopped; the next run finds accounts, environments and state",
+  "the demo succeeds; what a crash of all supervision leaves is stopped; the next run finds accounts, environments and state",
   async () => {
     const ports = await choosePorts();
     await using cleanup = new AsyncDisposableStack();

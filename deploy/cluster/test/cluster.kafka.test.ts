@@ -72,7 +72,7 @@ function expectDemo(output: string, count: number): void {
 }
 
 test(
-  "the story comes true; what a crash of all supervision leaves is stopped by its list; the next run finds the data",
+  "the demo succeeds; what a crash of all supervision leaves is stopped by its list; the next run finds the data",
   async () => {
     const row = await freeRow();
     await using cleanup = new AsyncDisposableStack();
@@ -114,7 +114,7 @@ test(
   WHOLE_TEST_MS,
 );
 
-test("says which port is taken and how to choose another, and leaves nothing running", async () => {
+test("a port in use is reported with the setting to change, and nothing is left running", async () => {
   const row = await freeRow();
   const greeter = publicPortsOf(row)[3] as number;
   for (const [port, advice] of [

@@ -148,7 +148,7 @@ describe("refused, with our message", () => {
     expect((await create(anEnvironment({}, "other"))).text).toContain("the name must be env- and");
   });
 
-  test("a field that nobody knows, where the client is strict", async () => {
+  test("a field that the schema does not declare, where the client is strict", async () => {
     const { status, text } = await create(anEnvironment({ replicas: 3 }), "?fieldValidation=Strict");
     expect([status, text]).toEqual([400, expect.stringContaining('unknown field \\"spec.replicas\\"')]);
   });
@@ -206,7 +206,7 @@ test("Redis stays of its kind while there is data", async () => {
   expect(await change(empty, { redis: external })).toMatchObject({ status: 200 });
 });
 
-test("status and scale are doors of their own", async () => {
+test("status and scale are separate subresources", async () => {
   const name = await created({ workers: { replicas: 2 } });
   const path = `${API}/environments/${name}`;
   const before = JSON.parse((await kubernetes.request({ path })).text) as { readonly metadata: { readonly generation: number } };
@@ -236,7 +236,7 @@ function aServiceDeployment(perdure: Fields, more: Fields = {}): Fields {
   };
 }
 
-test("a ServiceDeployment says once where it registers, and keeps its whole pod template", async () => {
+test("a ServiceDeployment names exactly one register target, and keeps its whole pod template", async () => {
   const path = `${API}/namespaces/default/servicedeployments`;
   const post = (body: Fields) => kubernetes.request({ method: "POST", path, body });
   const good = await post(aServiceDeployment({ register: { url: "http://greeter:9080" } }));
@@ -265,7 +265,7 @@ test("a CloudEnvironment leaves room for a prefix in its name, and shows a key o
   expect((await post("other", { ...spec, region: "eu..private" })).status).toBe(422);
 });
 
-test("the chart's templates are taken as they are", async () => {
+test("the API server accepts the chart's templates unchanged", async () => {
   for (const { metadata, spec } of definitions) {
     const path = new URL(`../../../charts/perdure-crds/templates/${String(spec.names["plural"])}.yaml`, import.meta.url);
     const query = "?fieldManager=helm&dryRun=All&force=true&fieldValidation=Strict";

@@ -34,7 +34,7 @@ test("everything has one type, and a bound", () => {
   }
 });
 
-test("a field with a default is not asked for, and one without is", () => {
+test("a field with a default is not required, and one without is", () => {
   const [, spec] = schemas.find(([path]) => path === "Environment.spec") as readonly [string, Node];
   expect(spec["required"]).toEqual(["environmentId", "accountId", "region", "version", "redis"]);
   expect(spec["additionalProperties"]).toBeUndefined();

@@ -61,7 +61,7 @@ test("so does the token for its tunnels, where the cell has some", () => {
   expect(environmentOf(aDesiredRuntime(), template)["spec"]).not.toHaveProperty("tunnels");
 });
 
-test("idle processes sleep only where the cell says so, and suspended ones do not run", () => {
+test("idle processes hibernate only where the cell is configured so, and suspended ones do not run", () => {
   expect(environmentOf(aDesiredRuntime(), template)["spec"]).not.toHaveProperty("hibernation");
   const sleepy = environmentOf(aDesiredRuntime({ mode: "suspended" }), { ...template, hibernateAfterSeconds: 600 });
   expect(sleepy["spec"]).toMatchObject({ hibernation: { afterIdle: "600s" }, suspended: true });

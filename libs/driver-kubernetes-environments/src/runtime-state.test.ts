@@ -47,7 +47,7 @@ test.each([
   expect(runtimeStateOf(environment, 3, "cluster.local")).toEqual(state);
 });
 
-test("what is removed, leaves, or nobody of us wished is no runtime", () => {
+test("an object that is removed, in deletion or not written by tenancy is no runtime", () => {
   const environment = environmentWith([]);
   const { metadata } = environment;
   expect(appliedGenerationOf(environment)).toBe(3);
@@ -59,7 +59,7 @@ test("what is removed, leaves, or nobody of us wished is no runtime", () => {
   expect(appliedGenerationOf({ ...environment, metadata: { ...metadata, annotations: {} } })).toBeUndefined();
 });
 
-test("a copy that is older than the wish is not believed", () => {
+test("a copy that is older than the desired state is not used", () => {
   const environment = environmentWith([]);
   expect(isIn({ generation: 3, objectGeneration: 2 }, environment)).toBe(true);
   expect(isIn({ generation: 3, objectGeneration: 3 }, environment)).toBe(false);

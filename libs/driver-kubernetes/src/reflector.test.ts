@@ -38,7 +38,7 @@ function aReflector(watch: (clock: VirtualClock) => void) {
   return { clock, requests, end };
 }
 
-test("watches that end as soon as they begin are asked for later and later, not without end", async () => {
+test("watches that end as soon as they begin are requested again with growing delays", async () => {
   const { clock, requests, end } = aReflector(() => {});
   const pauses: number[] = [];
   for (let count = 1; count <= 8; count++) {
@@ -54,7 +54,7 @@ test("watches that end as soon as they begin are asked for later and later, not 
   await end();
 });
 
-test("a watch that was ended after a while is asked for again at once", async () => {
+test("a watch that ended after a while is requested again at once", async () => {
   let count = 0;
   const { clock, requests, end } = aReflector((now) => {
     if (++count < 4) now.advanceBy(WATCH_SHORT_MS);

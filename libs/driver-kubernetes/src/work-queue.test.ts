@@ -73,7 +73,7 @@ test("of several times the earliest counts, and a key that comes by itself is no
   expect(queue.depth).toBe(0);
 });
 
-test("a pause that is asked for while a key is worked on begins when it is done, and is none when it was added meanwhile", async () => {
+test("a delay requested while a key is processed begins when it is done, and is dropped when the key was added meanwhile", async () => {
   const { queue, clock, takeNext } = aQueue();
   queue.add("a");
   await takeNext();
@@ -107,7 +107,7 @@ test("keys are handed out no faster than agreed, after a first rush", async () =
   expect(acquired).toHaveLength(6);
 });
 
-test("closed, it tells those who wait and leaves no timer", async () => {
+test("closing ends waiting calls and leaves no timer", async () => {
   const { queue, clock, acquired, takeNext } = aQueue();
   queue.addAfter("a", 1_000);
   const waiting = takeNext();
@@ -131,7 +131,7 @@ async function drained(queue: WorkQueue): Promise<readonly string[]> {
   return order;
 }
 
-test("what people wait for comes before creations, and these before what is only looked at from time to time", async () => {
+test("keys of users' changes come before creations, and these before resyncs", async () => {
   const { queue } = aQueue();
   queue.add("resynced", "resync");
   for (let n = 0; n < 50; n++) queue.add(`new ${n}`, "creation");
@@ -158,7 +158,7 @@ test("the higher one of two priorities counts, also for a key that is worked on 
   expect(await drained(queue)).toEqual(["c", "a", "b"]);
 });
 
-test("a key that fails comes back with its priority, but not before what people do meanwhile", async () => {
+test("a key that fails returns with its priority, but not before users' changes", async () => {
   const { queue, clock, takeNext } = aQueue();
   for (const [key, priority] of [
     ["a", "urgent"],
@@ -191,34 +191,37 @@ test("creations leave room for others: only so many are worked on at one time", 
   expect(acquired).toEqual(["a", "b", "changed", "c"]);
 });
 
-test.each([1, 2, 3, 4, 5, 6, 7, 8])("whatever comes, the highest goes first, and nothing starves (seed %i)", async (seed) => {
-  const random = new SeededRandom(seed);
-  const { queue, clock } = aQueue({ keysPerSecond: 1_000_000, keysAtOnce: 1_000_000 });
-  const waiting = new Map<string, { readonly priority: Priority; readonly atMs: number }>();
-  const place = (key: string, priority: Priority): void => {
-    queue.add(key, priority);
-    waiting.set(key, { priority, atMs: clock.monotonicMs() });
-  };
-  for (let n = 0; n < 20; n++) place(`resynced ${n}`, "resync");
-  let sinceAged = 0;
-  // More comes than is taken, and all of it is more urgent than the first twenty.
-  for (let n = 0; n < 2_000; n++) {
-    place(`first ${n}`, PRIORITIES[Math.floor(random.float() * 3)] as Priority);
-    if (random.float() < 0.2) place(`second ${n}`, "urgent");
-    clock.advanceBy(Math.floor(random.float() * 200));
-    const acquired = await queue.take();
-    const { key = "", priority = "resync", waitedMs = 0 } = acquired ?? {};
-    expect(priority).toBe(waiting.get(key)?.priority);
-    waiting.delete(key);
-    queue.done(key);
-    const rank = PRIORITIES.indexOf(priority);
-    const isHighest = [...waiting.values()].every((other) => PRIORITIES.indexOf(other.priority) >= rank);
-    if (!isHighest) {
-      // Only because of its age, and not more often than it has a right to.
-      expect(waitedMs).toBeGreaterThan(AGED_MS);
-      expect(sinceAged).toBeGreaterThanOrEqual(AGED_EVERY - 1);
+test.each([1, 2, 3, 4, 5, 6, 7, 8])(
+  "in any order of arrival the highest priority comes first, and nothing starves (seed %i)",
+  async (seed) => {
+    const random = new SeededRandom(seed);
+    const { queue, clock } = aQueue({ keysPerSecond: 1_000_000, keysAtOnce: 1_000_000 });
+    const waiting = new Map<string, { readonly priority: Priority; readonly atMs: number }>();
+    const place = (key: string, priority: Priority): void => {
+      queue.add(key, priority);
+      waiting.set(key, { priority, atMs: clock.monotonicMs() });
+    };
+    for (let n = 0; n < 20; n++) place(`resynced ${n}`, "resync");
+    let sinceAged = 0;
+    // More comes than is taken, and all of it is more urgent than the first twenty.
+    for (let n = 0; n < 2_000; n++) {
+      place(`first ${n}`, PRIORITIES[Math.floor(random.float() * 3)] as Priority);
+      if (random.float() < 0.2) place(`second ${n}`, "urgent");
+      clock.advanceBy(Math.floor(random.float() * 200));
+      const acquired = await queue.take();
+      const { key = "", priority = "resync", waitedMs = 0 } = acquired ?? {};
+      expect(priority).toBe(waiting.get(key)?.priority);
+      waiting.delete(key);
+      queue.done(key);
+      const rank = PRIORITIES.indexOf(priority);
+      const isHighest = [...waiting.values()].every((other) => PRIORITIES.indexOf(other.priority) >= rank);
+      if (!isHighest) {
+        // Only because of its age, and not more often than it has a right to.
+        expect(waitedMs).toBeGreaterThan(AGED_MS);
+        expect(sinceAged).toBeGreaterThanOrEqual(AGED_EVERY - 1);
+      }
+      sinceAged = isHighest ? sinceAged + 1 : 0;
     }
-    sinceAged = isHighest ? sinceAged + 1 : 0;
-  }
-  expect([...waiting.keys()].filter((key) => key.startsWith("resynced"))).toEqual([]);
-});
+    expect([...waiting.keys()].filter((key) => key.startsWith("resynced"))).toEqual([]);
+  },
+);

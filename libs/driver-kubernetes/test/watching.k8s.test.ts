@@ -94,7 +94,7 @@ class Watched implements AsyncDisposable {
 }
 
 test(
-  "what was deleted and forgotten while the wire was cut is seen as deleted after a new list, once",
+  "an object deleted while the connection was cut and its event compacted is reported as deleted after a new list, once",
   async () => {
     for (const name of ["expired-a", "expired-b"]) await create(name, "expired");
     await using watched = await Watched.start("expired");
@@ -117,7 +117,7 @@ test(
 );
 
 test(
-  "what was deleted while the wire was cut is seen as deleted when it is mended, without a list when nothing was forgotten",
+  "an object deleted while the connection was cut is reported as deleted on reconnection, without a list when nothing was compacted",
   async () => {
     for (const name of ["cut-a", "cut-b"]) await create(name, "cut");
     await using watched = await Watched.start("cut");
@@ -190,7 +190,7 @@ test(
 );
 
 test(
-  "of 200 changes of one object two are never looked at at once, the last one is seen, and who fails keeps nobody waiting",
+  "of 200 changes of one object two are never reconciled at once, the last one is reconciled, and a failure delays no other key",
   async () => {
     await create("busy-one", "busy");
     await create("busy-failing", "busy");

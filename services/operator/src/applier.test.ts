@@ -64,7 +64,7 @@ test("what is as it was written is not written again", async () => {
 });
 
 // Seen: the operator was never let at the Secrets of a namespace that somebody had deleted and that it had made anew.
-test("a namespace that is another one than before is furnished anew, also with what is not watched", async () => {
+test("the objects of a namespace that was created again are written again, also of kinds that are not watched", async () => {
   const { applier, there, written } = aCluster();
   const other = object(resources.roleBindings, "operator-secrets", "env-b");
   for (const one of [NAMESPACE, BINDING, other]) await applier.apply(one, SIGNAL);
@@ -74,7 +74,7 @@ test("a namespace that is another one than before is furnished anew, also with w
   expect(written).toEqual(["namespaces/env-a", "rolebindings/env-a/operator-secrets"]);
 });
 
-test("what is not watched is written again after a while, in case somebody removed it", async () => {
+test("unwatched objects are written again after a while, in case they were removed", async () => {
   const { applier, clock, there, written } = aCluster();
   await applier.apply(BINDING, SIGNAL);
   there.clear();
@@ -86,7 +86,7 @@ test("what is not watched is written again after a while, in case somebody remov
   expect(written).toHaveLength(2);
 });
 
-test("who removes an object again and again is given way to; what we removed ourselves was removed by nobody", async () => {
+test("the operator gives way to a writer that removes an object again and again; its own removals do not count", async () => {
   const { applier, there, fights } = aCluster();
   const budget = object(resources.disruptionBudgets, "worker", "env-a");
   for (let n = 0; n <= FIGHT_REVERTS + 1; n++) {
@@ -103,7 +103,7 @@ test("who removes an object again and again is given way to; what we removed our
 });
 
 // Seen: a StatefulSet whose template somebody changed was put right for ever, because the partition of its rollout moved meanwhile.
-test("who changes a set again and again is given way to, also while the partition of its rollout moves", async () => {
+test("the operator gives way to a writer that changes a set again and again, also while the partition of its rollout moves", async () => {
   const { applier, client, cached, fights } = aSet();
   await applier.apply(set("ours", 0), SIGNAL);
   for (let n = 1; n <= FIGHT_REVERTS; n++) {
@@ -116,14 +116,14 @@ test("who changes a set again and again is given way to, also while the partitio
   expect(fights).toEqual(["StatefulSet"]);
 });
 
-test("a rollout that moves by itself is nobody's doing, and neither is a new template of ours", async () => {
+test("neither the progress of a rollout nor a new template of ours counts as a change by another writer", async () => {
   const { applier, fights } = aSet();
   for (let n = 0; n <= 3 * FIGHT_REVERTS; n++) await applier.apply(set(`ours ${n / 3}`, n % 3), SIGNAL);
   expect(fights).toEqual([]);
 });
 
 // Seen: an environment was told that its quota is fought over, because pods came while it was written again.
-test("what the controller of quotas notes of their use is nobody's change, whatever of it is seen when; what others want is", async () => {
+test("status writes of the quota controller are no foreign change, in whatever order they arrive; changes of the spec are", async () => {
   const ours = { manager: "perdure-operator", operation: "Apply", time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } };
   const used = (n: number) => ({ manager: "kube-controller-manager", subresource: "status", time: `2026-01-01T00:00:0${n}Z` });
   let version = 0;

@@ -37,7 +37,7 @@ async function meets(server: KeyedCertificate, client: KeyedCertificate, trusted
 }
 
 describe("certificates of an environment", () => {
-  test("let its processes meet under all their names, and nobody of another environment", async () => {
+  test("let its processes connect under all their names, and no process of another environment", async () => {
     const ours = await newAuthority("ours", nowMs);
     const theirs = await newAuthority("theirs", nowMs);
     const one = await issueCertificate(ours, NAMES, nowMs);
@@ -50,7 +50,7 @@ describe("certificates of an environment", () => {
     expect(await meets(untrusted, one, ours.certificate, name)).toBe(false);
   });
 
-  test("of an authority that was renewed are trusted by those who know only its certificate of before, and the other way round", async () => {
+  test("of a renewed authority are accepted by processes that have only its earlier certificate, and the other way round", async () => {
     const before = await newAuthority("ours", nowMs - DAY_MS);
     const after = await renewAuthority("ours", before, nowMs);
     expect(after.certificate).not.toBe(before.certificate);
@@ -60,7 +60,7 @@ describe("certificates of an environment", () => {
     expect(await meets(old, fresh, after.certificate, "localhost")).toBe(true);
   });
 
-  test("say when they end and whom they are for", async () => {
+  test("contain their expiry and the names they are for", async () => {
     const authority = await newAuthority("ours", nowMs);
     const { certificate } = await issueCertificate(authority, NAMES, nowMs);
     expect(Math.round((endOf(certificate) - nowMs) / DAY_MS)).toBe(90);

@@ -42,7 +42,7 @@ test.each<[ReconciledKind, string, Readonly<Record<string, string>>]>([
   expect(spans).toEqual([{ name: `reconcile ${kind}`, attributes, error: undefined }]);
 });
 
-test("what a look fails of is the span's error", async () => {
+test("the error of a failed reconcile is the span's error", async () => {
   const spans = await spansOf("ServiceDeployment", "shop/greeter", () => Promise.reject(new Error("a mistake of ours")));
   expect(spans).toMatchObject([
     { attributes: { "k8s.namespace.name": "shop", "perdure.reconcile.result": "error" }, error: "bug" },

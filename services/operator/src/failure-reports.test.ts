@@ -66,7 +66,7 @@ async function passing(
 
 const failing = (cause: unknown): Promise<unknown> => passing(() => Promise.reject(cause));
 
-test("a 5xx of the API server is a condition beside those that are known, with an event, and is thrown on", async () => {
+test("a 5xx of the API server adds a condition to the existing ones, with an event, and is rethrown", async () => {
   const cause = webhook("refused");
   expect(await failing(cause)).toBe(cause);
   expect(environment.status).toMatchObject({
@@ -102,7 +102,7 @@ test("a refusal that breaks a pass off is a condition, too", async () => {
   });
 });
 
-test("a write without an answer is reported while it goes on, once, and never instead of what is known of the failure", async () => {
+test("a write without a response is reported while it continues, once, and never instead of an existing failure", async () => {
   const slow = { operation: "patch statefulsets", forMs: SLOW_ANSWER_MS };
   const waiting = async (): Promise<never> => {
     for (let ms = 0; ms < 3 * SLOW_WRITE_POLL_MS; ms += SLOW_WRITE_POLL_MS) {

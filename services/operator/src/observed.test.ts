@@ -22,8 +22,8 @@ const linesOf = (metrics: Metrics, name: string): readonly string[] =>
     .filter((line) => line.startsWith(name))
     .toSorted();
 
-describe("what is looked at", () => {
-  test("counts environments by phase and why, told only by who leads", () => {
+describe("gauges of the operator", () => {
+  test("count environments by phase and reason, reported by the leader only", () => {
     const metrics = new Metrics();
     const { observed } = operatorMetrics(metrics, () => NOW_MS);
     const all = [
@@ -74,7 +74,7 @@ describe("what is looked at", () => {
     ]);
   });
 
-  test("tells what controllers have in hand", () => {
+  test("report the queues and caches of controllers", () => {
     const metrics = new Metrics();
     operatorMetrics(metrics, () => NOW_MS).observed.controllers.push({ kind: "Environment", depth: 3, longestRunningMs: 2_500 });
     expect(linesOf(metrics, "perdure_operator_queue_depth")).toEqual(['perdure_operator_queue_depth{kind="Environment"} 3']);
@@ -104,7 +104,7 @@ describe("time to readiness", () => {
     expect(sums()).toEqual(['perdure_operator_time_to_ready_seconds_sum{operation="create"} 65']);
   });
 
-  test("is counted from a new version, and from when a resting one is wanted again", () => {
+  test("is counted from a new version, and from when a resting environment is resumed", () => {
     const update = begun({ phase: "Running", version: { current: "1.0.0" }, observedGeneration: 1 });
     update.record("Updating", NOW_MS);
     update.record("Updating", NOW_MS + 1_000);

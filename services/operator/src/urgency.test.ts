@@ -21,7 +21,7 @@ test("an object that was never reconciled is a creation, however often its own f
   expect(urgency.of(anObject({ observed: 1 }), "resync")).toBe("resync");
 });
 
-test("what people change of one that exists is urgent: its spec, an annotation, its end", () => {
+test("users' changes of an existing object are urgent: its spec, an annotation, its deletion", () => {
   const urgency = new Urgency();
   urgency.of(anObject({ observed: 1 }), "added");
   expect(urgency.of(anObject({ observed: 1, generation: 2 }), "changed")).toBe("urgent");
@@ -35,7 +35,7 @@ test("what people change of one that exists is urgent: its spec, an annotation, 
   expect(urgency.of(anObject(), "added")).toBe("creation");
 });
 
-test("who begins to lead looks at what changed meanwhile first, and at what is as it was last", () => {
+test("a new leader first reconciles what changed meanwhile, and last what did not", () => {
   expect(priorityAtStart(anObject())).toBe("creation");
   expect(priorityAtStart(anObject({ observed: 1 }))).toBe("resync");
   expect(priorityAtStart(anObject({ observed: 1, generation: 2 }))).toBe("urgent");

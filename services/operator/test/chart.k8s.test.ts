@@ -74,7 +74,7 @@ test(
 );
 
 test.each(["minimal", "everything"])(
-  "what '%s' tells the operator, the operator understands",
+  "the operator parses what '%s' reports",
   async (name) => {
     const deployment = (await rendered(name)).find(({ kind }) => kind === "Deployment") as KubeObject;
     const { env } = (deployment["spec"] as PodTemplate).template.spec.containers[0]!;

@@ -164,7 +164,7 @@ test(
 );
 
 test(
-  "a key that the environment does not take is told, with what it said",
+  "a key that the environment refuses is reported, with the response",
   async () => {
     await aKey("locked");
     await apply(aCloud({ name: "locked" }));
@@ -182,7 +182,7 @@ async function aNamespace(): Promise<string> {
 }
 
 test(
-  "pods that open their tunnel themselves are told which; another signing key gives another version within two seconds",
+  "pods that open their tunnel themselves receive its identity; another signing key gives another version within two seconds",
   async () => {
     const namespace = await aNamespace();
     const perdure = { register: { cloudEnvironment: "inside" }, tunnelMode: "in-process" };
@@ -232,7 +232,7 @@ test(
 );
 
 test(
-  "a template that sets what the operator tells is refused",
+  "a template that sets variables of the operator is refused",
   async () => {
     const namespace = await aNamespace();
     await aKey("taken");

@@ -67,7 +67,7 @@ test(
 );
 
 test(
-  "a mark that is not the one that is missing is refused, which the condition and an event say, and workers stay ready",
+  "a mark that is not the one that is missing is refused, which the condition and an event report, and workers stay ready",
   async () => {
     const placed = await workers.place(world.kubelet, {});
     const made = await world.create({ workers: { replicas: 1 } });

@@ -64,7 +64,7 @@ describe("a volume", () => {
   );
 
   test(
-    "whose class does not let it grow stays, and so does everything around it",
+    "whose class does not allow growth stays, and so does everything around it",
     async () => {
       const made = await world.create(bundled({ storageClassName: "fixed" }));
       await world.untilReady(made);
@@ -85,7 +85,7 @@ describe("a volume", () => {
 
 describe("backups", () => {
   test(
-    "are said to be impossible where the cluster has no snapshots, and begin when it has",
+    "are reported as impossible where the cluster has no snapshots, and begin when it has",
     async () => {
       const made = await world.create({ ...bundled(), backup: { schedule: "every 1s", keep: 2 } });
       const without = await world.until(made.metadata.name, (one) => conditionOf(one, "BackupUnavailable") !== undefined);
@@ -136,7 +136,7 @@ async function touch({ metadata }: EnvironmentResource): Promise<void> {
 
 describe("deleted with reclaimPolicy", () => {
   test(
-    "Snapshot, the last state is kept as a snapshot before anything goes; the same id begins from it again, with a life of its own",
+    "Snapshot, the last state is kept as a snapshot before anything is deleted; the same id starts from it again, as a new environment",
     async () => {
       const made = await world.create({ ...bundled(), reclaimPolicy: "Snapshot" });
       await world.untilReady(made);
@@ -205,7 +205,7 @@ describe("deleted with reclaimPolicy", () => {
 
   // Last: collectors of garbage learn only after half a minute of kinds that were defined just now.
   test(
-    "Retain, volumes stay for good and a note says where, and what the environment owned is collected",
+    "Retain, volumes stay for good and a note lists them, and what the environment owned is collected",
     async () => {
       const made = await world.create(bundled());
       await world.untilReady(made);

@@ -140,7 +140,7 @@ test(
 );
 
 test(
-  "one that an earlier operator made goes on with the cell's URL, and moves while it is suspended",
+  "an environment of an earlier operator keeps the cell's URL, and moves while it is suspended",
   async () => {
     const made = await world.create();
     await world.untilReady(made);
@@ -176,7 +176,7 @@ test(
 );
 
 test(
-  "while the database is away a new environment waits and says why; then it goes on by itself",
+  "while the database is away a new environment waits with the reason; then it continues without further action",
   async () => {
     const running = await world.create();
     await world.untilReady(running);

@@ -63,7 +63,7 @@ const untilReconciled = (name: string): Promise<unknown> =>
   );
 
 test(
-  "while they are not there, readiness, metric and event name each; when they come, it goes on by itself",
+  "while definitions are missing, readiness, metric and event name each; when they are installed, the operator continues",
   async () => {
     for (const plural of PLURALS) {
       await eventually(plural, () => hasMetric("perdure_operator_crd_missing", plural, 1), SOON_MS);
@@ -124,7 +124,7 @@ function older(plural: string, field: string): KubeObject {
 }
 
 test(
-  "a definition that lacks a field is told by metric, event and each object, until it is upgraded",
+  "a definition that lacks a field is reported by metric, event and each object, until it is upgraded",
   async () => {
     const one = aService(
       { name: "outdated", namespace: OPERATOR_NAMESPACE, image: "one", spec: { replicas: 0 } },

@@ -99,7 +99,7 @@ const peer = fc.oneof(
   fc.constant({ podSelector: { matchLabels: { a: "b" } } }),
 );
 
-test("no rule is for everybody, whatever is asked for, unless egress is open", () => {
+test("no rule allows all peers, whatever is requested, unless egress is open", () => {
   fc.assert(
     fc.property(
       fc.constantFrom("public" as const, "allowlist" as const),
@@ -120,7 +120,7 @@ test("no rule is for everybody, whatever is asked for, unless egress is open", (
   );
 });
 
-test("nothing is let through before something else says so; open is open, and public is not private", () => {
+test("nothing is allowed without an explicit setting; open is open, and public is not private", () => {
   const [first] = networkPolicies(anEnvironment(), cell);
   expect(specOf(first as KubeObject)).toMatchObject({ podSelector: {}, policyTypes: ["Ingress", "Egress"] });
   const egressOf = (environment: EnvironmentResource) =>
@@ -200,7 +200,7 @@ test("every pod is closed, and every image comes from the one registry, Redis fr
   }
 });
 
-test("images of a release whose digests the cell names are pinned by them, all others by their tag", () => {
+test("images of a release with digests in the cell's settings are pinned by them, all others by their tag", () => {
   const digest = `sha256:${"0123456789abcdef".repeat(4)}`;
   const pinned = { ...cell, runtimeDigests: { "worker:1.4.0": digest, "gateway:1.3.0": digest } };
   const imagesAt = (version: string): readonly string[] => {
@@ -214,7 +214,7 @@ test("images of a release whose digests the cell names are pinned by them, all o
   expect(imagesAt("1.3.0")).toEqual(["worker:1.3.0", "registry:1.3.0", `gateway:1.3.0@${digest}`, "admin:1.3.0"]);
 });
 
-test("every container is pulled as the cell says", () => {
+test("every container has the pull policy of the cell", () => {
   const never = { ...cell, imagePullPolicy: "Never" } as const;
   const made = [anEnvironment()].flatMap((one) => [
     ...bundledRedis(one, never, "h"),
@@ -226,7 +226,7 @@ test("every container is pulled as the cell says", () => {
   for (const container of containers) expect(container).toMatchObject({ imagePullPolicy: "Never" });
 });
 
-test("a worker has as long to hand over as the spec says, and some time to end", () => {
+test("the grace period of a worker is the drain time of the spec and some time to exit", () => {
   const [worker] = podsOf(workers(anEnvironment({ workers: { drainSeconds: 300 } }), cell, INPUTS));
   expect(worker?.terminationGracePeriodSeconds).toBe(330);
   expect(worker?.containers[0]?.env).toContainEqual({ name: "PERDURE_SHUTDOWN_TIMEOUT", value: "300s" });
@@ -257,7 +257,7 @@ test("a budget needs a second pod, and a Redis of three has one", () => {
   expect(names({ size: "medium", suspended: true })).toEqual([]);
 });
 
-test("several workers stand behind at least two front pods with a budget, however they come to be several", () => {
+test("several workers have at least two front pods with a budget, however they come to be several", () => {
   const fronts = (changes: Changes): unknown => {
     const [deployment] = front(anEnvironment(changes), cell, INPUTS).filter(({ kind }) => kind === "Deployment");
     return ((deployment as KubeObject)["spec"] as { readonly replicas: number }).replicas;
@@ -312,7 +312,7 @@ test("each process of a front pod has what the spec gives it, and the quota has 
   expect(more).toBeGreaterThanOrEqual(4 * 3 * 1024 ** 3);
 });
 
-test("an autoscaler counts seconds of ready work, and then nobody else says how many workers there are", () => {
+test("an autoscaler counts seconds of ready work, and then the operator does not set the number of workers", () => {
   const autoscaling = { min: 2, max: 6, targetQueueSecondsPerWorker: 10, engine: "hpa" } as const;
   const [hpa] = autoscaler(anEnvironment({ workers: { autoscaling } }));
   const target = { type: "AverageValue", averageValue: "10" };

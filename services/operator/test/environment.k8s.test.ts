@@ -43,7 +43,7 @@ async function childrenOf(namespace: string): Promise<MetadataOnly[]> {
 const named = (children: readonly MetadataOnly[]): string[] => children.map(({ metadata }) => metadata.name).sort();
 
 test(
-  "an environment that is created becomes a namespace with everything in it, walls first, and is ready when its pods are",
+  "an environment that is created becomes a namespace with everything in it, network policies first, and is ready when its pods are",
   async () => {
     const made = await world.create({ size: "medium" });
     const ready = await world.untilReady(made);
@@ -130,7 +130,7 @@ function reconcileCount(): number {
 }
 
 test(
-  "what somebody removes or changes comes back, and what another manager owns stays as it is",
+  "a removed or changed object is restored, and fields of another manager stay as they are",
   async () => {
     const made = await world.create();
     await world.untilReady(made);
@@ -166,7 +166,7 @@ test(
 );
 
 test(
-  "workers become fewer one by one, each when the one before is gone; a budget goes with the second",
+  "workers are removed one by one, each when the one before is gone; a budget exists from the second on",
   async () => {
     const made = await world.create({ workers: { replicas: 3 } });
     await world.untilReady(made);
@@ -188,7 +188,7 @@ test(
 );
 
 test(
-  "suspended, nothing runs and all data stays; the same key signs when it goes on",
+  "suspended, nothing runs and all data stays; the same key signs when it is resumed",
   async () => {
     const made = await world.create();
     const { status } = await world.untilReady(made);
@@ -205,7 +205,7 @@ test(
 );
 
 test(
-  "a reference that leads nowhere is told, and wakes the environment when it leads somewhere",
+  "a reference to a missing object is reported, and triggers the environment when the object is created",
   async () => {
     const made = await world.create({ postgres: { secretRef: { name: "later", key: "url" } } });
     const waiting = await world.until(made.metadata.name, (one) => conditionOf(one, "Accepted")?.status === "False");
@@ -222,7 +222,7 @@ test(
 );
 
 test(
-  "a namespace that is somebody else's is left alone",
+  "a namespace of another owner is left alone",
   async () => {
     const id = "env_0123456789taken";
     const name = "env-0123456789taken";
@@ -240,7 +240,7 @@ test(
 );
 
 test(
-  "minor versions are not skipped: all goes on as it was, and the reason is told",
+  "minor versions are not skipped: everything runs as before, and the reason is reported",
   async () => {
     const made = await world.create();
     await world.untilReady(made);
@@ -254,7 +254,7 @@ test(
 );
 
 test(
-  "deleted, its data stay by default, and nobody takes them over by accident",
+  "deleted, its data stays by default, and is not adopted by accident",
   async () => {
     const made = await world.create();
     const { status } = await world.untilReady(made);
@@ -283,7 +283,7 @@ test(
 );
 
 test(
-  "data are deleted only when both fields say so, and the finalizer goes last",
+  "data is deleted only when both fields say so, and the finalizer is removed last",
   async () => {
     const made = await world.create({ reclaimPolicy: "Delete" });
     await world.untilReady(made);

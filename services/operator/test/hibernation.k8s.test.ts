@@ -75,7 +75,7 @@ test(
 );
 
 test(
-  "idle it falls asleep when its doors are closed, knows when the first timer is due, and is awake half a minute before",
+  "an idle environment hibernates when its front is closed, reports when the first timer is due, and is awake half a minute before",
   async () => {
     const dueAtMs = Math.floor((clock.nowMs() + HOUR_MS) / 1000) * 1000;
     await workers.place(world.kubelet, { partitions: 24, timerDueAtMs: dueAtMs });
@@ -104,7 +104,7 @@ test(
 );
 
 test(
-  "asked for by an annotation it wakes once, and by any change of its spec",
+  "woken by an annotation it wakes once, and by any change of its spec",
   async () => {
     const placed = await workers.place(world.kubelet, { partitions: 24 });
     const made = await world.create({ hibernation: { afterIdle: "5m" } });
@@ -135,7 +135,7 @@ test(
 );
 
 test(
-  "what comes in while doors close keeps it awake, and so do topics and workers that do not answer",
+  "a request that arrives while the front closes keeps it awake, and so do topics and workers that do not respond",
   async () => {
     const placed = await workers.place(world.kubelet, { partitions: 24 });
     const made = await world.create({ hibernation: { afterIdle: "5m" } });

@@ -44,7 +44,7 @@ const policyOf = async (volume: string): Promise<unknown> =>
   ((await world.client.get(resources.volumes, volume))["spec"] as KubeObject)["persistentVolumeReclaimPolicy"];
 
 test(
-  "it stops with both reasons, makes no Redis and no key, and goes on with the old ones when they are brought back",
+  "it stops with both reasons, creates no Redis and no key, and continues with the old ones when they are restored",
   async () => {
     const { made, name, ready, key, lost } = await deletedByHand();
     expect(ready.status?.signingKey?.fingerprint).toMatch(/^[0-9a-f]{16}$/);
@@ -74,7 +74,7 @@ test(
 );
 
 test(
-  "it begins anew when the spec accepts the loss of each by its mark, and says so",
+  "it starts over when the spec accepts the loss of each by its mark, and reports that",
   async () => {
     const { made, name, ready, lost } = await deletedByHand();
     const [keyMark, dataMark] = [markOf(lost, "Accepted"), markOf(lost, "StorageReady")];
@@ -100,7 +100,7 @@ test(
 );
 
 test(
-  "a signing key that is replaced by hand is not taken for a rotation",
+  "a signing key that is replaced by hand does not count as a rotation",
   async () => {
     const made = await world.create();
     const { name } = made.metadata;

@@ -11,7 +11,7 @@ const aSet = (requested: number, replicas: number, readyReplicas: number, update
   status: { observedGeneration: 1, replicas, readyReplicas, updatedReplicas },
 });
 
-test("workers are ready when as many as wanted are there, ready, and of the wanted kind", () => {
+test("workers are ready when as many as requested exist, are ready and have the current template", () => {
   const reasonOf = (set: Parameters<typeof workersOutcome>[0], desired: number | undefined, isCurrent = true): string =>
     workersOutcome(set, { desired, isCurrent, isResting: false }).observation.reason;
   expect(reasonOf(undefined, 1)).toBe("RollingOut");
@@ -35,7 +35,7 @@ test("without workers nothing is ready, unless it is to rest", () => {
   expect(none(true)).toMatchObject({ status: "True" });
 });
 
-test("storage and route say what they wait for", () => {
+test("storage and route report what they wait for", () => {
   const external = environmentWith({ redis: { external: { secretRef: { name: "redis", key: "url" } } } });
   const summaryOf = (outcome: ReturnType<typeof storageOutcome>) => [outcome.observation.status, outcome.observation.reason];
   expect(summaryOf(storageOutcome(environmentWith(), undefined))).toEqual(["False", "VolumePending"]);
@@ -65,7 +65,7 @@ describe("an environment", () => {
     }
   });
 
-  test("says what is less than people may think: egress to everybody, and a second that a crash may cost", () => {
+  test("reports what is weaker than a user may expect: open egress, and a second that a crash may lose", () => {
     const open = environmentWith({ network: { egress: { mode: "open" }, disablePolicies: false } });
     expect(extras(open, all)).toContain("NetworkPermissive=True/EgressOpen");
     const apart = environmentWith({ network: { egress: { mode: "public" }, disablePolicies: true } });
@@ -111,7 +111,7 @@ test("a condition's time moves with its status and with nothing else", () => {
   expect(observed(other, [], { generation: 3, time: "t4" })).toEqual([]);
 });
 
-test("a change that takes longer than a quarter of an hour is said to be stuck, until it is done or something else is wanted", () => {
+test("a change that takes longer than a quarter of an hour is reported as stuck, until it is done or the spec changes", () => {
   const since = Date.parse("2026-01-01T00:00:00Z");
   const underWay = { type: "Progressing", status: "True", reason: "RollingOut", message: "0 of 1" } as const;
   const before = observed(undefined, [underWay], { generation: 1, time: "2026-01-01T00:00:00Z" });

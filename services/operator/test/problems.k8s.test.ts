@@ -61,7 +61,7 @@ const requests: string[] = [];
 const countOf = (pattern: RegExp): number => requests.filter((one) => pattern.test(one)).length;
 
 test(
-  "a status that somebody else writes at the same moment is written again, and is right in the end",
+  "a status that another writer changes at the same moment is written again, and is right in the end",
   async () => {
     const made = await world.create();
     const ready = await world.untilReady(made);
@@ -73,7 +73,7 @@ test(
 );
 
 test(
-  "what the API server finds invalid is told, and not tried again until somebody changes it",
+  "what the API server finds invalid is reported, and not tried again until the object changes",
   async () => {
     const partly = { partitions: 4, replicas: 1 };
     const made = await world.create({ workers: { ...partly, podLabels: { "not a label": "x" } } });
@@ -90,7 +90,7 @@ test(
 );
 
 test(
-  "a right that is missing for one kind is told by name, and environments that do not need it go on",
+  "a right that is missing for one kind is reported by name, and environments that do not need it continue",
   async () => {
     const path = "/apis/rbac.authorization.k8s.io/v1/clusterroles/perdure-operator";
     const all = [...clusterRules, ...snapshotRules];

@@ -58,7 +58,7 @@ async function leader(): Promise<string> {
 }
 
 test(
-  "without its definitions it is not ready and says why; when they come it goes on by itself",
+  "without its definitions it is not ready and reports why; when they are installed it continues",
   async () => {
     const program = await launch("first");
     await eventually(async () => (await program.probe()).includes("the definition of environments"));
@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  "an API server that goes away and comes back is waited for",
+  "an API server that stops and starts again is waited for",
   async () => {
     const program = await launch("patient");
     await untilServing(program);

@@ -63,7 +63,7 @@ function open(): Promise<Provisioner> {
 describeProvisioner("environments of a cluster", open);
 
 test(
-  "one that is started again knows what the one before wished for, and what became of it",
+  "a restarted provisioner has the desired state of the one before, and its results",
   async () => {
     const desired = aDesiredRuntime({ generation: 5 });
     {
@@ -93,7 +93,7 @@ test(
 );
 
 test(
-  "the token for tunnels comes to the pods that call services, a new one replaces them, and it goes with the tunnels",
+  "the token for tunnels is mounted into the pods that call services, a new one replaces them, and it is removed with the tunnels",
   async () => {
     await using provisioner = await open();
     const tunnels = { proxyUrl: "http://relay.example:9080", token: new Secret("rt_first") };
@@ -129,7 +129,7 @@ test(
 );
 
 test(
-  "who is wanted while it sleeps is told once; who is awake is left alone",
+  "a request wakes a hibernated environment once; one that is awake is left alone",
   async () => {
     const ports = { client: connectKubernetes(kubeconfig), clock: systemClock, random: systemRandom, logger: silentLogger };
     await using provisioner = await open();

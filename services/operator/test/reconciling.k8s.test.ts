@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
 
 test(
-  "network policies that the spec switches off go, and the conditions say so; it stays ready",
+  "network policies that the spec switches off are deleted, and the conditions report it; it stays ready",
   async () => {
     const made = await world.create();
     await world.untilReady(made);
@@ -82,7 +82,7 @@ test(
 );
 
 test(
-  "a Service and a NetworkPolicy that somebody removes are there again within two seconds",
+  "a removed Service and NetworkPolicy are restored within two seconds",
   async () => {
     const made = await world.create();
     await world.untilReady(made);

@@ -60,7 +60,7 @@ async function annotate({ metadata }: EnvironmentResource, value: string): Promi
 }
 
 test(
-  "a Secret that is deleted or changed by hand is restored with the password of before, an event says so, and no pod is replaced",
+  "a Secret that is deleted or changed by hand is restored with the previous password, with an event, and no pod is replaced",
   async () => {
     const made = await world.create();
     const { name } = made.metadata;
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  "when the copy is gone as well the environment says RedisPasswordLost and nothing is replaced, until the Secret is restored or a new password is asked for",
+  "when the copy is missing as well the environment reports RedisPasswordLost and nothing is replaced, until the Secret is restored or a new password is requested",
   async () => {
     const made = await world.create();
     const { name } = made.metadata;

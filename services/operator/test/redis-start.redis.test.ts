@@ -163,7 +163,7 @@ describe("the readiness of a Redis", () => {
 
 describe("of three Redis", () => {
   test(
-    "the first is the primary, and one that is new waits for nobody's data",
+    "the first is the primary, and a new one waits for no replica's data",
     async () => {
       for (const ordinal of [0, 1, 2]) await start(ordinal);
       await using redis = await connect(0);

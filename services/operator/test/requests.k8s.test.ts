@@ -78,7 +78,7 @@ test(
 );
 
 test(
-  "one whose components become ready one after the other takes no more",
+  "an environment whose components become ready one after the other takes no more",
   async () => {
     await requestsOfOne();
     const slow = ["redis", "front", "worker"];

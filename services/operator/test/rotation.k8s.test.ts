@@ -41,7 +41,7 @@ async function secretOf(name: string): Promise<Readonly<Record<string, string>>>
 }
 
 test(
-  "a new key is shown for a day before it signs, the old one after it, and no private key is told anywhere",
+  "a new key is published for a day before it signs, the old one after it, and no private key is exposed anywhere",
   async () => {
     const made = await world.create();
     const { name } = made.metadata;

@@ -20,12 +20,12 @@ beforeAll(async () => {
 
 const requests = (spent: CrowdFigures["growing"]): number => Object.values(spent.requests).reduce((sum, one) => sum + one, 0);
 
-test("500 environments at once all become ready, and no look at one of them fails by a mistake of ours", () => {
+test("500 environments at once all become ready, and no reconcile of one of them fails by a mistake of ours", () => {
   expect(figures.growing.reconciles).toBeGreaterThanOrEqual(COUNT);
   expect(figures.results["error"] ?? 0).toBeLessThan(COUNT / 10);
 });
 
-test("looks at environments keep to the rate that was set", () => {
+test("reconciles of environments keep to the configured rate", () => {
   const { reconciles, seconds } = figures.growing;
   expect(reconciles).toBeLessThanOrEqual(PER_SECOND * seconds + BURST);
 });

@@ -66,7 +66,7 @@ test(
 );
 
 test(
-  "without workers it is not ready, and says why; several of them stand behind two front pods with a budget",
+  "without workers it is not ready, and reports why; several of them have two front pods with a budget",
   async () => {
     const placed = await workers.place(world.kubelet, {});
     const made = await world.create({ workers: { replicas: 1 } });
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  "a worker that does not get done goes when it has had its time, which people are told",
+  "a worker that does not finish draining is removed after its drain time, with an event",
   async () => {
     const placed = await workers.place(world.kubelet, { partitions: 12 });
     const made = await world.create({ workers: { replicas: 2, drainSeconds: 3 } });
@@ -109,7 +109,7 @@ test(
 );
 
 test(
-  "a worker that is wanted again stays, and is told so",
+  "a worker that is needed again stays, and its draining is cancelled",
   async () => {
     const placed = await workers.place(world.kubelet, { partitions: 12 });
     const made = await world.create({ workers: { replicas: 2 } });
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "while an autoscaler says how many there are nobody else does, and when it says so no more the spec does again",
+  "while an autoscaler sets the number of workers nothing else does, and without it the spec does again",
   async () => {
     world.kubelet.placePods(async () => undefined);
     const made = await world.create({ workers: { replicas: 2 } });
@@ -153,7 +153,7 @@ test(
 );
 
 test(
-  "where KEDA is not installed the spec says how many there are, and a condition why; where it is, KEDA does, until it is not asked to",
+  "where KEDA is not installed the spec sets the number, and a condition reports why; where it is, KEDA does, until it is switched off",
   async () => {
     const made = await world.create({ workers: { replicas: 2, autoscaling: { min: 1, max: 5, engine: "keda" } } });
     const without = await world.untilReady(made);

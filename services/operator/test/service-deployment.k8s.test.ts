@@ -70,7 +70,7 @@ async function reasonsOf(namespace: string): Promise<string[]> {
 }
 
 test(
-  "a new template is a new version that is called once its pods are ready; the old one drains and goes",
+  "a new template is a new version that is called once its pods are ready; the old one drains and is removed",
   async () => {
     const namespace = await aNamespace();
     const held: string[] = [];
@@ -123,7 +123,7 @@ async function twoVersions(name: string, namespace: string, more: Partial<Servic
 }
 
 test(
-  "a version that is used again is kept: the date of its removal goes, its pods come back",
+  "a version that is used again is kept: the date of its removal is deleted, its pods come back",
   async () => {
     const namespace = await aNamespace();
     const held: string[] = [];
@@ -148,7 +148,7 @@ test(
 );
 
 test(
-  "going back to an old template takes its version again, with its deployment; its autoscaler goes",
+  "going back to an old template uses its version again, with its deployment; its autoscaler is removed",
   async () => {
     const namespace = await aNamespace();
     const held: string[] = [];
@@ -176,7 +176,7 @@ test(
 );
 
 test(
-  "a name that is somebody else's is left alone; another one is taken",
+  "a name of another owner is left alone; another one is used",
   async () => {
     const namespace = await aNamespace();
     const desired = service({ name: "clash", namespace, image: "clash:1" });
@@ -207,7 +207,7 @@ test(
 );
 
 test(
-  "a registration that is refused is told with its message, and tried again until it works",
+  "a registration that is refused is reported with its message, and tried again until it works",
   async () => {
     const namespace = await aNamespace();
     const { second, first } = await twoVersions("Breaking", namespace);
@@ -302,7 +302,7 @@ test(
 );
 
 test(
-  "old versions that nobody needs make room for a new one that finds none",
+  "old unused versions make room for a new one when the limit is reached",
   async () => {
     const namespace = await aNamespace();
     const held: string[] = [];

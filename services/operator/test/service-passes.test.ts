@@ -78,7 +78,7 @@ function passes(deployment: ServiceDeployment, copy: readonly KubeObject[], ther
   return { requests, statuses, run: () => owner.reconcile("team/shop", SIGNAL) };
 }
 
-test("a version is not said to be registered before anybody has seen its pods", async () => {
+test("a version is not reported as registered before its pods are observed", async () => {
   const { statuses, run } = passes(aDeployment(), [], []);
   await run();
   const conditions = new Map(statuses.at(-1)?.conditions?.map((one) => [one.type, one]));
@@ -86,7 +86,7 @@ test("a version is not said to be registered before anybody has seen its pods", 
   expect(conditions.get("Ready")?.status).toBe("False");
 });
 
-test("who is deleted right after it was registered is taken out of the registry, though our copy does not know of that yet", async () => {
+test("a service that is deleted right after its registration is removed from the registry, though the copy does not show the registration yet", async () => {
   const leaving = aDeployment({ deletionTimestamp: "2026-01-01T00:00:00Z" });
   const { requests, run } = passes(leaving, [aSet(leaving, "1", {})], [aSet(leaving, "2", REGISTERED)]);
   expect(await run()).toEqual({ kind: "ok" });

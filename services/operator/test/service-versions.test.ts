@@ -61,7 +61,7 @@ describe("a version's hash", () => {
 });
 
 describe("the objects of a version", () => {
-  test("pods are let be called by runtimes of the environment, and are told apart by the hash", () => {
+  test("pods allow calls by runtimes of the environment, and are distinguished by the hash", () => {
     const set = replicaSet(aDeployment(), "0123456789abcdef", []);
     expect(set).toMatchObject({
       metadata: { name: "shop-0123456789", namespace: "team", ownerReferences: [{ kind: "ServiceDeployment", uid: "uid-1" }] },
@@ -85,7 +85,7 @@ describe("the objects of a version", () => {
     expect(spec.ports).toEqual([appProtocol === undefined ? expected : { ...expected, appProtocol }]);
   });
 
-  test("a selector is told as a text that Kubernetes reads", () => {
+  test("a selector is reported as a text that Kubernetes parses", () => {
     const matchExpressions = [
       { key: "tier", operator: "In" as const, values: ["a", "b"] },
       { key: "zone", operator: "NotIn" as const, values: ["c"] },
@@ -130,7 +130,7 @@ const aVersion = (fields: Partial<ServiceVersion> = {}): ServiceVersion => ({
   ...fields,
 });
 
-test("draining for longer than allowed is told, and ends nothing", () => {
+test("draining for longer than allowed is reported, and ends nothing", () => {
   const perdure = { register: { url: "http://x.test" }, maxDrainSeconds: 60 };
   const registered = { type: "Registered", status: "True", reason: "Registered", message: "" } as const;
   const old = aVersion({ hash: "old", supersededAtMs: 0 });
@@ -170,8 +170,8 @@ const answer = (status: number, body: unknown): TransportResponse => ({
 });
 const never = new AbortController().signal;
 
-describe("the doors of management APIs", () => {
-  test("who does not answer is left alone, longer each time, and others are asked meanwhile", async () => {
+describe("management APIs", () => {
+  test("one that does not respond gets no requests, longer each time, while others do", async () => {
     const clock = new VirtualClock();
     const requests: string[] = [];
     const transport: ApiTransport = async ({ url, headers }) => {
@@ -193,7 +193,7 @@ describe("the doors of management APIs", () => {
     }
   });
 
-  test("what speaks HTTP/1.1 only is registered so, unless the spec says otherwise", async () => {
+  test("an endpoint that supports HTTP/1.1 only is registered so, unless the spec says otherwise", async () => {
     const bodies: unknown[] = [];
     const transport: ApiTransport = async ({ body }) => {
       const json = JSON.parse(String(body)) as { use_http_11: boolean };
@@ -214,7 +214,7 @@ describe("the doors of management APIs", () => {
     });
   });
 
-  test("what is gone already is removed; what is needed is refused; what is unknown is not known", async () => {
+  test("a missing deployment counts as removed; one in use is refused; an unknown one is not reported as known", async () => {
     const transport: ApiTransport = async ({ method, url }) =>
       url.pathname.endsWith("dp_gone")
         ? answer(404, { message: "no such deployment" })

@@ -139,7 +139,7 @@ describe("limits and retention reach the programs that keep to them", () => {
     expect(settingsOf(program, environmentWith(changes))).toMatchObject(expected);
   });
 
-  test("where traces go is told to every program where the cell has a collector, and to none where it has not", () => {
+  test("every program receives the address for traces where the cell has a collector, and none where it has not", () => {
     const traced = { ...cell, tracingEndpoint: "http://collector.observability:4318" };
     for (const program of ["worker", "gateway", "admin", "registry"]) {
       const settings = settingsOf(program, environmentWith());
@@ -149,7 +149,7 @@ describe("limits and retention reach the programs that keep to them", () => {
     }
   });
 
-  test("and no others: a program refuses to start with a setting that it does not know", () => {
+  test("and no others: a program refuses to start with a setting that it does not declare", () => {
     const everything = environmentWith({
       redis: { external: { secretRef: { name: "r", key: "u" }, keyPrefix: "ours:" } },
       backup: { keep: 7, restoreFrom: { snapshotId: "s" } },
@@ -209,7 +209,7 @@ describe("what pods are given", () => {
     });
   });
 
-  test("certificates are mounted where the programs are told they are, unless the cell does without", () => {
+  test("certificates are mounted where the programs expect them, unless the cell has them switched off", () => {
     const names = ["PERDURE_TLS__AUTHORITY_FILE", "PERDURE_TLS__CERTIFICATE_FILE", "PERDURE_TLS__PRIVATE_KEY_FILE"];
     for (const { env, volumeMounts } of [
       ...workerTemplate(environmentWith()).spec.containers,
@@ -291,7 +291,7 @@ describe("a bundled Redis", () => {
   const argsOf = (environment: EnvironmentResource): string =>
     redisTemplate(environment).spec.containers[0]?.args?.join(" ") ?? "";
 
-  test("keeps a log, throws nothing away, syncs as the spec says, and takes small blocks for journals", () => {
+  test("keeps a log, evicts nothing, syncs as the spec requests, and uses small blocks for journals", () => {
     for (const mode of ["standalone", "replicated"]) expect(argsOf(redisWith({ mode }))).toContain("--stream-node-max-bytes 512");
     expect(argsOf(redisWith({}))).toMatch(/--appendonly yes --appendfsync always .*--maxmemory-policy noeviction/);
     expect(argsOf(redisWith({ fsync: "everysec" }))).toMatch(/--appendfsync everysec/);
@@ -299,7 +299,7 @@ describe("a bundled Redis", () => {
     expect(argsOf(redisWith({ maxMemoryPercent: 50 }))).toContain(`--maxmemory ${half}`);
   });
 
-  test("has memory for a rewrite of its log: data take at most 45 % of the limit, whatever the spec says", () => {
+  test("has memory for a rewrite of its log: data uses at most 45 % of the limit, whatever the spec requests", () => {
     const MIB = 1024 ** 2;
     const bytes = (environment: EnvironmentResource) => Number(/--maxmemory (\d+)/.exec(argsOf(environment))?.[1]);
     const given = (environment: EnvironmentResource) =>
@@ -338,7 +338,7 @@ describe("a bundled Redis", () => {
     expect(hosts?.split(" ").map((host) => host.split(".")[0])).toEqual(["redis-0", "redis-1", "redis-2"]);
   });
 
-  test("has claims of the size and class that the spec says", () => {
+  test("has claims of the size and class of the spec", () => {
     const [, set] = bundledRedis(redisWith({ size: "30Gi", storageClassName: "fast" }), cell, "h");
     expect(set?.["spec"]).toMatchObject({
       volumeClaimTemplates: [{ spec: { resources: { requests: { storage: "30Gi" } }, storageClassName: "fast" } }],

@@ -50,7 +50,7 @@ async function killed(): Promise<void> {
 const deletingAs = (name: string, reason: string) => world.until(name, (one) => conditionOf(one, "Deleting")?.reason === reason);
 
 test(
-  "a deletion that keeps a snapshot: while workers end, while the snapshot is taken, while the namespace goes",
+  "a deletion that keeps a snapshot: while workers end, while the snapshot is taken, while the namespace is deleted",
   async () => {
     const made = await world.create({
       redis: { bundled: { storageClassName: "grows" } },

@@ -32,7 +32,7 @@ function podOf(objects: readonly KubeObject[]): Pod {
   return (deployment["spec"] as { readonly template: { readonly spec: Pod } }).template.spec;
 }
 
-test("what the operator tells a tunnel client, the client understands", () => {
+test("a tunnel client parses what the operator configures", () => {
   const [container] = podOf(tunnelObjects(aCloud({ remoteProxy: true }), cell)).containers;
   const environment = Object.fromEntries((container?.env ?? []).map(({ name, value }) => [name, value ?? "tunnel-shop-0"]));
   const { values } = loadSettings({ file: undefined, environment, flags: [] });
@@ -54,7 +54,7 @@ test("what the operator tells a tunnel client, the client understands", () => {
   });
 });
 
-test("without ports to bring here there is no Service, and people's image, variables and affinity are taken", () => {
+test("without ports there is no Service, and the user's image, variables and affinity are used", () => {
   const env = [{ name: "PERDURE_TUNNEL__SERVERS", value: "relay.example.org:9090" }];
   const cloud = aCloud({ image: "mirror/tunnel:1", env, affinity: { nodeAffinity: {} } });
   expect(proxyService(cloud, cell)).toBeUndefined();

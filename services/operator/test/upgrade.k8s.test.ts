@@ -45,7 +45,7 @@ const uidsOf = ({ metadata }: EnvironmentResource): readonly string[] =>
   world.kubelet.pods(metadata.name).map((pod) => pod.metadata.uid ?? "");
 
 test(
-  "a release goes from the highest ordinal down, halts at a worker that fails, and goes on when it is mended",
+  "a release is rolled out from the highest ordinal down, halts at a worker that fails, and continues when it is fixed",
   async () => {
     const made = await world.create({ workers: { replicas: 3 } });
     await world.untilReady(made);
@@ -72,7 +72,7 @@ test(
 );
 
 test(
-  "a release that fails is gone back from, also where it has got to; minor versions are not skipped, and no two are gone back",
+  "a failed release is rolled back wherever it was rolled out; minor versions are not skipped, and no rollback goes back two",
   async () => {
     const made = await world.create({ workers: { replicas: 2 } });
     await world.untilReady(made);
@@ -126,7 +126,7 @@ test(
 );
 
 test(
-  "who changes what is ours is undone once each time; who does so again and again is told of, and given way to",
+  "a change of our objects is reverted once each time; repeated changes are reported, and given way to",
   async () => {
     const made = await world.create();
     await world.untilReady(made);

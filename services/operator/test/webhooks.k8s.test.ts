@@ -63,7 +63,7 @@ async function failureOf(resource: Resource, { metadata }: Pick<KubeObject, "met
 }
 
 test(
-  "an environment, a service and a tunnel say that a webhook cannot be reached, and no more when it can be done without",
+  "an environment, a service and a tunnel report that a webhook cannot be reached, and no longer when it is not needed",
   async () => {
     await world.client.create({
       apiVersion: "v1",

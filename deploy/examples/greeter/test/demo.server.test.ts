@@ -51,7 +51,7 @@ test("the demo comes true, twice on the same data, and stored steps are not repe
   }
 }, 60_000);
 
-test("the demo says which port is taken and how to choose another", async () => {
+test("the demo reports a port in use with the setting to change", async () => {
   const ports = await freePorts(3);
   const occupant = createServer();
   await new Promise<void>((open) => void occupant.listen(ports[2], () => open()));

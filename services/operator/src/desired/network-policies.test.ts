@@ -24,16 +24,16 @@ function letIn(name: string): readonly string[] {
   );
 }
 
-test("callers come by the gateway, and the operator tries their port; management is open besides to who registers services, reads usage or watches", () => {
+test("clients connect through the gateway, and the operator probes its port; the management API is also open to registration, usage readers and monitoring", () => {
   expect(letIn("front").filter((who) => !who.startsWith("undefined"))).toEqual(["gateway 8080,9070", "operator 8080"]);
   expect(letIn("default").filter((who) => who.endsWith(" 9070"))).toEqual(["operator 9070", "monitoring 9070", "tenancy 9070"]);
 });
 
-test("probes are open to who asks workers to drain, and to who watches all processes of a pod", () => {
+test("probes are open to the operator, which starts draining, and to monitoring", () => {
   expect(letIn("default").filter((who) => who.includes("9091"))).toEqual(["operator 9091,9092", "monitoring 9091,9092"]);
 });
 
-test("a database elsewhere is reached by its addresses, and who scrapes from another namespace is let in by its labels", () => {
+test("an external database is reached by its addresses, and a scraper in another namespace is allowed by its labels", () => {
   const elsewhere = {
     ...cell,
     database: { cidrs: ["10.1.2.3/32", "2001:db8::/64"], port: 6432 },
@@ -82,7 +82,7 @@ test("a collector of traces is reached at its port, by labels or addresses", () 
   expect(reachedBeside({ podLabels })).toEqual([{ to: [own], ports }]);
 });
 
-test("nothing is opened for a collector that nobody has named, or that runtimes are not told of", () => {
+test("nothing is opened for a collector that is not configured, or that runtimes do not use", () => {
   expect(reachedBeside({})).toEqual([]);
   const labels = { namespaceLabels: { team: "observability" } };
   expect(networkPolicies(environment, { ...cell, collector: { ...cell.collector, ...labels } })).toEqual(

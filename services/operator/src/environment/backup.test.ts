@@ -36,7 +36,7 @@ describe("the next backup", () => {
   });
 
   // Seen: none was taken ever again, because one of that name was there.
-  test("comes after all that are there, though two were taken within one second", () => {
+  test("comes after all existing ones, though two were taken within one second", () => {
     expect(next(snapshot(1, 1, 3), snapshot(2, 3, 3))).toBe(4);
     expect(next(snapshot(2, 3, 3), snapshot(1, 1, 3))).toBe(4);
   });
@@ -45,13 +45,13 @@ describe("the next backup", () => {
     expect(next(snapshot(5, 3, 3))).toBe(6);
   });
 
-  test("minds no names that others gave", () => {
+  test("ignores snapshots with other names", () => {
     const other = { metadata: { name: "redis-by-hand", creationTimestamp: at(7) } } as VolumeSnapshot;
     expect(next(other)).toBe(8);
   });
 });
 
-test("one that its driver cannot get done holds up the others only until somebody removes it, however long that takes", async () => {
+test("a snapshot that its driver cannot complete blocks the others only until it is deleted, however long the deletion takes", async () => {
   const pending: VolumeSnapshot = { ...snapshot(1, 1, 1), status: { error: { message: "no room" } } };
   const requests: string[] = [];
   const run = (snapshots: VolumeSnapshot) => {

@@ -117,7 +117,7 @@ test("a database that does not answer leaves a new environment without pods; it 
   expect(database.passwords.get(ID)).toBe(password);
 });
 
-test("an operator that ended before it wrote the URL goes on with the password that it made", async () => {
+test("an operator that ended before it wrote the URL continues with the password that it created", async () => {
   const { pass, read, deleteStored, database } = await withPlatform();
   await pass();
   const [url, password] = [read("postgres", "url"), read(POSTGRES_ROLE, "password")];
@@ -126,7 +126,7 @@ test("an operator that ended before it wrote the URL goes on with the password t
   expect([read("postgres", "url"), read(POSTGRES_ROLE, "password"), database.requestedIds.length]).toEqual([url, password, 2]);
 });
 
-test("a password that somebody deleted is made anew", async () => {
+test("a deleted password is created again", async () => {
   const { pass, read, deleteStored, database } = await withPlatform();
   await pass();
   const password = read(POSTGRES_ROLE, "password");
@@ -169,7 +169,7 @@ test("at rest its rows move, and it never gets the cell's URL again", async () =
   expect(read("postgres", "url")).toContain(environmentRole(ID));
 });
 
-test("one whose Secret is gone while it runs with the platform's rows gets no role", async () => {
+test("an environment whose Secret is missing while it runs with the platform's rows gets no role", async () => {
   const { pass, read, database, cluster } = await withPlatform();
   database.shared.add(ID);
   cluster.pods = 1;
@@ -191,7 +191,7 @@ test("a database that the environment names is given as it is, unless it is the 
 
 const GOING = { reclaimPolicy: "Delete", deletionProtection: false } as const;
 
-test("role and schema go with an environment whose data go, and its deletion waits for a database that does not answer", async () => {
+test("role and schema are removed with an environment whose data is deleted, and its deletion waits for a database that does not respond", async () => {
   const { pass, remove, database } = await withPlatform();
   await pass();
   database.failure = unavailable;
@@ -204,7 +204,7 @@ test("role and schema go with an environment whose data go, and its deletion wai
   expect(again.database.passwords.size).toBe(0);
 });
 
-test("they stay with Retain and Snapshot, and when they are those of an earlier environment that was not taken over", async () => {
+test("role and schema stay with Retain and Snapshot, and when they belong to an earlier environment that was not adopted", async () => {
   for (const reclaimPolicy of ["Retain", "Snapshot"] as const) {
     const { pass, remove, database } = await withPlatform();
     await pass();
@@ -224,7 +224,7 @@ test("they stay with Retain and Snapshot, and when they are those of an earlier 
   expect(database.passwords.size).toBe(1);
 });
 
-test("what the platform's URL says is in no object of the environment", async () => {
+test("the credentials of the platform's URL are in no object of the environment", async () => {
   const { pass, there } = await withPlatform();
   await pass();
   const own = [...there].filter(([key]) => key.includes(NAMESPACE)).map(([, object]) => JSON.stringify(object));

@@ -34,7 +34,7 @@ async function scaling({ desired, requested, present = requested ?? 0, left = []
   return { ...(await nextScaling(facts, { pods: async () => pods, workerClient }, SIGNAL)), requests };
 }
 
-test("more are asked for at once, and nobody is asked anything", async () => {
+test("a scale-out happens at once, without requests to workers", async () => {
   expect(await scaling({ desired: 3 })).toMatchObject({ replicas: 3, requests: [] });
   expect(await scaling({ desired: 5, requested: 2, left: [9, 9] })).toMatchObject({
     replicas: 5,
@@ -43,7 +43,7 @@ test("more are asked for at once, and nobody is asked anything", async () => {
   });
 });
 
-test("one goes when it has nothing left, the highest first", async () => {
+test("a worker is removed when it leads nothing, the highest ordinal first", async () => {
   expect(await scaling({ desired: 1, requested: 3, left: [8, 8, 8] })).toMatchObject({
     replicas: 3,
     draining: { ordinal: 2, since: "2026-01-01T00:10:00Z", partitions: 8 },
@@ -52,13 +52,13 @@ test("one goes when it has nothing left, the highest first", async () => {
   expect(await scaling({ desired: 1, requested: 3, left: [12, 12, 0] })).toMatchObject({ replicas: 2, requests: ["drain 2"] });
 });
 
-test("the next one is asked when the one before is gone", async () => {
+test("the next worker drains when the one before is gone", async () => {
   const going = await scaling({ desired: 1, requested: 2, present: 3, left: [12, 12, 0] });
   expect(going).toMatchObject({ replicas: 2, draining: { ordinal: 2 }, requests: [] });
   expect(await scaling({ desired: 1, requested: 2, left: [12, 12] })).toMatchObject({ replicas: 2, requests: ["drain 1"] });
 });
 
-test("who has had its time goes with what it has, whether it answers or not", async () => {
+test("a worker past its drain time is removed with its partitions, whether it responds or not", async () => {
   const inTime = { drainingOrdinal: 1, drainingSince: "2026-01-01T00:08:01Z" };
   const overdue = { drainingOrdinal: 1, drainingSince: "2026-01-01T00:08:00Z" };
   for (const mute of [7, undefined]) {
@@ -79,7 +79,7 @@ test("who has had its time goes with what it has, whether it answers or not", as
   });
 });
 
-test("who is wanted again is told so until it has heard", async () => {
+test("draining is cancelled on a worker that is needed again, until it has received that", async () => {
   const noted = { drainingOrdinal: 1, drainingSince: "2026-01-01T00:09:00Z" };
   const deaf = await scaling({ desired: 2, requested: 2, left: [9, undefined], noted });
   expect(deaf).toMatchObject({ replicas: 2, draining: { ordinal: 1 }, requests: ["stay 1"] });
@@ -87,7 +87,7 @@ test("who is wanted again is told so until it has heard", async () => {
   expect(requests).toMatchObject({ replicas: 2, draining: undefined, requests: ["stay 1"] });
 });
 
-test("when none is wanted at all nobody is left to give anything to", async () => {
+test("scaling to zero drains no worker, since none is left to take partitions", async () => {
   expect(await scaling({ desired: 0, requested: 3, left: [8, 8, 8] })).toMatchObject({ replicas: 0, requests: [] });
 });
 

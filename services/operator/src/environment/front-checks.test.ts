@@ -40,7 +40,7 @@ test("a front is routable when the Service accepts connections at the ports of c
   expect(tried).toHaveLength(4);
 });
 
-test("one that the operator does not reach for long is routable all the same, and the condition says what was tried", async () => {
+test("a front that the operator cannot reach for long is routable all the same, and the condition contains the attempt", async () => {
   const { checks, clock } = checksWith(new Set());
   await checks.check(environment, SIGNAL);
   clock.advanceBy(FRONT_TRY_MS_MAX);

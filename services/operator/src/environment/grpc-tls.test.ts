@@ -45,7 +45,7 @@ describe("certificates between processes", () => {
     expect(second?.["tls.key"]).not.toBe(first?.["tls.key"]);
   });
 
-  test("come with a later certificate of their authority a year before its end, whose key stays", async () => {
+  test("get a later certificate of their authority a year before its end, with the same key", async () => {
     const { store } = aStore();
     const first = await ensureGrpcTls(environmentWith(), cell, store, nowMs);
     const key = (await store.read("grpc-authority"))?.["ca.key"];

@@ -54,7 +54,7 @@ function nextRestOf(given: Case): Promise<HibernationDecision> {
 const stateAfter = async (given: Case): Promise<string> => (await nextRestOf(given)).hibernation?.state ?? "awake";
 
 describe("an environment that is awake", () => {
-  test("closes its doors when nothing has happened for long enough, and notes when the first thing is due", async () => {
+  test("closes its front when it was idle for long enough, and records when the first timer is due", async () => {
     const rest = await nextRestOf({
       say: [{ timerDueAtMs: NOW_MS + 2 * HOUR_MS }, { scheduleDueAtMs: NOW_MS + HOUR_MS }],
       wake: "w1",
@@ -89,8 +89,8 @@ describe("an environment that is awake", () => {
 
 const closing = { state: "Closing", since: at(-10_000), generation: 1, wakeAsked: undefined } as const;
 
-describe("an environment whose doors close", () => {
-  test("sleeps when they are closed and all is quiet still, until the first of what was known then and now", async () => {
+describe("an environment whose front closes", () => {
+  test("hibernates when the front is closed and it is still idle, until the first timer known then and now", async () => {
     expect(await stateAfter({ hibernation: closing, isIngressClosed: false })).toBe("Closing");
     const say = [{ scheduleDueAtMs: undefined }, { timerDueAtMs: NOW_MS + 2 * HOUR_MS, scheduleDueAtMs: undefined }];
     const rest = await nextRestOf({ hibernation: closing, nextWakeTime: at(HOUR_MS), say });
@@ -99,7 +99,7 @@ describe("an environment whose doors close", () => {
     expect(sooner.nextWakeTime).toBe(at(2 * HOUR_MS));
   });
 
-  test("opens them again when something came in, it is asked for, or it takes too long", async () => {
+  test("opens its front again when a request arrived, it is woken, or closing takes too long", async () => {
     expect(await stateAfter({ hibernation: closing, say: [{}, { inFlight: true }] })).toBe("awake");
     expect(await stateAfter({ hibernation: closing, say: [{}, { timerDueAtMs: NOW_MS + 60_000 }] })).toBe("awake");
     expect(await stateAfter({ hibernation: closing, wake: "now" })).toBe("awake");
@@ -112,8 +112,8 @@ describe("an environment whose doors close", () => {
 
 const asleep = { state: "Asleep", since: at(-HOUR_MS), generation: 1, wakeAsked: "w1" } as const;
 
-describe("an environment that sleeps", () => {
-  test("is made as one that is suspended, and looked at again when it is time", async () => {
+describe("a hibernated environment", () => {
+  test("is reconciled as a suspended one, and checked again when it is due", async () => {
     const rest = await nextRestOf({ hibernation: asleep, nextWakeTime: at(60_000) });
     expect([rest.hibernation, rest.againMs]).toEqual([asleep, 30_000]);
     expect((await nextRestOf({ hibernation: asleep })).againMs).toBe(HOUR_MS);

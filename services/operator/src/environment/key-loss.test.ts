@@ -36,7 +36,7 @@ test("a rotation is no loss, also when the operator ended before it recorded a s
     for (const stored of [first, shown, flipped]) expect(lostKey(knowing(recorded), stored, systemClock)).toBeUndefined();
 });
 
-test("before an environment was ready once, nobody knows its key", () => {
+test("before an environment was ready once, no key is recorded", () => {
   expect(
     lostKey({ ...knowing(aKey()), status: { signingKey: { publicKeys: ["publickeyv1_x"] } } }, undefined, systemClock),
   ).toBeUndefined();

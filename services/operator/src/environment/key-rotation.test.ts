@@ -25,7 +25,7 @@ test("a new key is shown for a day, then signs, and the old one stays shown", ()
   expect(rotated(flipped.data, undefined, at(NOW_MS + 9 * DAY_MS)).data).toBe(flipped.data);
 });
 
-test("who asks twice in a day gets two keys, one after the other", () => {
+test("two rotation requests in a day result in two keys, one after the other", () => {
   const first = { "current.pem": newSigningKey().reveal() };
   const published = rotated(first, "one", at(NOW_MS));
   const second = rotated(published.data, "two", at(NOW_MS + 1));

@@ -50,13 +50,13 @@ const adopting = (uid: string) => environmentWith({}, { annotations: { [ADOPT_AN
 const FURNISHED = ["apply Namespace", "apply RoleBinding"];
 const MADE = ["create Namespace", `new ${environmentWith().metadata.name}`, "apply RoleBinding"];
 
-test("a note of data that stayed is removed when they are taken over: this one, by its uid, before anything is made", async () => {
+test("a note of retained data is removed on adoption: exactly this one, by its uid, before anything is created", async () => {
   const { run, calls } = aNote({ uid: "before" });
   expect(await run(adopting("before"))).toMatchObject({ status: "True" });
   expect(calls).toEqual([DELETED, ...FURNISHED]);
 });
 
-test("one that was written anew since it was read says something that nobody agreed to: it stays, and nothing is made", async () => {
+test("a note that was written again since it was read has no consent: it stays, and nothing is created", async () => {
   const { run, calls } = aNote({ uid: "before" }, true);
   expect(await run(adopting("before"))).toMatchObject({ status: "False", reason: "Conflict" });
   expect(calls).toEqual([DELETED]);
@@ -84,13 +84,13 @@ test("beginning from the snapshot that it names is to agree; from another one is
   expect(wrong.calls).toEqual([]);
 });
 
-test("a note of its own holds up nobody and stays: it was deleted once, and came back before it was gone", async () => {
+test("an environment's own note blocks nothing and stays: the environment was deleted once, and restored before the deletion ended", async () => {
   const { run, calls } = aNote({ uid: "uid-1" });
   expect(await run(environmentWith())).toMatchObject({ status: "True" });
   expect(calls).toEqual(MADE);
 });
 
-test("once there are data of this environment, notes are not looked at any more", async () => {
+test("once an environment has data, notes are not read any more", async () => {
   const { run, calls } = aNote({ uid: "before" });
   const environment = { ...environmentWith(), status: { data: { present: true } } } as EnvironmentResource;
   expect(await run(environment)).toMatchObject({ status: "True" });

@@ -31,7 +31,7 @@ function ports(existing: unknown) {
 }
 
 // Seen: after a rest nobody scaled the workers any more, because what KEDA went by was taken for still there.
-test("whatever is pruned is forgotten, so that it is made again when it is wanted again", async () => {
+test("pruned objects are dropped from the applier, so that they are created again when they are needed", async () => {
   const { calls, ...rest } = ports({ metadata: METADATA });
   const suspended = environmentWith({ suspended: true });
   await pruneUnwanted(suspended, rest, SIGNAL);
@@ -44,7 +44,7 @@ test("whatever is pruned is forgotten, so that it is made again when it is wante
   ]);
 });
 
-test("a StatefulSet that is made anew around its pods was taken from us by nobody", async () => {
+test("the removal of a StatefulSet that is created again around its pods does not count as foreign", async () => {
   const requests = (storage: string) => ({ resources: { requests: { storage } } });
   const metadata = { name: "redis", namespace: NAMESPACE, uid: "set" };
   const set = {

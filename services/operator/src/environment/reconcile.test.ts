@@ -6,7 +6,7 @@ import { cell } from "../../test/cell.js";
 import type { EnvironmentReconcilePorts } from "./ports.js";
 import { reconcileEnvironment } from "./reconcile.js";
 
-test("a status is told of the very object that was looked at: a later one of its name has no data yet", async () => {
+test("an operator reports the status of exactly the reconciled object: a later one of its name has no data yet", async () => {
   const environment = environmentWith({ region: "elsewhere" }, { uid: "this-one", resourceVersion: "7" });
   const written: KubeObject[] = [];
   const ports = {

@@ -37,7 +37,7 @@ test("what keeps a pod from starting is named, of the first one that has somethi
   expect(await problemAt(0, aPod("redis-0"))).toBeUndefined();
 });
 
-test("a namespace that does not end says what holds it, in Kubernetes' own sentence", () => {
+test("a namespace whose deletion does not end reports the cause in Kubernetes' own sentence", () => {
   const of = (conditions?: readonly object[]) =>
     goingMessage({ apiVersion: "v1", kind: "Namespace", metadata: { name: "env-1" }, status: { conditions } } as never);
   expect(of()).toBe("namespace env-1 is going");

@@ -44,14 +44,14 @@ test.each<[string, Case, string, boolean]>([
   expect(releaseOf(one, RELEASES, () => [one, ...others], new ReleaseTurns())).toEqual({ version, isWaiting });
 });
 
-test("without releases of channels everybody has the version of the spec", () => {
+test("without releases of channels each environment has the version of its spec", () => {
   const one = anEnvironment("env-us", { current: "1.4.0" });
   const releases = { stable: undefined, fast: undefined, atOnce: 2 };
   expect(releaseOf(one, releases, () => [one], new ReleaseTurns())).toEqual({ version: "1.4.0", isWaiting: false });
 });
 
 // Seen by reading: an operator that begins looks at all of a cell before the first status comes back to it.
-test("who was let go counts before its status says so, and not for longer than it is on its way", () => {
+test("an upgrade turn counts before the status shows it, and no longer than the upgrade", () => {
   const turns = new ReleaseTurns();
   const at = (name: string, target: string, current = "1.4.0") => anEnvironment(name, { current, target });
   const [one, two, three] = [at("env-1", "1.4.0"), at("env-2", "1.4.0"), at("env-3", "1.4.0")];

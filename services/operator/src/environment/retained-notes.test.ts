@@ -33,7 +33,7 @@ function aWatch() {
   };
 }
 
-test("a note may exist when the operator's namespace has one of that name, whoever wrote it", () => {
+test("a note may exist when the operator's namespace has one of that name, whatever wrote it", () => {
   const { notes, show, remove } = aWatch();
   expect(notes.mayExist(environment)).toBe(false);
   show();
@@ -43,7 +43,7 @@ test("a note may exist when the operator's namespace has one of that name, whoev
   expect(notes.mayExist(environment)).toBe(false);
 });
 
-test("one that was written just now may exist before the watch shows it, and is gone with it afterwards", () => {
+test("a note that was just written may exist before the watch shows it, and no longer when it is deleted", () => {
   const { notes, show, remove } = aWatch();
   notes.noteWritten(environment);
   expect(notes.mayExist(environment)).toBe(true);

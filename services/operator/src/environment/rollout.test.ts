@@ -29,7 +29,7 @@ test.each([
   expect(partitionOf(4, "new", pods(text))).toBe(partition);
 });
 
-test("who does not run is named, the highest first, and the ready are not in trouble", () => {
+test("the highest failing pod is reported, and ready pods count as healthy", () => {
   expect(firstProblemOf(pods("ooNN"))).toMatchObject({ ordinal: 3, reason: "CrashLoop" });
   expect(firstProblemOf(pods("ooOn"))).toBeUndefined();
 });
@@ -59,15 +59,15 @@ describe("a StatefulSet", () => {
   const noPods = (): never => {
     throw new Error("nobody has to ask for pods");
   };
-  test("that is new replaces nobody, and one that is done lets all be new", async () => {
+  test("that is new replaces no pod, and one that is complete allows the new template on all", async () => {
     expect(await nextPartition(undefined, "a", noPods)).toBe(0);
     expect(await nextPartition(aSet({ hash: "a", updated: 3, revision: "old" }), "a", noPods)).toBe(0);
   });
-  test("with another template replaces nobody yet, and holds until it is known who is of it", async () => {
+  test("with another template replaces no pod yet, until it is known which pods have it", async () => {
     expect(await nextPartition(aSet({ hash: "a" }), "b", noPods)).toBe(3);
     expect(await nextPartition(aSet({ hash: "b", isObserved: false }), "b", noPods)).toBe(3);
   });
-  test("then goes on from the highest", async () => {
+  test("then continues from the highest ordinal", async () => {
     expect(await nextPartition(aSet({ hash: "b" }), "b", async () => pods("ooo"))).toBe(2);
     expect(await nextPartition(aSet({ hash: "b", updated: 1 }), "b", async () => pods("oon"))).toBe(1);
   });

@@ -65,7 +65,7 @@ test("a Secret that is watched is read once for each of its versions", async () 
   expect(await find("db", OWN)).toBeUndefined();
 });
 
-test("one of an environment is trusted for a short time, and read at once when somebody changed the environment", async () => {
+test("a Secret of an environment is cached for a short time, and read at once when the environment changed", async () => {
   stored.set(`${THEIRS}/key`, aSecret("key", THEIRS, "1"));
   await find("key", THEIRS);
   await find("key", THEIRS);
@@ -80,7 +80,7 @@ test("one of an environment is trusted for a short time, and read at once when s
   expect(await find("key", THEIRS)).toBeUndefined();
 });
 
-test("in a namespace that was made just now nothing is looked for, until something is there that we have not made", async () => {
+test("in a namespace that was just created no Secret is read, until it contains one that we did not create", async () => {
   copies.noteNew(OTHERS);
   stored.set(`${OTHERS}/key`, aSecret("key", OTHERS, "1"));
   expect(await find("key", OTHERS)).toBeUndefined();

@@ -60,7 +60,7 @@ const named = (id: string, isReady = true): EnvironmentResource => {
   return { ...environmentWith({ environmentId: `env_${id}` }), status: { conditions: [condition] } };
 };
 
-test("a changed database is taken by so many ready environments at a time; the others keep pods, copy and hash, and look again", async () => {
+test("a limited number of ready environments apply a changed database at a time; the others keep pods, copy and hash, and check again", async () => {
   const { pass, rotateTo, turns } = aCluster(1);
   await rotateTo("postgres://one");
   const [a, b] = [named("aaaaaaaaaa"), named("bbbbbbbbbb")];
@@ -78,7 +78,7 @@ test("a changed database is taken by so many ready environments at a time; the o
   expect(await pass(b)).toMatchObject({ host: "two", isWaiting: false });
 });
 
-test("one that is not ready takes it at once, and nobody's turn; one that is new begins with it", async () => {
+test("an environment that is not ready applies it at once without a turn; a new one starts with it", async () => {
   const { pass, rotateTo } = aCluster(1);
   await rotateTo("postgres://one");
   const [a, b, c] = [named("aaaaaaaaaa"), named("bbbbbbbbbb", false), named("cccccccccc")];

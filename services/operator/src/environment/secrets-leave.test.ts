@@ -125,7 +125,7 @@ function aCluster(changes: Partial<Cell> = {}) {
   };
 }
 
-test("leave to look at Secrets that somebody took away is given again by the next pass, which goes on where it was refused", async () => {
+test("a deleted role binding for Secrets is created again by the next pass, which continues where it was refused", async () => {
   const { there, clock, pass, accepted } = aCluster();
   const first = await pass();
   expect(first.written).toContain(BINDING);
@@ -146,7 +146,7 @@ test("leave to look at Secrets that somebody took away is given again by the nex
   expect((await pass()).written).not.toContain(BINDING);
 });
 
-test("where the operator gives itself no leave, it waits for whoever does", async () => {
+test("where the operator does not create role bindings, it waits for another manager", async () => {
   const { pass, accepted } = aCluster({ secretsRole: undefined });
   const refused = await pass();
   expect(refused.written).not.toContain(BINDING);

@@ -10,7 +10,7 @@ const snapshot = (name: string, creationTimestamp: string, creationTime: string 
 
 const orderOf = (...snapshots: VolumeSnapshot[]): string[] => newestFirst(snapshots).map(({ metadata }) => metadata.name);
 
-test("of snapshots that were taken within one second the one that was asked for later is newer, whatever their order", () => {
+test("of snapshots taken within one second the one that was requested later is newer, in any order", () => {
   const first = snapshot("redis-20260301-000001", "2026-03-01T00:00:01Z", SECOND);
   const second = snapshot("redis-20260301-000003", "2026-03-01T00:00:03Z", SECOND);
   for (const snapshots of [
@@ -20,7 +20,7 @@ test("of snapshots that were taken within one second the one that was asked for 
     expect(orderOf(...snapshots)).toEqual(["redis-20260301-000003", "redis-20260301-000001"]);
 });
 
-test("of those that were asked for within one second, too, the one that was due later", () => {
+test("of snapshots requested within one second, the one that was due later is newer", () => {
   const first = snapshot("redis-20260301-000004", SECOND, SECOND);
   const second = snapshot("redis-20260301-000005", SECOND, SECOND);
   for (const snapshots of [
@@ -30,7 +30,7 @@ test("of those that were asked for within one second, too, the one that was due 
     expect(orderOf(...snapshots)).toEqual(["redis-20260301-000005", "redis-20260301-000004"]);
 });
 
-test("one whose driver tells no time was taken when it was asked for", () => {
+test("a snapshot whose driver reports no time counts as taken when it was requested", () => {
   const withoutTime = snapshot("a", "2026-03-01T00:00:01Z", "2026-03-01T00:00:02Z");
   expect(orderOf(withoutTime, snapshot("b", SECOND, undefined))).toEqual(["b", "a"]);
 });

@@ -26,7 +26,7 @@ function pollerWith(answer: WorkerReport | undefined, clock = new VirtualClock()
   return { requests, clock, poller: new VolumePoller({ clock, workerClient: { readReport: reply, drain: reply, stay: reply } }) };
 }
 
-test("a worker that runs is asked now and then, and what it says is told in steps of the volume", async () => {
+test("a running worker is polled at intervals, and its report is rounded to steps of the volume", async () => {
   const { requests, clock, poller: volumes } = pollerWith(report);
   const environment = environmentWith();
   const usedBytes = await volumes.poll(environment, async () => [{ ...pod, isReady: false }, pod], signal);
@@ -38,7 +38,7 @@ test("a worker that runs is asked now and then, and what it says is told in step
   expect(await volumes.poll(environment, async () => [pod], signal)).toBe(usedBytes);
 });
 
-test("nobody says anything where nobody runs, and somebody should act from four fifths on", async () => {
+test("no size is reported without running workers, and a volume counts as filling from four fifths on", async () => {
   const { clock, poller: volumes } = pollerWith(undefined);
   expect(await volumes.poll(environmentWith(), async () => [], signal)).toBeUndefined();
   clock.advanceTo(clock.nowMs() + 10 * 60_000);

@@ -75,7 +75,7 @@ function aCluster(environment: EnvironmentResource) {
 
 const ONE: VolumeRecord = { claim: "data-redis-0", volume: "pv-1", uid: "uid-of-pv-1" };
 
-test("a volume outlives its claim from the moment that it is bound, and is looked at again after a while only", async () => {
+test("a volume outlives its claim from the moment that it is bound, and is checked again only after a while", async () => {
   const cluster = aCluster(environmentWith());
   expect(await cluster.run()).toMatchObject({ records: [], isLost: false, outcome: { observation: { status: "True" } } });
   cluster.bind("data-redis-0", "pv-1");
@@ -124,7 +124,7 @@ test("another volume in place of the recorded one stops Redis until the very los
   expect(await cluster.run({ acceptDataLoss: mark }, [two])).toMatchObject({ isLost: true, accepted: undefined });
 });
 
-test("the volume of the same name with another uid is another one; a claim whose volume is gone is bound to nothing", async () => {
+test("a volume of the same name with another uid is another one; a claim whose volume is gone is not bound", async () => {
   const cluster = aCluster(environmentWith());
   cluster.bind("data-redis-0", "pv-1", "uid-of-a-later-one");
   expect(await cluster.run({}, [ONE])).toMatchObject({ isLost: true });
@@ -134,7 +134,7 @@ test("the volume of the same name with another uid is another one; a claim whose
   expect(await gone.run({}, [ONE])).toMatchObject({ isLost: true });
 });
 
-test("bound again, it goes on by itself", async () => {
+test("once the volume is bound again, Redis starts without further action", async () => {
   const cluster = aCluster(environmentWith());
   expect(await cluster.run({}, [ONE])).toMatchObject({ isLost: true });
   cluster.bind("data-redis-0", "pv-1");
@@ -163,7 +163,7 @@ test("a claim that is being deleted is reported while its pod still holds it", a
   expect((await cluster.run({}, [ONE])).problems).toEqual([expect.objectContaining({ type: "DataAtRisk", status: "True" })]);
 });
 
-test("an environment that goes leaves its volumes, or gives them back to what their class says; those of others are not touched", async () => {
+test("a deleted environment keeps its volumes, or returns them to the policy of their class; other volumes are not touched", async () => {
   const environment: EnvironmentResource = { ...environmentWith(), status: { data: { volumes: [ONE] } } };
   const cluster = aCluster(environment);
   cluster.bind("data-redis-0", "pv-1");
