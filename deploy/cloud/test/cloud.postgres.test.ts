@@ -1,4 +1,4 @@
-/** `make cloud` is a promise to newcomers: the story comes true with both command lines, data are found again, nothing is left running. */
+/** Runs `make cloud` as a user would: the demo succeeds with both command-line tools, data is found again, nothing is left running. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -65,7 +65,7 @@ function expectDemo(output: string, { ingressHere }: CloudPorts, count: number):
   expect(output).toContain("approved with a click in the browser");
   expect(output).toMatch(/Logged in\? +true/); // The official command line.
   expect(output).toContain("tunnel://laptop:");
-  expect(output).toMatch(/"(?:Good morning|Hello), Ada!"/); // The greeter looks at the clock.
+  expect(output).toMatch(/"(?:Good morning|Hello), Ada!"/); // The greeting depends on the time of day.
   expect(output).toMatch(new RegExp(`Counter/demo/add.*\\n +${count}\\n`));
   expect(output).toContain(`http://127.0.0.1:${ingressHere} is the ingress of 'dev', with your credential`);
   // Without a key: the command is shown as it was sent.
@@ -77,7 +77,7 @@ function expectDemo(output: string, { ingressHere }: CloudPorts, count: number):
   expect(output).toContain("'local' is in use");
 }
 
-/** Its address is told, and it is there: the built page, or the profile where it was not built. */
+/** The address of the console is printed and serves the built page, or the profile where it was not built. */
 async function expectTheConsole(output: string, { api }: CloudPorts): Promise<void> {
   expect(output).toContain(`console              http://localhost:${api}/   (ada@example.com, `);
   const page = await fetch(`http://localhost:${api}/`, { headers: { accept: "text/html" }, redirect: "manual" });
@@ -89,7 +89,7 @@ async function expectTheConsole(output: string, { api }: CloudPorts): Promise<vo
   expect((await fetch(`http://localhost:${api}/console/session`)).status).toBe(401);
 }
 
-/** It stays open for as long as the cloud stays up, and asks nobody for a key. */
+/** The local port stays open for as long as the cloud runs, and requires no key. */
 async function expectTheIngressHere({ ingressHere }: CloudPorts): Promise<void> {
   const call = { method: "POST", headers: { "content-type": "application/json" }, body: '"Mary"' };
   const answer = await fetch(`http://localhost:${ingressHere}/Greeter/greet`, call);

@@ -1,4 +1,4 @@
-/** `make cluster` is a promise to newcomers: the story comes true, data are found again, nothing is left running, not even by a crash. */
+/** Runs `make cluster` as a user would: the demo succeeds, data is found again, nothing is left running, not even after a crash. */
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
 import { tmpdir } from "node:os";
@@ -36,7 +36,7 @@ async function freeRow(): Promise<number> {
   }
 }
 
-/** Two for callers, one for people, one for the greeter; behind the row of the others. */
+/** Two ports for clients, one for the management API, one for the greeter; behind the row of the others. */
 const publicPortsOf = (row: number): number[] => Array.from({ length: PUBLIC_PORT_COUNT }, (_, i) => row + INNER_PORTS + i);
 
 async function start(row: number, ...args: string[]): Promise<ChildProgram> {
@@ -61,7 +61,7 @@ function running(): { readonly name: string; readonly pid: number }[] {
   return JSON.parse(readFileSync(join(data, "running.json"), "utf8")) as { name: string; pid: number }[];
 }
 
-/** Remains that nobody has looked at yet do not count. */
+/** Zombies that are not reaped yet do not count. */
 const isAlive = (pid: number): boolean => startOf(pid) !== undefined;
 
 function expectDemo(output: string, count: number): void {

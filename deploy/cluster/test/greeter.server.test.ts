@@ -1,4 +1,4 @@
-/** What ends beside the cluster is started again, the greeter too, as docs/operating/cluster.md says. */
+/** A program beside the cluster that ends is started again, the greeter too, as docs/operating/cluster.md describes. */
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";

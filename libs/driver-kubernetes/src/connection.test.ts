@@ -5,7 +5,7 @@ import { makeCertificates } from "@perdure/testkit";
 import { connectKubernetes } from "./client.js";
 import { resources } from "./resource.js";
 
-// Seen: an API server that went away ended a whole suite, by an error of the HTTP/2 client that nobody could catch.
+// Regression: an API server that stopped ended a whole suite, by an uncatchable error of the HTTP/2 client.
 test("requests are made over HTTP/1.1, though API servers offer HTTP/2", async () => {
   const { trusted } = await makeCertificates();
   const server = createSecureServer({ cert: trusted.certificate, key: trusted.privateKey, allowHTTP1: true });

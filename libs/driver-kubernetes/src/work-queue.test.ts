@@ -203,7 +203,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     };
     for (let n = 0; n < 20; n++) place(`resynced ${n}`, "resync");
     let sinceAged = 0;
-    // More comes than is taken, and all of it is more urgent than the first twenty.
+    // More keys arrive than are processed, all more urgent than the first twenty.
     for (let n = 0; n < 2_000; n++) {
       place(`first ${n}`, PRIORITIES[Math.floor(random.float() * 3)] as Priority);
       if (random.float() < 0.2) place(`second ${n}`, "urgent");

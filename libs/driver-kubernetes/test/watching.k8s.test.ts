@@ -1,6 +1,6 @@
 /**
- * Why: a copy of a cluster is only worth something when it is right after every way in which watching can break, and a client cannot be
- * told these by a mock. The API server here has no cache of its own, so that what etcd forgets is forgotten.
+ * The local copy must be right after every way in which watching can break, which a mock would not reproduce. The API server here has no
+ * cache of its own, so that etcd's compaction is visible.
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Clock, silentLogger, systemClock, systemRandom } from "@perdure/base";
@@ -74,7 +74,7 @@ class Watched implements AsyncDisposable {
     return [...this.reflector.values()].map(({ metadata }) => metadata.name).sort();
   }
 
-  /** Resolves when the copy is as wished. */
+  /** Resolves when the condition holds for the copy. */
   until(holds: () => boolean): Promise<void> {
     return new Promise((resolve) => {
       const check = (): void => {
@@ -146,7 +146,7 @@ test(
     watched.wire.swallow();
     await remove("silent-a");
     await watched.until(() => watched.names.join() === "silent-b");
-    // Nothing new is asked over one of the dead connections: that would wait for its whole time first.
+    // No new request uses one of the broken connections: it would wait for its timeout first.
     expect(performance.now() - swallowedAt).toBeLessThan(ANSWER_MS_MAX);
     expect(watched.ends).toContain("closed");
     expect(watched.lists).toBe(1);
@@ -164,7 +164,7 @@ test(
       await using watched = await Watched.start("page");
       await watched.reflector.synced;
       expect([watched.reflector.size, watched.lists]).toEqual([count, 3]);
-      // An API server says it once for the whole list.
+      // An API server sends `kind` and `apiVersion` once for the whole list.
       expect(watched.reflector.get("page-0", NAMESPACE)).toMatchObject({ apiVersion: "v1", kind: "ConfigMap" });
       expect(watched.ends).toEqual([]);
     }
@@ -172,7 +172,7 @@ test(
     const first = Promise.withResolvers<void>();
     watched.onList = () => {
       watched.onList = () => {};
-      watched.wire.hold(); // The question for the second page waits on the way.
+      watched.wire.hold(); // The request for the second page is held.
       first.resolve();
     };
     await first.promise;
@@ -213,7 +213,7 @@ test(
           queue.retry(acquired.key);
         } else {
           most = Math.max(most, ++looking);
-          const object = await admin.get(resources.configMaps, acquired.key, NAMESPACE); // A look takes as long as a request.
+          const object = await admin.get(resources.configMaps, acquired.key, NAMESPACE); // A reconcile takes as long as a request.
           lastValue = (object["data"] as { readonly n?: string } | undefined)?.n ?? "";
           looking--;
           checkCount++;
@@ -263,7 +263,7 @@ test(
         return stop.abort();
       }
       await write("frozen-before", signal);
-      frozenMs += lease.leaseMs + 1_000; // No timer has told anybody yet.
+      frozenMs += lease.leaseMs + 1_000; // No timer has fired yet.
       refusals.push(await write("frozen-late", signal).catch((cause: unknown) => cause));
       expect(signal.aborted).toBe(true);
     }, stop.signal);

@@ -1,4 +1,7 @@
-/** Why: networks break in ways that servers do not: this is a wire to an API server that is cut, mended, goes silent, or is held, as tests say. */
+/**
+ * A proxy in front of an API server, for network failures that servers do not produce: tests cut the connection, restore it, make it
+ * silent, or hold it.
+ */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { type ControlPlane, freePorts } from "@perdure/servers";
 
@@ -31,7 +34,7 @@ export class Wire implements AsyncDisposable {
     return kubernetes.kubeconfig(user).replaceAll(`127.0.0.1:${kubernetes.port}`, `127.0.0.1:${this.port}`);
   }
 
-  /** All connections break, and nobody gets new ones. */
+  /** Breaks all connections and refuses new ones. */
   cut(): void {
     this.#isCut = true;
     for (const [near, far] of this.#pairs) {

@@ -63,7 +63,7 @@ test("what is as it was written is not written again", async () => {
   expect(written).toEqual(["namespaces/env-a", "rolebindings/env-a/operator-secrets"]);
 });
 
-// Seen: the operator was never let at the Secrets of a namespace that somebody had deleted and that it had made anew.
+// Regression: the operator had no access to the Secrets of a namespace that was deleted and that it had created again.
 test("the objects of a namespace that was created again are written again, also of kinds that are not watched", async () => {
   const { applier, there, written } = aCluster();
   const other = object(resources.roleBindings, "operator-secrets", "env-b");
@@ -102,7 +102,8 @@ test("the operator gives way to a writer that removes an object again and again;
   expect(fights).toEqual(["PodDisruptionBudget"]);
 });
 
-// Seen: a StatefulSet whose template somebody changed was put right for ever, because the partition of its rollout moved meanwhile.
+// Regression: a StatefulSet whose template another writer changed was reverted for ever, because the partition of its rollout moved
+// meanwhile.
 test("the operator gives way to a writer that changes a set again and again, also while the partition of its rollout moves", async () => {
   const { applier, client, cached, fights } = aSet();
   await applier.apply(set("ours", 0), SIGNAL);
@@ -122,7 +123,7 @@ test("neither the progress of a rollout nor a new template of ours counts as a c
   expect(fights).toEqual([]);
 });
 
-// Seen: an environment was told that its quota is fought over, because pods came while it was written again.
+// Regression: the quota of an environment was reported as fought over, because pods started while it was written again.
 test("status writes of the quota controller are no foreign change, in whatever order they arrive; changes of the spec are", async () => {
   const ours = { manager: "perdure-operator", operation: "Apply", time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } };
   const used = (n: number) => ({ manager: "kube-controller-manager", subresource: "status", time: `2026-01-01T00:00:0${n}Z` });

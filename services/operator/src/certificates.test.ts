@@ -10,7 +10,7 @@ afterEach(() => {
   for (const close of opened.splice(0).reverse()) close();
 });
 
-/** Whether a client gets through to a server that wants a certificate as well. */
+/** Whether a client connects to a server that requires a client certificate. */
 async function meets(server: KeyedCertificate, client: KeyedCertificate, trusted: string, servername: string): Promise<boolean> {
   const listener = createServer({
     cert: server.certificate,

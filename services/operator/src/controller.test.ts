@@ -5,7 +5,7 @@ import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { Controller, type ReconcileResult } from "./controller.js";
 import { operatorMetrics, type ReconciledKind } from "./metrics.js";
 
-/** The spans of one look at `key`. */
+/** The spans of one reconcile of `key`. */
 async function spansOf(
   kind: ReconciledKind,
   key: string,

@@ -1,4 +1,4 @@
-/** Connections with hosted environments: keys, tunnels and the walls around them, and the services that depend on them. */
+/** Connections with hosted environments: keys, tunnels and their network policies, and the services that depend on them. */
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -129,7 +129,7 @@ test(
     });
     expect(await find(resources.services, "tunnel-shop")).toBeUndefined();
 
-    // Whoever collects garbage takes them with it.
+    // Garbage collection deletes them with their owner.
     const { metadata } = await world.client.get(resources.cloudEnvironments, "shop");
     for (const resource of [resources.deployments, resources.networkPolicies]) {
       const owners = (await find(resource, "tunnel-shop"))?.metadata.ownerReferences;

@@ -7,7 +7,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/driver-kubernetes";
 import { anEnvironment, conditionOf } from "./world.js";
 
-/** Environments that are asked for at the same time. */
+/** Environments that are created at the same time. */
 const CREATED_AT_ONCE = 16;
 
 export class Crowd implements AsyncDisposable {
@@ -70,7 +70,7 @@ export class Crowd implements AsyncDisposable {
     }
   }
 
-  /** All pods that it asks for run, and are as it wants them. */
+  /** Reports all requested pods as running with the current template. */
   #report(object: KubeObject): void {
     const { name, namespace, generation = 0, uid } = object.metadata;
     const { replicas = 1 } = object["spec"] as { readonly replicas?: number };

@@ -1,4 +1,4 @@
-/** That data are lost for good is said once in the spec, and carried out by a worker for exactly these data. */
+/** The spec accepts a permanent loss of data once, and a worker carries it out for exactly these data. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { eventsOf, eventually } from "./eventually.js";
@@ -47,7 +47,7 @@ test(
     const [event, ...more] = await eventsOf(world, made, "DataLossAccepted");
     expect([event, more]).toEqual([expect.stringContaining("lost1"), []]);
 
-    // Later passes, and other changes, give it to nobody again.
+    // Later passes, and other changes, send it to no worker again.
     const before = lossRequests().length;
     await world.change(made, { deletionProtection: false });
     await world.until(

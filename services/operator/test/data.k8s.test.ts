@@ -93,7 +93,7 @@ describe("backups", () => {
       await world.untilReady(made); // Nothing else is held up.
 
       await storage.defineSnapshots();
-      // People who install the API need not wait for the next look: any change is one.
+      // Users who install the snapshot API need not wait for the next check: any change triggers one.
       await touch(made);
       const withSnapshot = await world.until(made.metadata.name, (one) => one?.status?.data?.lastSnapshotId !== undefined);
       expect(conditionOf(withSnapshot, "BackupUnavailable")).toBeUndefined();
@@ -101,7 +101,7 @@ describe("backups", () => {
       await world.until(made.metadata.name, (one) => one?.status?.data?.lastSnapshotId !== first);
       await eventually(async () => {
         const { status } = await world.client.get<EnvironmentResource>(resources.environments, made.metadata.name);
-        // Another one a second: by the time we ask, it may be gone.
+        // A snapshot is due every second, so this one may be pruned by now.
         const content = await world.client.find(resources.snapshotContents, status?.data?.lastSnapshotId ?? "");
         if (content === undefined) return false;
         expect(content.metadata.labels).toMatchObject({ "perdure.dev/account": made.spec.accountId });
@@ -143,7 +143,7 @@ describe("deleted with reclaimPolicy", () => {
       const { name } = made.metadata;
       storage.holdSnapshots(true);
       await world.delete(made);
-      // The driver of storage is an external system: while it says nothing, nothing is skipped.
+      // The storage driver is an external system: while it does not respond, no step is skipped.
       const stuck = await world.until(name, (one) => conditionOf(one, "Deleting")?.reason === "Snapshotting");
       expect(conditionOf(stuck, "DeletionStuck")).toMatchObject({ status: "True", reason: "Waiting" });
       expect(metrics.text()).toMatch(/perdure_operator_oldest_deletion_seconds \d/);

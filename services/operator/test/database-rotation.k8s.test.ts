@@ -55,7 +55,7 @@ test(
 
     world.kubelet.breakPods(() => false);
     await world.untilReady(first);
-    await world.change(second, { limits: { concurrentInvocations: 7 } }); // It need not wait until it looks again by itself.
+    await world.change(second, { limits: { concurrentInvocations: 7 } }); // A change triggers a pass before the next check.
     await eventually(async () => (await hostOf(second)) === "rotated.example.org");
     await world.until(second.metadata.name, (one) => isReady(one) && !isPending(one));
   },

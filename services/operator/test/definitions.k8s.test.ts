@@ -1,4 +1,4 @@
-/** Definitions that are not there yet, that go while the operator works, and that are older than it: told in every place people look at. */
+/** Definitions that are missing, removed while the operator works, or older than it: reported by readiness, metric, event and condition. */
 import { readdirSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -80,7 +80,7 @@ test(
   TEST_MS,
 );
 
-/** An object of another kind is looked at meanwhile. */
+/** An object of another kind is reconciled meanwhile. */
 async function goesOnWithout(plural: string): Promise<void> {
   const name = `without-${plural}`;
   if (plural !== "cloudenvironments") {

@@ -77,7 +77,7 @@ function everything(environment: EnvironmentResource): KubeObject[] {
   ];
 }
 
-// ── walls ────────────────────────────────────────────────────────────────────────────────────────
+// ── network policies ─────────────────────────────────────────────────────────────────────────────
 
 interface Rule {
   readonly from?: readonly object[];

@@ -108,11 +108,11 @@ test(
     const versions = async () =>
       (await childrenOf(made.metadata.name)).map(({ metadata }) => [metadata.name, metadata.resourceVersion]);
     let revision = 0;
-    // Controllers still tell how its objects are when it is ready: until they are done, somebody else writes.
+    // When the environment is ready, controllers still write the statuses of its objects; wait until they have finished.
     await eventually(async () => {
       const before = await versions();
       const reconcilesBefore = reconcileCount();
-      // A label is a change that makes the operator look, and nothing else.
+      // A change of a label triggers a pass without any other effect.
       await world.kubernetes.request({
         method: "PATCH",
         path: `/apis/perdure.dev/v1alpha1/environments/${made.metadata.name}`,

@@ -1,4 +1,4 @@
-/** Why: what an operator does is seen a little later, and what it tells people is found among the events of its namespace. */
+/** Waits for effects of the operator, which appear a little later, and reads its events. */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/driver-kubernetes";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
@@ -18,8 +18,8 @@ export async function eventually(holds: () => Promise<boolean>, withinMs = TIMEO
 }
 
 /**
- * Milliseconds that something may take which is to take `withinMs` on a machine that does nothing else: on a busy one as long as some
- * hundred questions to the API server, each of which is a small part of a look at an object.
+ * Milliseconds allowed for something that takes `withinMs` on an idle machine: on a busy one as long as some hundred requests to the API
+ * server, each of which is a small part of a reconcile.
  */
 export async function allowance(withinMs: number, { client }: Pick<World, "client">): Promise<number> {
   const startedAt = performance.now();

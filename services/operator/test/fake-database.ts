@@ -1,4 +1,4 @@
-/** Why: suites about Kubernetes need no PostgreSQL to see what the operator asks of one, and what it does when that fails. */
+/** Records what the operator requests from a database, and fails on demand, so that suites about Kubernetes need no PostgreSQL. */
 import { PerdureError, silentLogger, systemRandom } from "@perdure/base";
 import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";
 import { VirtualClock } from "@perdure/testkit";
@@ -9,7 +9,7 @@ export class FakeDatabase implements DatabaseDriver {
   readonly passwords = new Map<string, string>();
   /** Ids of environments that have rows in the platform's tables. */
   readonly shared = new Set<string>();
-  /** Ids in the order in which they were asked for. */
+  /** Ids in the order of the requests. */
   readonly requestedIds: string[] = [];
   failure: PerdureError | undefined;
 

@@ -1,6 +1,6 @@
 /**
- * Why: pods that a test says are running have no process in them, but the operator asks workers how they are. Each pod of a worker gets an
- * address of its own below 127.0.0.0/8, where the test answers what it likes.
+ * Workers without processes: the operator requests reports from workers, but pods in these suites only have a status. Each worker pod gets
+ * an address below 127.0.0.0/8, where the test responds.
  */
 import { createServer, type Server } from "node:http";
 import type { EnvironmentResource } from "@perdure/custom-resources";
@@ -9,7 +9,7 @@ import type { WorkerReport } from "../src/worker-client.js";
 import type { Kubelet } from "./kubelet.js";
 
 export interface FakeWorker {
-  /** As it was asked, oldest first. */
+  /** The requests, oldest first. */
   readonly requests: string[];
   report: WorkerReport;
   /** The mark of the data set that it misses; undefined: its data are there. */
@@ -22,8 +22,8 @@ export class FakeWorkers implements AsyncDisposable {
   readonly #subnet = `127.${64 + (process.pid % 128)}.${Math.floor(process.hrtime()[1] / 1000) % 256}`;
 
   /**
-   * From now on pods of workers have somebody who answers for them, at first like this. Whom one asks of an environment's worker with what
-   * is returned tells and hears.
+   * From now on worker pods have a server that responds, at first with this report. The returned function gives access to the server of an
+   * environment's worker.
    */
   async place(
     kubelet: Kubelet,

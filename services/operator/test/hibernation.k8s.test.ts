@@ -1,4 +1,4 @@
-/** An environment in which nothing happens goes to sleep with all it has, and is back in time, as it was. */
+/** An idle environment hibernates with all its data, and wakes in time, unchanged. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -27,7 +27,7 @@ afterAll(async () => {
   await workers[Symbol.asyncDispose]();
 }, TEST_MS);
 
-/** Makes the operator look, and changes nothing that it acts on. */
+/** Triggers a pass with a change that the operator does not act on. */
 async function touch({ metadata }: EnvironmentResource): Promise<void> {
   await annotate(metadata.name, "test/touched", String(performance.now()));
 }
@@ -110,7 +110,7 @@ test(
     const made = await world.create({ hibernation: { afterIdle: "5m" } });
     const { name } = made.metadata;
     await world.until(name, (one) => one?.status?.phase === "Hibernated");
-    // Whoever wakes has something to do: workers say that they are busy for a while.
+    // An environment that wakes has work: workers report that they are busy for a while.
     await workers.place(world.kubelet, { partitions: 24, idleSeconds: 0 });
     await annotate(name, "perdure.dev/wake", "2026-01-01T00:00:00Z");
     await world.untilReady(made);

@@ -1,11 +1,8 @@
-/**
- * Why: nothing runs pods in a control plane for tests, so the test says that they run: each pod becomes ready as soon as it is seen, and
- * a pod that is to end ends.
- */
+/** Plays the kubelet in a control plane without nodes: each pod becomes ready as soon as it is created, and a pod in deletion ends. */
 import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/driver-kubernetes";
 
 export interface Kubelet extends AsyncDisposable {
-  /** Pods that begin from now on get this address; none when undefined. Asked more than once of a pod. */
+  /** Pods that start from now on get this address; none when undefined. May be called more than once for a pod. */
   placePods(addressOf: (pod: KubeObject) => Promise<string | undefined>): void;
   /** Pods for which this is true crash again and again, and never become ready. */
   breakPods(isBroken: (pod: KubeObject) => boolean): void;
@@ -103,7 +100,7 @@ function isReady(pod: KubeObject): boolean {
   return conditions.some(({ type, status }) => type === "Ready" && status === "True");
 }
 
-/** Ends it at once, as a kubelet does that has seen its processes end. */
+/** Ends the pod at once, as a kubelet does after its processes have ended. */
 async function removePod(client: KubernetesClient, { metadata }: KubeObject): Promise<void> {
   await client.delete(resources.pods, metadata.name, metadata.namespace, { gracePeriodSeconds: 0 });
 }

@@ -1,6 +1,6 @@
 /**
- * Why: a leader that was frozen wakes up believing that it leads. The API server's own log of who wrote what says whether it wrote anything
- * before it found out. Each program has a user of its own here, so that they can be told apart.
+ * A leader that was frozen continues as leader at first. The audit log of the API server shows whether it wrote anything before it stopped.
+ * Each program has a user of its own here, so that the log distinguishes them.
  */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -112,7 +112,7 @@ test(
     const wokenAt = Date.now();
     process.kill(left.pid, "SIGCONT");
     await eventually(async () => (await left.probe()).startsWith("200 "));
-    // Meanwhile there is something to write, for whoever thinks that it leads.
+    // Meanwhile there is a change to write, for any process that takes itself for the leader.
     const [first] = made;
     if (first === undefined) throw new Error("nothing was made");
     await world.change(first, { suspended: true });

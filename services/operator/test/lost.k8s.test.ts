@@ -1,4 +1,7 @@
-/** A namespace that is deleted by hand takes neither data nor key along unnoticed: nothing begins anew before somebody accepts it. Storage is played. */
+/**
+ * A namespace that is deleted by hand must not lose data or key unnoticed: nothing starts over without explicit consent. Storage is
+ * simulated.
+ */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -27,7 +30,7 @@ const reasonOf = (environment: EnvironmentResource | undefined, type: string): s
 const markOf = (environment: EnvironmentResource, type: string): string =>
   /acceptDataLoss: "(\w+)"/.exec(conditionOf(environment, type)?.message ?? "")?.[1] ?? "";
 
-/** Ready, with a volume; then its namespace is deleted by hand, and the operator has noticed. */
+/** Ready, with a volume; then its namespace is deleted by hand, and the operator has detected that. */
 async function deletedByHand() {
   const made = await world.create({ redis: { bundled: { storageClassName: "grows" } } });
   const { name } = made.metadata;

@@ -1,4 +1,4 @@
-/** Why: what many environments cost their operator, the real program, beside a real API server: asked by a suite and by `make bench`. */
+/** Measures what many environments cost the real operator program, beside a real API server; used by a suite and by `make bench`. */
 import { readFileSync } from "node:fs";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { connectKubernetes } from "@perdure/driver-kubernetes";
@@ -12,7 +12,7 @@ export interface CrowdOptions {
   /** The operator's `reconcile.per-second`. */
   readonly perSecond: number;
   readonly readyWithinMs: number;
-  /** How long the finished cell is watched, from when nothing is looked at any more. */
+  /** How long the finished cell is observed after the last reconcile. */
   readonly quietMs: number;
   readonly report?: (line: string) => void;
 }
@@ -27,7 +27,7 @@ export interface Spent {
 }
 
 export interface CrowdFigures {
-  /** From the first environment asked for to the last one ready. */
+  /** From the creation of the first environment to the readiness of the last. */
   readonly growing: Spent;
   readonly quiet: Spent;
   /** Resident memory of the operator: the most there was, and in the end. */
@@ -40,9 +40,9 @@ export interface CrowdFigures {
 const TICKS_PER_SECOND = 100;
 const MIB = 1024;
 const WATCH_MS_MAX = 60_000;
-/** More than by default: each waits for the API server, which here shares two processors with everybody. */
+/** More than by default: each waits for the API server, which here shares two processors with all other processes. */
 const RECONCILES_AT_ONCE = 32;
-/** Nothing was looked at for so long: what was to be looked at again because of what was written has been. */
+/** After this time without any reconcile, those that followed from earlier writes are complete. */
 const QUIESCENT_MS = 2_000;
 const QUIESCENT_MS_MAX = 120_000;
 

@@ -60,7 +60,7 @@ describe("an environment", () => {
         at === index ? bad(type, "Broken", "it is") : at > index ? bad(NEEDED[at] ?? "", "Later", "") : one,
       );
       expect(extras(environmentWith(), broken)).toEqual(["Ready=False/Broken", "Progressing=True/Broken"]);
-      // Nobody has looked at the rest yet.
+      // The other steps have not run yet.
       expect(extras(environmentWith(), all.slice(0, index))).toEqual(["Ready=False/Pending", "Progressing=True/Pending"]);
     }
   });

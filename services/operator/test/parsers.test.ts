@@ -1,4 +1,4 @@
-/** Why: what people write into specs is read by us and by others; ours must read what theirs do, and nothing else. */
+/** Texts in specs are parsed by us and by other programs; our parsers must accept what theirs do, and nothing else. */
 import { expect, test } from "@jest/globals";
 import { bareIdOf, objectNameOf, secondsOf } from "@perdure/custom-resources";
 import { parseRecurrence } from "@perdure/schedule";

@@ -1,7 +1,7 @@
 /**
- * An operator that is replaced by a newer one rolls no pod of anybody (kubernetes.md §7, 61): templates of pods are compared with those that
- * were recorded. A change of them rolls every environment of every cell, so it must be meant: record anew with PERDURE_WRITE_TEMPLATES=1,
- * and say so in the changelog.
+ * A newer operator must not replace pods (kubernetes.md §7, 61): templates of pods are compared with recorded ones. A change of them
+ * replaces the pods of every environment of every cell, so it must be intended: record again with PERDURE_WRITE_TEMPLATES=1, and mention it
+ * in the changelog.
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
@@ -13,7 +13,7 @@ import { cell } from "./cell.js";
 
 const RECORDED = new URL("./testdata/pod-templates.json", import.meta.url);
 
-/** From as little as people may say, and from much. */
+/** From minimal and from extensive specs. */
 const SPECS: Readonly<Record<string, Readonly<Record<string, unknown>>>> = {
   minimal: { redis: { bundled: {} } },
   much: {

@@ -1,4 +1,4 @@
-/** Who is looked at first when there is more to do than an operator may do at one time. */
+/** The order of reconciles when more objects wait than an operator may process at one time. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";

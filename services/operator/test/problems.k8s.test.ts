@@ -1,4 +1,7 @@
-/** What an API server refuses, what is in the way, and what an environment refers to: told in its conditions, and nobody else's concern. */
+/**
+ * Refusals of the API server, obstacles, and references of an environment: reported in its conditions, without an effect on other
+ * environments.
+ */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
   type ApplyOptions,
@@ -21,7 +24,7 @@ const TEST_MS = 120_000;
 /** Long enough for a loop that does not pause to show itself. */
 const QUIET_MS = 4_000;
 
-/** The first writes of a status are conflicts, as when somebody else writes at the same moment. */
+/** The first writes of a status are conflicts, as with another writer at the same moment. */
 let conflictsLeft = 3;
 
 function busyClient(kubeconfig: string): KubernetesClient {

@@ -1,4 +1,4 @@
-/** Why: only a process of its own can be killed in the middle of something; this is the operator as people run it. */
+/** The operator as a process of its own, as in production, because only a process can be killed in the middle of something. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ export class OperatorProgram implements AsyncDisposable {
     return this.#child.pid as number;
   }
 
-  /** What it tells Prometheus. Rejects while nobody listens. */
+  /** The metrics for Prometheus. Rejects while the port is closed. */
   async metrics(): Promise<string> {
     return (await fetch(this.readyz.replace(/readyz$/, "metrics"))).text();
   }
@@ -46,7 +46,7 @@ export class OperatorProgram implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  /** Status and text of its probe; empty while nobody listens. */
+  /** Status and text of its probe; empty while the port is closed. */
   async probe(): Promise<string> {
     if (!this.isRunning) throw new Error("the operator has ended");
     const response = await fetch(this.readyz).catch(() => undefined);
@@ -76,7 +76,7 @@ export class OperatorProgram implements AsyncDisposable {
   }
 
   #spawn(): ChildProcess {
-    // What tests are told by the environment is no setting of the program.
+    // Variables for tests are no settings of the program.
     const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PERDURE_")));
     return spawn(process.execPath, [MAIN, ...this.#args], { stdio: "ignore", env });
   }

@@ -1,4 +1,4 @@
-/** Tenancy's way to us: what it wishes for becomes environments, and it reads from them what became of its wishes. */
+/** From tenancy to the operator: its desired state becomes environments, and it reads their states back. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
@@ -144,7 +144,7 @@ test(
       const object = { apiVersion: "perdure.dev/v1alpha1", kind: "Environment", metadata: { name }, status };
       return world.client.apply(object, { manager: "sleep", force: true, subresource: "status" });
     };
-    /** Its copy follows in its own time, and asking costs nothing. */
+    /** Its copy may lag, and repeating the request costs nothing. */
     const untilWoken = async (before: string | undefined): Promise<string> => {
       for (const deadline = performance.now() + TEST_MS / 2; ; await new Promise((resolve) => setTimeout(resolve, 50))) {
         waker.requestWake(desired.environmentId);

@@ -1,6 +1,6 @@
 /**
- * An environment whose pods are processes: applied by kubectl, made ready by the operator, the real controllers and a kubelet of tests, used
- * as people use it, hurt, and deleted.
+ * An environment whose pods are processes: applied by kubectl, made ready by the operator, the real controllers and a kubelet of tests,
+ * used by clients, damaged, and deleted.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -87,7 +87,7 @@ class Greeter implements AsyncDisposable {
   }
 }
 
-/** What pods said last is the reason, mostly. */
+/** The last output of pods is usually the reason. */
 async function explained<T>(promise: Promise<T>): Promise<T> {
   try {
     return await promise;

@@ -12,7 +12,7 @@ import { conditionOf, World } from "./world.js";
 
 const FIRST_MS = 45 * 60_000;
 const TEST_MS = 120_000;
-/** How soon what somebody has removed is there again. */
+/** Time within which a removed object is restored. */
 const REPAIRED_MS = 2_000;
 /** A busy machine may take longer once or twice; an operator that waits for its resync takes longer each time. */
 const ATTEMPTS = 3;
@@ -188,7 +188,7 @@ test(
     expect(before.pods.length).toBeGreaterThan(2);
     await operator[Symbol.asyncDispose]();
     operator = world.startOperator();
-    // It has looked at everything when it has made the next one.
+    // It has reconciled everything before it creates the next one.
     await world.untilReady(await world.create());
     await world.change(made, { retention: { idempotency: "24h" } }); // What it is anyway.
     expect(await snapshot()).toEqual(before);

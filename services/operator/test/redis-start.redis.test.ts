@@ -1,4 +1,7 @@
-/** The script that replicated Redis start by, with real ones, each on a loopback address of its own: who is primary, and who has what. */
+/**
+ * The start script of replicated Redis, with real servers, each on a loopback address of its own: which one is primary, and which data each
+ * has.
+ */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -37,7 +40,7 @@ afterEach(async () => {
 });
 afterAll(() => expect(running.size).toBe(0));
 
-/** As the operator says, for another folder. */
+/** The arguments that the operator configures, with another folder. */
 function containerArgs(folder: string): string[] {
   const environment = environmentWith({ redis: { bundled: { ...BUNDLED, mode: "replicated" } } });
   const set = bundledRedis(environment, cell, "hash").find(({ kind }) => kind === "StatefulSet") as KubeObject;
@@ -200,7 +203,7 @@ describe("of three Redis", () => {
         await using replica = await connect(1);
         await using other = await connect(2);
         while ((await size(replica)) < 20 || (await size(other)) < 20) await new Promise((resolve) => setTimeout(resolve, 20));
-        // The first replica misses what comes now; whoever writes has the word of the second.
+        // The first replica misses the following writes, which the second one acknowledges.
         const { pid = 0 } = running.get(1) as ChildProcess;
         process.kill(-pid, "SIGSTOP");
         for (let n = 0; n < 20; n++) await set(redis, `after:${n}`);

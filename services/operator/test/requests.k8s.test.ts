@@ -19,7 +19,7 @@ const requests: string[] = [];
 beforeAll(async () => {
   world = await World.start();
   client = connectKubernetes(world.kubernetes.kubeconfig(OPERATOR_USER), (verb, plural) => {
-    // The lease and the look at definitions go on whether there is an environment or not.
+    // The lease and the checks of definitions continue with or without an environment.
     if (plural !== "leases" && plural !== "customresourcedefinitions") requests.push(`${verb} ${plural}`);
   });
   const operator = world.startOperator({}, undefined, { client });
@@ -71,7 +71,7 @@ function expectFew({ "patch environments": own = 0, ...others }: Readonly<Record
 test(
   "a new environment takes at most thirty requests: one for each object, its finalizer, and statuses",
   async () => {
-    await requestsOfOne(); // The Secret of the cell's database is read for the first one, and known then.
+    await requestsOfOne(); // The Secret of the cell's database is read for the first environment and cached afterwards.
     expectFew(await requestsOfOne());
   },
   TEST_MS,

@@ -1,4 +1,4 @@
-/** Services know an environment by its key: a new one is shown before it signs, and no private one is ever seen. */
+/** Services authenticate an environment by its key: a new one is published before it signs, and no private one is ever exposed. */
 import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Logger } from "@perdure/base";
@@ -21,7 +21,7 @@ beforeAll(async () => {
 }, FIRST_MS);
 afterAll(() => world[Symbol.asyncDispose](), TEST_MS);
 
-/** Keeps what is said, with all fields. */
+/** Records all messages with all fields. */
 function noting(): Logger {
   const note = (fields: object, message: string): void => void logged.push(`${message} ${inspect(fields, { depth: 8 })}`);
   const logger = { trace: note, debug: note, info: note, warn: note, error: note, child: () => logger } as unknown as Logger;
@@ -60,7 +60,7 @@ test(
     expect(current).toBe(first);
     const published = await secretOf(name);
     expect(published["current.pem"]).toBe(firstPem);
-    expect(await hash()).toBe(firstHash); // Nobody is replaced for what is only shown.
+    expect(await hash()).toBe(firstHash); // Publishing a key replaces no pod.
 
     clock.forward(DAY_MS);
     await annotate(name, { "test/touched": "1" });
@@ -72,7 +72,7 @@ test(
       firstPem,
       undefined,
     ]);
-    await eventually(async () => (await hash()) !== firstHash); // Who signs now has the new one.
+    await eventually(async () => (await hash()) !== firstHash); // Now the pods that sign have the new key.
     await world.untilReady(made);
     const mounted = JSON.stringify(await world.client.get(resources.statefulSets, "worker", name));
     expect(mounted).toContain('"secretName":"signing-key","items":[{"key":"current.pem","path":"current.pem"}]');

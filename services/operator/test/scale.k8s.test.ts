@@ -8,7 +8,7 @@ const COUNT = 500;
 const PER_SECOND = 100;
 /** Alone on two processors it takes a third of this at most; a machine that is three times slower is no reason to fail. */
 const READY_MS = 900_000;
-/** Of the bucket: what may be taken before the rate counts. */
+/** Size of the bucket: reconciles before the rate counts. */
 const BURST = 100;
 
 let figures: CrowdFigures;
@@ -32,7 +32,7 @@ test("reconciles of environments keep to the configured rate", () => {
 
 test("each costs the API server a bounded number of requests, and a cell in which nothing happens hardly any", () => {
   expect(requests(figures.growing) / COUNT).toBeLessThan(120);
-  // The lease, and who is looked at again by chance.
+  // The lease, and environments whose random resync is due.
   expect(requests(figures.quiet) / figures.quiet.seconds).toBeLessThan(20);
 });
 

@@ -1,4 +1,4 @@
-/** Workers become more and fewer: nobody is taken away before it was asked to give its partitions away, and an autoscaler is let do its work. */
+/** Scaling of workers: no worker is removed before it was drained, and an autoscaler is not overruled. */
 import { readFileSync } from "node:fs";
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
@@ -49,7 +49,7 @@ test(
       const worker = placed(made, ordinal);
       await world.until(made.metadata.name, (one) => one?.status?.workers?.drainingOrdinal === ordinal);
       await eventually(async () => worker.requests.filter((one) => one === "POST /drain").length >= 2);
-      // Asked more than once, and still there: it has partitions left.
+      // Drain was requested more than once, and the worker is still there: it leads partitions.
       expect(await replicasOf(made)).toBe(ordinal + 1);
       expect(placed(made, ordinal - 1).requests).not.toContain("POST /drain");
       worker.report = { ...worker.report, partitions: 0 };
@@ -131,7 +131,7 @@ test(
     world.kubelet.placePods(async () => undefined);
     const made = await world.create({ workers: { replicas: 2 } });
     await world.untilReady(made);
-    // One that has just begun knows the set from a list, and not from a change.
+    // A new operator has the set from a list, and not from a change.
     await world.endOperators();
     world.startOperator();
     await world.change(made, { workers: { autoscaling: { min: 2, max: 5 } } });
@@ -181,7 +181,7 @@ test(
     await world.change(made, { workers: { autoscaling: null } });
     await eventually(async () => (await find()) === undefined);
 
-    // Who scales workers would bring them back while they are to end.
+    // An autoscaler would bring workers back while they are to end.
     await world.change(made, { workers: { autoscaling: { min: 1, max: 5, engine: "keda" } } });
     await eventually(async () => (await find()) !== undefined);
     world.kubelet.holdEnds(true);

@@ -1,4 +1,6 @@
-/** Single passes over a service whose copy of the cluster is not what the API server has: what a slow one shows, without being slow. */
+/**
+ * Single passes over a service whose copy of the cluster is older than the API server's state: what a slow watch causes, without the delay.
+ */
 import { expect, test } from "@jest/globals";
 import type { ApiTransport } from "@perdure/admin-client";
 import { silentLogger } from "@perdure/base";
@@ -104,6 +106,6 @@ test("what we noted on a version counts until our copy is as new", () => {
   expect(idIn(before)).toBeUndefined();
   own.note(aSet(deployment, "10", REGISTERED));
   expect(idIn(before)).toBe("dp_1");
-  expect(idIn(aSet(deployment, "11", {}))).toBeUndefined(); // Somebody took it away again.
+  expect(idIn(aSet(deployment, "11", {}))).toBeUndefined(); // It was removed again by another writer.
   expect(idIn(before)).toBeUndefined();
 });

@@ -160,7 +160,7 @@ test("draining for longer than allowed is reported, and ends nothing", () => {
   });
 });
 
-// ── asking a management API ──────────────────────────────────────────────────────────────────────
+// ── requests to a management API ─────────────────────────────────────────────────────────────────
 
 const TARGET = { url: "http://admin.test:9070", token: new Secret("key") };
 const answer = (status: number, body: unknown): TransportResponse => ({

@@ -1,6 +1,6 @@
 /**
- * Why: what a service in a cluster needs to be registered for true: a real server, code behind the published SDK, and somebody who knows which
- * of both a name of the cluster means. Versions are told apart by the image of their pods.
+ * What a service needs to be registered for real: a real server, code behind the published SDK, and addresses that map names of the cluster
+ * to both. Versions are distinguished by the image of their pods.
  */
 import { SdkEndpoint, Server } from "@perdure/conformance";
 import { type ServiceDeployment, serviceDeploymentSpec } from "@perdure/custom-resources";
@@ -30,7 +30,7 @@ export class Runtime implements AsyncDisposable {
     return new Runtime(await Server.start());
   }
 
-  /** Every management API is the server's; a version that runs nowhere is where nobody listens. */
+  /** Every management API is the server's; a version that does not run has an address without a listener. */
   get addresses(): OperatorAddresses {
     const place = ({ name, namespace }: { readonly name: string; readonly namespace: string }): string =>
       this.#urls.get(`${namespace}/${name}`) ?? "http://127.0.0.1:9";
@@ -90,7 +90,7 @@ export class Runtime implements AsyncDisposable {
   }
 }
 
-/** Says which version it is, and holds an invocation until its awakeable is resolved. */
+/** Returns its version, and holds an invocation until its awakeable is resolved. */
 export function greeter(service: string, version: string, awakeables: string[] = []): Code["services"] {
   return [
     restate.service({

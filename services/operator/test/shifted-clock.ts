@@ -1,9 +1,9 @@
-/** Why: what happens after minutes or a day is seen at once when the time of day that the operator reads is put forward. Pauses stay as they are. */
+/** A clock whose time of day is set forward, to test what happens after minutes or a day. Timers are unchanged. */
 import { type Clock, systemClock } from "@perdure/base";
 
 export interface ShiftedClock extends Clock {
   forward(ms: number): void;
-  /** To that time of day, in milliseconds since 1970, however long things have taken until now. */
+  /** Sets the time of day, in milliseconds since 1970, regardless of the time that passed until now. */
   forwardTo(atMs: number): void;
 }
 

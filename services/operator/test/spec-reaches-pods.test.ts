@@ -52,7 +52,7 @@ const frontTemplate = (environment: EnvironmentResource, within = cell): Templat
 const redisTemplate = (environment: EnvironmentResource): Template =>
   templateOf(bundledRedis(environment, cell, "h").find(({ kind }) => kind === "StatefulSet"));
 
-/** What a program is told from the ConfigMap, by the names of variables. */
+/** Settings that a program receives from the ConfigMap, by the names of variables. */
 function settingsOf(program: string, environment: EnvironmentResource, within = cell): Readonly<Record<string, string>> {
   const data = runtimeConfig(environment, within)["data"] as Readonly<Record<string, string>>;
   const containers = [workerTemplate(environment, within), frontTemplate(environment, within)].flatMap(

@@ -1,6 +1,6 @@
 /**
- * Why: nothing provides volumes in a control plane for tests, so the test does: claims get volumes and grow where their class lets them, and
- * snapshots are taken, as the controllers of a storage driver would say. There are no bytes behind any of it.
+ * Simulates a storage driver in a control plane without one: claims get volumes and grow where their class allows it, and snapshots are
+ * taken, as the controllers of a driver would report. No bytes are stored.
  */
 import { readFile } from "node:fs/promises";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
@@ -99,7 +99,7 @@ class PlayedStorage implements Storage {
     this.#under.add(doing);
   }
 
-  /** A volume for who has none, and as much room as is asked for. */
+  /** Provides a volume of the requested size for a claim without one. */
   async #provide(claim: Claim): Promise<void> {
     const { name, namespace = "" } = claim.metadata;
     const storage = claim.spec?.resources.requests.storage ?? "1Gi";
@@ -153,7 +153,7 @@ class PlayedStorage implements Storage {
     await this.#apply(resources.volumeSnapshots.apiVersion, "VolumeSnapshot", { name, namespace }, { status }, "status");
   }
 
-  /** The snapshot goes with the object, unless its content says that it stays. */
+  /** The snapshot is deleted with the object, unless its content has the policy `Retain`. */
   async #discard({ status }: Snapshot): Promise<void> {
     const name = status?.boundVolumeSnapshotContentName;
     if (name === undefined) return;

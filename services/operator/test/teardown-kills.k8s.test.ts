@@ -41,7 +41,7 @@ afterAll(async () => {
   await postgres[Symbol.asyncDispose]();
 }, TEST_MS);
 
-/** Dead, and another one begins. */
+/** Kills the operator and starts another one. */
 async function killed(): Promise<void> {
   await program.kill();
   program.startAgain();

@@ -1,4 +1,4 @@
-/** Another release comes to one worker after the other, and no further than where it fails; and who changes what is ours does not get far. */
+/** Another release is rolled out to one worker after the other, and stops where it fails; foreign changes of our objects are reverted. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -116,7 +116,7 @@ test(
     await world.endOperators();
     world.startOperator({}, others);
     await eventually(async () => reconcileCount(others.text()) > 0);
-    await world.change(made, { limits: { actionsPerMonth: 1_000_000 } }); // Nothing that pods are told.
+    await world.change(made, { limits: { actionsPerMonth: 1_000_000 } }); // A change that no pod receives.
     await world.until(made.metadata.name, (one) => one?.status?.observedGeneration === one?.metadata.generation);
     expect(uidsOf(made)).toEqual(before);
     const after = await world.client.get(resources.statefulSets, "worker", made.metadata.name);

@@ -1,4 +1,4 @@
-/** A webhook of somebody else that fails: objects of every kind say so, while it fails, and go on when it is gone. */
+/** A failing webhook of another owner: objects of every kind report it while it fails, and continue afterwards. */
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Condition } from "@perdure/custom-resources";
@@ -32,7 +32,7 @@ afterAll(async () => {
 
 const PATH = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations";
 
-/** Runs `work` while writes of these kinds are validated by whoever listens at that port. */
+/** Runs `work` while writes of these kinds are validated by the server at that port. */
 async function validating(plurals: readonly string[], port: number, work: () => Promise<void>): Promise<void> {
   const webhook = {
     name: "policy.example.org",

@@ -1,4 +1,6 @@
-/** Why: a control plane with our definitions, an operator with its own rights only, and somebody who plays the kubelet: what its suites start. */
+/**
+ * The world of the operator's suites: a control plane with our definitions, an operator with only its own rights, and a simulated kubelet.
+ */
 import { randomBytes } from "node:crypto";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { definitions, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
@@ -88,7 +90,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   ): Operator {
     const client = connectKubernetes(this.kubernetes.kubeconfig(OPERATOR_USER));
     const fatal = (cause: unknown): void => this.failures.push(cause) as unknown as void;
-    // Nobody is killed, so nobody waits for its end; a busy machine keeps it.
+    // Leaders are not killed here, so no test waits for the end of a lease; a busy machine keeps it.
     const lease = { leaseMs: 30_000, renewWithinMs: 20_000, retryMs: 200 };
     const options = { cell, identity: randomBytes(4).toString("hex"), lease, keysPerSecond: 500, ...changed };
     const operator = startOperator(options, {
@@ -123,7 +125,10 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     await this.client.delete(resources.environments, metadata.name, undefined);
   }
 
-  /** As it is when `holds` of it; undefined stands for one that is gone. Rejects with what it is like after a while. */
+  /**
+   * Resolves with the environment when `holds` returns true for it; undefined stands for a deleted one. Rejects with its state after a
+   * while.
+   */
   async until(
     name: string,
     holds: (environment: EnvironmentResource | undefined) => boolean,
@@ -167,7 +172,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     try {
       await this.kubelet[Symbol.asyncDispose]();
     } finally {
-      // Whatever the kubelet has to say, no process stays.
+      // A failure of the kubelet must leave no process.
       await this.client[Symbol.asyncDispose]();
       await this.kubernetes[Symbol.asyncDispose]();
     }
@@ -175,7 +180,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   }
 }
 
-/** Names of the cluster lead to the machine's own addresses, which only the kubelet knows. */
+/** Names of the cluster resolve to addresses of this machine, which only the kubelet has. */
 const frontProberOf = (kubelet: RealKubelet): FrontProber => ({
   async connect(host, port, signal) {
     try {

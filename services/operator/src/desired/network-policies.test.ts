@@ -15,7 +15,7 @@ interface Rule {
   readonly ports?: readonly { readonly port: number }[];
 }
 
-/** Who of the platform may reach which ports, by the name of the policy. */
+/** Roles of the platform and the ports that they may reach, by the name of the policy. */
 function letIn(name: string): readonly string[] {
   const policy = networkPolicies(environment, cell).find(({ metadata }) => metadata.name === name) as KubeObject;
   const { ingress = [] } = policy["spec"] as { readonly ingress?: readonly Rule[] };
@@ -61,7 +61,7 @@ test("an external database is reached by its addresses, and a scraper in another
   });
 });
 
-/** What pods may reach beside the platform's, with this said of the collector of traces. */
+/** What pods may reach outside the platform, with these settings of the trace collector. */
 function reachedBeside(collector: Partial<Cell["collector"]>) {
   const traced: Cell = { ...cell, tracingEndpoint: "http://collector:4318", collector: { ...cell.collector, ...collector } };
   const control = networkPolicies(environment, traced).find(({ metadata }) => metadata.name === "default") as KubeObject;

@@ -16,7 +16,7 @@ function everySecond() {
   return timetableOf(parsed.value, zone, createdMs);
 }
 
-/** Due, begun and taken at these seconds of the environment's life. */
+/** A snapshot that was due, begun and taken at these seconds after the creation of the environment. */
 const snapshot = (due: number, begun: number, created: number): VolumeSnapshot =>
   ({
     metadata: { name: nameOf(createdMs + due * 1_000), creationTimestamp: at(begun) },
@@ -35,7 +35,7 @@ describe("the next backup", () => {
     expect(next(snapshot(1, 60, 61))).toBe(61);
   });
 
-  // Seen: none was taken ever again, because one of that name was there.
+  // Regression: no snapshot was taken any more, because one of that name existed.
   test("comes after all existing ones, though two were taken within one second", () => {
     expect(next(snapshot(1, 1, 3), snapshot(2, 3, 3))).toBe(4);
     expect(next(snapshot(2, 3, 3), snapshot(1, 1, 3))).toBe(4);

@@ -104,7 +104,7 @@ test("a database that does not answer leaves a new environment without pods; it 
   });
   const password = read(POSTGRES_ROLE, "password");
   expect(read("postgres", "url")).toBeUndefined();
-  const { againMs } = await pass(); // Within the pause nobody is asked.
+  const { againMs } = await pass(); // Within the pause there is no request to the database.
   expect(database.requestedIds).toEqual([ID]);
   expect(againMs).toBeGreaterThan(0);
   expect(againMs).toBeLessThanOrEqual(DATABASE_BACKOFF.firstMs);

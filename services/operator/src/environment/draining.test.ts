@@ -11,12 +11,12 @@ interface Case {
   readonly desired: number;
   readonly requested?: number;
   readonly present?: number;
-  /** Partitions that each worker says it has left; undefined: it does not answer. */
+  /** Partitions that each worker reports; undefined: it does not respond. */
   readonly left?: readonly (number | undefined)[];
   readonly noted?: { readonly drainingOrdinal: number; readonly drainingSince: string };
 }
 
-/** What was asked of whom, with what came of it. */
+/** The requests to workers, and the resulting step. */
 async function scaling({ desired, requested, present = requested ?? 0, left = [], noted }: Case) {
   const requests: string[] = [];
   const say = (what: string) => async (address: string) => {

@@ -20,7 +20,7 @@ const idle: WorkerReport = {
 };
 
 interface Case {
-  /** Two workers say this and this; undefined: one does not answer. */
+  /** Reports of two workers; undefined: one does not respond. */
   readonly say?: readonly Partial<WorkerReport>[] | undefined;
   readonly hibernation?: HibernationDecision["hibernation"];
   readonly nextWakeTime?: string;

@@ -11,7 +11,7 @@ const SIGNAL = new AbortController().signal;
 const NAMESPACE = "env-0123456789";
 const METADATA = { name: "worker", namespace: NAMESPACE, uid: "theirs", ownerReferences: [{ uid: "uid-1" }] };
 
-/** Deletes what it is told, and notes what the applier was told to forget. */
+/** Records the deleted objects, and those that the applier dropped. */
 function ports(existing: unknown) {
   const calls: string[] = [];
   const client = {
@@ -30,7 +30,7 @@ function ports(existing: unknown) {
   return { client, applier, caches, calls };
 }
 
-// Seen: after a rest nobody scaled the workers any more, because what KEDA went by was taken for still there.
+// Regression: after a rest the workers were not scaled any more, because the authentication of KEDA counted as existing.
 test("pruned objects are dropped from the applier, so that they are created again when they are needed", async () => {
   const { calls, ...rest } = ports({ metadata: METADATA });
   const suspended = environmentWith({ suspended: true });
@@ -50,7 +50,7 @@ test("the removal of a StatefulSet that is created again around its pods does no
   const set = {
     ...resources.statefulSets,
     metadata,
-    // Also the claim, which has grown.
+    // The claim has grown as well.
     spec: { ...requests("20Gi"), volumeClaimTemplates: [{ spec: requests("10Gi") }] },
     status: { capacity: { storage: "20Gi" } },
   };

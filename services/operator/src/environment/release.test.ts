@@ -50,7 +50,7 @@ test("without releases of channels each environment has the version of its spec"
   expect(releaseOf(one, releases, () => [one], new ReleaseTurns())).toEqual({ version: "1.4.0", isWaiting: false });
 });
 
-// Seen by reading: an operator that begins looks at all of a cell before the first status comes back to it.
+// Found in review: a starting operator reconciles the whole cell before the first status is in its copy.
 test("an upgrade turn counts before the status shows it, and no longer than the upgrade", () => {
   const turns = new ReleaseTurns();
   const at = (name: string, target: string, current = "1.4.0") => anEnvironment(name, { current, target });

@@ -85,7 +85,7 @@ test("in a namespace that was just created no Secret is read, until it contains 
   stored.set(`${OTHERS}/key`, aSecret("key", OTHERS, "1"));
   expect(await find("key", OTHERS)).toBeUndefined();
   clock.advanceBy(NEW_NAMESPACE_MS);
-  expect(await find("key", OTHERS)).toBeDefined(); // Somebody has restored it.
+  expect(await find("key", OTHERS)).toBeDefined(); // An operator of the cluster has restored it.
   requests.length = 0;
 
   copies.noteNew(THEIRS);

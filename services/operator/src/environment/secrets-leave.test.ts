@@ -33,7 +33,7 @@ const environment = environmentWith({}, { finalizers: [FINALIZER] });
 const NAMESPACE = objectNameOf(environment.spec.environmentId);
 const BINDING = `rolebindings/${keyOf(SECRETS_BINDING, NAMESPACE)}`;
 
-/** A cluster that lets at the Secrets of the environment's namespace whoever has the leave, and notes what is written. */
+/** A cluster that gives access to the Secrets of the environment's namespace only with the role binding, and records writes. */
 function aCluster(changes: Partial<Cell> = {}) {
   const cell = { ...aCell, grpcTls: false, ...changes };
   const there = new Map<string, KubeObject>();
@@ -133,7 +133,7 @@ test("a deleted role binding for Secrets is created again by the next pass, whic
   expect(accepted()).toMatchObject({ status: "True" });
   expect((await pass()).written).not.toContain(BINDING);
 
-  there.delete(BINDING); // Nobody tells us: role bindings are not watched.
+  there.delete(BINDING); // Role bindings are not watched, so there is no change event.
   clock.advanceBy(SECRET_TRUST_MS); // What was read is trusted for so long.
   const refused = await pass();
   expect(refused.written).not.toContain(BINDING);

@@ -30,7 +30,7 @@ test("the first status is written at once, and progress of the first start after
   const pacing = new StatusPacing(clock);
   const before = withStatus(FIRST);
   expect(pacing.holdMs(withStatus(undefined), FIRST)).toBeUndefined();
-  expect(pacing.holdMs(before, STORED)).toBeUndefined(); // An earlier leader wrote: nothing is known of when.
+  expect(pacing.holdMs(before, STORED)).toBeUndefined(); // An earlier leader wrote it, so the time of the write is unknown.
   pacing.noteWritten(withStatus(undefined));
   expect(pacing.holdMs(before, STORED)).toBe(FIRST_MS);
   expect(pacing.holdMs(before, FIRST)).toBeUndefined(); // Nothing to write.

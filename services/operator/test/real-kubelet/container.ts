@@ -1,4 +1,4 @@
-/** Why: a container is a process that is started again when it ends, asked how it is, and told to end with time to do so. */
+/** A container as a process that is restarted when it ends, probed, and stopped with a grace period. */
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { type ChildExit, ChildServer } from "@perdure/servers";
@@ -41,12 +41,12 @@ export class Container {
     return this.#isReady;
   }
 
-  /** What it said last, also before it was started again. */
+  /** Its last output, also from before a restart. */
   lastOutput(): string {
     return `${this.#earlierOutput}${this.#child?.log() ?? ""}`.slice(-LAST_OUTPUT_CHARS_MAX);
   }
 
-  /** As it stands in the pod's status. */
+  /** The container's entry in the status of the pod. */
   status(): object {
     const { name, image } = this.spec;
     const isRunning = this.pid !== undefined;
@@ -61,7 +61,7 @@ export class Container {
     return this.#restarts > 1 ? "CrashLoopBackOff" : "ContainerCreating";
   }
 
-  /** Resolves when it has been told to end and has ended. */
+  /** Resolves when it was stopped and has ended. */
   async run(): Promise<void> {
     const { signal } = this.#stop;
     for (let pauseMs = RESTART_FIRST_MS; ; pauseMs = Math.min(RESTART_LONGEST_MS, pauseMs * 2)) {
@@ -80,12 +80,12 @@ export class Container {
       this.#earlierOutput = `${this.lastOutput()}\n-- ended with ${JSON.stringify(this.#lastExit)} --\n`;
       this.#restarts += 1;
       this.#onChange();
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined); // Told to end meanwhile.
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined); // Stopped meanwhile.
       if (signal.aborted) return;
     }
   }
 
-  /** Asks it to end, and insists after a while. */
+  /** Sends SIGTERM, and SIGKILL after the grace period. */
   async end(graceMs: number): Promise<void> {
     this.#stop.abort();
     const child = this.#child;
@@ -145,7 +145,7 @@ export class Container {
     return isGood === true;
   }
 
-  /** Tells of each success, and when as many have failed in a row as the probe says. */
+  /** Reports each success, and a failure after as many in a row as the probe configures. */
   async #watch(probe: Probe, signal: AbortSignal, onResult: (isGood: boolean) => void): Promise<void> {
     const { periodSeconds = 10, failureThreshold = 3, timeoutSeconds = 1 } = probe;
     const periodMs = Math.max(PROBE_MS_MIN, (periodSeconds * 1_000) / PROBE_HASTE);
@@ -173,7 +173,7 @@ export class Container {
       await response.body?.cancel();
       return response.status >= 200 && response.status < 400;
     } catch {
-      return false; // Nobody answers.
+      return false; // The connection was refused.
     }
   }
 

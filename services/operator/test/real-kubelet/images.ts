@@ -7,7 +7,7 @@ import { redisProgram } from "@perdure/servers";
 export interface Image {
   /** What a container runs that names no command. */
   readonly entrypoint: readonly string[];
-  /** Found before everything else. */
+  /** Put in front of PATH. */
   readonly path: string;
   readonly environment: Readonly<Record<string, string>>;
 }
@@ -24,7 +24,7 @@ export const PROGRAMS: readonly string[] = Object.values(SERVICES);
 const DOCKERFILE = fileURLToPath(new URL("../../../../deploy/images/Dockerfile", import.meta.url));
 const NETWORK = pathToFileURL(fileURLToPath(new URL("pod-network.mjs", import.meta.url))).href;
 
-/** Puts what images need into `directory`; the result throws for an image that nobody knows. */
+/** Writes what images need into `directory`; the result throws for an unknown image. */
 export async function imagesIn(directory: string): Promise<(reference: string) => Image> {
   const redis = await redisImage(directory);
   const stages = (await readFile(DOCKERFILE, "utf8")).split(/^FROM /m);
@@ -39,12 +39,12 @@ export async function imagesIn(directory: string): Promise<(reference: string) =
   };
 }
 
-/** What the image says its program listens on. */
+/** The addresses on which the image's program listens. */
 function addressesOf(stage: string): Readonly<Record<string, string>> {
   return Object.fromEntries([...stage.matchAll(/(PERDURE_\w+__BIND_ADDRESS)=(\S+)/g)].map(([, name, value]) => [name, value]));
 }
 
-/** Its two programs, which know nothing of pods' networks, are led to that of their own. */
+/** The two programs of Redis do not use the network of pods, so wrappers set their addresses. */
 async function redisImage(directory: string): Promise<Image> {
   const { path, env } = await redisProgram();
   const bin = join(directory, "redis-image");

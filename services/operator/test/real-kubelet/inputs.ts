@@ -143,8 +143,8 @@ export function expanded(text: string, values: Data): string {
 }
 
 /**
- * A path below a mount is one below its directory: programs here share one file system with everybody. Only whole values are paths;
- * a path inside of another text stays what it is.
+ * Maps a path below a mount to one below its directory, because programs here share one file system with all others. Only whole values are
+ * paths; a path inside another text is not changed.
  */
 export function rewriterOf(container: ContainerSpec, volumes: ReadonlyMap<string, string>): (value: string) => string {
   const mounts = (container.volumeMounts ?? []).map(({ name, mountPath, subPath }) => {

@@ -1,7 +1,8 @@
 /**
- * Why: an operator is right when what it asks for runs. This is a node of the cluster: it takes every pod, runs its containers as processes of
- * this machine, each pod with an address and names as in a cluster, asks them how they are, tells the API server, and ends them
- * when their pod is to go. Not shown by it: isolation (users, file systems, limits, NetworkPolicies), images, scheduling, volumes of a storage.
+ * A node of the cluster for tests, because an operator is right when the pods that it creates run. It takes every pod, runs its containers
+ * as processes of this machine, each pod with an address and names as in a cluster, probes them, reports their status to the API server,
+ * and ends them with their pod. It does not cover isolation (users, file systems, limits, NetworkPolicies), images, scheduling and volumes
+ * of a storage.
  */
 import { randomInt } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
@@ -104,12 +105,12 @@ export class RealKubelet implements AsyncDisposable {
     return address;
   }
 
-  /** For people who look at a test that failed. */
+  /** For developers who investigate a failed test. */
   lastOutput(): string {
     return [...this.#running.values()].map(({ pod }) => pod.lastOutput()).join("\n");
   }
 
-  /** Conflicts and absences are of the past already: the next event tells what is. */
+  /** Conflicts and missing objects are outdated states: the next event has the current one. */
   #do(work: () => Promise<unknown>): void {
     const doing = work()
       .then(() => undefined)
@@ -153,7 +154,7 @@ export class RealKubelet implements AsyncDisposable {
     this.#running.set(uid, { pod: running, done });
   }
 
-  /** Deleted by force: nobody waits for it. */
+  /** Deleted by force, since no kubelet confirms the end. */
   async #discard({ metadata }: Pod): Promise<void> {
     const running = this.#running.get(metadata.uid ?? "");
     this.#running.delete(metadata.uid ?? "");
@@ -176,7 +177,7 @@ export class RealKubelet implements AsyncDisposable {
     if (status !== 201 && status !== 404 && status !== 409) throw new Error(`${name} cannot be bound: ${text}`);
   }
 
-  /** As a storage that gives each claim what it asks for, and more when it asks for more. */
+  /** Simulates a storage that gives each claim the requested size, also a larger one later. */
   async #bindClaim({ metadata, spec, status }: Claim): Promise<void> {
     const { storage } = spec.resources.requests;
     if (status?.phase === "Bound" && status.capacity?.storage === storage) return;

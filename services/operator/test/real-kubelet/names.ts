@@ -1,7 +1,7 @@
 /**
- * Why: names of services and of pods lead to where they are, as the EndpointSlices of the real controllers say. An API server takes no loopback
- * address for a pod, so pods tell one of 10.244.0.0/16, which is carried by the address of 127.0.0.0/8 with the same end. A service's
- * own address (ClusterIP) is passed over: its name leads to its pods at once, whose ports are the same.
+ * Resolves names of services and pods to addresses, from the EndpointSlices of the real controllers. An API server accepts no loopback
+ * address for a pod, so pods report one of 10.244.0.0/16, which stands for the address of 127.0.0.0/8 with the same end. ClusterIPs are
+ * skipped: a service's name resolves to its pods directly, whose ports are the same.
  */
 import { renameSync, writeFileSync } from "node:fs";
 import type { MetadataOnly, Resource } from "@perdure/driver-kubernetes";
@@ -74,7 +74,7 @@ export class Names implements Disposable {
     }
     this.#names = names;
     writeFileSync(`${this.file}.next`, JSON.stringify(names));
-    renameSync(`${this.file}.next`, this.file); // Whoever reads it reads all of it.
+    renameSync(`${this.file}.next`, this.file); // Renamed, so that readers get a complete file.
   }
 
   [Symbol.dispose](): void {

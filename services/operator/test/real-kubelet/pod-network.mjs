@@ -1,7 +1,7 @@
 /**
- * Why: each pod has a network of its own in a cluster, and tests may not make one. A process that has this module in front of it (`--import`)
- * is in its pod all the same: what listens everywhere listens at the pod's address, `localhost` is that address, and names of the cluster
- * lead where services and pods are at the moment. Told by POD_ADDRESS, CLUSTER_DNS and CLUSTER_NAMES_FILE, which programs do not look at.
+ * Simulates the network of a pod, which tests cannot create. In a process with this module (`--import`), a server that listens on all
+ * addresses listens on the pod's address, `localhost` is that address, and names of the cluster resolve to the current addresses of
+ * services and pods. Configured by POD_ADDRESS, CLUSTER_DNS and CLUSTER_NAMES_FILE, which programs do not read.
  */
 import dns from "node:dns";
 import { readFileSync } from "node:fs";

@@ -1,4 +1,6 @@
-/** Why: of all that a pod may say, what this kubelet understands; what it does not it refuses, so that no test passes by overlooking something. */
+/**
+ * The part of the pod spec that this kubelet supports. It refuses everything else, so that no test passes because something was ignored.
+ */
 import type { MetadataOnly } from "@perdure/driver-kubernetes";
 
 interface Named {

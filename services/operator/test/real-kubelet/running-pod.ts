@@ -55,7 +55,7 @@ export class RunningPod {
       .join("\n");
   }
 
-  /** Resolves when it has been told to end and nothing of it runs; rejects when it says what this kubelet does not understand. */
+  /** Resolves when the pod was stopped and nothing of it runs; rejects when its spec has what this kubelet does not support. */
   async run(): Promise<void> {
     const { spec, metadata } = this.pod;
     const { signal } = this.#stop;
