@@ -17,7 +17,7 @@ async function bundleProgram({ name, folder }) {
   if (name === "cli") copyErrorPages(join(outdir, "errors"));
 }
 
-/** What `perdure errors CODE` prints. */
+/** The pages that `perdure errors CODE` prints. */
 function copyErrorPages(target) {
   mkdirSync(target, { recursive: true });
   const pages = join(root, "docs/errors");
@@ -26,7 +26,7 @@ function copyErrorPages(target) {
 
 const A_DAY_MS = 86_400_000;
 
-/** Files of earlier builds stay for a day: a server that is running may still import one of them. */
+/** Files of earlier builds stay for a day: a running server may still import one of them. */
 function removeStale(outdir, current) {
   for (const entry of readdirSync(outdir, { withFileTypes: true })) {
     const path = join(outdir, entry.name);

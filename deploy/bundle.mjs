@@ -56,7 +56,7 @@ export async function bundle(entry, outdir, { others = {}, plugins = [], options
     entryPoints: [{ in: entry, out: "main" }, ...Object.entries(others).map(([name, path]) => ({ in: path, out: name }))],
     outdir,
     bundle: true,
-    splitting: true, // What is imported lazily stays in a file of its own, and costs nothing until it is needed.
+    splitting: true, // Lazily imported modules stay in files of their own, and are read only when they are needed.
     platform: "node",
     format: "esm",
     target: "node24",
@@ -77,7 +77,7 @@ export async function bundle(entry, outdir, { others = {}, plugins = [], options
   const papers = isShipped ? { [NOTICES]: noticesOf(packages), [SBOM]: sbomOf(packages, programOf(entry)) } : {};
   await mkdir(outdir, { recursive: true });
   for (const [file, contents] of Object.entries(papers)) await put({ path: join(outdir, file), contents });
-  // Entry points last: what they import is there by then.
+  // Entry points last, after the files that they import.
   const entries = new Set(["main", ...Object.keys(others)].map((name) => `${name}.mjs`));
   const isEntry = ({ path }) => entries.has(basename(path));
   await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(put));

@@ -13,7 +13,7 @@ import { NOTICES, noticesOf, shippedPackages } from "./notices.mjs";
 import { SBOM, sbomOf } from "./sbom.mjs";
 
 const HOME = join(root, "services/console");
-/** What the last build was made of; beside what else can be made again. */
+/** Digest of the sources of the last build; in the folder for files that can be created again. */
 const STAMP = join(root, ".cache/console-sources");
 const NOT_SOURCES = new Set(["node_modules", "dist", "test", "testdata", "testing", "bench"]);
 
@@ -78,7 +78,7 @@ function digestOfSources() {
   return hash.digest("hex");
 }
 
-/** The folder of a package and of those of ours that it needs. */
+/** The folders of a package and of our packages that it depends on. */
 function packagesBelow(folder, found = new Set()) {
   if (found.has(folder)) return found;
   found.add(folder);

@@ -110,7 +110,7 @@ function sectionOfReadme(folder) {
   return section?.[1] === undefined ? [] : [section[1].trim()];
 }
 
-/** Packages of one repository have one licence, and some of them leave its text out: addons of one system, parts of an SDK. */
+/** Packages of one repository share a licence, and some of them omit its text: addons of one system, parts of an SDK. */
 function withTextsOfRepository(packages) {
   const textsAt = new Map();
   for (const { manifest, texts } of packages) if (texts.length > 0) textsAt.set(repositoryOf(manifest), texts);
@@ -138,7 +138,7 @@ function faultsOf({ name, version, licence, texts }) {
   return found;
 }
 
-/** Of alternatives one is enough, of what holds together all are needed. */
+/** One permissive alternative of an `OR` is enough; all parts of an `AND` must be permissive. */
 export function isPermissive(expression) {
   const alternatives = expression.replace(/^\((.*)\)$/, "$1").split(/\s+OR\s+/i);
   return alternatives.some((one) =>

@@ -17,7 +17,7 @@ const COUNT_DEFAULT = 200;
 /** Worlds in which a planted bug must be found. */
 const PLANT_COUNT_DEFAULT = 2_000;
 const PROGRESS_EVERY_MS = 5000;
-/** What kind each of eight worlds is, as `simulate` and the command line call it. */
+/** Kinds of worlds, in a cycle of eight, with their options for `simulate` and the command line. */
 const PLAIN = { options: {}, word: "" };
 const SCOPES = { options: { flow: true }, word: " SCOPES=1" };
 const CLUSTER = { options: { cluster: true }, word: " CLUSTER=1" };

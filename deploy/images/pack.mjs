@@ -45,7 +45,7 @@ export const EXAMPLES = { "example-greeter": "deploy/examples/greeter/src/main.t
 export const WITH_CONSOLE = ["server", "admin", "tenancy"];
 const CONSOLE = "services/console/dist";
 
-/** As Node and the registries of packages call it. */
+/** Architectures as Node and the package registries name them. */
 const CPUS = { amd64: "x64", arm64: "arm64" };
 /** The C library of the base image. */
 const LIBC = "glibc";

@@ -11,13 +11,13 @@ const ALONE = [
   /failover|fuzz-connections/,
   // Frames and first loads.
   /speed\.browser\.test\.ts$/,
-  // What begins within a second or two of something else.
+  // Checks that something starts within a second or two of something else.
   /operator\/test\/cloud-environment\.k8s\.test\.ts$/,
   /tunnel-relay\/test\/official-cli\.namespace\.test\.ts$/,
   // Hundreds of environments, or thousands of records through two kills: they take both processors, and others would wait for them.
   /conformance\/test\/kafka\.kafka\.test\.ts$/,
   /operator\/test\/scale\.k8s\.test\.ts$/,
-  // What an answer's time gives away, and how many requests a limit lets through.
+  // Measures response times for what they reveal, and how many requests a limit admits.
   /tenancy\/test\/cloud-api\.postgres\.test\.ts$/,
   /conformance\/test\/cloud\/threats\.postgres\.test\.ts$/,
 ];

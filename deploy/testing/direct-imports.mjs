@@ -1,6 +1,7 @@
 /**
- * Why: a suite that needs one function of a package would load every module that the package's index names: 95 modules per suite on average instead of
- * 32. After swc has compiled a module, its imports name the files that define what is imported. What the tests run is the same otherwise.
+ * Rewrites imports to the defining files. A suite that needs one function of a package would load every module that the package's index
+ * exports: 95 modules per suite on average instead of 32. After swc has compiled a module, its imports name the files that define what is
+ * imported. Otherwise the tests run the same code.
  */
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";

@@ -6,7 +6,7 @@ import { TestEnvironment } from "jest-environment-node";
 
 /** `TIMEOUT_FACTOR` in `libs/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
 const TIMEOUT_FACTOR = 4;
-/** Where `jest.setTimeout` leaves its value. */
+/** The symbol under which `jest.setTimeout` stores its value. */
 const LIMIT_OF_SUITE = Symbol.for("TEST_TIMEOUT_SYMBOL");
 
 export default class PatientEnvironment extends TestEnvironment {

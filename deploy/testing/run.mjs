@@ -23,7 +23,7 @@ import { hasSecondLook, SECOND_LOOKS_MAX } from "./second-look.mjs";
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
 const isCi = process.env.CI !== undefined;
 
-// ── what is there ────────────────────────────────────────────────────────────────────────────────
+// ── suites ───────────────────────────────────────────────────────────────────────────────────────
 
 const NOT_OURS = new Set(["node_modules", "dist", "gen", "testdata"]);
 
@@ -131,7 +131,7 @@ async function startWhatSuitesShare(suites, workers) {
 const failedOf = (results) => results.suites.filter(({ failure }) => failure !== undefined);
 
 /** Runs what failed once more. Resolves with the flakes, and with the suites that failed again. */
-async function lookAgain(failed) {
+async function runAgain(failed) {
   const names = failed.map(({ name }) => name);
   if (!isCi || failed.length > SECOND_LOOKS_MAX || !names.every(hasSecondLook)) return { flakes: [], broken: failed };
   console.log(`\nOnce more, one by one: ${names.join(" ")}`);
@@ -185,16 +185,17 @@ if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
 }
 
 const startedAt = performance.now();
-// Suites of Node wait for processes of their own now and then: two of them leave a fifth of two processors idle. Others share servers.
+// Suites of Node wait for processes of their own now and then: two of them leave a fifth of two processors idle. Other suites share
+// servers.
 const workers = Number(process.env.WORKERS || (wanted === "node" ? 3 : 2));
 const stopShared = await startWhatSuitesShare(suites, workers);
 const results = await runSuites(suites, workers);
 const failures = results === undefined ? [] : failedOf(results);
-const { flakes, broken } = failures.length > 0 ? await lookAgain(failures) : { flakes: [], broken: [] };
+const { flakes, broken } = failures.length > 0 ? await runAgain(failures) : { flakes: [], broken: [] };
 await stopShared();
 if (results === undefined) process.exit(1);
 const sum = (of, field) => of.reduce((total, suite) => total + suite[field], 0);
-// What did not run (an interrupted worker) is a failure, too.
+// A suite that did not run (an interrupted worker) is a failure, too.
 const unseen = suites.length - results.suites.length;
 const failed = sum(broken, "failed") + unseen;
 const passed = sum(results.suites, "passed") + sum(flakes, "failed");

@@ -52,7 +52,7 @@ export class CommandLine {
     return lines.join("\n");
   }
 
-  /** The same without a word, for what a script would read. */
+  /** Runs a command without printing it and parses its JSON output. */
   async readJson(command: string, args: readonly string[]): Promise<unknown> {
     const child = spawn(command, args, { ...this.#options, stdio: ["ignore", "pipe", "pipe"] });
     let output = "";

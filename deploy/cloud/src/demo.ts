@@ -50,7 +50,7 @@ export class CloudDemo {
   /** Credentials of the demo's user, so that a user can continue with them. */
   readonly credentials = `${EMAIL}, "${PASSWORD}"`;
 
-  /** Where the tunnel brings the ingress of the environment. */
+  /** Local URL of the environment's ingress, through the tunnel. */
   get #hereUrl(): string {
     return `http://localhost:${this.#settings.ports.ingressHere}`;
   }
@@ -121,7 +121,7 @@ export class CloudDemo {
     await approval;
   }
 
-  /** What takes a click on the page: nothing is approved by looking. */
+  /** Approves a login as a click on the page does: opening the page alone approves nothing. */
   async #approve(browser: BrowserClient, link: string): Promise<void> {
     const { pathname, search } = new URL(link);
     const answer = await browser.submit(`${pathname}${search}`, "/device/decide", {

@@ -80,7 +80,7 @@ export class RunningCloud {
     }
   }
 
-  /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
+  /** Restarts programs that end, until the signal fires. Rejects when that happens too often. */
   watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
     return this.#group.watch(signal, report);
   }

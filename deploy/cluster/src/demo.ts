@@ -66,7 +66,7 @@ export class ClusterDemo {
   async #killAWorker(): Promise<boolean> {
     const startedAt = performance.now();
     const id = await beginParty(this.#server, this.party);
-    const victim = await this.#whoRunsIt();
+    const victim = await this.#workerWithAttempt();
     const before = [...this.party.ran];
     await victim.kill();
     fact(paint("bold", `${victim.name}, which ran it, was killed with SIGKILL and could save nothing`), "✗");
@@ -83,8 +83,8 @@ export class ClusterDemo {
     return cameTrue;
   }
 
-  /** Of all workers the one that has an attempt running: ours is the only one. */
-  async #whoRunsIt(): Promise<RoleProcess> {
+  /** The worker that runs the attempt of the demo, the only one in the cluster. */
+  async #workerWithAttempt(): Promise<RoleProcess> {
     for (const deadline = performance.now() + DEMO_MS_MAX; performance.now() < deadline; await delay(POLL_MS)) {
       for (const [i, worker] of this.#cluster.workers.entries()) {
         const port = i === 0 ? this.#ports.worker1Probes : this.#ports.worker2Probes;

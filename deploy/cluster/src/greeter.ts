@@ -19,7 +19,7 @@ export class Greeter {
     this.#record = record;
   }
 
-  /** Resolves when it listens. From then on it is started again when it ends. */
+  /** Resolves when the greeter listens. From then on it is restarted when it ends. */
   async start(onLine: (text: string) => void): Promise<void> {
     let isListening = false;
     const program = this.#launch((text) => {
@@ -43,7 +43,7 @@ export class Greeter {
       try {
         program = this.#launch(onLine);
       } catch {
-        // It ended before it could be put on the list; the next turn starts another.
+        // It ended before it could be put on the list; the next iteration starts another.
       }
     }
   }

@@ -4,7 +4,7 @@
 export const READY_MS_MAX = 120_000;
 /** Pause between two polls: too short for a user to notice. */
 export const POLL_MS = 50;
-/** Partitions are shared out within a second or two once both workers are there. */
+/** Timeout for the distribution of partitions, which takes a second or two once both workers run. */
 export const BALANCED_MS_MAX = 30_000;
 /** An answer of a worker's metrics; a request that takes longer is repeated. */
 export const METRICS_MS_MAX = 2_000;
@@ -12,7 +12,7 @@ export const METRICS_MS_MAX = 2_000;
 export const RESULT_AGE_MS_MAX = 20 * 3_600_000;
 /** From a worker's death to progress on its partitions: leases run out in three seconds. Then the steps that are left. */
 export const DEMO_MS_MAX = 60_000;
-/** A greeter that ended is started again after this, so that one that ends at once does not take the processor. */
+/** Pause before an ended greeter is restarted, so that one that ends at once does not use up the processor. */
 export const GREETER_PAUSE_MS = 1_000;
 /** Restarts of the greeter while a cluster runs; after more it is broken. */
 export const GREETER_RESTARTS_MAX = 100;

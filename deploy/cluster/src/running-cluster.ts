@@ -41,7 +41,7 @@ async function leaderPartitionCountAt(probesPort: number): Promise<number | unde
   }
 }
 
-/** What Kafka is called in subscriptions: `kafka://local/<topic>`. */
+/** Name of Kafka in subscriptions: `kafka://local/<topic>`. */
 export const KAFKA_CLUSTER = "local";
 
 /** Shows that something is being waited for, then what came of it. */
@@ -88,7 +88,7 @@ export class RunningCluster {
     });
     for (const role of roles) {
       const ready = role.ready();
-      ready.catch(() => undefined); // As above.
+      ready.catch(() => undefined); // A failure is reported where this is awaited.
       await show(`starting ${role.name}`, `${role.name} is ready (process ${role.pid})`, ready);
     }
     if (kafka !== undefined) await show("starting Kafka", `Kafka on port ${ports.kafka}`, kafka);
@@ -197,7 +197,7 @@ export class RunningCluster {
     await worker.ready();
   }
 
-  /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
+  /** Restarts programs that end, until the signal fires. Rejects when that happens too often. */
   watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
     return this.#group.watch(signal, report);
   }

@@ -10,13 +10,13 @@ const COOL_OFF_MS = 300;
 export const signup = workflow({
   name: "Signup",
   handlers: {
-    /** `POST /Signup/{key}/run` with an e-mail address; ends when `confirm` was called and the cooling-off time is over. */
+    /** `POST /Signup/{key}/run` with an e-mail address; completes when `confirm` was called and the cooling-off time is over. */
     run: async (ctx: WorkflowContext, email: string): Promise<string> => {
       await ctx.run("write the account", () => ran("write the account", email));
       ctx.set(STATUS, "waiting for confirmation");
       const by = await ctx.promise<string>(CONFIRMED);
       ctx.set(STATUS, "cooling off");
-      await ctx.sleep(COOL_OFF_MS); // Could be a year: nothing is kept running meanwhile.
+      await ctx.sleep(COOL_OFF_MS); // Could be a year: no process waits meanwhile.
       ctx.set(STATUS, "done");
       return `${email} is signed up, confirmed by ${by}.`;
     },

@@ -1,4 +1,4 @@
-/** Why: the demo is the first thing a newcomer sees, and the README's sample the first thing they copy: both must be true. */
+/** The demo and the README's sample work as described: they are the first things that a new user runs and copies. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

@@ -1,6 +1,6 @@
 /**
- * Why: the demo starts other programs and must never leave one behind. Each gets a process group of its own, so that Ctrl-C
- * reaches the demo alone, which then stops them in order; when the demo ends in any other way, they are killed on the way out.
+ * Starts programs for the demo and leaves none behind. Each gets a process group of its own, so that Ctrl-C reaches the demo alone, which
+ * then stops them in order; when the demo ends in any other way, they are killed at its exit.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -26,7 +26,7 @@ export interface DemoProgramOptions {
 
 export class DemoProgram {
   readonly name: string;
-  /** The last lines it wrote, for when something goes wrong. */
+  /** The last lines of its output, for error messages. */
   readonly lastLines: string[] = [];
   readonly #child: ChildProcess;
   readonly #exited: Promise<void>;
@@ -99,7 +99,7 @@ export class DemoProgram {
     await insist;
   }
 
-  /** Resolves when `check` does; rejects with the program's last words when it ends before, or with `check`'s last failure. */
+  /** Resolves when `check` does; rejects with the program's last lines when it ends before, or with `check`'s last failure. */
   async untilReady(check: () => Promise<void>, withinMs: number): Promise<void> {
     const deadline = performance.now() + withinMs;
     for (;;) {

@@ -12,7 +12,7 @@ const MIDDLE_OF_STEP_MS = 200;
 
 /** A slow invocation, observed through the lines that the greeter prints. */
 export class Party {
-  /** Unlike that of any earlier run: an interrupted one goes on as soon as its greeter is back, and is none of this run's business. */
+  /** Different from the name of any earlier run: an interrupted invocation of that run continues as soon as its greeter is back. */
   readonly personName = `Ada-${Date.now().toString(36).slice(-4)}`;
   /** Steps that ran to their end, each time they did. */
   readonly ran: string[] = [];
@@ -52,7 +52,7 @@ export async function callEachKind(server: ServerAddresses, personName: string):
   result("Signup/…/confirm lets it end", await attach(server, id));
 }
 
-/** The workflow was only sent off: it gets there in its own time. */
+/** The workflow was only sent: it reaches its wait a little later. */
 async function untilWaiting(server: ServerAddresses, key: string): Promise<unknown> {
   for (;;) {
     const status = await call(server, `Signup/${key}/status`);

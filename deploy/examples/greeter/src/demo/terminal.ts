@@ -1,4 +1,4 @@
-/** Why: calm output that reads well in a terminal, in a log file and without colours. */
+/** Output of the demos that is readable in a terminal, in a log file and without colours. */
 import { styleText } from "node:util";
 
 type TextStyle = Parameters<typeof styleText>[0];
