@@ -1,4 +1,7 @@
-/** Why: a cluster of a customer reaches an environment that is hosted elsewhere, through tunnels it opens itself (kubernetes.md §1.3). */
+/**
+ * The `CloudEnvironment` resource: a cluster of a customer connects to an environment that is hosted elsewhere, through tunnels that the
+ * cluster opens (kubernetes.md §1.3).
+ */
 import { z } from "zod";
 import { conditions } from "./conditions.js";
 import type { KindSource } from "./definition.js";

@@ -19,7 +19,10 @@ export const conditions = () => listBy("type", condition, 20).optional();
 /** A condition as observed now, without the time of its last transition. */
 export type Observation = Pick<Condition, "type" | "status" | "reason" | "message">;
 
-/** Conditions after an observation of all of them: a time moves only with its status, and what is not observed any more goes. */
+/**
+ * Merges observations into conditions: the transition time changes only with the status, and a condition that is not observed any more is
+ * removed.
+ */
 export function observed(
   before: readonly Condition[] | undefined,
   now: readonly Observation[],

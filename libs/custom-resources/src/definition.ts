@@ -21,7 +21,7 @@ export interface KindSource {
   readonly description: string;
   readonly spec: z.ZodType;
   readonly status: z.ZodType;
-  /** Of the whole object: they may read `self.metadata.name`. */
+  /** Validation rules of the whole object: they may read `self.metadata.name`. */
   readonly rules: readonly ValidationRule[];
   readonly columns: readonly PrinterColumn[];
   readonly scale?: { readonly specReplicasPath: string; readonly statusReplicasPath: string; readonly labelSelectorPath: string };
@@ -48,7 +48,7 @@ export interface DefinitionVersion {
   readonly schema: { readonly openAPIV3Schema: StructuralSchema };
 }
 
-/** Helm leaves a definition alone when its release goes: with it all objects of its kind would go (kubernetes.md D7). */
+/** Helm keeps a definition when its release is uninstalled, because all objects of its kind would be deleted with it (kubernetes.md D7). */
 const KEEP = { "helm.sh/resource-policy": "keep" };
 
 export function definitionOf(source: KindSource): CustomResourceDefinition {

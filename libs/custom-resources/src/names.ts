@@ -1,6 +1,6 @@
 /**
- * Why: what our objects, labels and annotations are called in a cluster (kubernetes.md §0 D2, §2). An id has an underscore, which names
- * of objects and hosts must not have.
+ * Names of our objects, labels and annotations in a cluster (kubernetes.md §0 D2, §2). An id has an underscore, which names of objects and
+ * hosts must not have.
  */
 export const API_GROUP = "perdure.dev";
 export const API_VERSION = "v1alpha1";

@@ -1,4 +1,4 @@
-/** Why: all objects of Kubernetes have the same envelope. These are the parts of it that we read or write. */
+/** The fields of the common envelope of Kubernetes objects that we read or write. */
 export interface OwnerReference {
   readonly apiVersion: string;
   readonly kind: string;

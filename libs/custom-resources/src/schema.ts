@@ -29,7 +29,7 @@ function rulesOf(schema: z.ZodType): readonly ValidationRule[] {
 /** May be set once and never changes; for fields that are always there. Optional ones need a rule of their parent. */
 export const immutable = (what: string): ValidationRule => ({ rule: "self == oldSelf", message: `${what} cannot be changed` });
 
-/** Of a parent: an optional field that never changes once it is set. */
+/** Rule of a parent object: an optional field never changes once it is set. */
 export function fixedOnceSet(field: string): ValidationRule {
   return {
     rule: `!has(oldSelf.${field}) || (has(self.${field}) && self.${field} == oldSelf.${field})`,
@@ -64,7 +64,7 @@ export const duration = (daysMax: number): z.ZodString =>
     message: `must not be longer than ${daysMax} days`,
   });
 
-/** Seconds of what `duration` lets through. */
+/** Seconds of a text that `duration` accepts. */
 export function secondsOf(duration: string): number {
   const seconds = UNIT_SECONDS[duration.slice(-1)];
   if (seconds === undefined) throw new RangeError(`'${duration}' is not a duration`);
@@ -87,7 +87,7 @@ export const listBy = <S extends z.ZodType>(key: string, item: S, itemsMax: numb
 export const map = (entriesMax: number, valueCharsMax = 253): z.ZodRecord<z.ZodString, z.ZodString> =>
   z.record(z.string(), text(valueCharsMax)).meta({ maxProperties: entriesMax });
 
-/** Anything: what Kubernetes itself checks where it ends up. */
+/** Any object; Kubernetes checks it where the operator applies it. */
 export const passThrough = (): z.ZodObject<Record<never, never>, z.core.$loose> => z.looseObject({}).meta({ [PRESERVE]: true });
 
 export const secretRef = () => z.strictObject({ name: name(253), key: text(253).regex(/^[-._a-zA-Z0-9]+$/) });
@@ -110,7 +110,7 @@ export const labelSelector = () =>
 /** OpenAPI v3 schema in the structural form that a CustomResourceDefinition requires. */
 export type StructuralSchema = Readonly<Record<string, unknown>>;
 
-/** What one writes down, before defaults: fields with one are not required. */
+/** Schema of the input, before defaults: fields with a default are not required. */
 export function structural(schema: z.ZodType): StructuralSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     target: "openapi-3.0",

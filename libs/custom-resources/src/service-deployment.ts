@@ -1,6 +1,6 @@
 /**
- * Why: user code in a cluster, one registered deployment for each version of its pod template; older ones stay until nothing runs on them
- * (kubernetes.md §1.2).
+ * The `ServiceDeployment` resource: user code in a cluster, with one registered deployment for each version of its pod template; older ones
+ * stay until nothing runs on them (kubernetes.md §1.2).
  */
 import { z } from "zod";
 import { conditions } from "./conditions.js";

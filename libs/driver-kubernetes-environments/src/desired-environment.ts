@@ -20,7 +20,7 @@ export const MANAGER = "perdure-tenancy";
 const SIGNING_KEY = "current.pem";
 const TUNNEL_TOKEN = "token";
 
-/** What is the same for all environments of a cell. */
+/** Settings that all environments of a cell share. */
 export interface RuntimeTemplate {
   /** Release of the runtime for new environments. */
   readonly version: string;

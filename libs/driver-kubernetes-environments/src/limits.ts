@@ -2,7 +2,10 @@
 
 /** Timeout of the first list of all environments; after it the process fails, and the next leader lists again. */
 export const SYNC_MS_MAX = 60_000;
-/** Erasing waits for pods that end in peace and for a namespace to go; what is left after that goes on by itself, and is waited for again. */
+/**
+ * Timeout of an erase, which waits for pods to end and for a namespace to be deleted; the deletion continues after it, and a later erase
+ * waits again.
+ */
 export const ERASE_MS_MAX = 300_000;
 /** Interval of the check whether an erased object is deleted; deletion takes seconds. */
 export const ERASE_POLL_MS = 500;

@@ -159,7 +159,7 @@ class KubernetesProvisioner implements Provisioner {
     this.#markRemoved(environmentId);
   }
 
-  /** Resolves when the operator has let it go, after everything else of it. */
+  /** Resolves when the operator has removed the object's finalizer, its last step. */
   async #erase(environmentId: EnvironmentId): Promise<void> {
     const { client, clock } = this.#ports;
     const name = objectNameOf(environmentId);

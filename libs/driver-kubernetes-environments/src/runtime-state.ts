@@ -1,4 +1,4 @@
-/** Why: how a runtime is, by what the operator reports of its Environment. Pure, so that each case has a test. */
+/** The state of a runtime, from what the operator reports of its Environment. Pure, so that each case has a test. */
 import type { RuntimeState, Upstream } from "@perdure/cloud";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { GENERATION_ANNOTATION, REMOVED } from "./desired-environment.js";

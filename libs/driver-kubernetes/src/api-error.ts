@@ -13,7 +13,7 @@ interface StatusBody {
 export class KubernetesApiError extends Error {
   override readonly name = "ApiError";
   readonly status: number;
-  /** As the API server calls it: `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Expired` … */
+  /** Reason in the API server's `Status`: `NotFound`, `AlreadyExists`, `Conflict`, `Invalid`, `Expired` … */
   readonly reason: string;
   /** The failed request: `PATCH statefulsets`. */
   readonly operation: string;
@@ -51,7 +51,7 @@ export const isNotFound = (cause: unknown): cause is KubernetesApiError => hasSt
 export const isConflict = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 409);
 export const isAlreadyThere = (cause: unknown): cause is KubernetesApiError =>
   hasStatus(cause, 409) && cause.reason === "AlreadyExists";
-/** What we knew is too old: list again. */
+/** The resource version is too old for a watch: list again. */
 export const isExpired = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 410);
 export const isInvalid = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 422) || hasStatus(cause, 400);
 export const isForbidden = (cause: unknown): cause is KubernetesApiError => hasStatus(cause, 403);

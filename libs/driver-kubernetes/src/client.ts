@@ -1,6 +1,6 @@
 /**
- * Why: requests to an API server as controllers make them, in raw JSON: server-side apply, lists in pages, watches, deletion with
- * preconditions. Typed clients lose fields that their models lack; this one loses nothing.
+ * Requests of controllers to an API server, in raw JSON: server-side apply, lists in pages, watches, deletion with preconditions. Typed
+ * clients drop fields that their models lack; this one keeps all.
  */
 import { KubeConfig } from "@kubernetes/client-node";
 import { request } from "undici";
@@ -33,7 +33,7 @@ export interface DeleteOptions extends KubernetesCallOptions {
   /** Only as it was then. */
   readonly resourceVersion?: string;
   readonly propagation?: "Background" | "Foreground" | "Orphan";
-  /** Of a pod; its own when absent. */
+  /** Grace period of a deleted pod; the pod's own when absent. */
   readonly gracePeriodSeconds?: number;
 }
 
@@ -45,7 +45,7 @@ export interface ListOptions extends KubernetesCallOptions {
 
 export interface KubernetesList<T> {
   readonly items: readonly T[];
-  /** Where a watch goes on. */
+  /** Resource version from which a watch continues. */
   readonly resourceVersion: string;
 }
 
@@ -125,7 +125,7 @@ export class KubernetesClient implements AsyncDisposable {
     }
   }
 
-  /** All of them, page by page, each with its kind; rejects with `Expired` when that takes so long that the pages no longer fit together. */
+  /** All objects, page by page, each with its kind; rejects with `Expired` when the snapshot of the pages expired meanwhile. */
   async list<T extends MetadataOnly = KubeObject>(resource: Resource, options: ListOptions = {}): Promise<KubernetesList<T>> {
     const items: T[] = [];
     let next: string | undefined;
@@ -143,7 +143,7 @@ export class KubernetesClient implements AsyncDisposable {
     }
   }
 
-  /** Lines of a watch as they come, each an event in JSON; ends when the API server ends it. */
+  /** Lines of a watch as they arrive, each an event in JSON; ends when the API server ends it. */
   async watch(
     resource: Resource,
     query: URLSearchParams,
@@ -174,7 +174,10 @@ export class KubernetesClient implements AsyncDisposable {
     return (await this.#json("update", resource, "PUT", path, call, object)) as T;
   }
 
-  /** Server-side apply: what is sent is owned, what was owned and is not sent any more goes, the rest stays as it is. */
+  /**
+   * Server-side apply: the manager owns the fields that are sent; fields that it owned and does not send any more are removed, all others
+   * stay.
+   */
   async apply<T extends MetadataOnly = KubeObject>(object: KubeObject, options: ApplyOptions): Promise<T> {
     const resource = resourceOf(object);
     const { manager, force, subresource, dryRun } = options;

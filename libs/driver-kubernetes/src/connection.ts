@@ -18,7 +18,7 @@ export class ApiServerConnection implements AsyncDisposable {
   readonly #check: () => void;
   #agent: { readonly of: string; readonly agent: Agent } | undefined;
 
-  /** `check` is called when a connection is made, before anything is sent on it, and closes it by throwing. */
+  /** `check` runs when a connection is open, before anything is sent on it, and closes it by throwing. */
   constructor(config: KubeConfig, check: () => void) {
     this.#config = config;
     this.#check = check;
@@ -39,10 +39,11 @@ export class ApiServerConnection implements AsyncDisposable {
   #agentOf({ ca, cert, key, servername, rejectUnauthorized }: RequestOptions): Agent {
     const of = JSON.stringify([ca, cert, key, servername, rejectUnauthorized].map(String));
     if (this.#agent?.of === of) return this.#agent.agent;
-    void this.#agent?.agent.close(); // What is under way ends on the old ones.
+    void this.#agent?.agent.close(); // Running requests end on the old connections.
     const connect = { ca, cert, key, servername, rejectUnauthorized, keepAlive: true, keepAliveInitialDelay: 30_000 };
     const given = Object.fromEntries(Object.entries(connect).filter(([, value]) => value !== undefined));
-    // A connection for each request and watch: the client's HTTP/2 ends whole processes when an API server goes away at the wrong moment.
+    // A connection for each request and watch (HTTP/1.1): an HTTP/2 client ended whole processes when an API server stopped at the wrong
+    // moment.
     const connector = buildConnector({ ...given, allowH2: false });
     const agent = new Agent({
       allowH2: false,

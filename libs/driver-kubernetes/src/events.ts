@@ -14,14 +14,14 @@ export interface EventSource {
   readonly instance: string;
 }
 
-/** Where events of objects without a namespace are; an API server takes them nowhere else. */
+/** Namespace of events about cluster-scoped objects; an API server accepts no other. */
 export const CLUSTER_EVENTS_NAMESPACE = "default";
 
 export interface EventDetails {
   readonly type: "Normal" | "Warning";
   /** CamelCase. */
   readonly reason: string;
-  /** What we were doing, CamelCase. */
+  /** The controller's action, CamelCase. */
   readonly action: string;
   readonly note: string;
 }

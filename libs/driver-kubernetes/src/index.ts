@@ -1,4 +1,4 @@
-/** Why: everything a controller needs of an API server, and nothing of what it is for. */
+/** What a controller needs of an API server, independent of the kinds that it reconciles. */
 export * from "./api-error.js";
 export {
   type ApplyOptions,

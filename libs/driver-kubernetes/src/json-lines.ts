@@ -1,4 +1,4 @@
-/** Why: a watch is a stream of JSON objects, a line each, that comes in pieces of any size. */
+/** Splits the stream of a watch into its JSON objects, one a line; chunks may end anywhere. */
 import { WATCH_LINE_CHARS_MAX } from "./limits.js";
 
 /** Throws when a line is not JSON or longer than any object may be; a line without an end is dropped, the connection broke in it. */

@@ -147,7 +147,7 @@ export class LeaseLeadership {
     }
   }
 
-  /** So that the next one need not wait; when it fails it waits. */
+  /** Releases the lease, so that the next leader need not wait; when this fails it waits for the expiry. */
   async #release(): Promise<void> {
     const { client, logger } = this.#ports;
     const { name, namespace, identity } = this.#options;

@@ -11,11 +11,11 @@ export const ANSWER_MS_MAX = 60_000;
 export const CONNECTION_IDLE_MS = 1_000;
 /** A watch without any event for this time counts as broken: bookmarks arrive every minute. */
 export const WATCH_IDLE_MS_MAX = 150_000;
-/** The API server ends a watch after this (seconds); a fresh one every few minutes keeps servers evenly loaded. */
+/** Seconds after which the API server ends a watch; a new one every few minutes keeps servers evenly loaded. */
 export const WATCH_SECONDS = 290;
-/** Of one object on a watch: the API server takes requests of up to 3 MiB, and etcd 1.5 MiB. */
+/** Longest line of a watch (one object): the API server accepts requests of up to 3 MiB, and etcd 1.5 MiB. */
 export const WATCH_LINE_CHARS_MAX = 8 * 1024 * 1024;
-/** Of an answer that is read into memory: a page of the largest objects we have. */
+/** Largest response that is read into memory: a page of the largest objects. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** Pauses between two tries of a list or watch, doubled each time, with chance. */
 export const RELIST_FIRST_MS = 800;
@@ -36,7 +36,9 @@ export const RETRY_LONGEST_MS = 300_000;
 /** Keys that a queue returns per second in the long run, and at once: a starting cell must not overload its API server. */
 export const KEYS_PER_SECOND = 20;
 export const KEYS_AT_ONCE = 100;
-/** A key that waits for longer than this gets one in so many places, whatever its priority: a crowd of changes delays the rest, and never stops it. */
+/**
+ * A key that waits longer than this gets one of every few places, whatever its priority: many changes delay the rest, and never stop it.
+ */
 export const AGED_MS = 30_000;
 export const AGED_EVERY = 4;
 /** A leader that has not renewed for so long may be replaced; it renews much more often, and gives up before. */

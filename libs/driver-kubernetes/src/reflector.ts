@@ -48,7 +48,7 @@ interface WatchEvent<T> {
   readonly object: T & { readonly code?: number };
 }
 
-/** What one may do with a copy without knowing more of its objects than `T`. */
+/** Access to a copy for code that needs no more of its objects than `T`. */
 export interface ObjectCache<T extends MetadataOnly = MetadataOnly> {
   readonly resource: Resource;
   readonly synced: Promise<void>;
@@ -126,7 +126,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
         failures = wasWell ? 1 : failures + 1;
         this.#notifyEnd(isExpired(cause) ? "expired" : cause instanceof KubernetesApiError ? "error" : "closed");
         this.#ports.logger.debug({ kind: this.resource.kind, cause, failures }, "watching failed; trying again");
-        // What is expired once is listed again at once.
+        // After the first expiry the list is repeated without a pause.
         if (isExpired(cause) && failures === 1) continue;
       }
       if (failures > 0) await this.#pause(failures, signal);
@@ -155,7 +155,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
     }
   }
 
-  /** Resolves when the API server ends the watch in peace. */
+  /** Resolves when the API server ends the watch without an error. */
   async #watch(signal: AbortSignal): Promise<void> {
     const { resource, namespace, labels, metadataOnly, idleMs = WATCH_IDLE_MS_MAX } = this.#options;
     const query = new URLSearchParams({
@@ -215,7 +215,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
     for (const listener of this.#ends) listener(end);
   }
 
-  /** Returns what ends it. */
+  /** Returns a function that ends the resyncs. */
   #resyncAgain(signal: AbortSignal): () => void {
     const { clock, random } = this.#ports;
     const every = this.#options.resyncMs ?? RESYNC_MS;

@@ -69,7 +69,7 @@ export function resourceOf({ apiVersion, kind }: Pick<KubeObject, "apiVersion" |
   return resource;
 }
 
-/** Of all its objects, of those of a namespace, or of one. Names are checked by the API server, and encoded here. */
+/** Path of all objects of a kind, of those of a namespace, or of one object. The API server validates names; they are encoded here. */
 export function pathOf({ apiVersion, plural }: Resource, namespace?: string, name?: string, subresource?: string): string {
   const group = apiVersion.includes("/") ? `/apis/${apiVersion}` : `/api/${apiVersion}`;
   const parts = [namespace === undefined ? undefined : `namespaces/${encodeURIComponent(namespace)}`, plural];

@@ -17,7 +17,7 @@ export interface WorkQueueOptions {
   /** In the long run. */
   readonly keysPerSecond?: number;
   readonly keysAtOnce?: number;
-  /** How many keys of the priorities `creation` and `resync` may be worked on at one time; no bound when absent. */
+  /** Keys of the priorities `creation` and `resync` that may be processed at one time; no bound when absent. */
   readonly bulkAtOnce?: number;
   /** For the pauses after failures. */
   readonly random?: Random | undefined;
@@ -77,7 +77,7 @@ export class WorkQueue {
     return this.#failures.get(key) ?? 0;
   }
 
-  /** A key that waits already keeps its age, and gets the higher one of both priorities. */
+  /** A key that already waits keeps its age, and gets the higher one of both priorities. */
   add(key: string, priority: Priority = "progress"): void {
     if (this.#isClosed) return;
     const highest = higher(priority, this.#later.get(key)?.priority);
@@ -114,7 +114,7 @@ export class WorkQueue {
     this.addAfter(key, Math.max(atLeastMs, pauseMs), priority === "urgent" ? "progress" : priority);
   }
 
-  /** It worked. */
+  /** Resets the failures of a key that succeeded. */
   clearFailures(key: string): void {
     this.#failures.delete(key);
   }
