@@ -16,11 +16,11 @@ export const MANAGER = "perdure-operator";
 interface AppliedObject {
   readonly hash: string;
   readonly uid: string;
-  /** What it was after our write. */
+  /** Version after our write. */
   readonly version: string;
-  /** Of our write, monotonic. */
+  /** Time of our write, monotonic. */
   readonly atMs: number;
-  /** Of a StatefulSet, what was written and the generation that it got. */
+  /** For a StatefulSet: the object as written, and the resulting generation. */
   readonly rolling: { readonly object: KubeObject; readonly generation: number } | undefined;
 }
 
@@ -36,8 +36,8 @@ export interface ObjectApplierPorts {
 
 export class ObjectApplier {
   readonly #ports: ObjectApplierPorts;
-  readonly #remembered = new Map<string, AppliedObject>();
-  /** When an object was put right, lately. */
+  readonly #applied = new Map<string, AppliedObject>();
+  /** Times of recent reverts, by object. */
   readonly #reverts = new Map<string, number[]>();
   readonly #pausedUntilMs = new Map<string, number>();
 
@@ -53,7 +53,7 @@ export class ObjectApplier {
     const key = `${resource.plural}/${keyOf(name, namespace)}`;
     const cached = cacheOf(resource)?.get(name, namespace);
     const hash = hashOf(object);
-    const before = this.#remembered.get(key);
+    const before = this.#applied.get(key);
     if (before?.hash === hash && this.#isAsWritten(resource, before, cached)) return false;
     if ((this.#pausedUntilMs.get(key) ?? 0) > clock.monotonicMs()) return false;
     // How far a rollout may go follows from the pods, which follow from another writer's change of the template, so our desired object
@@ -88,7 +88,7 @@ export class ObjectApplier {
   ): Promise<void> {
     const { client, metrics } = this.#ports;
     const resource = resourceOf(object);
-    const before = this.#remembered.get(key);
+    const before = this.#applied.get(key);
     const written = await client.apply<MetadataOnly>(object, { manager: MANAGER, force: true, signal });
     const { uid, version } = this.#remember(key, object, hash, written);
     const wasChanged =
@@ -104,35 +104,35 @@ export class ObjectApplier {
   #remember(key: string, object: KubeObject, hash: string, written: MetadataOnly): AppliedObject {
     const resource = resourceOf(object);
     const { uid = "", generation = 0 } = written.metadata;
-    const before = this.#remembered.get(key);
+    const before = this.#applied.get(key);
     // A namespace that was created again is empty, so the stored writes of uncached kinds are dropped.
     if (resource === resources.namespaces && before !== undefined && before.uid !== uid)
       this.#discardWithin(object.metadata.name);
     const rolling = resource === resources.statefulSets ? { object, generation } : undefined;
     const now = { hash, uid, version: versionOf(written, resource), atMs: this.#ports.clock.monotonicMs(), rolling };
-    this.#remembered.set(key, now);
+    this.#applied.set(key, now);
     return now;
   }
 
-  /** Everything is compared and written anew: another leader may have been at it. */
+  /** Compares and writes all objects again: another leader may have changed them. */
   discardAll(): void {
-    this.#remembered.clear();
+    this.#applied.clear();
   }
 
   /** Forgets an object that is deleted because it is no longer needed, so that creating it again later does not count as a revert. */
   discardObject(resource: Resource, name: string, namespace: string | undefined): void {
-    this.#remembered.delete(`${resource.plural}/${keyOf(name, namespace)}`);
+    this.#applied.delete(`${resource.plural}/${keyOf(name, namespace)}`);
   }
 
-  /** What belongs to a namespace that is no more, and itself. */
+  /** Forgets the objects of a deleted namespace, and the namespace itself. */
   discardNamespace(namespace: string): void {
     this.#discardWithin(namespace);
-    for (const map of [this.#remembered, this.#reverts, this.#pausedUntilMs])
+    for (const map of [this.#applied, this.#reverts, this.#pausedUntilMs])
       map.delete(`${resources.namespaces.plural}/${namespace}`);
   }
 
   #discardWithin(namespace: string): void {
-    for (const map of [this.#remembered, this.#reverts, this.#pausedUntilMs]) {
+    for (const map of [this.#applied, this.#reverts, this.#pausedUntilMs]) {
       for (const key of map.keys()) if (key.includes(`/${namespace}/`)) map.delete(key);
     }
   }

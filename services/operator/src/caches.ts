@@ -24,7 +24,7 @@ export interface CachesOptions {
   readonly idleMs?: number;
 }
 
-/** Of these we decide on more than that something changed. */
+/** Kinds whose whole objects are needed, not just the fact of a change. */
 const WHOLE = [
   resources.namespaces,
   resources.statefulSets,
@@ -52,9 +52,9 @@ export class Caches {
   readonly deployments: Reflector<KubeObject>;
   readonly replicaSets: Reflector<KubeObject>;
   readonly volumeClaims: Reflector<KubeObject>;
-  /** Of the operator's namespace; that something changed is enough. */
+  /** Secrets of the operator's namespace; only the fact of a change is used. */
   readonly secrets: ObjectCache;
-  /** Of the operator's namespace: notes of environments that were deleted. */
+  /** ConfigMaps of the operator's namespace: notes of deleted environments. */
   readonly ownConfigMaps: ObjectCache;
   readonly #children = new Map<Resource, ObjectCache>();
 
@@ -85,7 +85,7 @@ export class Caches {
     metrics.observed.environments = this.environments;
   }
 
-  /** Of a kind that environments are made of; undefined for those of which we keep no copy. */
+  /** Copy of a kind that environments consist of; undefined for uncached kinds. */
   of(resource: Resource): ObjectCache | undefined {
     return this.#children.get(resource);
   }

@@ -15,13 +15,13 @@ export interface Cell {
   readonly domain: string;
   /** Suffix of names inside: `cluster.local`. */
   readonly clusterDns: string;
-  /** In front of the name of every image of ours, without a slash at the end. */
+  /** Prefix of all image names, without a slash at the end. */
   readonly imageRegistry: string;
   /** Digests of images of runtimes, by program and release (`worker:1.4.0`); where one is missing the tag alone counts. */
   readonly runtimeDigests: Readonly<Record<string, string>>;
   /** Image of the bundled Redis: registry, repository, tag or digest. */
   readonly redisImage: string;
-  /** Of all containers; undefined: Kubernetes chooses. */
+  /** Pull policy of all containers; undefined: the default of Kubernetes. */
   readonly imagePullPolicy: "Always" | "IfNotPresent" | "Never" | undefined;
   /** Secrets of `namespace` that are copied to where pods are. */
   readonly imagePullSecrets: readonly string[];
@@ -54,11 +54,11 @@ export interface Cell {
   /** A deletion that takes longer (milliseconds) is reported as stuck. */
   readonly deletionStuckMs: number;
   readonly allowPolicyDisable: boolean;
-  /** Where databases of environments are besides pods of the platform: ranges of addresses, and a port. */
+  /** Addresses of databases outside the platform's pods: ranges, and a port. */
   readonly database: { readonly cidrs: readonly string[]; readonly port: number };
   /** Labels of the pods that scrape, and of their namespace; ours when there are none. */
   readonly monitoring: { readonly namespaceLabels: Labels; readonly podLabels: Labels };
-  /** Where runtimes send their traces; undefined: nowhere. */
+  /** Address that runtimes send traces to; undefined: no tracing. */
   readonly tracingEndpoint: string | undefined;
   /**
    * Receivers of traces for the network policy: pods by their labels and those of their namespace, in the platform's namespace when only

@@ -167,7 +167,7 @@ function errorOf(cause: unknown): ReconcileError {
     if (cause.status === 429) return "throttled";
     return cause.status >= 500 ? "server" : "invalid";
   }
-  // What a socket throws has a code; what we throw by mistake has none.
+  // Errors of sockets have a code; errors of our own bugs have none.
   const code = (cause as { readonly code?: unknown } | undefined)?.code;
   return typeof code === "string" && !(cause instanceof PerdureError) ? "transport" : "bug";
 }

@@ -35,7 +35,7 @@ const NEEDED: readonly Resource[] = [resources.environments, resources.serviceDe
 export class Definitions {
   readonly #ports: DefinitionsPorts;
   readonly #againMs: number;
-  /** Why a kind cannot be watched; empty when all can. */
+  /** Reason why a kind cannot be watched, by kind; empty when all can. */
   #missing: ReadonlyMap<string, string> = new Map(NEEDED.map(({ plural }) => [plural, `the definition of ${plural}`]));
   readonly #lacking = new Map<string, readonly string[]>();
 
@@ -74,7 +74,7 @@ export class Definitions {
   }
 
   /** Checks again at intervals until the signal fires. Never rejects. */
-  async keepLooking(signal: AbortSignal): Promise<void> {
+  async keepChecking(signal: AbortSignal): Promise<void> {
     for (;;) {
       await waitFor(this.#againMs, this.#ports.clock, signal);
       if (signal.aborted) return;

@@ -37,7 +37,7 @@ export interface ReportedKind {
 
 interface ReconcileFailure {
   readonly reason: "ApiServerError" | "ApiServerSlow" | "Forbidden";
-  /** How the message of the same failure begins. */
+  /** Prefix of the message that identifies the same failure. */
   readonly same: string;
   readonly message: string;
 }
@@ -45,9 +45,9 @@ interface ReconcileFailure {
 type ReconcileFunction = (signal: AbortSignal) => Promise<ReconcileResult>;
 
 /**
- * One pass. When the API server answers with a 5xx, or refuses what no condition of its own is about, the condition `ReconcileFailed` has the
- * request and the answer before this rejects with it. While a write has no answer for `SLOW_ANSWER_MS` (the API server waits for a webhook, for
- * up to 30 s) the condition has the request. The next pass that ends removes the condition.
+ * Runs one pass. When the API server responds with a 5xx, or with an unexpected refusal, the condition `ReconcileFailed` gets the request
+ * and the response before this rejects with it. While a write has no response for `SLOW_ANSWER_MS` (the API server waits for a webhook, for
+ * up to 30 s) the condition has the request. The next pass that completes removes the condition.
  */
 export async function reportingFailures(
   key: string,
@@ -89,7 +89,7 @@ class FailureReports {
     this.#signal = signal;
   }
 
-  /** Reports the first write of a pass that has no answer for too long. Returns what ends it. */
+  /** Reports the first write of a pass without a response for too long. Returns a function that ends the check. */
   watch(pass: AbortSignal): () => void {
     const { client, clock } = this.#ports;
     let timer: TimerHandle;
@@ -136,7 +136,8 @@ class FailureReports {
     // All of the status belongs to this manager: what is left out would be removed.
     const applied = { apiVersion, kind, metadata: own, status: { ...this.#kind.firstStatus, ...before, conditions } };
     const options = { manager: STATUS_MANAGER, force: true, subresource: "status", signal: this.#signal } as const;
-    const written = await client.apply(applied, options); // Not as an argument: an optional call that is not made evaluates none.
+    // Awaited first: an optional call that is skipped would not evaluate its arguments.
+    const written = await client.apply(applied, options);
     this.#kind.onWritten?.(written);
     await events.record(object, { type: "Warning", reason, action: "Reconcile", note: message });
   }
@@ -144,7 +145,7 @@ class FailureReports {
 
 const statusOf = (object: KubeObject) => (object["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
 
-/** The same failure is written once: a status that changes with every failure would wake the queue without a pause. */
+/** The same failure is written once: a status that changes with every failure would trigger the queue without a pause. */
 function isReported(object: KubeObject, { same }: ReconcileFailure): boolean {
   const condition = statusOf(object).conditions?.find(({ type }) => type === FAILURE_CONDITION);
   return condition?.message.startsWith(same) === true;

@@ -1,4 +1,7 @@
-/** Why: an object of ours that goes leaves things behind; its finalizer keeps it until they are dealt with. Written only on what was read. */
+/**
+ * Adds and removes the finalizer that keeps one of our objects until what it leaves behind is cleaned up. Each write is conditional on the
+ * state that was read.
+ */
 import { isNotFound, type KubernetesClient, type MetadataOnly, type Resource } from "@perdure/driver-kubernetes";
 
 /** Rejects with a failed test (patch) when the object has changed since it was read; the caller then reconciles again. */

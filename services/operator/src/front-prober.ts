@@ -1,6 +1,7 @@
 /**
- * Why: pods that are ready are reached a moment later: each node must learn of them before the address of their Service leads anywhere, and until then
- * a connection is refused. So whether an environment is routable is tried as a client would: by the name of the Service, at both ports.
+ * Probes the front of an environment. Pods that are ready are reachable a moment later: each node must be updated before the address of
+ * their Service works, and until then connections are refused. So the operator connects as a client would: by the name of the Service, on
+ * both ports.
  */
 import { connect } from "node:net";
 import { FRONT_CONNECT_MS_MAX } from "./limits.js";
@@ -9,7 +10,7 @@ import { FRONT_CONNECT_MS_MAX } from "./limits.js";
 export type FrontAnswer = "accepted" | "refused" | "unknown";
 
 export interface FrontProber {
-  /** What becomes of a connection; never rejects. */
+  /** Result of a connection attempt; never rejects. */
   connect(host: string, port: number, signal: AbortSignal): Promise<FrontAnswer>;
 }
 

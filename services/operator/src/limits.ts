@@ -38,11 +38,11 @@ export const SECRET_TRUST_MS = 60_000;
  * operator may have restored a Secret.
  */
 export const NEW_NAMESPACE_MS = 5_000;
-/** Secrets that are remembered: five of each of 800 environments, more than are made within that time; the oldest one is read again. */
+/** Cached Secrets: five of each of 800 environments, more than are created within that time; the oldest entry is dropped. */
 export const SECRET_COPIES_MAX = 4_096;
 /** Changes of parts come in bursts (a StatefulSet, its pods, its quota): one pass and one status write for a burst. */
 export const PARTS_DEBOUNCE_MS = 300;
-/** Progress of a first start is written into the status after such pauses, the last one again and again: nothing waits for it. */
+/** Pauses between status writes about the progress of a first start, the last one repeated: nothing waits for it. */
 export const PROGRESS_STATUS_MS = [60_000, 180_000, 540_000] as const;
 /**
  * A write without a response for this long is reported while it continues: an API server waits up to 30 s for a webhook, and users check
@@ -54,11 +54,11 @@ export const SLOW_WRITE_POLL_MS = 1_000;
 export const MESSAGE_CHARS_MAX = 1_024;
 /** Interval of checks for missing definitions: users who install them wait for the operator. */
 export const DEFINITION_POLL_MS = 1_000;
-/** Kinds that metrics may name: ours and what environments are made of. */
+/** Kinds in metrics: our own and those that environments consist of. */
 export const KIND_SERIES_MAX = 40;
 /** Series of phases with reasons in metrics; an environment has one of each, and most are rare. */
 export const ENVIRONMENT_SERIES_MAX = 100;
-/** Environments of one cell that have a series of their own: more than a cell is made for; of a fuller one the rest are only counted. */
+/** Environments of a cell with a series of their own, more than a cell is sized for; further ones are only counted. */
 export const ENVIRONMENTS_SHOWN_MAX = 2_000;
 /** Environments becoming ready whose start time is stored: all of a cell, twice. */
 export const READINESS_REMEMBERED_MAX = 4_000;
@@ -75,7 +75,7 @@ export const ADMIN_ANSWER_MS = 10_000;
 export const REGISTER_ANSWER_MS = 60_000;
 /** One that did not answer is left alone for this long, doubled each time. */
 export const CIRCUIT_BOUNDS = { firstMs: 2_000, longestMs: 30_000 } as const;
-/** Management APIs that do not answer now and are remembered: more than a cell has environments. */
+/** Stored failures of management APIs: more than a cell has environments. */
 export const CIRCUITS_MAX = 4_096;
 /** Services whose last version check is cached; the oldest entry is dropped and requested again. */
 export const CACHED_ANSWERS_MAX = 4_096;
@@ -84,7 +84,7 @@ export const STATUS_VERSIONS_MAX = 20;
 /** Certificates between processes of an environment: short enough that one that leaks is soon worthless, renewed a month before their end. */
 export const CERTIFICATE_DAYS = 90;
 export const CERTIFICATE_RENEWAL_MS = 30 * 86_400_000;
-/** Their authority: renewed while it is still good for several certificates. */
+/** Lifetime of the authority: renewed while it is still valid for several certificates. */
 export const AUTHORITY_DAYS = 3_650;
 export const AUTHORITY_RENEWAL_MS = 365 * 86_400_000;
 /** Certificates begin so much earlier: clocks of machines differ. */
@@ -96,7 +96,7 @@ export const FRONT_CONNECT_MS_MAX = 2_000;
 export const WAIT_FRONT_MS = 500;
 /** Nodes learn of ready pods within seconds. A Service that accepts no connection for longer may be unreachable for the operator alone. */
 export const FRONT_TRY_MS_MAX = 10_000;
-/** Its answer is one line. */
+/** Largest report of a worker, which is one line. */
 export const WORKER_ANSWER_BYTES_MAX = 16_384;
 /** Interval of checks of failing pods, which change without a change of the StatefulSet. */
 export const WAIT_PROBLEM_MS = 10_000;
@@ -115,7 +115,7 @@ export const CLOSING_MS_MAX = 300_000;
 export const WAKE_POLL_MS_MAX = 3_600_000;
 /** Interval of checks of installed definitions: they change with releases. */
 export const DEFINITION_AGAIN_MS = 30_000;
-/** Snapshots take seconds to minutes, and nothing wakes us when they are done. */
+/** Interval of checks of a snapshot, which takes seconds to minutes; its completion is not watched. */
 export const WAIT_SNAPSHOT_MS = 2_000;
 /** After this many fire times without a snapshot the backup is reported as stale. */
 export const SNAPSHOT_STALE_INTERVALS = 2;

@@ -118,7 +118,7 @@ function countsOf(environments: Iterable<EnvironmentResource>): readonly Observe
   return [...counts].map(([key, value]) => ({ labels: key.split(" "), value }));
 }
 
-/** Of environments that must run: not of those that are suspended, hibernated or being deleted. */
+/** Environments that must run: not those that are suspended, hibernated or being deleted. */
 function* readinessOf(environments: Iterable<EnvironmentResource>): Iterable<ObservedValue> {
   for (const { metadata, spec, status } of environments) {
     const phase = status?.phase ?? "Pending";

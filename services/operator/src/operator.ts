@@ -49,7 +49,7 @@ export interface OperatorPorts {
   readonly metrics: OperatorMetrics;
   /** Requests reports from workers; over HTTP when absent. */
   readonly workerClient?: WorkerClient & DataLossClient;
-  /** How fronts of environments are tried; by connections when absent. */
+  /** Probes the fronts of environments; by connections when absent. */
   readonly frontProber?: FrontProber;
   /** Makes roles and schemas of environments; in PostgreSQL when absent. */
   readonly database?: DatabaseDriver;
@@ -61,7 +61,7 @@ export interface OperatorPorts {
 
 export interface OperatorOptions extends ServicesAndTunnelsOptions, Omit<CachesOptions, "namespace"> {
   readonly cell: Cell;
-  /** Ours among several; no two processes share one. */
+  /** Identity of this process in the lease; unique per process. */
   readonly identity: string;
   /** Milliseconds between two checks of installed definitions. */
   readonly definitionsAgainMs?: number | undefined;
@@ -70,7 +70,7 @@ export interface OperatorOptions extends ServicesAndTunnelsOptions, Omit<CachesO
 
 export interface Operator extends AsyncDisposable {
   readonly isLeading: boolean;
-  /** What it waits for before it can work; empty when it watches everything. */
+  /** What the operator waits for before it can work; empty when it watches everything. */
   waitingFor(): readonly string[];
   /** Resolves when it watches everything, or the signal fires. */
   untilWatching(signal: AbortSignal): Promise<void>;
@@ -182,11 +182,11 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const work = async (): Promise<void> => {
     metrics.leader.set(0);
     await definitions.untilServed(stop.signal);
-    const looking = definitions.keepLooking(stop.signal);
+    const checking = definitions.keepChecking(stop.signal);
     const watching = caches.all().map((cache) => cache.run(stop.signal));
     await Promise.race([synced, untilAborted(stop.signal)]);
     await leadership.run(lead, stop.signal);
-    await Promise.all([...watching, looking]);
+    await Promise.all([...watching, checking]);
   };
   const working = work().catch((cause: unknown) => {
     if (!stop.signal.aborted) ports.onFatal(cause);

@@ -58,13 +58,13 @@ export const secretsRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch"] },
 ];
 
-/** In the whole cluster, unless snapshots are off: where the API is not served they mean nothing. */
+/** Cluster-wide, unless snapshots are off; without effect where the API is not served. */
 export const snapshotRules: readonly PolicyRule[] = [
   { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshots"], verbs: KEEP },
   { apiGroups: ["snapshot.storage.k8s.io"], resources: ["volumesnapshotcontents"], verbs: ["get", "create", "patch"] },
 ];
 
-/** In the whole cluster, unless KEDA is off: where it is not installed they mean nothing. */
+/** Cluster-wide, unless KEDA is off; without effect where it is not installed. */
 export const kedaRules: readonly PolicyRule[] = [{ apiGroups: ["keda.sh"], resources: ["scaledobjects"], verbs: KEEP }];
 
 /** Bound by the operator in the namespace of an environment when its data is to be deleted. */

@@ -104,7 +104,7 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
 const asObject = (object: ServiceDeployment | CloudEnvironment | undefined): KubeObject | undefined =>
   object as unknown as KubeObject | undefined;
 
-/** Of a key that is `namespace/name`. */
+/** Splits a key `namespace/name`. */
 function namesOf(key: string): [name: string, namespace: string] {
   const [namespace = "", name = ""] = key.split("/");
   return [name, namespace];

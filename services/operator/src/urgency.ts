@@ -13,7 +13,7 @@ export function priorityAtStart({ metadata, status }: Reconcilable): Priority {
   return status.observedGeneration === metadata.generation ? "resync" : "urgent";
 }
 
-/** How urgent changes of the objects of one kind are. */
+/** Priorities of changes of the objects of one kind. */
 export class Urgency {
   /** Hash of what users set on an object, by its name; excludes the status. */
   readonly #hashes = new Map<string, string>();
@@ -29,7 +29,7 @@ export class Urgency {
     const isChanged = this.#hashes.get(key) !== hash;
     this.#hashes.set(key, hash);
     if (change === "resync") return "resync";
-    // What the operator writes itself: the finalizer, the status.
+    // Writes of the operator itself: the finalizer, the status.
     if (change === "changed" && !isChanged) return "progress";
     const priority = priorityAtStart(object);
     return priority === "resync" ? "urgent" : priority;

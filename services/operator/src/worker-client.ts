@@ -28,11 +28,11 @@ export type WorkerReport = z.output<typeof report>;
 
 /** Each resolves with undefined when there is no answer, and never rejects. */
 export interface WorkerClient {
-  /** How it is. */
+  /** Reads the worker's report. */
   readReport(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
-  /** It gives its partitions away from now on. */
+  /** Starts draining: the worker hands its partitions over. */
   drain(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
-  /** It may stay after all. */
+  /** Cancels draining. */
   stay(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
 }
 
@@ -61,7 +61,7 @@ export const httpWorkerClient: WorkerClient & DataLossClient = {
 
 const accepted = z.object({ kind: z.enum(["accepted", "acceptedBefore"]) });
 const refused = z.object({ reason: z.string() });
-/** Of a condition's message. */
+/** Longest reason, for a condition's message. */
 const REASON_CHARS_MAX = 1_000;
 
 async function drainReport(

@@ -1,4 +1,4 @@
-/** Why: tests of what is derived need an environment as an API server would give it: with its defaults, and what the test is about. */
+/** An environment as an API server returns it: with its defaults, and the fields under test. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 
 type Spec = EnvironmentResource["spec"];

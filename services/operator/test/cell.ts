@@ -1,4 +1,4 @@
-/** Why: the cell that suites are in. */
+/** The cell of the suites. */
 import type { Cell } from "../src/index.js";
 import { REMOVAL_ROLE, SECRETS_ROLE } from "../src/rbac.js";
 

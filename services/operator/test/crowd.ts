@@ -1,6 +1,6 @@
 /**
- * Why: a cell of hundreds of environments, on a machine that could not run a hundredth of their pods: what controllers and kubelets would
- * report is reported at once, so that all there is to see is the operator and its API server.
+ * A cell of hundreds of environments, on a machine that could not run a hundredth of their pods: the reports of controllers and kubelets
+ * are written at once, so that only the operator and its API server are measured.
  */
 import { randomBytes } from "node:crypto";
 import type { EnvironmentResource } from "@perdure/custom-resources";

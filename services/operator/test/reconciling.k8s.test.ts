@@ -1,4 +1,4 @@
-/** Why: what an operator promises of every pass: what it does first, what it repairs and how soon, what it leaves alone, and what it may. */
+/** The guarantees of every pass: its order, what it repairs and how soon, what it leaves alone, and which rights it has. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";

@@ -1,4 +1,7 @@
-/** Why: an API key is in a Secret of the operator's namespace, is read when it is needed, and goes nowhere but to its environment. */
+/**
+ * Reads the API key of a hosted environment from a Secret of the operator's namespace when it is needed; the key is sent only to its
+ * environment.
+ */
 import { Secret } from "@perdure/base";
 import type { CloudEnvironment } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";

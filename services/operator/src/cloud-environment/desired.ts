@@ -13,7 +13,7 @@ import { SERVICE_PORT } from "../service-deployment/desired.js";
 import { CLOUD_LABEL, proxyLabelOf, tunnelNameOf, tunnelObjectName } from "./names.js";
 
 export const CREDENTIAL_FOLDER = "/run/perdure/credential";
-/** Requests of a second or two go on while a pod ends; the client gives them up itself a little earlier. */
+/** Running requests continue while a pod ends; the client aborts them itself a little earlier. */
 const GRACE_S = 150;
 const ZONE = "topology.kubernetes.io/zone";
 

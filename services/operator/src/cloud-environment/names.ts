@@ -1,4 +1,4 @@
-/** Why: what belongs to a hosted environment is called the same everywhere, and no two clusters call their tunnel the same. */
+/** Names of the objects of a hosted environment, and of its tunnel, which differs between clusters. */
 import { API_GROUP, bareIdOf, type CloudEnvironment } from "@perdure/custom-resources";
 
 /** On everything that the operator makes for a CloudEnvironment: its name. */
@@ -6,7 +6,7 @@ export const CLOUD_LABEL = `${API_GROUP}/cloud-environment`;
 
 const UID_CHARS = 6;
 
-/** Of the Deployment, its Service and its policy. */
+/** Name of the Deployment, its Service and its policy. */
 export const tunnelObjectName = (name: string): string => `tunnel-${name}`;
 
 /** Unique within the environment: clients of one name share its load, and other clusters have other services. */

@@ -33,7 +33,7 @@ interface TunnelDeployment extends KubeObject {
   readonly status?: { readonly replicas?: number; readonly readyReplicas?: number };
 }
 
-/** One pass. What it owns goes with it, by its owner. Rejects with what was thrown on: it is tried again after a pause. */
+/** One pass. Owned objects are garbage-collected with their owner. Rejects with any error, and is tried again after a pause. */
 export async function reconcileCloudEnvironment(
   name: string,
   ports: CloudEnvironmentPorts,

@@ -7,7 +7,7 @@ import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resource
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
 
-/** Of each worker; the sum of an environment's, divided by how many there are, is kept at the target. */
+/** Metric of each worker; the autoscaler keeps the sum of an environment divided by its workers at the target. */
 export const READY_WORK_METRIC = "perdure_worker_ready_queue_seconds";
 const STEP_DOWN_SECONDS = 120;
 const POLL_SECONDS = 15;

@@ -1,4 +1,7 @@
-/** Why: nodes are emptied, and an environment should not notice. A budget on a single pod would let no node be emptied ever again. */
+/**
+ * Pod disruption budgets, so that draining a node does not interrupt an environment. A budget on a single pod would block the drain for
+ * ever.
+ */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { type Component, childOf, selectorOf } from "./labels.js";

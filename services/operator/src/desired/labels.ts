@@ -4,7 +4,7 @@ import type { KubeObject } from "@perdure/driver-kubernetes";
 import type { Labels } from "../cell.js";
 
 export const MANAGED_BY = "perdure-operator";
-/** Label selector of what the operator made. */
+/** Label selector of the objects that the operator created. */
 export const MANAGED_SELECTOR = `app.kubernetes.io/managed-by=${MANAGED_BY}`;
 export const COMPONENT = "app.kubernetes.io/component";
 /**

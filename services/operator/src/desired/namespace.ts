@@ -1,10 +1,10 @@
-/** Why: the namespace is the wall around an environment. It has no owner: nothing but the finalizer's last step may remove it. */
+/** The namespace of an environment, its boundary. It has no owner: only the last step of the finalizer may delete it. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell } from "../cell.js";
 import { childOf, labelsOf } from "./labels.js";
 
-/** What lets the operator at the Secrets of a namespace. */
+/** Role binding that gives the operator access to the Secrets of a namespace. */
 export const SECRETS_BINDING = "operator-secrets";
 
 export function namespaceOf(environment: EnvironmentResource): KubeObject {

@@ -34,7 +34,7 @@ export const PORTS = {
 } as const;
 /** Label of pods in the platform's namespace: what may call runtimes, what watches them. */
 export const PLATFORM_ROLE = "perdure.dev/platform-role";
-/** Where the cache for names is that many clusters run on each node. */
+/** Address of the DNS cache that many clusters run on each node. */
 const NODE_DNS_CACHE = "169.254.20.10/32";
 
 const tcp = (...ports: readonly number[]): readonly PolicyPort[] => ports.map((port) => ({ protocol: "TCP", port }));

@@ -1,4 +1,4 @@
-/** Why: all pods of a runtime are as closed as pods can be: nothing as root, nothing written, no credentials of the cluster (kubernetes.md §2). */
+/** Security settings of all pods of a runtime: no root, a read-only file system, no credentials of the cluster (kubernetes.md §2). */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { type Component, given, selectorOf } from "./labels.js";
@@ -32,7 +32,7 @@ export function podDefaults(cell: Cell, serviceAccountName: string): Readonly<Re
   };
 }
 
-/** As fields of a container. */
+/** Image and pull policy as fields of a container. */
 export function imageOf(cell: Cell, program: string, version: string): Readonly<Record<string, string>> {
   const digest = cell.runtimeDigests[`${program}:${version}`];
   return pulled(cell, `${cell.imageRegistry}/perdure-${program}:${version}${digest === undefined ? "" : `@${digest}`}`);
@@ -83,7 +83,7 @@ export function probesOf(port: string): Readonly<Record<string, unknown>> {
   };
 }
 
-/** Where pods of a component may go; the spec's words, and one of each per zone or node as far as possible. */
+/** Placement of the pods of a component: as the spec requests, and spread over zones and nodes as far as possible. */
 export function placementOf(environment: EnvironmentResource, component: Component): Readonly<Record<string, unknown>> {
   const { nodeSelector, tolerations, priorityClassName, topologySpread } = environment.spec.workers;
   const topologyKeys = { zone: "topology.kubernetes.io/zone", node: "kubernetes.io/hostname", none: undefined };

@@ -1,4 +1,4 @@
-/** Why: an environment gets what its spec adds up to and nothing beyond it, whatever goes wrong inside (kubernetes.md §2). */
+/** The quota of an environment's namespace: what its spec adds up to and no more, whatever goes wrong inside (kubernetes.md §2). */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
@@ -7,7 +7,7 @@ import { redisMemory } from "./redis-memory.js";
 import { frontRequests, quantityOf, workersMax } from "./sizes.js";
 import { frontReplicas, workerRequests } from "./workers.js";
 
-/** While versions change, pods of both are there. */
+/** During an update, pods of both versions exist. */
 const SURGE = 2;
 const CONTAINERS_OF_FRONT = 3;
 /** Backups and restores need a volume beside the one in use. */

@@ -1,11 +1,12 @@
 /**
- * Why: a Redis that rewrites its log forks, and every page that is written meanwhile is there twice. A process that held 358 MiB was measured with
- * 601 MiB during a rewrite. A container that exceeds its limit is killed, loads its log again, and is killed by the next rewrite.
+ * Memory of Redis. A Redis that rewrites its log forks, and every page that is written meanwhile exists twice: a process with 358 MiB was
+ * measured with 601 MiB during a rewrite. A container that exceeds its limit is killed, loads its log again, and is killed by the next
+ * rewrite.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { lesserQuantity, quantityOf, type ResourceAmounts, sizingOf } from "./sizes.js";
 
-/** What data may take of the limit: with both copies of every page a tenth is left for buffers of clients and replicas. */
+/** Share of the limit that data may use: with both copies of every page a tenth is left for buffers of clients and replicas. */
 const DATA_RATIO_MAX = 0.45;
 const MIB = 1024 ** 2;
 
@@ -16,7 +17,7 @@ export interface RedisMemory {
   readonly dataBytes: number;
 }
 
-/** What the spec gives comes first; without a limit there, it follows from what data may take. */
+/** The spec's amounts come first; a missing limit follows from the data that it must hold. */
 export function redisMemory(environment: EnvironmentResource): RedisMemory {
   const { redis } = sizingOf(environment);
   const { resources, maxMemoryPercent = 0 } = environment.spec.redis.bundled ?? {};

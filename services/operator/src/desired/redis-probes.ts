@@ -1,6 +1,6 @@
 /**
- * Why: `redis-cli ping` ends with 0 whatever the answer is, so a Redis that loads its log, or a replica that has lost its primary, counted as ready, and a
- * drained node could take the next replica while the last one still copied.
+ * Probes of Redis. `redis-cli ping` exits with 0 on any response, so with it a Redis that loads its log, or a replica that has lost its
+ * primary, would count as ready, and a node drain could take the next replica while the last one still copies.
  */
 
 const INFO = `set -eu

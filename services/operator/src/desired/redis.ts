@@ -24,10 +24,10 @@ const STREAM_NODE_BYTES_MAX = "512";
 const REPLICATED_SETTINGS = {
   "min-replicas-to-write": "1",
   "min-replicas-max-lag": "10",
-  "repl-diskless-sync-delay": "0", // Until a replica has begun, nothing is written at all.
+  "repl-diskless-sync-delay": "0", // Replication starts without a delay, since nothing is written before a replica is connected.
 };
 
-/** Volumes it has, also while it is scaled to nothing. */
+/** Number of volumes, also while it is scaled to zero. */
 export function redisPods({ spec }: EnvironmentResource): number {
   if (spec.redis.bundled === undefined) return 0;
   return spec.redis.bundled.mode === "replicated" ? REPLICATED_PODS : 1;
@@ -38,7 +38,7 @@ export function redisClaims(environment: EnvironmentResource): readonly string[]
   return Array.from({ length: redisPods(environment) }, (_, ordinal) => `data-redis-${ordinal}`);
 }
 
-/** Where runtimes reach it; the first pod is the primary. */
+/** Host by which runtimes reach Redis; the first pod is the primary. */
 export function redisHost(namespace: string, { clusterDns }: Cell): string {
   return `redis-0.redis-headless.${namespace}.svc.${clusterDns}`;
 }

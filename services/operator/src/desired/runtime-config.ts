@@ -1,4 +1,4 @@
-/** Why: limits and retention of an environment as settings of its processes; a change of them is a change of the pods' template. */
+/** Limits and retention of an environment as settings of its processes; a change of them changes the pods' template. */
 import { createHash } from "node:crypto";
 import { type EnvironmentResource, objectNameOf, secondsOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -16,9 +16,9 @@ export function hostOf({ spec }: EnvironmentResource, { region, domain }: Cell):
 }
 
 /**
- * Of an environment that is made again, from a snapshot or deliberately with what `adopt-retained` names: a name that no earlier object of
- * this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL recorded (STO0005).
- * The same when the loss of its volumes was accepted.
+ * Identity of an environment that was created again, from a snapshot or deliberately with the value of `adopt-retained`: a name that no
+ * earlier object of this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL
+ * recorded (STO0005). The same when the loss of its volumes was accepted.
  */
 export function instanceIdOf({ spec, status, metadata }: EnvironmentResource): string | undefined {
   const isMadeAgain = spec.backup?.restoreFrom !== undefined || metadata.annotations?.[ADOPT_ANNOTATION] !== undefined;
@@ -27,7 +27,7 @@ export function instanceIdOf({ spec, status, metadata }: EnvironmentResource): s
   return isMadeAgain ? metadata.uid : undefined;
 }
 
-/** Of each that answers for the environment: callers are spread over them. */
+/** Limit of each front pod: clients are spread over all of them. */
 function requestsPerFront(environment: EnvironmentResource, fronts: number): string {
   const perSecond = environment.spec.limits.requestsPerSecond ?? sizingOf(environment).requestsPerSecond;
   return String(Math.ceil(perSecond / Math.max(1, fronts)));
@@ -100,7 +100,7 @@ export function runtimeConfig(environment: EnvironmentResource, cell: Cell): Kub
   return childOf(environment, { ...resources.configMaps, name: CONFIG_MAP }, { data });
 }
 
-/** Those of the ConfigMap that are for a program. */
+/** Variables of the ConfigMap that a program receives. */
 export function configVariables(
   environment: EnvironmentResource,
   cell: Cell,
@@ -119,7 +119,7 @@ function resourceVariable({ spec: { environmentId } }: EnvironmentResource, prog
   return { name: "OTEL_RESOURCE_ATTRIBUTES", value: of };
 }
 
-/** Of anything that is JSON; the order of fields does not matter. */
+/** Hash of any JSON value; the order of fields does not matter. */
 export function hashOf(value: unknown): string {
   return createHash("sha256").update(canonical(value)).digest("hex").slice(0, 16);
 }

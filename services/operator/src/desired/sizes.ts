@@ -55,9 +55,9 @@ const SIZES: Readonly<Record<EnvironmentResource["spec"]["size"], Sizing>> = {
   },
 };
 
-/** Of the process that answers for an environment: it is mostly waiting. */
+/** Resources of each front process, which mostly waits. */
 const FRONT: ResourceAmounts = { cpu: "50m", memory: "192Mi" };
-/** What the management API may take while SQL statements run, each in a process of its own; these fit themselves into it. */
+/** Memory limit of the management API while SQL statements run, each in a process of its own; these adapt to the limit. */
 export const ADMIN_MEMORY_LIMIT = "768Mi";
 
 export function sizingOf({ spec }: EnvironmentResource): Sizing {
@@ -79,7 +79,7 @@ export function frontsOfSize(environment: EnvironmentResource): number {
   return sizingOf(environment).workers > 1 ? 2 : 1;
 }
 
-/** What each process of a front pod requests. */
+/** Resource requests of each process of a front pod. */
 export function frontRequests({ spec }: EnvironmentResource): ResourceAmounts {
   const { requests, limits } = spec.front?.resources ?? {};
   return {

@@ -15,7 +15,7 @@ export function tunnelSettings({ spec }: EnvironmentResource): Readonly<Record<s
   return { "tunnels.proxy-url": spec.tunnels.proxyUrl, "tunnels.token-file": `${TUNNELS_PATH}/${TOKEN_KEY}` };
 }
 
-/** Attempts are made by workers, endpoints are discovered by the registry. */
+/** Workers send attempts, and the registry discovers endpoints. */
 const CALLS_SERVICES: ReadonlySet<EnvironmentProgram> = new Set<EnvironmentProgram>(["worker", "registry"]);
 
 export function tunnelMounts(

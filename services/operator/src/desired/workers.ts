@@ -38,7 +38,7 @@ const KEYS_PATH = "/var/run/perdure/keys";
 export interface Inputs {
   readonly config: string;
   readonly secrets: string;
-  /** Undefined: the template stays without them, whatever the API server keeps. */
+  /** Undefined: the template leaves the field out, so that the API server keeps its value. */
   readonly replicas: number | undefined;
   /** Workers with this ordinal and above may be replaced by ones of a new template; 0 when absent. */
   readonly partition?: number;
@@ -59,7 +59,7 @@ export function workers(environment: EnvironmentResource, cell: Cell, inputs: In
   return [workerService(environment), workerSet(environment, cell, inputs)];
 }
 
-/** Of the template that workers are made from; changes whenever pods have to be replaced. */
+/** Hash of the template of workers; changes whenever pods have to be replaced. */
 export function workerTemplateHash(environment: EnvironmentResource, cell: Cell, inputs: Omit<Inputs, "replicas">): string {
   return hashOf(workerTemplate(environment, cell, inputs));
 }
@@ -71,7 +71,7 @@ function workerService(environment: EnvironmentResource): KubeObject {
     {
       spec: {
         clusterIP: "None",
-        publishNotReadyAddresses: true, // They find each other before they are ready.
+        publishNotReadyAddresses: true, // Workers connect to each other before they are ready.
         selector: selectorOf(environment, "worker"),
         ports: [{ name: "grpc", port: PORTS.grpc, protocol: "TCP", targetPort: "grpc" }],
       },
@@ -158,7 +158,7 @@ export function front(environment: EnvironmentResource, cell: Cell, inputs: Fron
   return [frontService(environment), registryService(environment), frontDeployment(environment, cell, inputs)];
 }
 
-/** What callers of the platform are led to. */
+/** The Service that the platform's clients connect to. */
 function frontService(environment: EnvironmentResource): KubeObject {
   return childOf(
     environment,
@@ -238,7 +238,7 @@ function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: F
   );
 }
 
-/** Its last port is the one that is probed. */
+/** The last port in the list is the one that is probed. */
 function frontContainer(
   environment: EnvironmentResource,
   cell: Cell,

@@ -48,7 +48,7 @@ export async function scalerOf(
   return { isThere, objects: scaledObject(environment, prometheusAddress), hindrance: undefined, hasKeda };
 }
 
-/** Removes what KEDA went by, when it is not to scale any more; its own autoscaler goes with that. */
+/** Removes the objects for KEDA when it must not scale any more; its own autoscaler is deleted with them. */
 export async function pruneScaledObject(
   environment: EnvironmentResource,
   { hasKeda, objects }: Scaler,

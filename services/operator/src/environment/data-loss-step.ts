@@ -50,7 +50,7 @@ export async function dataLossStep(
   );
   for (const { address } of candidates) {
     const answer = await workerClient.acceptLoss(address as string, mark, signal);
-    if (answer === undefined) continue; // It does not answer, or it cannot now; another may.
+    if (answer === undefined) continue; // This worker does not respond, or cannot carry it out now; another may.
     if (answer.kind === "refused") {
       return { outcome: bad(LOSS_CONDITION, "DataLossRefused", answer.reason, WAIT_LOSS_MS), accepted: before };
     }

@@ -55,7 +55,7 @@ async function bundled(
   const restoring = set === undefined ? await restoreVolume(environment, { client, cell }, signal) : undefined;
   const waiting = restoring ?? (await growVolumes(environment, set, { client, applier }, signal));
   if (waiting !== undefined) return waiting;
-  // When nothing shall run any more, Redis ends after the last worker.
+  // When everything stops, Redis ends after the last worker.
   const workersLeft = (caches.statefulSets.get("worker", namespace) as Rollout | undefined)?.status?.replicas ?? 0;
   const isNeeded = environment.spec.suspended && workersLeft > 0;
   const forRedis = isNeeded ? { ...environment, spec: { ...environment.spec, suspended: false } } : environment;

@@ -35,13 +35,13 @@ export interface GivenDatabase {
 export type DatabaseResult =
   | {
       readonly kind: "url";
-      /** What pods use now. */
+      /** URL that pods use now. */
       readonly url: Secret;
       /** Another URL is to be used, and other environments take theirs first. */
       readonly isWaiting: boolean;
       readonly outcome: StepOutcome;
     }
-  /** There is none that pods could use. */
+  /** No URL that pods may use. */
   | { readonly kind: "refused"; readonly outcome: StepOutcome };
 
 export interface DatabasePorts {
@@ -101,7 +101,7 @@ async function take(
 interface Urls {
   /** The cell's. */
   readonly given: Secret;
-  /** What pods use until now. */
+  /** URL that pods have used until now. */
   readonly before: Secret | undefined;
 }
 
@@ -155,7 +155,7 @@ function without(before: Secret | undefined, outcome: StepOutcome): DatabaseResu
   return before === undefined ? { kind: "refused", outcome } : { kind: "url", url: before, isWaiting: false, outcome };
 }
 
-/** It goes with the environment: one that takes the schema over gets a new one. */
+/** The password is deleted with the environment: one that adopts the schema gets a new one. */
 async function passwordOf(store: SecretStore): Promise<Secret> {
   const make = () => ({ password: randomBytes(PASSWORD_BYTES).toString("base64url") });
   const { password = "" } = await store.ensure(POSTGRES_ROLE, { isOwned: true }, make);

@@ -1,6 +1,6 @@
 /**
- * Why: the database of the cell is one for all environments, and may be down or refuse. A failure is remembered for a pause that grows, so that
- * passes, of which there are many, do not all try it again.
+ * Roles and schemas in the cell's database, which all environments share. It may be down or refuse; a failure is cached for a growing
+ * pause, so that the many passes do not all try again.
  */
 import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";

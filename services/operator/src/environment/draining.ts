@@ -12,7 +12,7 @@ export interface Scaling {
   readonly replicas: number;
   /** The worker that gives its partitions away. */
   readonly draining: Draining | undefined;
-  /** It had its time, and goes with what it still has. */
+  /** The drain time is over, and the worker is removed with the partitions that it still leads. */
   readonly isOverdue: boolean;
 }
 
@@ -26,11 +26,11 @@ export interface Draining {
 
 interface ScalingFacts {
   readonly environment: EnvironmentResource;
-  /** How many there should be in the end. */
+  /** Final number of workers. */
   readonly desired: number;
-  /** Of the StatefulSet's spec; undefined before there is one. */
+  /** Replicas in the spec of the StatefulSet; undefined before it exists. */
   readonly requested: number | undefined;
-  /** Of its status. */
+  /** Replicas in its status. */
   readonly present: number;
   readonly nowMs: number;
 }
@@ -64,7 +64,7 @@ export async function nextScaling(
   if (present > requested) return { ...stable(requested), draining: drainingOf(facts, requested, undefined) };
   const ordinal = requested - 1;
   const pod = (await pods()).find((one) => one.ordinal === ordinal);
-  // Without an address nothing runs in it that could lead.
+  // A pod without an address runs no process that could lead.
   if (pod?.address === undefined || pod.isEnding) return { ...stable(ordinal), draining: drainingOf(facts, ordinal, undefined) };
   const report = await workerClient.drain(pod.address, signal);
   const draining = drainingOf(facts, ordinal, report);

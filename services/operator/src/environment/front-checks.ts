@@ -1,4 +1,7 @@
-/** Why: an environment is Running when its Service accepts connections, not only when its pods are ready. The operator connects until it succeeds once. */
+/**
+ * Checks that the Service of an environment accepts connections, which is required for Running besides ready pods. The operator connects
+ * until it succeeds once.
+ */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";

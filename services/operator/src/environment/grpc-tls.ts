@@ -1,7 +1,7 @@
 /**
- * Why: each environment has an authority of its own, made once, and one certificate that its pods share; both are renewed long before they
- * end, and the pods are rolled to take the new one. An authority is renewed with its key, so that no moment comes in which some do not
- * trust the others.
+ * Certificates for gRPC: each environment has an authority of its own, created once, and one certificate that its pods share; both are
+ * renewed long before they expire, and the pods are replaced to use the new one. An authority is renewed with the same key, so that
+ * processes with the old and the new certificate always accept each other.
  */
 import { Secret } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";

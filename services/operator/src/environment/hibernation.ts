@@ -25,7 +25,7 @@ import type { WorkerReport } from "../worker-client.js";
 export const WAKE_ANNOTATION = "perdure.dev/wake";
 
 export interface HibernationDecision {
-  /** As it goes into the status; undefined: awake. */
+  /** Value for the status; undefined: awake. */
   readonly hibernation: EnvironmentResourceStatus["hibernation"];
   readonly nextWakeTime: string | undefined;
   readonly lastActivityTime: string | undefined;
@@ -39,7 +39,7 @@ export interface RestFacts {
   readonly nowMs: number;
   /** Reports of all workers; undefined when one of them does not respond. Called only when the decision depends on them. */
   readonly readReports: () => Promise<readonly WorkerReport[] | undefined>;
-  /** Whether no pod is left that lets anything in. */
+  /** Whether no pod is left that accepts requests. */
   readonly isIngressClosed: () => Promise<boolean>;
 }
 
@@ -140,13 +140,13 @@ function awakeFor({ status }: EnvironmentResource, againMs: number | undefined, 
 interface Whole {
   readonly isQuiet: boolean;
   readonly idleMs: number;
-  /** Infinite: nothing is due ever. */
+  /** Infinite: nothing will be due. */
   readonly dueAtMs: number;
   readonly subscriptions: number;
   readonly knowsSchedules: boolean;
 }
 
-/** Of all workers together; undefined unless every partition is led by one that has answered. */
+/** Combines the reports of all workers; undefined unless every partition is led by a worker that has responded. */
 async function wholeOf({ environment, readReports }: RestFacts): Promise<Whole | undefined> {
   const reports = await readReports();
   if (reports === undefined || reports.length === 0) return undefined;
@@ -158,7 +158,7 @@ async function wholeOf({ environment, readReports }: RestFacts): Promise<Whole |
   let knowsSchedules = true;
   for (const report of reports) {
     const { inFlight, readySeconds, idleSeconds, timerDueAtMs, scheduleDueAtMs } = report;
-    if (inFlight === undefined || idleSeconds === undefined || timerDueAtMs === undefined) return undefined; // It has just begun.
+    if (inFlight === undefined || idleSeconds === undefined || timerDueAtMs === undefined) return undefined; // The worker has just started.
     partitions += report.partitions;
     isQuiet &&= !inFlight && (readySeconds ?? 0) === 0;
     idleMs = Math.min(idleMs, idleSeconds * 1000);

@@ -20,7 +20,7 @@ const ROTATION_REQUEST = "rotation-wish";
 const FLIP_AT = "rotation-flips-at";
 
 export interface Rotation {
-  /** What the Secret is to hold; the very same object when nothing changes. */
+  /** New content of the Secret; the same object when nothing changes. */
   readonly data: SecretData;
   /** Milliseconds until the next key becomes the current one. */
   readonly againMs: number | undefined;
@@ -54,5 +54,5 @@ export function publicKeysOf(data: SecretData, clock: Clock): readonly string[] 
     .map((pem) => publicKeyOf(new Secret(pem as string), clock));
 }
 
-/** What signs now. */
+/** The key that signs now. */
 export const currentKeyOf = (data: SecretData): Secret => new Secret(data[CURRENT] ?? "");

@@ -49,7 +49,7 @@ export async function ensureNamespace(
   return good(TYPE, "Ready");
 }
 
-/** Why the namespace that is there cannot be this environment's now. */
+/** Why the existing namespace cannot be this environment's now; undefined when it can. */
 function refusedBy(existing: KubeObject | undefined, { spec }: EnvironmentResource): StepOutcome | undefined {
   if (existing === undefined) return undefined;
   const { name, labels, deletionTimestamp } = existing.metadata;
@@ -61,7 +61,7 @@ function refusedBy(existing: KubeObject | undefined, { spec }: EnvironmentResour
   return bad(TYPE, "Terminating", `namespace ${name} is being deleted`, WAIT_TERMINATING_MS);
 }
 
-/** What an earlier environment of this id left; undefined when there is nothing, or data of this one by now. */
+/** The note about data of an earlier environment of this id; undefined when there is none, or when this environment has data by now. */
 async function noteOf(
   environment: EnvironmentResource,
   { client, cell, notes }: NamespacePorts,

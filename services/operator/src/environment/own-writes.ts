@@ -25,7 +25,7 @@ export class OwnWrites {
   fresh(cached: EnvironmentResource): EnvironmentResource {
     const { name } = cached.metadata;
     const written = this.#written.get(name);
-    // One that was made again under its name is another one, which we have not written yet.
+    // An object that was created again under the same name was not written by us yet.
     if (written !== undefined && written.metadata.uid === cached.metadata.uid && isNewer(written, cached)) return written;
     this.#written.delete(name);
     return cached;

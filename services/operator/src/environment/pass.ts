@@ -1,6 +1,6 @@
 /**
- * Why: one pass over one environment. Steps are in an order in which no pod is ever without its network policies; a step that waits does
- * not hold up those that do not need it. What each step saw is collected for the status.
+ * One pass over one environment. The order of the steps never leaves a pod without its network policies; a step that waits does not block
+ * those that do not need it. The outcome of each step is collected for the status.
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -54,7 +54,7 @@ export class EnvironmentPass {
       (environment.status?.version?.featureMarkers ?? []).length > 0,
     );
     const current = environment.status?.version?.current ?? environment.spec.version;
-    // An upgrade to this version is not allowed: everything else goes on with the running version.
+    // An upgrade to this version is not allowed: everything else continues with the running version.
     this.#environment =
       edge.kind === "allowed" ? environment : { ...environment, spec: { ...environment.spec, version: current } };
     this.#ports = ports;
@@ -83,7 +83,7 @@ export class EnvironmentPass {
     if (!(await this.#also("NamespaceReady", () => this.#applyAll(baseObjects)))) return this.#report(undefined);
     const areVolumesThere = await this.#checkVolumes();
     const secrets = await this.#secrets();
-    // Nothing is made that would begin with nothing.
+    // Nothing is created that would start without its data or keys.
     if (secrets === undefined || !areVolumesThere) return this.#report(secrets);
 
     const scaler = await scalerOf(environment, { client, cell }, this.#signal);
@@ -171,7 +171,7 @@ export class EnvironmentPass {
     // An API server needs a moment to learn of the leave that we have just given ourselves.
     const isLeaveFresh = outcome.observation.reason === "Forbidden" && cell.secretsRole !== undefined;
     this.#outcomes[0] = isLeaveFresh ? { ...outcome, againMs: WAIT_SOON_MS } : outcome;
-    // It may have been deleted, which is not watched: it is written again.
+    // The object may have been deleted, which is not watched: it is written again.
     const { spec } = this.#environment;
     if (isLeaveFresh) applier.discardObject(resources.roleBindings, SECRETS_BINDING, objectNameOf(spec.environmentId));
     return undefined;

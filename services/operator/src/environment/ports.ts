@@ -1,4 +1,4 @@
-/** Why: what reconciling an environment works with; the operator composes it once. */
+/** The dependencies of reconciling an environment; the operator composes them once. */
 import type { Clock, Logger } from "@perdure/base";
 import type { EventRecorder, KubernetesClient } from "@perdure/driver-kubernetes";
 import type { ObjectApplier } from "../applier.js";
@@ -40,7 +40,7 @@ export interface EnvironmentReconcilePorts {
   readonly retention: VolumeRetention;
   readonly notes: RetainedNotes;
   readonly startChecks: StartChecks;
-  /** The same for pods of Redis. */
+  /** Start checks of the Redis pods. */
   readonly redisStartChecks: StartChecks;
   readonly statusPacing: StatusPacing;
   readonly secretCopies: SecretCopies;

@@ -14,7 +14,7 @@ export interface Quota extends KubeObject {
   readonly status?: { readonly hard?: QuotaAmounts; readonly used?: QuotaAmounts };
 }
 
-/** Undefined when pods are there, or would be let in. */
+/** Undefined when pods exist, or would be admitted. */
 export function quotaProblem(
   environment: EnvironmentResource,
   wanting: readonly (Rollout | undefined)[],
@@ -28,7 +28,7 @@ export function quotaProblem(
   return { type: "QuotaExceeded", status: "True", reason: "UsedUp", message };
 }
 
-/** What is not enough for one more pod of the smallest kind. */
+/** The resources that do not suffice for one more pod of the smallest kind. */
 export function shortOf(
   { hard = {}, used = {} }: NonNullable<Quota["status"]>,
   environment: EnvironmentResource,

@@ -1,7 +1,8 @@
 /**
- * Why: Redis and the workers that run have been given the password at their start, so a Secret that vanishes must not become a new password: that
- * would replace all of their pods. The Secret with the signing key holds a copy of it, and the status records its fingerprint: the operator restores
- * what is missing or changed, and stops with `RedisPasswordLost` when it cannot. A new value of the annotation requests a new password.
+ * The password of Redis. Redis and the running workers received it at their start, so a Secret that is lost must not be replaced by a new
+ * password: that would replace all of their pods. The Secret with the signing key holds a copy of it, and the status records its
+ * fingerprint: the operator restores what is missing or changed, and stops with `RedisPasswordLost` when it cannot. A new value of the
+ * annotation requests a new password.
  */
 import { createHash, randomBytes } from "node:crypto";
 import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
@@ -17,12 +18,12 @@ const EARLIER_COPY = "redis-auth-copy";
 /** Before the keys of the copy. No pod is given them: what is mounted of that Secret is named. */
 const COPY_PREFIX = "redis-auth.";
 const PASSWORD = "password";
-/** Value of the annotation that the password was made for. */
+/** Value of the annotation for which the password was created. */
 const ROTATION = "rotation";
 const PASSWORD_BYTES = 24;
-/** Of the annotation, as the status records it. */
+/** Longest value of the annotation, as in the status. */
 const ROTATION_CHARS_MAX = 256;
-/** It outlives the environment, as its data do. */
+/** The Secret outlives the environment, like its data. */
 const KEPT = { isOwned: false } as const;
 
 export type RecordedPassword = EnvironmentResourceStatus["redisAuth"];
@@ -66,7 +67,7 @@ function resultOf(data: SecretData): Extract<PasswordResult, { readonly kind: "r
   return { kind: "ready", data, record, isRestored: false };
 }
 
-/** What the recorded password was copied to; undefined when no copy holds that password. */
+/** The copy of the recorded password; undefined when no copy has that password. */
 async function copyOf({ fingerprint }: NonNullable<RecordedPassword>, store: SecretStore): Promise<SecretData | undefined> {
   const ofKey = Object.entries((await store.read(SIGNING_KEY)) ?? {}).filter(([key]) => key.startsWith(COPY_PREFIX));
   const copy = Object.fromEntries(ofKey.map(([key, value]) => [key.slice(COPY_PREFIX.length), value]));
@@ -104,7 +105,7 @@ function newPassword({ spec }: EnvironmentResource, cell: Cell, rotation: string
   return { [PASSWORD]: password, url, ...(rotation === undefined ? {} : { [ROTATION]: rotation }) };
 }
 
-/** Of 192 random bits, so that the password cannot be guessed from it. */
+/** The password has 192 random bits, so it cannot be guessed from its fingerprint. */
 export function fingerprintOf(data: SecretData): string {
   const { [PASSWORD]: password = "", url = "" } = data;
   return createHash("sha256").update(`redis-auth\n${password}\n${url}`).digest("hex").slice(0, 16);

@@ -10,7 +10,7 @@ import { numbersOf, versionEdge } from "./version-edge.js";
 export interface Release {
   /** The release to upgrade to, if the upgrade is allowed. */
   readonly version: string;
-  /** Its channel has a newer one, and it is not its turn yet. */
+  /** Its channel has a newer release, and the environment waits for its turn. */
   readonly isWaiting: boolean;
 }
 
@@ -19,32 +19,32 @@ export interface Release {
  * others have requested a turn.
  */
 export class ReleaseTurns {
-  readonly #given = new Map<string, string>();
+  readonly #turns = new Map<string, string>();
 
   give(environment: string, version: string): void {
-    this.#given.set(environment, version);
+    this.#turns.set(environment, version);
   }
 
   isGiven(environment: string, version: string): boolean {
-    return this.#given.get(environment) === version;
+    return this.#turns.get(environment) === version;
   }
 
   /** Whether it has a turn that its status does not show yet. */
-  isUnseen({ metadata, status }: EnvironmentResource): boolean {
-    const version = this.#given.get(metadata.name);
+  isPending({ metadata, status }: EnvironmentResource): boolean {
+    const version = this.#turns.get(metadata.name);
     if (version === undefined) return false;
     if (status?.version?.target !== version) return true;
-    this.#given.delete(metadata.name);
+    this.#turns.delete(metadata.name);
     return false;
   }
 
   discard(environment: string): void {
-    this.#given.delete(environment);
+    this.#turns.delete(environment);
   }
 
   /** A new leader reads the turns from the statuses. */
   clear(): void {
-    this.#given.clear();
+    this.#turns.clear();
   }
 }
 
@@ -82,7 +82,7 @@ function decide(
   for (const other of all()) {
     const { version } = other.status ?? {};
     const isOnItsWay = version?.current !== undefined && version.target !== version.current;
-    if ((turns.isUnseen(other) || isOnItsWay) && other.metadata.name !== name) underWay++;
+    if ((turns.isPending(other) || isOnItsWay) && other.metadata.name !== name) underWay++;
   }
   if (underWay < atOnce) {
     turns.give(name, offered);

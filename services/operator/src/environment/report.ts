@@ -1,4 +1,4 @@
-/** Why: what a pass learnt becomes the status, metrics and events of the environment, and the time of the next pass. */
+/** Turns the findings of a pass into the status, metrics and events of the environment, and the time of the next pass. */
 import { type EnvironmentResource, objectNameOf, observed } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/driver-kubernetes";
 import { hashOf, hostOf } from "../desired/runtime-config.js";
@@ -16,7 +16,7 @@ import { statusOf } from "./status.js";
 import { reportKeyChange, warnOfNew } from "./status-events.js";
 import type { VolumesResult } from "./volumes-step.js";
 
-/** What a pass has learnt besides its outcomes. */
+/** Findings of a pass besides its outcomes. */
 export interface PassFindings {
   readonly secrets: EnvironmentSecrets | undefined;
   readonly rest: HibernationDecision | undefined;

@@ -20,7 +20,7 @@ import {
 } from "./snapshots.js";
 
 const TYPE = "StorageReady";
-/** The snapshot in the namespace that the claim is made from. */
+/** Name of the snapshot object in the namespace from which the claim is restored. */
 const RESTORE = "restore";
 
 /** Undefined when Redis may start; otherwise the reason to wait. Rejects with the API server's error. */
@@ -30,7 +30,7 @@ export async function restoreVolume(
   signal: AbortSignal,
 ): Promise<StepOutcome | undefined> {
   const snapshotId = environment.spec.backup?.restoreFrom?.snapshotId;
-  // What it has by now is newer than any snapshot.
+  // The data that exists by now is newer than any snapshot.
   const { present, acceptedLoss } = environment.status?.data ?? {};
   if (snapshotId === undefined || present === true || acceptedLoss !== undefined) return undefined;
   const { client } = ports;

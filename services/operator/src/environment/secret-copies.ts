@@ -17,19 +17,19 @@ import {
 } from "@perdure/driver-kubernetes";
 import { NEW_NAMESPACE_MS, SECRET_COPIES_MAX, SECRET_TRUST_MS } from "../limits.js";
 
-/** What is done with Secrets. */
+/** The operations on Secrets. */
 export type SecretClient = Pick<KubernetesClient, "find" | "create" | "apply">;
 
 interface Copy {
   readonly secret: KubeObject;
-  /** When it was read or written, monotonic. */
+  /** When the copy was read or written, monotonic. */
   readonly atMs: number;
 }
 
 interface SecretCopiesPorts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
-  /** Of the operator's namespace. */
+  /** Secrets of the operator's namespace. */
   readonly watched: Pick<ObjectCache, "get">;
   /** The operator's own. */
   readonly namespace: string;
@@ -46,13 +46,13 @@ export class SecretCopies implements SecretClient {
     this.#ports = ports;
   }
 
-  /** A namespace was made just now: there is no Secret in it. */
+  /** A namespace was just created: it has no Secrets. */
   noteNew(namespace: string): void {
     this.discard(namespace);
     this.#new.set(namespace, this.#ports.clock.monotonicMs());
   }
 
-  /** What is in a namespace is read again. */
+  /** Drops the copies of a namespace, so that its Secrets are read again. */
   discard(namespace: string): void {
     this.#new.delete(namespace);
     for (const key of this.#copies.keys()) if (key.startsWith(`${namespace}/`)) this.#copies.delete(key);
@@ -120,7 +120,7 @@ export class SecretCopies implements SecretClient {
     if (secret.kind !== resources.secrets.kind) return secret;
     const { name, namespace } = secret.metadata;
     const key = keyOf(name, namespace);
-    this.#copies.delete(key); // It becomes the newest.
+    this.#copies.delete(key); // Inserted again, as the newest entry.
     this.#copies.set(key, { secret, atMs: this.#ports.clock.monotonicMs() });
     if (this.#copies.size > SECRET_COPIES_MAX) this.#copies.delete(this.#copies.keys().next().value as string);
     return secret;

@@ -1,4 +1,4 @@
-/** Why: Secrets of an environment's namespace, as plain texts by key: read, made once, or kept as they should be. */
+/** Secrets of an environment's namespace, as plain texts by key: read, created once, or kept at a desired content. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { isAlreadyThere, type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
@@ -10,9 +10,9 @@ import type { SecretClient } from "./secret-copies.js";
 export type SecretData = Readonly<Record<string, string>>;
 
 interface StoredOptions {
-  /** Whether it goes with the environment. */
+  /** Whether the Secret is deleted with the environment. */
   readonly isOwned: boolean;
-  /** Of the Secret; `Opaque` when absent. */
+  /** Type of the Secret; `Opaque` when absent. */
   readonly type?: string;
 }
 
@@ -37,7 +37,7 @@ export class SecretStore {
     return data;
   }
 
-  /** What is there, or else what `make` gives, which is then there. */
+  /** The existing Secret, or else the one that is created from the result of `make`. */
   async ensure(name: string, options: StoredOptions, make: () => SecretData | Promise<SecretData>): Promise<SecretData> {
     const before = await this.read(name);
     if (before !== undefined) return before;
@@ -47,7 +47,7 @@ export class SecretStore {
       this.#cached.set(name, data);
       return data;
     } catch (cause) {
-      if (!isAlreadyThere(cause)) throw cause; // Another operator was faster: what it made counts.
+      if (!isAlreadyThere(cause)) throw cause; // Another operator was faster: its Secret counts.
       this.#cached.delete(name);
       return (await this.read(name)) ?? {};
     }

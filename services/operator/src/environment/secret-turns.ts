@@ -1,6 +1,7 @@
 /**
- * Why: many environments use one Secret, that of the cell's database. When it changes, the pods of each have to be replaced, and with one worker each that
- * interrupts all of them at once. So a few take the new value at a time (`releases.at-once`), and a value that does not work stops there.
+ * Limits how many environments apply a changed Secret at once. Many environments use one Secret, that of the cell's database. When it
+ * changes, the pods of each have to be replaced, which interrupts every environment with one worker. So a few apply the new value at a time
+ * (`releases.at-once`), and a value that does not work stops there.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
 

@@ -1,6 +1,7 @@
 /**
- * Why: runtimes read Secrets of their own namespace only. Some are copied from the operator's, when an environment refers to them; some are
- * made once and never again: a signing key that changed would lock services out, a password that changed would lock out workers.
+ * Secrets of an environment. Runtimes read Secrets of their own namespace only. Some are copied from the operator's, when an environment
+ * refers to them; some are created once and never changed: another signing key would lock services out, another password would lock out
+ * workers.
  */
 import { type Clock, Secret } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
@@ -30,7 +31,7 @@ export interface SecretRef {
 }
 
 export interface EnvironmentSecrets {
-  /** Of their contents: pods are rolled when one changes. */
+  /** Hash of their contents: pods are replaced when it changes. */
   readonly hash: string;
   readonly redisHash: string;
   readonly redisUrl: Secret;
@@ -72,7 +73,7 @@ interface SecretPorts {
   readonly isRedisInUse: boolean;
 }
 
-/** What an environment refers to. */
+/** Secrets that an environment refers to. */
 type GivenInputs =
   | { readonly kind: "missing"; readonly what: string }
   | {
@@ -123,7 +124,7 @@ export async function ensureSecrets(
   const tls = await ensureGrpcTls(environment, cell, store, clock.nowMs());
   await copyPullSecrets(store, ports, signal);
   const redisHash = hashOf({ ...redis, rotation: undefined }); // A mark of the operator's, which pods are not given.
-  // What is not used is no part of it: a newer operator must not roll pods that are given nothing new.
+  // Unused parts are not in the hash: a newer operator must not replace pods whose inputs are unchanged.
   const trusted = [...(authorities.length > 0 ? [bundle] : []), ...(tls ? [tls] : [])];
   const used = [redisHash, postgres.reveal(), key.reveal(), ...trusted, ...(tunnelToken ? [tunnelToken.reveal()] : [])];
   const redisUrl = new Secret(redis["url"] ?? "");
@@ -185,7 +186,7 @@ async function gather(
 const missing = (what: string): Extract<GivenInputs, { readonly kind: "missing" }> => ({ kind: "missing", what });
 const nameOf = ({ name, key }: SecretRef): string => `key '${key}' of Secret '${name}'`;
 
-// ── what is made ─────────────────────────────────────────────────────────────────────────────────
+// ── created Secrets ──────────────────────────────────────────────────────────────────────────────
 
 async function ensureRedis(
   environment: EnvironmentResource,
@@ -200,7 +201,7 @@ async function ensureRedis(
 }
 
 interface SigningKey {
-  /** What signs now. */
+  /** The key that signs now. */
   readonly key: Secret;
   readonly publicKeys: readonly string[];
   readonly againMs: number | undefined;

@@ -71,7 +71,7 @@ export function snapshotAtMs({ metadata, status }: VolumeSnapshot): number {
   return Date.parse(status?.creationTime ?? metadata.creationTimestamp ?? "");
 }
 
-/** Taking one that is there already changes nothing. It has no owner: it outlives the environment, unless its namespace goes. */
+/** Does nothing for an existing snapshot. The snapshot has no owner: it outlives the environment, unless its namespace is deleted. */
 export async function takeSnapshot(
   environment: EnvironmentResource,
   name: string,

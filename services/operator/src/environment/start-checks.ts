@@ -1,6 +1,6 @@
 /**
- * Why: what keeps pods from starting is read from the pods, which are not watched, and each part of a new environment that becomes ready is a reason for
- * another pass. Pods of a first start are listed when it takes long, and then once in a while.
+ * Finds what keeps pods from starting. It is read from the pods, which are not watched, and each part of a new environment that becomes
+ * ready causes another pass. So pods of a first start are listed only when it takes long, and then at intervals.
  */
 import type { Clock } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";

@@ -14,7 +14,7 @@ const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "G
 interface Written {
   readonly uid: string | undefined;
   readonly count: number;
-  /** Of the last one, monotonic. */
+  /** Time of the last write, monotonic. */
   readonly atMs: number;
 }
 

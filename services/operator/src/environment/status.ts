@@ -1,4 +1,4 @@
-/** Why: the status of an environment from what a pass learnt; what a pass does not see anew stays. Pure. */
+/** The status of an environment from the findings of a pass; what a pass does not observe stays. Pure. */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import type { AcceptedDataLoss } from "./data-loss-step.js";
 import type { DataResult } from "./data-step.js";
@@ -79,7 +79,7 @@ export function statusOf(environment: EnvironmentResource, facts: StatusFacts): 
       data: { ...before?.data, ...dataFieldsOf(data), ...volumesOf(before, volumes, isReady), volumeSize },
       signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys, fingerprint: fingerprintOf(publicKeys) },
       acceptedDataLoss: acceptedLoss ?? before?.acceptedDataLoss,
-      // A pass that was broken off before it knew changes nothing of it.
+      // A pass that was interrupted before this decision does not change it.
       hibernation: (resting ?? before)?.hibernation,
       nextWakeTime: (resting ?? before)?.nextWakeTime,
       lastActivityTime: (resting ?? before)?.lastActivityTime,

@@ -113,7 +113,7 @@ interface WorkloadEnding {
   readonly message: (pods: number) => string;
 }
 
-/** Callers first, so that nothing new comes; Redis last, so that everything is written. */
+/** The front first, so that no new requests arrive; Redis last, so that everything is written. */
 const ENDINGS: readonly WorkloadEnding[] = [
   {
     resource: resources.deployments,
@@ -164,7 +164,7 @@ async function endScaling(
   await client.delete(resources.scaledObjects, "worker", namespace, { uid, signal });
 }
 
-/** How many of its pods are there still. */
+/** Returns how many of its pods still exist. */
 async function stop(
   environment: EnvironmentResource,
   { resource, name, component }: WorkloadEnding,
@@ -182,7 +182,7 @@ async function stop(
       metadata: { name, namespace },
       spec: { replicas: 0 },
     };
-    // A manager of its own: it adds to what there is, and takes nothing else away.
+    // A field manager of its own, so that it does not remove the fields of the other one.
     await client.apply(stopped, { manager: `${MANAGER}-teardown`, force: true, signal });
   }
   const labels = Object.entries(selectorOf(environment, component))
@@ -209,7 +209,7 @@ async function finalSnapshot(
   const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
   if (claim === undefined) {
     const { present, volumes = [] } = environment.status?.data ?? {};
-    if (present !== true && volumes.length === 0) return undefined; // It never had any.
+    if (present !== true && volumes.length === 0) return undefined; // The environment never had data.
     return waiting("DeletionBlocked", `claim ${REDIS_CLAIM} is not there, so no snapshot can be taken; choose Retain or Delete`);
   }
   if (!(await snapshotsServed(ports, signal)))
@@ -275,7 +275,7 @@ async function removeDatabase(
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What the namespace itself names as the reason that it is still there: finalizers of others, kinds that cannot be listed. */
+/** Conditions of a namespace that explain why it still exists: finalizers of others, kinds that cannot be listed. */
 const HINDERED: ReadonlySet<string> = new Set([
   "NamespaceFinalizersRemaining",
   "NamespaceDeletionDiscoveryFailure",

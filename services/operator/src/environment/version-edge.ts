@@ -1,4 +1,6 @@
-/** Why: which release may follow which: minor versions are not skipped, and one step back is allowed while nothing newer was used. */
+/**
+ * The allowed transitions between releases: minor versions are not skipped, and one step back is allowed while no newer feature was used.
+ */
 
 export type VersionEdge =
   | { readonly kind: "allowed" }

@@ -32,7 +32,7 @@ export class VolumePoller {
     const { clock, workerClient } = this.#ports;
     const nowMs = clock.monotonicMs();
     const before = this.#polledAtMs.get(metadata.name);
-    // On the volume of one that has just been made there is nothing yet.
+    // The volume of a new environment is empty.
     if (clock.nowMs() - Date.parse(metadata.creationTimestamp ?? "") < VOLUME_POLL_MS) return undefined;
     if (spec.redis.bundled === undefined || (before !== undefined && nowMs - before < VOLUME_POLL_MS)) return undefined;
     this.#polledAtMs.set(metadata.name, nowMs); // Also without running workers: listing the pods is a request to the API server.
@@ -53,7 +53,7 @@ export function isFilling({ spec }: EnvironmentResource, usedBytes: number | und
   return size !== undefined && usedBytes !== undefined && usedBytes >= quantityOf(size) * VOLUME_FULL_RATIO;
 }
 
-/** A status is not written anew for every byte. Rounded up. */
+/** Rounded up to steps, so that the status is not written for every byte. */
 function inSteps(bytes: number, volumeBytes: number): number {
   const step = Math.max(1, Math.floor(volumeBytes / VOLUME_STEPS));
   return Math.ceil(bytes / step) * step;

@@ -34,9 +34,9 @@ interface VolumesPorts {
 }
 
 export interface VolumesResult {
-  /** Not good: Redis must not be made. */
+  /** When it is not good, Redis must not be created. */
   readonly outcome: StepOutcome;
-  /** What the status is to record while the environment has data. */
+  /** Volumes for the status to record while the environment has data. */
   readonly records: readonly VolumeRecord[];
   readonly isLost: boolean;
   readonly accepted: AcceptedDataLoss;

@@ -74,7 +74,7 @@ async function growClaim(
       const path = "/spec/resources/requests/storage";
       await client.patch(resources.volumeClaims, { name, namespace }, [{ op: "replace", path, value: desired }], { signal });
     } catch (cause) {
-      // Its storage class does not let volumes grow, or grow so far: nothing was deleted, nothing will be.
+      // The storage class does not allow this growth: nothing was deleted, and nothing will be.
       if (cause instanceof KubernetesApiError && (cause.status === 403 || cause.status === 422))
         return bad(TYPE, "ResizeFailed", cause.message);
       throw cause;

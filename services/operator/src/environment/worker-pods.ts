@@ -1,4 +1,4 @@
-/** Why: pods of workers as far as decisions about them need: which ordinal, where, of which revision, and what keeps one from running. */
+/** The fields of worker pods that decisions need: ordinal, address, revision, and the reason why one does not run. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { selectorOf } from "../desired/labels.js";
@@ -9,12 +9,12 @@ export interface WorkerPod {
   readonly address: string | undefined;
   readonly isReady: boolean;
   readonly isEnding: boolean;
-  /** Of the template that it was made from. */
+  /** Revision of the template that the pod was created from. */
   readonly revision: string | undefined;
   readonly problem: PodProblem | undefined;
 }
 
-/** What does not become better by waiting alone. */
+/** A problem that waiting alone does not resolve. */
 export interface PodProblem {
   readonly reason: "CrashLoop" | "ImagePull" | "Unschedulable";
   readonly message: string;
@@ -75,7 +75,7 @@ const CRASHING: ReadonlySet<string> = new Set([
   "CreateContainerError",
 ]);
 
-/** What keeps a pod from running, from its status. */
+/** The reason why a pod does not run, from its status. */
 export function podProblemOf({ conditions = [], containerStatuses = [] }: NonNullable<Pod["status"]>): PodProblem | undefined {
   for (const { state } of containerStatuses) {
     const { reason = "", message = "" } = state?.waiting ?? {};

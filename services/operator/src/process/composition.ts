@@ -1,4 +1,4 @@
-/** Why: the operator as a process: its role on a cluster that a kubeconfig or the pod itself names. */
+/** The operator as a process: its role on the cluster of a kubeconfig or of the pod itself. */
 import { readFileSync } from "node:fs";
 import { PerdureError } from "@perdure/base";
 import { connectKubernetes, type RequestObserver } from "@perdure/driver-kubernetes";

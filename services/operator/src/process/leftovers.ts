@@ -28,7 +28,7 @@ const spec: TaskSpec<typeof settings> = {
 export const runLeftoverCheck = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
   runTask(spec, args, environment);
 
-/** Rejects with OPS0006 when there are objects of ours; a kind that is not defined has none. */
+/** Rejects with OPS0006 when objects of ours exist; a kind that is not defined has none. */
 export async function refuseLeftovers(client: KubernetesClient): Promise<void> {
   const leftovers = (await Promise.all(KINDS.map((kind) => leftoversOf(client, kind)))).filter((text) => text !== undefined);
   if (leftovers.length === 0) return;

@@ -13,13 +13,13 @@ export interface VersionLocation {
 
 /** URLs without a slash at the end. */
 export interface OperatorAddresses {
-  /** Of management APIs. */
+  /** Address of an environment's management API. */
   adminOfEnvironment(environmentId: string): string;
   adminOfCloud(cloud: CloudEnvironment): string;
   adminOfService(service: NonNullable<RegisterTarget["service"]>): string;
-  /** Of a version, for runtimes in this cluster. */
+  /** Address of a version, for runtimes in this cluster. */
   endpoint(place: VersionLocation): string;
-  /** The same through the tunnel of this cluster, or through the one that its pods open. */
+  /** Address of a version through the tunnel of this cluster, or through the one that its pods open. */
   tunnelled(cloud: CloudEnvironment, place: VersionLocation): string;
   inProcess(cloud: CloudEnvironment, place: VersionLocation): string;
 }

@@ -17,7 +17,7 @@ export type AdminResult<T> =
 export interface DesiredRegistration {
   readonly url: string;
   readonly protocol: "auto" | "http1" | "h2c";
-  /** Also when it takes away what callers use. */
+  /** Registers also when this removes handlers that clients use. */
   readonly breaking: boolean;
   /** Registers a known deployment again, so that it becomes the latest. */
   readonly again: boolean;
@@ -26,11 +26,11 @@ export interface DesiredRegistration {
 
 /** Whether deployments are registered and still used. */
 export interface VersionUsage {
-  /** Those that are registered. */
+  /** Ids that are registered. */
   readonly registered: ReadonlySet<string>;
   /** Unfinished invocations that can go on nowhere else. */
   readonly pinned: ReadonlyMap<string, number>;
-  /** Attempts that run there now; those of invocations that are not pinned yet would begin anew elsewhere. */
+  /** Running attempts by deployment; those of invocations that are not pinned yet would start over elsewhere. */
   readonly running: ReadonlyMap<string, number>;
   /** Services whose latest revision belongs to the deployment, by id of the deployment. */
   readonly serves: ReadonlyMap<string, readonly string[]>;

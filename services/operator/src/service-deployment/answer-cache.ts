@@ -38,7 +38,7 @@ export class AnswerCache<T> {
     return answer;
   }
 
-  /** Of one service. */
+  /** Drops the answers of one service. */
   discard(key: string): void {
     this.#answers.delete(key);
   }

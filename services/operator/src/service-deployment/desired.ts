@@ -1,4 +1,4 @@
-/** Why: the objects of one version, as functions of its spec: a ReplicaSet, a Service in front of it, an autoscaler while it drains. */
+/** The objects of one version, as functions of its spec: a ReplicaSet, a Service in front of it, an autoscaler while it drains. */
 import { unreachable } from "@perdure/base";
 import { bareIdOf, GROUP_VERSION, type OwnerReference, type ServiceDeployment } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/driver-kubernetes";
@@ -6,7 +6,7 @@ import type { Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";
 import { shortOf, TEMPLATE, TEMPLATE_HASH, versionName } from "./names.js";
 
-/** Of every version's Service; what it leads to is the container's port of this name, or this number. */
+/** Port of every version's Service; its target is the container's port of this name, or this number. */
 export const SERVICE_PORT = 9080;
 export const PORT_NAME = "perdure";
 
@@ -28,7 +28,9 @@ interface PodTemplate {
 
 export const templateOf = ({ spec }: ServiceDeployment): PodTemplate => spec.template as PodTemplate;
 
-/** What is wrong with a template before any API server sees it; undefined when nothing is. `reserved`: variables that are ours. */
+/**
+ * What is wrong with a template, checked before it is applied; undefined when it is valid. `reserved`: variables that the operator sets.
+ */
 export function problemOf(deployment: ServiceDeployment, reserved: readonly string[]): string | undefined {
   const { metadata, spec } = templateOf(deployment);
   const labels = metadata?.labels ?? {};

@@ -83,7 +83,7 @@ const retired = (version: ServiceVersion, why: string): Drained => ({
   why,
 });
 
-/** What needs it; undefined when nothing does. One that is not registered cannot be needed. */
+/** What needs the version; undefined when nothing does. A version that is not registered is not needed. */
 function needOf(
   { deploymentId, hash }: ServiceVersion,
   { registered, pinned, running, serves }: VersionUsage,
@@ -97,7 +97,7 @@ function needOf(
   return { active, why: `version ${hash}: ${[...unfinished, ...only].join("; ")}` };
 }
 
-/** It is needed, again or still: with pods, and without a date on which they go. */
+/** Keeps a needed version: with pods, and without a removal date. */
 async function keep(
   deployment: ServiceDeployment,
   version: ServiceVersion,
@@ -127,7 +127,7 @@ async function autoscale(
   else await ports.applier.apply(desired, signal);
 }
 
-/** Before its target is scaled to nothing: it would bring that back. */
+/** Removed before its target is scaled to zero, which it would revert. */
 export async function removeAutoscaler(
   { metadata }: ServiceDeployment,
   { name }: Pick<ServiceVersion, "name">,
@@ -173,7 +173,7 @@ export async function discard(
   return { ...retired(version, ""), state: "Gone" };
 }
 
-/** What a version is made of. Its pods go with its ReplicaSet. */
+/** Removes the objects of a version. Its pods are deleted with its ReplicaSet. */
 export async function removeObjects(
   deployment: ServiceDeployment,
   { name, uid }: Pick<ServiceVersion, "name" | "uid">,
@@ -192,7 +192,7 @@ export async function removeObjects(
   await removeOwned(() => client.delete(resources.services, name, namespace, { uid: service.uid as string, signal }));
 }
 
-/** Another object of that name is none of ours. */
+/** An object of that name with another owner is left alone. */
 async function removeOwned(remove: () => Promise<boolean>): Promise<void> {
   try {
     await remove();

@@ -8,7 +8,7 @@ import { API_GROUP, type ServiceDeployment } from "@perdure/custom-resources";
 import { hashOf } from "../desired/runtime-config.js";
 
 export const FINALIZER = `${API_GROUP}/service-deployment`;
-/** On a ServiceDeployment, with its own uid: it goes although invocations still need it. */
+/** Annotation of a ServiceDeployment, with its own uid as value: it is deleted although invocations still need it. */
 export const FORCE_DELETE = `${API_GROUP}/force-delete`;
 /** Label of a version's pods; part of its selector. */
 export const TEMPLATE_HASH = `${API_GROUP}/template-hash`;
@@ -17,18 +17,18 @@ export const TEMPLATE_HASH = `${API_GROUP}/template-hash`;
 /** The whole hash: the one in names is short. */
 export const TEMPLATE = `${API_GROUP}/template`;
 export const DEPLOYMENT_ID = `${API_GROUP}/deployment-id`;
-/** Where that id is from: the spec's `register`, as JSON. */
+/** Register target of that id: the spec's `register`, as JSON. */
 export const REGISTERED_AT = `${API_GROUP}/registered-at`;
-/** When another version took over, RFC 3339. */
+/** When another version superseded this one, RFC 3339. */
 export const SUPERSEDED_AT = `${API_GROUP}/superseded-at`;
 /** When the pods of an unused version are removed, RFC 3339. */
 export const REMOVE_AFTER = `${API_GROUP}/remove-after`;
 
-/** Of a name that Kubernetes takes for a Service. */
+/** Longest name that Kubernetes accepts for a Service. */
 const NAME_CHARS_MAX = 63;
 const SHORT_CHARS = 10;
 
-/** What a tunnel in the pods themselves is opened with; other pods are needed when it changes. */
+/** Parameters of a tunnel in the pods themselves; a change of them needs other pods. */
 export interface TunnelIdentity {
   readonly environmentId: string;
   readonly region: string;
@@ -37,7 +37,7 @@ export interface TunnelIdentity {
   readonly namespace: string;
 }
 
-/** Of everything that makes a version another one. What is new here counts only where it is used: an upgrade rolls no pod. */
+/** Hash of everything that identifies a version. New parts count only where they are used: an upgrade of the operator replaces no pod. */
 export function templateHash({ spec, status }: ServiceDeployment, tunnel: TunnelIdentity | undefined): string {
   const { servicePath, protocol } = spec.perdure;
   const collisions = status?.collisionCount ?? 0;

@@ -1,4 +1,7 @@
-/** Why: each note on a ReplicaSet is written whole by one field manager, so that writing one never takes another away. */
+/**
+ * Writes annotations of ReplicaSets. Each group is written as a whole by a field manager of its own, so that writing one never removes
+ * another.
+ */
 import type { ServiceDeployment } from "@perdure/custom-resources";
 import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
 import { MANAGER } from "../applier.js";
@@ -34,7 +37,7 @@ export function noteRegistration(
   return write(deployment, version, `${MANAGER}-registration`, texts, ports, signal);
 }
 
-/** How far its draining is; none of it when both are undefined. */
+/** Stores the progress of the version's draining; removes it when both are undefined. */
 export function noteDrain(
   deployment: ServiceDeployment,
   version: Pick<ServiceVersion, "name" | "uid">,

@@ -76,7 +76,7 @@ export class ServiceDeployments {
   readonly usageCache: AnswerCache<VersionUsage>;
   /** Whether the latest of a service is still registered. */
   readonly registrationCache: AnswerCache<boolean>;
-  /** What was noted on versions lately. */
+  /** Versions as annotated lately. */
   readonly ownSets = new OwnSets();
   /** Refusals in a row, by service; the oldest entry is dropped first. */
   readonly refusals = new Map<string, number>();
@@ -117,7 +117,7 @@ export class ServiceDeployments {
     return { kind: "wait", againMs };
   }
 
-  /** How long until a refused registration is tried again. */
+  /** Milliseconds until a refused registration is tried again. */
   refused(key: string): number {
     const before = this.refusals.get(key) ?? 0;
     this.refusals.delete(key);
@@ -182,7 +182,7 @@ class ServicePass {
     if (againMs !== undefined) this.#againMs = Math.min(this.#againMs, againMs);
   }
 
-  /** Nothing can be rolled out; what is there goes on, and what is old goes away. */
+  /** No rollout is possible: existing versions continue, and old ones are drained. */
   async #blocked({ observation, againMs }: StepOutcome): Promise<ReconcileResult> {
     const drained = await this.#drainOthers(undefined, false);
     this.#again(againMs);
@@ -260,7 +260,7 @@ class ServicePass {
     return answer.kind !== "answered" || answer.value;
   }
 
-  /** `latest`: undefined right after it was made; its coming brings us back. */
+  /** `latest`: undefined right after its creation; the watch event triggers the next pass. */
   async #register(
     hash: string,
     latest: ServiceVersion | undefined,
@@ -307,7 +307,7 @@ class ServicePass {
     return ready?.status === "True" ? undefined : `environment ${id} is not ready: ${ready?.message ?? ""}`;
   }
 
-  /** From now on it is called. Each note may be the last thing we do: the next pass goes on from there. */
+  /** From now on the version is called. The process may end after each annotation: the next pass continues from there. */
   async #takeOver(latest: ServiceVersion, id: string): Promise<StepOutcome> {
     const deployment = this.#deployment;
     const at = deployment.spec.perdure.register;
@@ -338,7 +338,7 @@ class ServicePass {
 
   // ── the others ─────────────────────────────────────────────────────────────────────────────────
 
-  /** Those that another one took over from, and those that were never called. */
+  /** Drains superseded versions, and those that were never called. */
   async #drainOthers(latest: ServiceVersion | undefined, isLatestCurrent: boolean): Promise<readonly Drained[]> {
     const { revisionHistoryLimit } = this.#deployment.spec;
     const ports = this.#drainPorts();

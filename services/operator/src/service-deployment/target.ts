@@ -1,4 +1,4 @@
-/** Why: a service names where it is to be registered in four ways; this is where that leads now, or why it leads nowhere. */
+/** Resolves the register target of a service, which a spec names in one of four ways, or explains why it does not resolve. */
 import type { Secret } from "@perdure/base";
 import { type CloudEnvironment, objectNameOf, type ServiceDeployment } from "@perdure/custom-resources";
 import type { KubernetesClient } from "@perdure/driver-kubernetes";

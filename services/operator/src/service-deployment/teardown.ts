@@ -43,7 +43,7 @@ export async function teardown(
   const { client, caches, applier, adminClients, logger, pollMs } = ports;
   if (!(metadata.finalizers ?? []).includes(FINALIZER)) return { kind: "gone" };
   const isForced = metadata.annotations?.[FORCE_DELETE] === metadata.uid;
-  // Not our copy: what we noted a moment ago may be missing there, and what is registered would stay so for ever.
+  // Read from the API server: the local copy may lack a recent annotation, and its registration would stay for ever.
   const list = {
     signal,
     labels: MANAGED_SELECTOR,

@@ -6,13 +6,13 @@ import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT, shortOf, TEM
 export type RegisterTarget = ServiceDeploymentSpec["perdure"]["register"];
 
 export interface ServiceVersion {
-  /** Of its ReplicaSet, Service and autoscaler. */
+  /** Name of its ReplicaSet, Service and autoscaler. */
   readonly name: string;
   readonly uid: string;
   /** The short one of names. */
   readonly hash: string;
   readonly createdAtMs: number;
-  /** Of the environment that `registeredAt` leads to; undefined before it was registered. */
+  /** Id in the environment of `registeredAt`; undefined before it was registered. */
   readonly deploymentId: string | undefined;
   readonly registeredAt: RegisterTarget | undefined;
   readonly supersededAtMs: number | undefined;

@@ -1,4 +1,4 @@
-/** Why: an image is a program of this tree, or one of a server that tests have anyway; which one follows from its name. */
+/** Maps an image, by its name, to a program of this tree, or to one of a server that tests have anyway. */
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";

@@ -1,4 +1,4 @@
-/** Why: what a container is given before it runs: directories for its volumes, and variables from the pod, Secrets and ConfigMaps. */
+/** Prepares the inputs of a container: directories for its volumes, and variables from the pod, Secrets and ConfigMaps. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";

@@ -1,4 +1,4 @@
-/** Why: a pod is its containers with what they share, from the moment it is on our node until nothing of it runs any more. */
+/** A pod: its containers with what they share, from its assignment to this node until nothing of it runs any more. */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
