@@ -1,6 +1,6 @@
 /**
- * Why: files are read once, before the first request, so that what a request names can only ever be one of them: no path leads out of
- * the directory, whatever it is made of, and nobody waits for a disk.
+ * The files of the built console. They are all read once, before the first request, so a request can only name one of these files: no path
+ * leads out of the directory, and no request waits for the disk.
  */
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
@@ -100,7 +100,7 @@ function builtFile(path: string, bytes: Buffer, read: ReadonlyMap<string, Buffer
 /** As the build names them: `assets/index-C2kYc7Qe.js`. */
 const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/;
 
-/** 132 bits: nobody finds a second file with them by chance. */
+/** 132 bits, so an attacker cannot find a second file with the same digest. */
 const DIGEST_CHARS = 22;
 
 // ── the directory ────────────────────────────────────────────────────────────────────────────────
@@ -130,7 +130,10 @@ async function readAll(directory: string): Promise<ReadonlyMap<string, Buffer>> 
   return read;
 }
 
-/** Undefined when it is longer. The file is looked at where it is open: what has its name might be another one by then. */
+/**
+ * Reads one file. Undefined when it is longer than `bytesMax`. Checks are made on the open file, because another file may have the name
+ * later.
+ */
 async function readOne(path: string, bytesMax: number): Promise<Buffer | undefined> {
   let file: FileHandle | undefined;
   try {

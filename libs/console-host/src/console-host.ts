@@ -1,6 +1,6 @@
 /**
- * Why: one way to serve the console for everybody who has a place for it. Assets are answered from memory in the form the caller likes
- * and may be kept for ever; every other path below the base is the page, because the page knows its own paths.
+ * Serves the console for every host that has a path for it. Assets are answered from memory in the encoding that the client prefers and may
+ * be cached for ever; every other path below the base is the page, because the page routes by its own paths.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
@@ -23,15 +23,16 @@ export interface ConsoleHostOptions {
 
 export interface ConsoleHost {
   /**
-   * Answers a GET or HEAD below the base, and says whether it did; everything else is the caller's. `boot` is what the page is told at its
-   * start: JSON for whoever may load the page, so never a secret. For `connect`, see `ConsoleOptions`, which it replaces for this answer.
+   * Answers a GET or HEAD below the base and returns whether it did; the caller answers everything else. `boot` is the JSON that the page
+   * gets at its start; each client that may load the page can read it, so it holds no secret. `connect` replaces the one of
+   * `ConsoleOptions` for this answer.
    */
   handle(req: AnyRequest, res: AnyResponse, boot: unknown, connect?: readonly string[]): boolean;
 }
 
 /**
- * Reads the built console. Undefined when it has not been built. Rejects with OPS0001 when the directory holds something else, or an option
- * could change what the policy says.
+ * Reads the built console. Undefined when it has not been built. Rejects with OPS0001 when the directory holds other files, or when an
+ * option could change the content security policy.
  */
 export async function openConsole(directory: string, { base, csp }: ConsoleHostOptions): Promise<ConsoleHost | undefined> {
   if (!BASE.test(base)) throw new PerdureError("OPS0001", `'${base}' is no path that begins and ends with a slash`);
@@ -52,7 +53,7 @@ function checkOrigins(origins: readonly string[]): void {
   }
 }
 
-/** On every answer. The page may look at nothing but what this origin serves, and nobody may look at it from outside. */
+/** Headers of every answer. The page may load only what this origin serves, and no other origin may frame it. */
 const COMMON: Readonly<Record<string, string>> = {
   "x-content-type-options": "nosniff",
   "referrer-policy": "no-referrer",
@@ -65,7 +66,7 @@ const COMMON: Readonly<Record<string, string>> = {
 const PERMISSIONS =
   "accelerometer=(), camera=(), clipboard-read=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), usb=()";
 
-/** Where the build puts what has a hash in its name: a page in their place would be taken for a script. */
+/** The build puts files with a hash in their name here. A page in place of such a file would be parsed as a script. */
 const ASSETS = "assets/";
 
 class FileConsoleHost implements ConsoleHost {
@@ -93,7 +94,7 @@ class FileConsoleHost implements ConsoleHost {
     return true;
   }
 
-  /** Never the same twice, so it has no validator, and a browser asks again each time. */
+  /** The page differs on each request (nonce), so it has no validator, and a browser requests it again each time. */
   #answerPage(req: AnyRequest, res: AnyResponse, boot: unknown, connect: readonly string[]): void {
     if (connect !== this.#connect) checkOrigins(connect);
     const nonce = newNonce();

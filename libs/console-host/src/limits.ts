@@ -1,4 +1,7 @@
-/** Bounds of what is kept in memory, each with its reason. The console is built by us; beyond these somebody named another directory. */
+/**
+ * Bounds of what is kept in memory, each with its reason. This project builds the console; a larger one means that the setting names
+ * another directory.
+ */
 
 /** The console has some two hundred files with their compressed forms. */
 export const FILES_MAX = 4_000;

@@ -1,10 +1,10 @@
-/** Why: which of the forms a file was built in suits the caller (RFC 9110 §12.5.3), and whether they have it already (§13.1.2). */
+/** Selects the encoding of a file that suits the client (RFC 9110 §12.5.3), and whether the client has the file already (§13.1.2). */
 import type { EncodedFile } from "./built-console.js";
 import { HEADER_CHARS_MAX } from "./limits.js";
 
 /**
- * Of `forms`, best first, the one with the greatest weight; equal weights leave the order. Identity is what there is for who accepts
- * nothing of it: an answer that can be read by most beats none (§12.5.3 allows it).
+ * Returns the one of `forms` (best first) with the greatest weight; equal weights keep the order. When the client accepts none, the result
+ * is identity: an answer that most clients can read is better than none (§12.5.3 allows it).
  */
 export function formFor(forms: readonly EncodedFile[], acceptEncoding: string | undefined): EncodedFile {
   const weights = weightsOf(acceptEncoding ?? "");
@@ -22,7 +22,7 @@ export function formFor(forms: readonly EncodedFile[], acceptEncoding: string | 
   return best;
 }
 
-/** Coding → weight in 0…1; what cannot be read is not wished for. */
+/** Coding → weight in 0…1; a coding with an invalid weight is left out. */
 function weightsOf(header: string): ReadonlyMap<string, number> {
   const weights = new Map<string, number>();
   for (const part of header.slice(0, HEADER_CHARS_MAX).split(",")) {

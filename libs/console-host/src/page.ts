@@ -1,6 +1,6 @@
 /**
- * Why: the page is the same for everybody but for what it is told at its start and a number that only its own scripts know (its nonce): with
- * it a script that somebody's data brought into the page does not run, wherever it comes from (CSP level 3, §8).
+ * The page is the same for every client except for its boot data and its nonce. Only scripts of the page carry the nonce, so a script that
+ * user data brought into the page does not run (CSP level 3, §8).
  */
 import { randomBytes } from "node:crypto";
 import { PerdureError } from "@perdure/base";
@@ -10,7 +10,10 @@ const PLACEHOLDERS = /__(NONCE|BASE|BOOT)__/;
 /** Makes the page for one response. */
 export type PageTemplate = (nonce: string, boot: unknown) => string;
 
-/** Cut at its placeholders once, so that nothing that is put in is looked at again. Throws OPS0001 where one is missing. */
+/**
+ * Splits the page at its placeholders once, so inserted text is never searched for placeholders. Throws OPS0001 when a placeholder is
+ * missing.
+ */
 export function pageTemplate(page: string, base: string): PageTemplate {
   const parts = page.split(PLACEHOLDERS); // Every second one is the name of a placeholder.
   for (const name of ["NONCE", "BASE", "BOOT"]) {
