@@ -2,15 +2,16 @@ import { createRequire } from "node:module";
 import type { Browser, BrowserServer } from "playwright-core";
 import { chromiumProgram } from "./chromium.js";
 
-/** Loaded when a browser is needed, as the other programs of this package start without it, and not bundled, as it looks for its own files. */
+/**
+ * Loaded when a browser is needed, because the other programs of this package start without it; not bundled, because it loads files of its
+ * own package.
+ */
 const playwright = () => createRequire(import.meta.url)("playwright-core") as typeof import("playwright-core");
 
 /** Addresses of the browsers of one run, one for each worker, as JSON; set by `deploy/testing/run.mjs`. */
 const SHARED_BROWSERS = "SHARED_BROWSERS";
 
-/**
- * Everything comes from this machine, and containers allow no sandbox. `*.test` are names whose owners point to this machine.
- */
+/** Everything comes from this machine, and containers allow no sandbox. `*.test` are names whose owners point to this machine. */
 const ARGS = ["--no-sandbox", "--disable-gpu", "--font-render-hinting=none", "--host-resolver-rules=MAP *.test 127.0.0.1"];
 
 /** A browser that other processes connect to by its `wsEndpoint()`. The caller closes it. */

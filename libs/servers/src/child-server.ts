@@ -1,6 +1,6 @@
 /**
- * Why: a server for tests is a program of its own: started with its log captured, stopped by its own process id and nobody else's,
- * killed and frozen on purpose, and never left behind when we end.
+ * A server for tests is a child process: started with its log captured, stopped by its own process id and no other, killed and frozen on
+ * purpose, and never left behind when this process ends.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
@@ -77,7 +77,7 @@ export class ChildServer {
     return this.#lines.join("\n");
   }
 
-  /** Resolves when `isReady` says so; rejects with the log when the program ends or takes too long. */
+  /** Resolves when `isReady` returns true; rejects with the log when the program ends or takes too long. */
   async ready(isReady: () => Promise<boolean>): Promise<void> {
     for (const deadline = performance.now() + READY_MS_MAX; ; await sleep(READY_POLL_MS)) {
       if (!this.#running) throw new Error(`the server ended before it was ready:\n${this.log()}`);
@@ -96,9 +96,9 @@ export class ChildServer {
     await this.exited;
   }
 
-  /** Asks it to end with `name`; insists after a while. */
+  /** Sends the signal `name` to end it, and SIGKILL after a while. */
   async stop(name: NodeJS.Signals = "SIGTERM"): Promise<void> {
-    this.signal("SIGCONT"); // A frozen program does not hear.
+    this.signal("SIGCONT"); // A frozen program does not handle signals.
     this.signal(name);
     const insist = setTimeout(() => this.signal("SIGKILL"), STOP_MS_MAX);
     await this.exited;

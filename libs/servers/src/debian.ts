@@ -1,6 +1,6 @@
 /**
- * Why: tests need servers that a machine may not have installed. On Debian and its kin they are fetched as packages and unpacked
- * into a cache of ours: no root, nothing installed, the same version for everybody of one release.
+ * Fetches servers that tests need and that a machine may not have installed. On Debian and its derivatives they are downloaded as packages
+ * and unpacked into a cache: no root, nothing installed, the same version on every machine of one release.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -53,7 +53,7 @@ async function fetchInto(root: string, name: string, selection: PackageSelection
     await download(selection, debs, work);
     for (const deb of await readdir(debs)) await run("dpkg-deb", ["-x", join(debs, deb), unpacked], LIMITS);
     await rename(unpacked, root).catch((cause: NodeJS.ErrnoException) => {
-      if (!existsSync(root)) throw cause; // Else somebody else was faster, with the same packages.
+      if (!existsSync(root)) throw cause; // Otherwise another process was faster, with the same packages.
     });
   } catch (cause) {
     throw new Error(`packages of ${name} cannot be fetched: install it, or run where apt-get can reach its mirror`, { cause });

@@ -1,4 +1,4 @@
-/** Why: what a control plane knows is a set of keys in etcd. A copy of them, put back, is the control plane as it was. */
+/** The state of a control plane is a set of keys in etcd. Restoring a copy of them restores the control plane. */
 interface EtcdPair {
   /** Base64, as etcd's gateway has it; so is the value. */
   readonly key: string;
@@ -10,7 +10,7 @@ export type EtcdContents = readonly EtcdPair[];
 
 /** Below it is everything that Kubernetes keeps; the key after the last of them ends the range. */
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
-/** The API server and the controllers say here that they are alive; they write it again and again. */
+/** The API server and the controllers renew their leases here again and again. */
 const LIVENESS = /^\/registry\/(?:leases\/kube-system|masterleases)\//;
 /** Keys of one transaction: etcd takes 128 operations. */
 const TRANSACTION_KEYS_MAX = 128;

@@ -1,7 +1,7 @@
 /**
- * Why: tests run beside each other and beside real servers, so nobody may own a fixed port; and a server that is stopped and started again
- * must find its port free. So ports come from below those that the system gives to whoever asks for any, connections among them,
- * and test processes that run at the same time draw from ports of their own.
+ * Tests run beside each other and beside real servers, so no test may use a fixed port; and a server that is stopped and started again must
+ * find its port free. So ports come from below the range that the system gives to sockets without a chosen port (connections among them),
+ * and test processes that run at the same time draw from ranges of their own.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:net";
@@ -15,7 +15,7 @@ let step: number | undefined;
 /** Ports of this process's share of the ranges that it has used, modulo the size of the share. */
 let rangeOffset: number | undefined;
 
-/** Ports of 127.0.0.1 that nobody listened on a moment ago, all different, and none that this process was given before. */
+/** Ports of 127.0.0.1 that had no listener a moment ago, all different, and none that this process was given before. */
 export async function freePorts(count: number): Promise<number[]> {
   const portEnd = Math.min(systemPortMin(), RANGES_PORT_MIN);
   const steps = Math.floor((portEnd - PORT_MIN) / PORT_STRIPES);
@@ -51,7 +51,7 @@ export async function freePortRange(count: number): Promise<{ readonly first: nu
   throw new Error(`no ${count} adjacent ports of 127.0.0.1 are free between ${shareFirst} and ${shareFirst + share}`);
 }
 
-/** From here on the system gives ports to whoever asks for any. */
+/** The system gives ports from here on to sockets that choose none. */
 function systemPortMin(): number {
   if (!existsSync(RANGE_FILE)) return SYSTEM_PORT_MIN;
   return Math.max(Number.parseInt(readFileSync(RANGE_FILE, "utf8"), 10), PORT_MIN + PORT_STRIPES);

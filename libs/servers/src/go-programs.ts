@@ -1,6 +1,6 @@
 /**
- * Why: programs of the Go world come as modules, at the versions and checksums of a `go.mod` and `go.sum` of ours, and are compiled into
- * a cache of ours. A large one takes minutes, once: whoever wants it meanwhile waits for whoever began.
+ * Builds Go programs from modules, at the versions and checksums of a `go.mod` and `go.sum` of this repository, into a cache. A large
+ * program takes minutes, once; other processes that need it meanwhile wait for the one that builds it.
  */
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
@@ -23,7 +23,7 @@ export interface GoPrograms {
   readonly linkerFlags?: readonly string[];
 }
 
-/** Told of each Go package that was compiled, with how many there are by now. */
+/** Called for each Go package that was compiled, with the number of packages so far. */
 export type OnPackageBuilt = (name: string, compiled: number) => void;
 
 /** The directory with the programs. Rejects where there is no Go, or no cache and no proxy of modules. */
@@ -42,7 +42,7 @@ async function buildInto(directory: string, programs: GoPrograms, onPackage: OnP
   try {
     for (const file of ["go.mod", "go.sum", ...sources]) await copyFile(join(modules, file), join(work, file));
     const flags = ["-v", "-mod=readonly", "-trimpath", "-ldflags", ["-s", "-w", ...linkerFlags].join(" ")];
-    // Tests of others run beside it, and they have somebody waiting for each second.
+    // Low priority: other tests run beside it and have timeouts.
     const args = ["-n", "19", "go", "build", ...flags, "-o", `${join(work, "bin")}/`, ...packages];
     await run("nice", args, work, onPackage);
     await rename(join(work, "bin"), directory);
@@ -53,7 +53,7 @@ async function buildInto(directory: string, programs: GoPrograms, onPackage: OnP
   }
 }
 
-/** Rejects with the end of what it said when it fails. */
+/** Rejects with the end of its output when it fails. */
 async function run(
   program: string,
   args: readonly string[],
@@ -82,7 +82,7 @@ async function run(
 /** With `-v` go writes the import path of each package as it comes to it, and "go: downloading …" before. */
 const isPackage = (line: string): boolean => !line.includes(" ") && !line.startsWith("#");
 
-/** Held by one living process at a time; that of a process which has died is taken over. */
+/** Held by one running process at a time; the lock of a process that has ended is taken over. */
 async function lockOf(path: string): Promise<AsyncDisposable> {
   for (const deadline = performance.now() + BUILD_MS_MAX; ; await sleep(BUILD_LOCK_POLL_MS)) {
     try {

@@ -1,4 +1,4 @@
-/** Why: charts are rendered in tests by the program that people install them with, compiled from its published modules. */
+/** Charts are rendered in tests by the program that users install them with, compiled from its published modules. */
 import { execFile } from "node:child_process";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 import { HELM_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 
-/** The release that `helm-program/go.mod` asks for. */
+/** The release that `helm-program/go.mod` requires. */
 const HELM_VERSION = "3.18.6";
 const MODULES = join(dirname(fileURLToPath(import.meta.url)), "helm-program");
 

@@ -1,4 +1,4 @@
-/** Why: what builds images and starts containers needs an engine; what reads their files does not, and says whether they are right. */
+/** Building images and running containers needs an engine; reading and checking their files does not. */
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -10,7 +10,7 @@ import { HELM_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 
 const SOURCES = join(dirname(fileURLToPath(import.meta.url)), "image-program");
 
-/** One instruction, variables expanded. `other` kinds change what is said about an image, not its files. */
+/** One instruction, variables expanded. `other` kinds change an image's metadata, not its files. */
 export type ImageStep =
   | { readonly kind: "workdir"; readonly path: string }
   | {
@@ -34,13 +34,13 @@ export type ImageStep =
 
 export interface ImageStage {
   readonly name: string;
-  /** A stage before it, or an image of somebody else. */
+  /** A stage before it, or an image of another project. */
   readonly base: string;
   readonly platform: string;
   readonly steps: readonly ImageStep[];
 }
 
-/** What an image tells who runs it, with what it has of its base. */
+/** Configuration of an image, including what it inherits from its base. */
 export interface ImageConfig {
   readonly User?: string;
   readonly WorkingDir?: string;
@@ -71,7 +71,10 @@ export async function buildContextOf(directory: string): Promise<readonly string
   return JSON.parse(await runImageTools("context", directory)) as readonly string[];
 }
 
-/** The project as Compose understands it; rejects with its complaint. `profiles`: whose services are in it, besides those without. */
+/**
+ * The project as Compose parses it; rejects with the error of Compose. `profiles`: services of these profiles are included, besides those
+ * without a profile.
+ */
 export async function loadComposeFile(file: string, profiles: readonly string[]): Promise<unknown> {
   return JSON.parse(await runImageTools("compose", file, ...profiles));
 }
@@ -99,7 +102,7 @@ export function imageTools(onPackage?: OnPackageBuilt): Promise<string> {
   return program;
 }
 
-/** The cache knows it by what it is made of. */
+/** The digest of its sources is its key in the cache. */
 async function build(onPackage: OnPackageBuilt | undefined): Promise<string> {
   const version = createHash("sha256");
   for (const file of ["go.mod", "go.sum", "main.go"]) version.update(readFileSync(join(SOURCES, file)));

@@ -1,6 +1,6 @@
 /**
- * Why: subscriptions are tested against a real broker: one KRaft node on the machine's Java, its jars from Maven Central. It takes
- * plain connections, or with credentials and certificates only those who have them.
+ * Subscriptions are tested against a real broker: one KRaft node on the machine's Java, its jars from Maven Central. It accepts plain
+ * connections or, with credentials and certificates, only clients that have them.
  */
 import { execFile } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -31,7 +31,7 @@ export interface KafkaOptions {
   readonly directory?: string;
   /** A free one when absent. */
   readonly port?: number;
-  /** Asked of every client. */
+  /** Credentials that every client must send. */
   readonly sasl?: {
     readonly mechanism: "PLAIN" | "SCRAM-SHA-256" | "SCRAM-SHA-512";
     readonly username: string;
@@ -119,7 +119,7 @@ export class KafkaServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child.kill(); // Nobody wants its data any more, or they are in its log.
+    await this.#child.kill(); // Its data is not needed any more, or is in its log.
     await this.#data.remove();
   }
 }

@@ -1,9 +1,9 @@
-/** Why: operator and charts are tested against a real control plane; its three programs are compiled from their published modules. */
+/** Operator and charts are tested against a real control plane; its three programs are compiled from their published modules. */
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 
-/** The release that `kube-programs/go.mod` asks for; programs tell it to their clients. */
+/** The release that `kube-programs/go.mod` requires; programs report it to their clients. */
 export const KUBERNETES_VERSION = "1.36.4";
 
 /** With the `go.mod` of all of them, and of kubectl. */

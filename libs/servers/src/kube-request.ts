@@ -1,10 +1,10 @@
-/** Why: whether an API server is ready, and what tests look at in it, is asked without the client that is being tested. */
+/** Requests to an API server that check its readiness and its objects without the client that is being tested. */
 import { request } from "node:https";
 import { API_ANSWER_MS_MAX } from "./limits.js";
 
 export interface KubernetesEndpoint {
   readonly port: number;
-  /** PEM of who signed the server's certificate. */
+  /** PEM of the authority that signed the server's certificate. */
   readonly ca: string;
   readonly token: string;
 }
@@ -27,7 +27,7 @@ export interface KubernetesAnswer {
   readonly text: string;
 }
 
-/** Rejects when nobody answers. */
+/** Rejects when the server does not answer. */
 export function requestKubernetes(
   { port, ca, token }: KubernetesEndpoint,
   question: KubernetesQuestion,

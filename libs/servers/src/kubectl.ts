@@ -1,4 +1,4 @@
-/** Why: what people do with a cluster they do with kubectl, so tests do; it is compiled from the modules that the control plane is. */
+/** Operators use kubectl, so tests do too; it is compiled from the same modules as the control plane. */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -21,8 +21,8 @@ export function kubectlProgram(onPackage?: OnPackageBuilt): Promise<string> {
 }
 
 /**
- * Runs kubectl as whoever the kubeconfig file names and resolves with what it printed; rejects with what it complained of. The first call on
- * a machine compiles for a minute.
+ * Runs kubectl as the user of the kubeconfig file and resolves with its output; rejects with its error output. The first call on a machine
+ * compiles for a minute.
  */
 export async function runKubectl(kubeconfigFile: string, ...args: readonly string[]): Promise<string> {
   const path = join(await kubectlProgram(), "kubectl");

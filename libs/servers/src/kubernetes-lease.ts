@@ -1,7 +1,7 @@
 /**
- * Why: a control plane takes three seconds of processor time to start, and most suites need only an empty one. The runner of the tests
- * starts one for each of its workers (`shared-kubernetes.ts`); a suite gets it empty, and leaves it empty. A suite that runs without the
- * runner starts its own.
+ * A control plane takes three seconds of processor time to start, and most suites need only an empty one. The runner of the tests starts
+ * one for each of its workers (`shared-kubernetes.ts`); a suite gets it empty, and leaves it empty. A suite that runs without the runner
+ * starts its own.
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -29,8 +29,8 @@ export interface LeasedControlPlane extends ControlPlane {
 }
 
 /**
- * A control plane with controllers, whose users are `admin` and `perdure-operator`; nothing is in it but what Kubernetes puts there. For a
- * suite that stops its parts, or needs other users or flags, `startKubernetes` starts one of its own.
+ * A control plane with controllers, whose users are `admin` and `perdure-operator`; it holds only what Kubernetes creates itself. A suite
+ * that stops its parts, or needs other users or flags, starts one of its own with `startKubernetes`.
  */
 export async function leaseKubernetes(): Promise<LeasedControlPlane> {
   const files = process.env[SHARED_KUBERNETES];

@@ -1,7 +1,7 @@
 /**
- * Why: an operator is right when a real API server says so. This is a whole control plane on free ports of this machine: etcd, an API
- * server with RBAC and the usual admission, and the controllers that make pods of StatefulSets and collect garbage. There is no
- * kubelet and no scheduler: whoever wants pods to run plays them.
+ * Starts a whole control plane on free ports of this machine, because an operator can only be tested against a real API server: etcd, an
+ * API server with RBAC and the usual admission, and the controllers that make pods of StatefulSets and collect garbage. There is no kubelet
+ * and no scheduler: a test that needs running pods updates their status itself.
  */
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
@@ -59,7 +59,7 @@ export class KubernetesPart {
     this.#isReady = isReady;
   }
 
-  /** `isReady` may be asked many times; rejects with the log when the program ends before. */
+  /** Calls `isReady` repeatedly; rejects with the log when the program ends before. */
   static async start(launch: ServerLaunch, isReady: () => Promise<boolean>): Promise<KubernetesPart> {
     const child = await ChildServer.launch(launch);
     try {
@@ -91,7 +91,7 @@ export class KubernetesPart {
     return this.#child.stop();
   }
 
-  /** Frozen: connections stay open and nobody answers. */
+  /** Frozen: connections stay open and no request is answered. */
   freeze(): void {
     this.#child.signal("SIGSTOP");
   }
@@ -138,7 +138,7 @@ export class KubernetesServer extends ControlPlane implements AsyncDisposable {
     }
   }
 
-  /** Forgets everything in etcd but what is there now: who watches or lists from an earlier version on is told that it has expired. */
+  /** Compacts the history of etcd: a client that watches or lists from an earlier version gets the error that it has expired. */
   async compactHistory(): Promise<void> {
     const { header } = (await requestEtcd(this.etcdPort, "maintenance/status", {})) as { header?: { revision?: string } };
     await requestEtcd(this.etcdPort, "kv/compaction", { revision: header?.revision, physical: true });
@@ -151,7 +151,7 @@ export class KubernetesServer extends ControlPlane implements AsyncDisposable {
   }
 }
 
-/** Ready to be asked when it resolves. The first one on a machine compiles Kubernetes: minutes. */
+/** Ready for requests when it resolves. The first one on a machine compiles Kubernetes: minutes. */
 export function startKubernetes(options: KubernetesOptions = {}): Promise<KubernetesServer> {
   return KubernetesServer.start(options);
 }
@@ -181,7 +181,7 @@ async function startParts(directory: string, options: KubernetesOptions): Promis
   try {
     const etcd = await start(programs.etcd, etcdFlags(directory, ports), () => isHealthy(ports.etcd));
     const flags = { ...apiServerFlags(directory, ports), ...options.apiServerFlags };
-    // It writes its certificate, and that of who signed it, when it starts.
+    // The API server writes its certificate, and that of its authority, when it starts.
     const certificate = (): Promise<string> => readFile(join(directory, "certificates", "apiserver.crt"), "utf8");
     const apiServer = await start(programs.apiServer, flags, async () => isReady(api, await certificate().catch(nothing), token));
     const ca = await certificate();
@@ -252,7 +252,7 @@ function apiServerFlags(directory: string, { etcd, api }: ControlPlanePorts): Fl
     "service-account-key-file": join(directory, "accounts.pub"),
     "service-account-signing-key-file": join(directory, "accounts.key"),
     "service-cluster-ip-range": "10.96.0.0/12",
-    // Nobody reaches the service `kubernetes` here, and it must not lead to a loopback address.
+    // No client reaches the service `kubernetes` here, and it must not lead to a loopback address.
     "endpoint-reconciler-type": "none",
     // It would let pods wait for the tokens of their accounts.
     "disable-admission-plugins": "ServiceAccount",
@@ -286,7 +286,7 @@ async function isReady(port: number, ca: string | undefined, token: string): Pro
   return (await answer(port, ca, token, "/readyz"))?.status === 200;
 }
 
-/** The first thing that controllers do that anybody sees: the default account of the default namespace. */
+/** The first visible result of the controllers: the default account of the default namespace. */
 async function hasDefaults(port: number, ca: string, token: string): Promise<boolean> {
   return (await answer(port, ca, token, "/api/v1/namespaces/default/serviceaccounts/default"))?.status === 200;
 }

@@ -2,14 +2,14 @@
 
 /** A server that is not ready by then will not be: the slowest, Kafka, takes 5 s, and minutes on a machine with much else to do. */
 export const READY_MS_MAX = 180_000;
-/** Pause between two looks at a server that starts; short, because most are ready within 50 ms. */
+/** Pause between two checks of a server that starts; short, because most are ready within 50 ms. */
 export const READY_POLL_MS = 20;
 /** A server that has not ended by then after SIGTERM is killed: its data are in a directory of ours or kept by its log. */
 export const STOP_MS_MAX = 10_000;
 /** Lines of a server's log kept in memory, and the length at which one is cut: enough to see why it failed. */
 export const LOG_LINES_MAX = 2_000;
 export const LOG_LINE_CHARS_MAX = 1_000;
-/** A free port may be taken by somebody else before the server binds it; another one is tried that often. */
+/** Another process may take a free port before the server binds it; the server is started with another port that often. */
 export const PORT_ATTEMPTS_MAX = 5;
 /** A question to a server that answers at once, or never. */
 export const REQUEST_MS_MAX = 2_000;
@@ -17,16 +17,16 @@ export const REQUEST_MS_MAX = 2_000;
 export const DOWNLOAD_MS_MAX = 300_000;
 /** What a package tool may print. */
 export const TOOL_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
-/** A database whose children are still ending after a crash refuses to start; it is asked again that often, this far apart. */
+/** A database whose children are still ending after a crash refuses to start; it is started again that often, this far apart. */
 export const DATABASE_TRIES_MAX = 20;
 export const DATABASE_PAUSE_MS = 250;
 /** Connections of the PostgreSQL server that the suites of a run share: two workers, each with a cloud of a dozen processes. */
 export const SHARED_CONNECTIONS_MAX = 400;
 /** Compiling a control plane: 1,900 packages, minutes on two cores and more beside others. */
 export const BUILD_MS_MAX = 45 * 60_000;
-/** Of what a compiler said, the lines that are kept for whoever asks why it failed. */
+/** Lines of a compiler's output that are kept for the error when it fails. */
 export const BUILD_LINES_MAX = 40;
-/** How often one who waits for another's build looks whether it is done. */
+/** Interval of checks whether another process has finished its build. */
 export const BUILD_LOCK_POLL_MS = 500;
 /** An answer of an API server that is up; a list of thousands of objects takes less. */
 export const API_ANSWER_MS_MAX = 30_000;
@@ -42,7 +42,7 @@ export const PROGRESS_EVERY_MS = 10_000;
 export const UNPACK_MS_MAX = 60_000;
 /** Ports for servers of tests begin here: below are those of well-known servers, and some that browsers and `fetch` refuse. */
 export const PORT_MIN = 11_000;
-/** Where the system's own begin, if it does not say so itself: Linux as it comes. */
+/** Where the system's own ports begin, if it does not report it: the default of Linux. */
 export const SYSTEM_PORT_MIN = 32_768;
 /** From here on to the system's own ports: ranges of ports for programs that give ports to what they start. */
 export const RANGES_PORT_MIN = 21_000;

@@ -1,4 +1,4 @@
-/** Why: programs of the Java world come as jars from Maven Central, with all they stand on, into a cache of ours. */
+/** Fetches programs of Java as jars from Maven Central, with all their dependencies, into a cache. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { mkdir, mkdtemp, rename, rm, writeFile } from "node:fs/promises";
@@ -12,7 +12,7 @@ const run = promisify(execFile);
 /** `group:artifact:version`. */
 export type Coordinates = string;
 
-/** A directory with the jars of all coordinates and of what they need at run time; `name` says what and which version. */
+/** A directory with the jars of all coordinates and of their runtime dependencies; `name` is the program and its version. */
 export async function fetchedJars(name: string, artifacts: readonly Coordinates[]): Promise<string> {
   const directory = join(cacheDirectory(), name);
   if (existsSync(directory)) return directory;
@@ -24,7 +24,7 @@ export async function fetchedJars(name: string, artifacts: readonly Coordinates[
     const goal = ["-q", "-B", "dependency:copy-dependencies", `-DoutputDirectory=${jars}`, "-DincludeScope=runtime"];
     await run("mvn", goal, { cwd: work, timeout: DOWNLOAD_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX });
     await rename(jars, directory).catch((cause: NodeJS.ErrnoException) => {
-      if (!existsSync(directory)) throw cause; // Else somebody else was faster, with the same jars.
+      if (!existsSync(directory)) throw cause; // Otherwise another process was faster, with the same jars.
     });
     return directory;
   } catch (cause) {

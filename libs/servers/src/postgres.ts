@@ -1,6 +1,4 @@
-/**
- * Why: the PostgreSQL driver is tested against the real server. PostgreSQL refuses to run as root, so root starts it as `nobody`.
- */
+/** The PostgreSQL driver is tested against the real server. PostgreSQL refuses to run as root, so root starts it as `nobody`. */
 import { execFile } from "node:child_process";
 import { existsSync, readdirSync, readFileSync, realpathSync } from "node:fs";
 import { chmod, chown } from "node:fs/promises";
@@ -76,7 +74,7 @@ async function postgresPackages(search: (pattern: string) => Promise<string[]>):
   return [`postgresql-${Math.max(...versions)}`];
 }
 
-/** Runs a program as somebody who is not root, as PostgreSQL wants it. */
+/** Runs a program as a user that is not root, as PostgreSQL requires. */
 function unprivileged(command: string, args: readonly string[]): { command: string; args: readonly string[] } {
   if (process.getuid?.() !== 0) return { command, args };
   const userFlags = ["--reuid=nobody", "--regid=nogroup", "--clear-groups"];
@@ -88,9 +86,9 @@ const DAC_OVERRIDE = 1n << 1n;
 const SETPCAP = 1n << 8n;
 
 /**
- * Root's cache and directories are often closed to everybody else, and `nobody` must get through them to the programs and the data.
- * The one capability it keeps for that also counts in access(2), which drops it unless told otherwise. Without the right to give it
- * away, what is reachable must do.
+ * Root's cache and directories are often closed to other users, and `nobody` must get through them to the programs and the data. The one
+ * capability it keeps for that also counts in access(2), which drops it unless configured otherwise. Without the right to give it away,
+ * only reachable directories work.
  */
 function capabilityOptions(): readonly string[] {
   const ours = BigInt(`0x${/^CapEff:\s*([0-9a-f]+)$/m.exec(readFileSync("/proc/self/status", "utf8"))?.[1] ?? "0"}`);
@@ -142,7 +140,7 @@ export class PostgresServer implements AsyncDisposable {
     }
   }
 
-  /** Of the database `postgres`, whose owner may create others. */
+  /** URL of the database `postgres`, whose owner may create others. */
   get url(): string {
     return `postgres://${USER}@127.0.0.1:${this.port}/postgres`;
   }
@@ -222,7 +220,7 @@ function accepts(port: number): Promise<boolean> {
     socket.setTimeout(REQUEST_MS_MAX, () => finish(false));
     socket.once("error", () => finish(false)).once("close", () => finish(false));
     socket.once("connect", () => socket.write(startupMessage()));
-    // `R` asks for or grants authentication; `E` while it starts, stops or recovers.
+    // `R` requests or grants authentication; `E` is an error while it starts, stops or recovers.
     socket.once("data", (answer) => finish(answer[0] === 0x52));
   });
 }

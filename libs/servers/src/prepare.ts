@@ -1,6 +1,6 @@
 /**
- * Why: some programs that tests need are compiled on this machine, once, which takes minutes; people want to see that something happens,
- * and no test shall wait for it. Run before a tier that needs them; a machine that has them is done at once.
+ * Compiles programs that tests need on this machine, once, which takes minutes; it prints progress, and no test has to wait for it. Run
+ * before a tier that needs them; on a machine that has them it ends at once.
  */
 import { chromiumProgram } from "./chromium.js";
 import { helmProgram } from "./helm.js";

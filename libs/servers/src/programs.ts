@@ -1,4 +1,4 @@
-/** Why: a server's program is taken from the PATH, else from our cache, else fetched into it; the search is the same for all. */
+/** Finds the program of a server: on the PATH, else in the cache, else it is fetched into the cache; the search is the same for all. */
 import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { unpackedPackages } from "./debian.js";
@@ -9,7 +9,7 @@ export interface InstalledProgram {
   readonly env: Readonly<Record<string, string>>;
 }
 
-/** The program as the PATH finds it. The name is kept: one that serves under several names asks by which it was called. */
+/** The program as the PATH finds it. The name is kept: a program with several names behaves by the one it was called by. */
 export function onPath(name: string): string | undefined {
   for (const directory of (process.env["PATH"] ?? "").split(delimiter)) {
     const path = join(directory, name);

@@ -1,4 +1,4 @@
-/** Why: alert rules and dashboards are programs in PromQL; Prometheus' own tool says whether they are right, and what they do with series. */
+/** Alert rules and dashboards are programs in PromQL; Prometheus' own tool checks them and evaluates them on series. */
 import { execFile } from "node:child_process";
 import { RULES_CHECK_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 import { fromPackages, type InstalledProgram, onPath } from "./programs.js";

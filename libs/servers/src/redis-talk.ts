@@ -1,4 +1,4 @@
-/** Why: starting Redis takes a few questions to it, and no client: one connection, one command, one reply. */
+/** Starting Redis takes a few commands to it, and no client: one connection, one command, one reply. */
 import { connect } from "node:net";
 import { REQUEST_MS_MAX } from "./limits.js";
 

@@ -1,6 +1,6 @@
 /**
- * Why: the Redis driver is tested against the real server, with the durability we ask of it in production (`appendfsync always`),
- * alone, with replicas, and as a cluster of three.
+ * The Redis driver is tested against the real server, with the durability that production requires (`appendfsync always`), alone, with
+ * replicas, and as a cluster of three.
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -21,7 +21,7 @@ export interface RedisServerOptions {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-/** Durable before it answers, no snapshots beside the log, and streams that take as little room as they have content. */
+/** Durable before it answers, no snapshots beside the log, and streams that take as little memory as they have content. */
 const CONFIG: Readonly<Record<string, string>> = {
   bind: "127.0.0.1",
   appendonly: "yes",
@@ -120,7 +120,7 @@ export class RedisServer implements AsyncDisposable {
     return this.#child.stop();
   }
 
-  /** Frozen: connections stay open and nobody answers. */
+  /** Frozen: connections stay open and no request is answered. */
   freeze(): void {
     this.#child.signal("SIGSTOP");
   }
@@ -136,7 +136,7 @@ export class RedisServer implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child.kill(); // Nobody wants its data any more, or they are in its log.
+    await this.#child.kill(); // Its data is not needed any more, or is in its log.
     await this.#data.remove();
   }
 }

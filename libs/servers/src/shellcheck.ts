@@ -1,9 +1,9 @@
-/** Why: scripts that cannot be run in tests are at least read by a tool that knows how shells misread. */
+/** Scripts that cannot be run in tests are at least checked by a tool that detects common errors in shell. */
 import { execFile } from "node:child_process";
 import { RULES_CHECK_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 import { fromPackages, onPath } from "./programs.js";
 
-/** What ShellCheck says of the scripts; empty when it has nothing to say. Rejects when there is none and it cannot be fetched. */
+/** ShellCheck's output for the scripts; empty when it has no findings. Rejects when it is not installed and cannot be fetched. */
 export async function runShellcheck(files: readonly string[]): Promise<string> {
   const installed = onPath("shellcheck");
   const { path, env } =
@@ -13,7 +13,7 @@ export async function runShellcheck(files: readonly string[]): Promise<string> {
   const options = { env: { ...process.env, ...env }, timeout: RULES_CHECK_MS_MAX, maxBuffer: TOOL_OUTPUT_BYTES_MAX };
   return new Promise((resolve, reject) => {
     execFile(path, ["--format=gcc", ...files], options, (error, stdout, stderr) => {
-      // 1: there is something to say. Anything else: it could not read.
+      // 1: there are findings. Anything else: it could not read the scripts.
       if (error !== null && error.code !== 1) reject(new Error(`shellcheck: ${stderr}`, { cause: error }));
       else resolve(stdout);
     });

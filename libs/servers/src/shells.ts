@@ -1,15 +1,17 @@
-/** Why: what we give people's shells to run is written in their languages, and only they say whether it works. */
+/** Runs scripts that users run in their shells (completions) in the real shells, which alone can show whether they work. */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { RULES_CHECK_MS_MAX, TOOL_OUTPUT_BYTES_MAX } from "./limits.js";
 import { fromPackages, type InstalledProgram, onPath } from "./programs.js";
 
-/** What a script prints, run without anybody's settings. Rejects with what the shell complains of, also when it cannot be fetched. */
+/**
+ * Output of a script, run without any user's settings. Rejects with the error output of the shell, also when the shell cannot be fetched.
+ */
 export async function runShell(shell: "zsh" | "fish", script: string): Promise<string> {
   const installed = onPath(shell);
   const { path, env } = installed === undefined ? await fetched(shell) : { path: installed, env: {} };
-  // An unpacked zsh looks for its modules where they would be installed.
+  // An unpacked zsh searches for its modules where they would be installed.
   const modules = `module_path=(${dirname(dirname(path))}/**/zsh/<->*(N/) $module_path)\n`;
   const args =
     shell === "zsh" ? ["-f", "-c", installed === undefined ? modules + script : script] : ["--no-config", "-c", script];

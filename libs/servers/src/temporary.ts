@@ -1,4 +1,4 @@
-/** Why: every server keeps its data in a directory of its own, removed with it unless somebody gave one. */
+/** Every server keeps its data in a directory of its own, which is removed with it unless the caller gave one. */
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

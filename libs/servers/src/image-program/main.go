@@ -154,7 +154,7 @@ func dockerfile(ctx context.Context, file string, given map[string]string) error
 	return json.NewEncoder(os.Stdout).Encode(all)
 }
 
-// Base images are not asked for; all of them say as little as an image may.
+// Base images are not fetched; the configuration of all of them is minimal.
 type nobodysImages struct{}
 
 func (nobodysImages) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
@@ -304,7 +304,7 @@ func buildContext(directory string) error {
 	return json.NewEncoder(os.Stdout).Encode(files)
 }
 
-// Whether something below an ignored directory is taken after all.
+// Whether a file below an ignored directory is included after all.
 func holdsException(directory string, patterns []string) bool {
 	for _, pattern := range patterns {
 		if strings.HasPrefix(pattern, "!") && strings.HasPrefix(pattern[1:]+"/", directory+"/") {
