@@ -1,12 +1,12 @@
 /**
- * Why: what must outlive the process that looks after runtimes. Each environment has a folder that only this user may enter, and
- * pass through the user of its runtime, where that has one of its own. Such a runtime owns `data` and the files that it reads, never the
- * folder: what is written there and opened again by us is not its to replace.
+ * The files of an environment that outlive the process that manages runtimes. Each environment has a folder that only this user may enter
+ * and, when the runtime has a user of its own, that user may pass through. Such a runtime owns `data` and the files that it reads, never
+ * the folder, so it cannot replace files that this process writes and opens again.
  *
- *   launch.json   how its runtime is started            process.json   who runs, and what it was started with
- *   signing.pem   key that signs requests to services   secret         what the gateway shows
- *   data/         everything of the runtime             runtime.log    what it says; runtime.log.old, what it said before
- *   tunnel-token  what it shows relays of tunnels
+ *   launch.json   how its runtime is started            process.json   the process that runs, and how it was started
+ *   signing.pem   key that signs requests to services   secret         secret that the gateway sends
+ *   data/         everything of the runtime             runtime.log    its output; runtime.log.old, earlier output
+ *   tunnel-token  token that it sends to tunnel relays
  */
 import {
   chmodSync,
@@ -46,7 +46,7 @@ export interface RuntimeLaunch {
 
 export interface ProcessRecord {
   readonly pid: number;
-  /** As `identityOf` told it. */
+  /** The value that `identityOf` returned. */
   readonly identity: string;
   readonly fingerprint: string;
 }
@@ -119,7 +119,7 @@ export class EnvironmentFiles {
     renameSync(draft, path);
   }
 
-  /** Without a runtime nobody needs them. */
+  /** Call it when the runtime is gone: no other process uses these keys. */
   deleteKeys(): void {
     rmSync(this.signingKey, { force: true });
     rmSync(this.tunnelToken, { force: true });
@@ -141,7 +141,7 @@ export function letPass(path: string): void {
   chmodSync(path, PASSING_ALL);
 }
 
-/** Whole trees; no link is followed. The top comes last: it says that all below is done. */
+/** Gives a whole tree to the user, without following links. The top directory comes last: its owner shows that everything below is done. */
 function handOver(path: string, uid: number): void {
   for (const entry of readdirSync(path, { withFileTypes: true })) {
     const below = join(path, entry.name);

@@ -1,4 +1,7 @@
-/** Why: an environment's runtime as a process of this machine: started, watched, started again, and adopted from whoever ran it before. */
+/**
+ * Runs an environment's runtime as a process of this machine: starts, watches and restarts it, and adopts one that an earlier process
+ * started.
+ */
 export type { PortRange } from "./ports.js";
 export { openProcessProvisioner, type ProcessProvisionerOptions, type ProcessProvisionerPorts } from "./provisioner.js";
 export { type LogLine, type LogSpan, readRuntimeLogs } from "./runtime-log.js";

@@ -1,4 +1,4 @@
-/** Why: what tenancy wants of a runtime, as the settings of `perdure server` and the limits of its process. */
+/** Translates the environment that tenancy requests into the settings of `perdure server` and the limits of its process. */
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { formatByteSize, formatDuration } from "@perdure/base";
@@ -24,11 +24,11 @@ export interface RuntimeProgram {
   readonly egress: "guarded" | "open";
   /** Of the platform: a guarded runtime connects to nothing below them (cloud.md §6.6, T6). */
   readonly ownDomains: readonly string[];
-  /** Where runtimes send their traces; undefined: as `configFile` says. */
+  /** URL that runtimes send their traces to; undefined: as `configFile` says. */
   readonly tracingEndpoint: string | undefined;
 }
 
-/** Secrets are named by their files: anybody on the machine sees arguments. */
+/** Secrets are passed as names of files, because every user of the machine can read arguments. */
 export function launchOf(
   desired: DesiredRuntime,
   { ingressPort, adminPort, uid }: LaunchPorts,

@@ -1,29 +1,29 @@
-/** Why: the bounds of runtimes on one machine, each with its reason. */
+/** Bounds of runtimes on one machine, each with its reason. */
 
 /** A runtime that does not answer within this is ended and counts as crashed: long journals are read before it answers. */
 export const START_MS_MAX = 60_000;
-/** How often a starting runtime is asked. */
+/** Interval of health checks of a runtime that starts. */
 export const HEALTH_EVERY_MS = 100;
 /** One question; a process that computes for this long is not ready. */
 export const HEALTH_TIMEOUT_MS = 2_000;
-/** From asking a runtime to end until it is killed: its doors drain for less. */
+/** Time from the request to end until the runtime is killed: its listeners drain in less. */
 export const STOP_MS_MAX = 20_000;
-/** How often a process that is not our child is looked at. */
+/** Interval of checks whether a process that is not our child still runs. */
 export const WATCH_EVERY_MS = 250;
 /** Bounds of the random pauses between ends and new starts. */
 export const RESTART_FIRST_MS = 400;
 export const RESTART_LONGEST_MS = 20_000;
 /** Ends in a row after which it is no use. */
 export const CRASHES_MAX = 5;
-/** A runtime that answered for this long has recovered: earlier ends are forgotten. */
+/** A runtime that has answered for this long has recovered: earlier ends do not count any more. */
 export const STABLE_MS = 60_000;
-/** What a runtime says beyond this is cut off when it is looked at: nobody's log may fill the disk. */
+/** A log that is larger than this at a check is cut off: the log of one runtime may not fill the disk. */
 export const LOG_BYTES_MAX = 8 * 1024 * 1024;
-/** Of one line that somebody is shown; a stack is shorter. */
+/** Longest line that a reader gets; a stack trace is shorter. */
 export const LOG_LINE_CHARS_MAX = 8 * 1024;
 /** Of each of the two files: the latest lines of a busy hour. */
 export const LOG_READ_BYTES_MAX = 4 * 1024 * 1024;
-/** How often the size of logs is looked at. */
+/** Interval of checks of the size of logs. */
 export const LOG_CHECK_EVERY_MS = 10_000;
 /** Of the memory of an environment, what JavaScript may use; the rest is for the engine, its caches and SQL. */
 export const HEAP_SHARE = 0.6;
@@ -37,17 +37,17 @@ export const SQL_TIMEOUT_MS = 30_000;
 export const OPEN_FILES_MAX = 4_096;
 /** Of the secret between gateway and runtime: 238 bits. */
 export const SECRET_CHARS = 40;
-/** How often a runtime that is ready is asked whether it still answers: a thousand of them are a hundred questions a second. */
+/** Interval of health checks of a ready runtime: for a thousand runtimes that is a hundred requests per second. */
 export const PROBE_EVERY_MS = 10_000;
-/** A runtime that answers nothing for this long hangs: no turn of its event loop takes so long, and nobody else is served meanwhile. */
+/** A runtime that answers nothing for this long hangs: no turn of its event loop takes so long, and it serves no other client meanwhile. */
 export const HUNG_AFTER_MS = 30_000;
-/** How often the memory of a runtime is looked at; in this time it allocates less than a machine has to spare. */
+/** Interval of checks of a runtime's memory; in this time it allocates less than a machine has to spare. */
 export const MEMORY_CHECK_EVERY_MS = 2_000;
-/** Looks in a row beyond its memory after which it is ended: one may come just before garbage is collected. */
+/** Checks in a row above its memory after which the runtime is ended: one check may come just before garbage is collected. */
 export const MEMORY_CHECKS_MAX = 3;
-/** Beyond this part of its memory it is not asked to end, but ended. */
+/** Above this part of its memory the runtime is killed without a request to end. */
 export const MEMORY_SHARE_AT_ONCE = 1.5;
-/** With control groups the kernel's bound is this part of its memory: our own look comes first, and says why. */
+/** With control groups the kernel's bound is this part of its memory: our own check comes first, and records the reason. */
 export const CGROUP_MEMORY_SLACK = 1.25;
 /** And this much for the processes of its SQL statements, which fit themselves into what there is. */
 export const CGROUP_SQL_MIB = 512;

@@ -1,12 +1,15 @@
-/** Why: a runtime that takes more memory than its environment may have takes it from the others. What counts is what only it uses. */
+/**
+ * Measures the memory of a runtime. A runtime that takes more than its environment may have takes it from the others. Only memory that it
+ * does not share counts.
+ */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
 const KIB_PER_MIB = 1024;
 
 /**
- * MiB that the process alone holds in memory: mapped files, which the machine takes back when it needs room, do not count where it tells
- * them apart. Undefined when the process has ended.
+ * MiB that only this process holds in memory. Mapped files, which the system reclaims when it needs memory, do not count where the system
+ * reports them separately. Undefined when the process has ended.
  */
 export function memoryMibOf(pid: number): number | undefined {
   const kib = process.platform === "linux" ? ofLinux(pid) : ofPs(pid);

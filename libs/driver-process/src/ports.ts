@@ -1,4 +1,6 @@
-/** Why: runtimes need ports of this machine that nobody else has, and keep them, so that whoever knows an address keeps reaching them. */
+/**
+ * Chooses ports of this machine that no other process uses. A runtime keeps its ports, so a client that has its address keeps reaching it.
+ */
 import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
 
@@ -44,7 +46,7 @@ export class PortPool {
   }
 }
 
-/** Binds and lets go again; who binds it for good has the last word. */
+/** Binds the port and releases it again. The answer may be outdated at once; only the process that binds the port for good can be sure. */
 export function isFree(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const probe = createServer();

@@ -1,21 +1,21 @@
 /**
- * Why: a number in a file is no process: the machine gives numbers again. A process is told from its successors by when it began, and
- * nothing is ever sent to one that is not who it was.
+ * Identifies a process by its id and its start time, because the system uses process ids again. A signal is never sent to a process that
+ * has only the id.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** When the process began, as the machine says it; undefined when it has ended. */
+/** When the process began, in the text of the system; undefined when it has ended. */
 export function identityOf(pid: number): string | undefined {
   return process.platform === "linux" ? ofLinux(pid) : ofPs(pid);
 }
 
-/** The same process still; false when it is gone, whoever has its number now. */
+/** Whether it is still the same process; false when it has ended, also when another process has its id now. */
 export function isAlive(pid: number, identity: string): boolean {
   return identityOf(pid) === identity;
 }
 
-/** Sends the signal if the process is who it was; one that ends meanwhile is what was wanted. */
+/** Sends the signal if the process is still the same one. Does nothing when it has ended meanwhile. */
 export function signal(pid: number, identity: string, name: "SIGTERM" | "SIGKILL"): void {
   if (!isAlive(pid, identity)) return;
   try {

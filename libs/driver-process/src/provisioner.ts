@@ -1,6 +1,6 @@
 /**
- * The Provisioner of one machine: a process for each environment, with a folder, ports, a key and a secret of its own. What it knows is on
- * disk too, so that one that was killed is followed by one that finds the processes and goes on with them.
+ * The Provisioner of one machine: a process for each environment, with a folder, ports, a key and a secret of its own. Its state is on disk
+ * too, so after a crash the next provisioner finds the processes and continues.
  */
 import { readdirSync } from "node:fs";
 import { resolve } from "node:path";
@@ -34,9 +34,12 @@ export interface ProcessProvisionerOptions {
   /** The bundle of `perdure server`. */
   readonly program: string;
   readonly ports: PortRange;
-  /** Settings that all runtimes have beside their own: a file that `perdure server` reads. Its changes come with the next wish. */
+  /**
+   * File with settings that all runtimes have beside their own, as `perdure server` reads it. Changes of the file apply to a runtime the
+   * next time that it is requested.
+   */
   readonly configFile?: string | undefined;
-  /** Where runtimes may connect to for their users; `open` lets strangers reach into the network of this machine. */
+  /** Where runtimes may connect to for their users; `open` lets tenants reach into the network of this machine. */
   readonly egress: "guarded" | "open";
   /** What becomes of the runtimes when this is disposed of: `leave` lets them go on for the next one. `stop` when not set. */
   readonly onDispose?: "stop" | "leave" | undefined;
@@ -138,7 +141,7 @@ class ProcessProvisioner implements Provisioner {
     const existing = this.#runtimes.get(id);
     if (existing !== undefined && existing.launch.generation >= desired.generation) return;
     const files = this.#filesOf(id);
-    // Who has data under a user of its own keeps it, also when the range is another one now.
+    // A runtime that has data under a user of its own keeps that user, also when the range has changed.
     const uid = files.launch?.uid ?? this.#users?.take();
     files.make(uid);
     files.writePrivate(files.signingKey, desired.signingKeyPem.reveal(), uid);
@@ -150,7 +153,7 @@ class ProcessProvisioner implements Provisioner {
     else existing.apply(launch);
   }
 
-  /** Who is running is looked after at once: whether it still is wanted is for others to say. */
+  /** Manages a running process at once; tenancy decides whether it is still needed. */
   #recover(id: EnvironmentId): void {
     const files = this.#filesOf(id);
     const { launch, process: record } = files;
@@ -170,7 +173,7 @@ class ProcessProvisioner implements Provisioner {
     return new Runtime(ports, launch);
   }
 
-  /** The ports it had, unless nobody runs there and somebody else has taken them. */
+  /** Keeps the ports of the earlier launch, unless the runtime has ended and another process has taken them. */
   async #portsFor(files: EnvironmentFiles, existing: Runtime | undefined): Promise<{ ingressPort: number; adminPort: number }> {
     const { launch } = files;
     if (launch !== undefined) {
@@ -221,7 +224,7 @@ class ProcessProvisioner implements Provisioner {
   #inOrder(id: EnvironmentId, work: () => Promise<void>): Promise<void> {
     const before = this.#queues.get(id) ?? Promise.resolve();
     const done = before.then(work);
-    const finished = done.then(NOTHING, NOTHING); // Who asked hears of a failure; who comes next does not.
+    const finished = done.then(NOTHING, NOTHING); // The caller of this call gets its failure; the next call does not.
     this.#queues.set(id, finished);
     finished.then(() => {
       if (this.#queues.get(id) === finished) this.#queues.delete(id);

@@ -1,4 +1,4 @@
-/** Why: a runtime is the same to us whether we started it or found it running; only how its end is noticed differs. */
+/** A runtime has the same interface whether this process started it or found it running; only how its end is noticed differs. */
 import { spawn } from "node:child_process";
 import { closeSync, openSync } from "node:fs";
 import type { Clock, TimerHandle } from "@perdure/base";
@@ -13,11 +13,11 @@ export interface RunningProcess {
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
   readonly fingerprint: string;
-  /** How it ended, for people; resolves once. */
+  /** How it ended, as text for operators; resolves once. */
   readonly ended: Promise<string>;
-  /** Asks it to end, then ends it; `atOnce` does not ask. Resolves when it is gone. */
+  /** Requests the process to end, then kills it; `atOnce` kills it without a request. Resolves when it is gone. */
   stop(options?: { readonly atOnce: boolean }): Promise<void>;
-  /** Nobody looks whether it ends any more; it goes on. */
+  /** Stops watching for the end of the process, which continues. */
   leave(): void;
 }
 

@@ -1,7 +1,9 @@
 /**
- * Why: what a runtime says is kept in a bounded file beside its data, and its owner may read it (cloud.md §1.9, `GetEnvironmentLogs`).
+ * Keeps the output of a runtime in a bounded file beside its data. The owner of the environment may read it (cloud.md §1.9,
+ * `GetEnvironmentLogs`).
  *
- *   runtime.log     what it says now, and what we say of it      runtime.log.old   what it said before that
+ *   runtime.log       recent output, and our lines about the runtime
+ *   runtime.log.old   earlier output
  */
 import { appendFileSync, copyFileSync, type Stats, statSync, truncateSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
@@ -22,12 +24,14 @@ export interface LogSpan {
   readonly linesMax: number;
 }
 
-/** Reads what runtimes said, oldest first; nothing of an environment that never ran here. Needs no provisioner, only its directory. */
+/**
+ * Reads the output of runtimes, oldest line first; empty for an environment that never ran here. Needs no provisioner, only its directory.
+ */
 export function readRuntimeLogs(directory: string, id: EnvironmentId, span: LogSpan): Promise<readonly LogLine[]> {
   return readLog(new EnvironmentFiles(directory, id), span);
 }
 
-/** Whoever wrote it writes at the end of the file, so what is cut off does not come back as a hole. */
+/** The process appends to the file, so the part that is cut off does not come back as a hole. */
 export function boundLog({ log, oldLog }: EnvironmentFiles): void {
   const stats: Stats | undefined = statSync(log, { throwIfNoEntry: false });
   if (stats === undefined || stats.size <= LOG_BYTES_MAX) return;

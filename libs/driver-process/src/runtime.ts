@@ -1,9 +1,9 @@
 /**
- * One environment's runtime: brings its process to what is wanted, and again whenever it ends.
+ * One environment's runtime: brings its process to the requested launch, and again whenever it ends.
  *
- *     wanted ─▸ adopt or start ─▸ answers: ready ─▸ ended ─▸ pause, start again ─▸ … ─▸ too often: failed, until something else is wanted
- *                                               ├▸ other settings: stop, start
- *                                               └▸ hangs, or takes too much memory: ended, and so on as above
+ *     requested ─▸ adopt or start ─▸ answers: ready ─▸ ended ─▸ pause, start again ─▸ … ─▸ too often: failed, until the request changes
+ *                                                   ├▸ other settings: stop, start
+ *                                                   └▸ hangs, or takes too much memory: ended, then as above
  */
 import { backoffMs, type Clock, type Logger, NO_COMMIT, type Random, type Secret, type TimerHandle } from "@perdure/base";
 import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
@@ -48,7 +48,7 @@ export class Runtime {
   readonly #ports: RuntimePorts;
   #launch: RuntimeLaunch;
   #state: RuntimeState;
-  /** Aborted when something else is wanted of the process. */
+  /** Aborted when the requested state of the process changes. */
   #change = new AbortController();
   #isEnding = false;
   #isLeaving = false;
@@ -94,7 +94,7 @@ export class Runtime {
     this.#ports.shares.release(this.#ports.id);
   }
 
-  /** The process goes on; whoever looks after it next adopts it. */
+  /** Leaves the process running; the next provisioner adopts it. */
   async leave(): Promise<void> {
     this.#isLeaving = true;
     this.#isEnding = true;
@@ -163,7 +163,7 @@ export class Runtime {
     }
     if (answeredAtMs !== undefined && reason === undefined && !changed.aborted) {
       this.#become({ phase: "ready", generation: this.#launch.generation, upstream: this.#upstream(launch) });
-      // Why it was ended tells more than how it ended.
+      // The reason for ending it explains more than its exit code.
       reason = (await this.#endWhenUnhealthy(running, launch, changed)) ?? reason;
     }
     if (reason === undefined) return CHANGED;
@@ -172,7 +172,7 @@ export class Runtime {
     return { kind: "ended", reason, wasStable: answeredAtMs !== undefined && clock.monotonicMs() - answeredAtMs > STABLE_MS };
   }
 
-  /** Resolves with why it was ended, or with nothing once it ended by itself or something else is wanted. */
+  /** Resolves with the reason when the process was ended; with undefined when it ended by itself or the requested state changed. */
   async #endWhenUnhealthy(running: RunningProcess, launch: RuntimeLaunch, changed: AbortSignal): Promise<string | undefined> {
     const { clock } = this.#ports;
     const { pid } = running;
@@ -180,7 +180,7 @@ export class Runtime {
     // One that is not ready may be about to be; one that commits nothing is of no use, however well it answers.
     const answers = (): Promise<boolean> =>
       this.#probe(launch).then((answer) => answer !== undefined && !(answer.status === 503 && answer.text.includes(NO_COMMIT)));
-    // A process that has ended answers nothing either: that it has is heard first, and ends the watch.
+    // A process that has ended does not answer either: its end is noticed first, and stops the watch.
     const over = AbortSignal.any([changed, endOf(running)]);
     const problem = await untilUnhealthy({ answers, memoryMib, memoryMibMax: launch.memoryMib, clock }, over);
     if (problem === undefined) return undefined;
@@ -223,7 +223,7 @@ export class Runtime {
       const response = await fetch(url, { headers, signal });
       return { status: response.status, text: await response.text() };
     } catch {
-      return undefined; // Nobody listens yet, or it has ended: the latter is seen elsewhere.
+      return undefined; // The process does not listen yet, or it has ended, which the watch of the process notices.
     }
   }
 

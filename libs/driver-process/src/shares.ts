@@ -1,7 +1,7 @@
 /**
- * Why: runtimes share a machine, and none may take it from the others or from the platform. Where an operator gives us a control group
- * (cgroup v2) the kernel keeps each runtime to its memory and shares the processors fairly; elsewhere runtimes stand back behind the
- * platform (`nice`), and their memory is looked at (`watchdog.ts`).
+ * Runtimes share a machine, and none may take it from the others or from the platform. With a control group (cgroup v2) from the operator
+ * the kernel limits each runtime to its memory and shares the processors fairly. Without one runtimes have a lower priority than the
+ * platform (`nice`), and `watchdog.ts` checks their memory.
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ export interface Shares {
 const NEEDED = ["cpu", "memory", "pids"];
 const MIB = 1024 * 1024;
 
-/** Without a group of our own: they come after whoever serves all. */
+/** Without a control group: runtimes have a lower priority than the platform's processes. */
 export const niceShares: Shares = {
   prepare: () => ({ script: "", prefix: ["nice", "-n", String(NICENESS)] }),
   release: () => undefined,

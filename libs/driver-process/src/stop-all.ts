@@ -1,4 +1,4 @@
-/** Why: when nobody looks after the runtimes of a folder any more, and nobody will, somebody must be able to stop them. */
+/** Stops the runtimes of a folder when no provisioner manages them any more. */
 import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
 import type { EnvironmentId } from "@perdure/cloud";

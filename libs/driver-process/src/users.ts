@@ -1,6 +1,6 @@
 /**
- * Why: runtimes run strangers' work. Where the platform may give each of them a user of its own, the system keeps one that was taken over
- * from the data, keys and processes of its neighbours.
+ * Runtimes run code of tenants. Where the platform may give each runtime a user of its own, the system keeps a compromised one from the
+ * data, keys and processes of its neighbours.
  */
 import { execFileSync } from "node:child_process";
 import { PerdureError } from "@perdure/base";
@@ -53,7 +53,7 @@ export class UidPool {
     this.#used.delete(uid);
   }
 
-  /** Throws OPS0001 when all are taken. */
+  /** Throws OPS0001 when all users of the range are taken. */
   take(): number {
     const { first, last } = this.#range;
     for (let tried = first; tried <= last; tried++) {

@@ -1,6 +1,6 @@
 /**
- * Why: a process that is there may still be of no use: one that hangs answers nobody, and one that grows without end takes the memory of
- * the others. Both are told from one that works hard, and give the reason for which it is ended.
+ * Ends a process that still runs but is of no use: one that hangs answers no client, and one whose memory grows without end takes the
+ * memory of the others. Both are distinguished from a process that is busy, and the watchdog returns the reason.
  */
 import type { Clock } from "@perdure/base";
 import { HUNG_AFTER_MS, MEMORY_CHECK_EVERY_MS, MEMORY_CHECKS_MAX, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
@@ -14,7 +14,7 @@ export interface WatchdogPorts {
   readonly clock: Clock;
 }
 
-/** `atOnce`: it would not hear that it shall end. */
+/** `atOnce`: the process would not handle a request to end. */
 export interface HealthProblem {
   readonly reason: string;
   readonly atOnce: boolean;
@@ -26,7 +26,7 @@ export function untilUnhealthy(ports: WatchdogPorts, signal: AbortSignal): Promi
   const over = AbortSignal.any([signal, own.signal]);
   return new Promise((resolve, reject) => {
     const first = (problem: HealthProblem | undefined): void => {
-      resolve(problem); // Before the others hear that it is over: they have nothing to say.
+      resolve(problem); // Resolve before the abort: the other checks resolve with undefined when they are aborted.
       own.abort();
     };
     if (over.aborted) return first(undefined);
@@ -42,7 +42,7 @@ async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal)
   while (await pause(clock, PROBE_EVERY_MS, signal)) {
     const requestedAtMs = clock.monotonicMs();
     if (await answers()) lastAnsweredAtMs = clock.monotonicMs();
-    // Only time in which it was asked counts: a machine that slept asked nobody.
+    // Only time with checks counts: a machine that slept made no checks.
     else if (requestedAtMs - lastAnsweredAtMs > 2 * HUNG_AFTER_MS) lastAnsweredAtMs = requestedAtMs;
     else if (clock.monotonicMs() - lastAnsweredAtMs >= HUNG_AFTER_MS) {
       return { reason: `it did not answer for ${HUNG_AFTER_MS / 1_000} s`, atOnce: true };

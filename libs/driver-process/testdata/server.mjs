@@ -1,4 +1,4 @@
-// As much of a server as a provisioner sees: two doors, a secret, an end. Data it was told to die of makes it die.
+// As much of a server as a provisioner needs: two listeners, a secret, an end. It exits when its data requests it.
 import { appendFileSync, existsSync, readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
