@@ -1,4 +1,4 @@
-/** Why: encrypted connections are tested with real certificates, made for one test run without any program of the machine. */
+/** Encrypted connections are tested with real certificates, made for one test run without any program of the machine. */
 
 /** PEM texts: a certificate for 127.0.0.1 and localhost, its key (PKCS #8), and the authority that signed it. */
 export interface Certificates {

@@ -1,6 +1,6 @@
 /**
- * Why: no HTTP/2 library sends what a hostile client sends. Frames are built here byte by byte (RFC 9113 §4 and §6), together with a list
- * of the errors that end a whole connection, for tests of everything that listens.
+ * Builds HTTP/2 frames byte by byte (RFC 9113 §4 and §6), because no HTTP/2 library sends what a hostile client sends, together with a list
+ * of the errors that end a whole connection; for tests of every listener.
  */
 
 export const HTTP2_PREFACE: Buffer = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
@@ -25,7 +25,7 @@ const END_HEADERS = 4;
 const PADDED = 8;
 /** RFC 9113 §6.9.1: no window may be larger. */
 const WINDOW_MAX = 2 ** 31 - 1;
-/** RFC 9113 §6.5.2: the largest frame that a peer accepts unless its SETTINGS say otherwise. */
+/** RFC 9113 §6.5.2: the largest frame that a peer accepts unless its SETTINGS allow another. */
 const FRAME_BYTES_MAX = 16_384;
 
 export function http2Frame(type: number, flags: number, stream: number, payload: Uint8Array = new Uint8Array(0)): Buffer {
@@ -112,7 +112,7 @@ const ERRORS: Readonly<Record<string, (authority: string) => Buffer>> = {
   "a frame that is too large": () => http2Frame(FRAME.data, 0, 1, Buffer.alloc(FRAME_BYTES_MAX + 1)),
 };
 
-/** A client that begins, says in the same segment that it leaves, and is answered in order (RFC 9113 §6.8). */
+/** A client that begins, sends GOAWAY in the same segment, and is answered in order (RFC 9113 §6.8). */
 export const HTTP2_LEAVING: Buffer = Buffer.concat([
   HTTP2_PREFACE,
   http2Frame(FRAME.settings, 0, 0),

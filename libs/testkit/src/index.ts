@@ -1,4 +1,4 @@
-/** Why: what tests of every package share: seeded chance, virtual time, and proof that nothing was left behind. */
+/** What tests of every package share: seeded randomness, virtual time, and proof that nothing was left behind. */
 
 export * from "./certificates.js";
 export * from "./http2-frames.js";

@@ -1,4 +1,4 @@
-/** Why: the part of `certificates.ts` that needs a large library, apart so that it is loaded only where certificates are made. */
+/** The part of `certificates.ts` that needs a large library, apart so that it is loaded only where certificates are made. */
 import "reflect-metadata"; // The library below requires it.
 import { webcrypto } from "node:crypto";
 import {

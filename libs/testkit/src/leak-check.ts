@@ -1,7 +1,7 @@
-/** Why: a test that leaves a socket, timer or worker behind hides a bug and slows every test after it. */
+/** A test that leaves a socket, timer or worker behind hides a bug and slows every test after it. */
 import { createHook } from "node:async_hooks";
 
-/** What keeps a process alive when it is forgotten; requests and promises end by themselves. */
+/** Kinds of resources that keep a process running when they are not closed; requests and promises end by themselves. */
 const WATCHED: ReadonlySet<string> = new Set([
   "Timeout",
   "TCPSERVERWRAP",
@@ -15,7 +15,7 @@ const WATCHED: ReadonlySet<string> = new Set([
   "FSEVENTWRAP",
   "STATWATCHER",
 ]);
-/** Handles close on a later turn of the event loop; we look again this many times before calling it a leak. */
+/** Handles close on a later turn of the event loop; they are checked this many times before they count as a leak. */
 const TURNS_MAX = 50;
 const FRAMES_SHOWN = 3;
 /** A single test file runs in the process that shows how far it is, which has timers of its own. */
@@ -23,9 +23,12 @@ const REPORTERS = "@jest/reporters/";
 
 type WatchedResource = { kind: string; resource: object; created: string };
 
-/** Watches from `leakCheck()` on. `settled()`, or the end of an `await using` block, says whether anything was left open. */
+/** Watches from `leakCheck()` on. `settled()`, or the end of an `await using` block, checks whether anything was left open. */
 export interface LeakCheck extends AsyncDisposable {
-  /** Resolves when all that was opened since is closed again, after giving it some turns of the event loop; else rejects with what is open and who opened it. */
+  /**
+   * Resolves when all resources opened since are closed again, after some turns of the event loop; else rejects with the open resources and
+   * where they were opened.
+   */
   closed(): Promise<void>;
 }
 

@@ -1,4 +1,4 @@
-/** Why: a test of pauses between tries that moves a clock has to know how long they are. */
+/** A test of pauses between tries that moves a clock needs the longest pauses that can occur. */
 import type { Random } from "@perdure/base";
 
 /** Chance that always draws the largest number: each random pause is as long as its bound. Not for ids, which would all be equal. */

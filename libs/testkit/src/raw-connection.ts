@@ -1,4 +1,4 @@
-/** Why: tests of what listens send bytes as no library would, and wait only for what the listener does with the connection. */
+/** Tests of listeners send bytes that no library would send, and wait only for what the listener does with the connection. */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

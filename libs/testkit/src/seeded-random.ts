@@ -1,4 +1,4 @@
-/** Why: a failing run must be repeatable from one number, so every choice of a simulation or test comes from here. */
+/** A failing run must be repeatable from one number, so every choice of a simulation or test comes from here. */
 import type { Random } from "@perdure/base";
 
 /** xoshiro128** (Blackman and Vigna, 2018), its state spread from the seed by SplitMix32. Not for secrets. */

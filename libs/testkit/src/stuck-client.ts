@@ -1,4 +1,4 @@
-/** Why: servers must not keep what a client over HTTP/2 holds that reads nothing; Node's own client reads always. */
+/** Servers must not keep resources of an HTTP/2 client that reads nothing; Node's own client always reads. */
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 

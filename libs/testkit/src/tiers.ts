@@ -1,7 +1,7 @@
 /**
- * Why: the suffix of a suite's name says what the suite needs, and a tier is a set of suites that need the same. The Makefile, Jest's
- * configuration, the runner and the test over the tree all take the tiers from here. This file is also loaded by Node directly
- * (type stripping), so it imports nothing.
+ * The suffix of a suite's name states what the suite needs, and a tier is a set of suites that need the same. The Makefile, Jest's
+ * configuration, the runner and the test over the tree all take the tiers from here. This file is also loaded by Node directly (type
+ * stripping), so it imports nothing.
  */
 
 export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images";
@@ -16,7 +16,7 @@ export interface ProgramNeed {
   readonly isInDebian?: boolean;
   /** `<platform>-<architecture>` where a package of the lock file brings it. */
   readonly inLockFileOn?: string;
-  /** The sentence that ends the tier when it is missing; it says what to install. */
+  /** The sentence that ends the tier when the requirement is missing; it states what to install. */
   readonly missing: string;
 }
 

@@ -1,4 +1,4 @@
-/** Why: in tests and simulations nobody waits; time moves when told to, and timers fire in one defined order. */
+/** In tests and simulations time moves only when the test advances it, so no test waits, and timers fire in one defined order. */
 import type { Clock, TimerHandle } from "@perdure/base";
 
 type Timer = { dueMs: number; order: number; fire: (() => void) | undefined };
