@@ -1,4 +1,4 @@
-/** Several programs as one on this machine: started, watched, found again after a crash, stopped in order. */
+/** Runs several programs as one on this machine: starts, watches and stops them in order, and finds them again after a crash. */
 export { runApart, STOP_SIGNALS } from "./foreground.js";
 export { chosenPort, type PortChoice } from "./port-choice.js";
 export { type GroupMember, ProcessGroup, type ProcessStage, type WatchedProcess } from "./process-group.js";

@@ -2,13 +2,13 @@
 
 /** A program that does not answer by then will not: starting takes two seconds, more on a small, busy machine. */
 export const READY_MS_MAX = 120_000;
-/** Pause between two looks at a process: short enough that nobody notices. */
+/** Pause between two checks of a process: short enough to go unnoticed. */
 export const POLL_MS = 50;
-/** Between SIGTERM and SIGKILL: roles are told to drain for five seconds at most, servers write what they hold. */
+/** Between SIGTERM and SIGKILL: roles drain for five seconds at most, servers write what they hold. */
 export const STOP_MS_MAX = 15_000;
-/** Whoever stops a group from elsewhere waits so long for its supervisor to stop everything in order, before it does so itself. */
+/** A command that stops a group waits so long for the supervisor to stop everything in order, before it stops the processes itself. */
 export const ORDERLY_MS_MAX = 40_000;
-/** How often it is looked whether something has ended by itself. */
+/** Interval of checks whether a process has ended by itself. */
 export const WATCH_MS = 500;
 /** Programs that end by themselves are started again that often in all; then something is wrong that no new start mends. */
 export const RESTARTS_MAX = 50;

@@ -1,6 +1,6 @@
-/** Why: ports of a demo are chosen by variables, and a wrong one must be told by its name. */
+/** Reads ports of the local cluster from variables; an error names the wrong variable. */
 
-/** A port that a person may choose. */
+/** A port that a user may choose. */
 export interface PortChoice {
   readonly variable: string;
   readonly fallback: number;

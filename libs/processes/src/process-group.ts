@@ -1,6 +1,6 @@
 /**
- * Why: programs that stand on each other are one thing to whoever starts them. What ends by itself is started again; at the end doors
- * close first, then who does the work, then what they stand on.
+ * Starts and stops programs that depend on each other as one group. A program that ends by itself is started again; at the end listeners
+ * close first, then workers stop, then the servers that both depend on.
  */
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";

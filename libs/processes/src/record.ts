@@ -1,23 +1,23 @@
 /**
- * Why: whoever stops a group of processes may be somebody else than who started it, and that one may be dead. What runs is on a list in
- * their directory; a process id counts only together with the moment its process started, because numbers are used again.
+ * The command that stops a group of processes may be another process than the one that started it, which may have crashed. The directory of
+ * the group has a list of its processes; each is identified by its id and its start time, because ids are used again.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `door`: takes calls; `work`: does what they ask for; `server`: what the others stand on. */
+/** `door`: accepts requests; `work`: executes them; `server`: what the others depend on. */
 export type ProcessStage = "door" | "work" | "server";
 
 export interface ListedProcess {
   readonly name: string;
   readonly pid: number;
-  /** In the system's own words; tells this process from another that has its number later. */
+  /** Start time in the text of the system; distinguishes this process from a later one with the same id. */
   readonly startedAt: string;
   readonly stage: ProcessStage;
 }
 
-/** What a process is known by; undefined when there is none of this number, or only its remains. */
+/** Start time of a process; undefined when no process has this id, or only a zombie. */
 export function startOf(pid: number): string | undefined {
   const stat = `/proc/${pid}/stat`;
   if (existsSync("/proc/self/stat")) {
@@ -35,13 +35,13 @@ export function startOf(pid: number): string | undefined {
   try {
     return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || undefined;
   } catch {
-    return undefined; // `ps` says with its exit code that there is no such process.
+    return undefined; // `ps` exits with this code when there is no such process.
   }
 }
 
 export const isAlive = ({ pid, startedAt }: ListedProcess): boolean => startOf(pid) === startedAt;
 
-/** Does nothing when it has ended, whoever has its number now. */
+/** Does nothing when the process has ended, also when another one has its id now. */
 export function signalTo(listed: ListedProcess, signal: NodeJS.Signals): void {
   if (!isAlive(listed)) return;
   try {
@@ -51,7 +51,7 @@ export function signalTo(listed: ListedProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** The list of one directory. The first entry is who started the others. */
+/** The list of one directory. The first entry is the process that started the others. */
 export class Record {
   readonly #path: string;
   #listed: readonly ListedProcess[];
@@ -65,7 +65,7 @@ export class Record {
     return this.#listed[0];
   }
 
-  /** All that are on the list and alive, in the order of their start. */
+  /** All listed processes that still run, in the order of their start. */
   alive(): readonly ListedProcess[] {
     return this.#listed.filter(isAlive);
   }

@@ -1,6 +1,6 @@
 /**
- * Why: a role is a process that writes to a file of its own, so that it goes on when whoever started it is gone, and can be read
- * afterwards. It stays in our process group: who kills the group kills the cluster.
+ * A role is a process that writes to a log file of its own, so that it continues when its parent is gone and its log can be read
+ * afterwards. It stays in the parent's process group: a signal to the group kills the whole cluster.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { closeSync, openSync, readFileSync, renameSync, statSync } from "node:fs";

@@ -1,4 +1,6 @@
-/** Why: a group of processes ends in order when whoever started it is asked to; when that one is dead, by its list of what runs. */
+/**
+ * Ends a group of processes in order: requests its supervisor to stop it or, when the supervisor has crashed, stops the listed processes.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import { ORDERLY_MS_MAX, POLL_MS, STOP_MS_MAX } from "./limits.js";
 import { isAlive, type ListedProcess, type Record, signalTo } from "./record.js";
@@ -15,7 +17,7 @@ export async function stopListed(record: Record): Promise<string[]> {
   const alive = record.alive().toReversed();
   const left = [...alive.filter(({ stage }) => stage !== "server"), ...alive.filter(({ stage }) => stage === "server")];
   for (const one of left) {
-    signalTo(one, "SIGCONT"); // Who is frozen does not hear.
+    signalTo(one, "SIGCONT"); // A frozen process does not handle the signal.
     signalTo(one, one.name === "PostgreSQL" ? "SIGINT" : "SIGTERM"); // Its word for: now, but in order.
     await untilGone([one], STOP_MS_MAX);
     signalTo(one, "SIGKILL");
