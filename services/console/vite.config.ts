@@ -1,6 +1,6 @@
 /**
- * Builds the console into `dist`, and beside every file its compressed forms, so that whoever serves it never compresses. While one
- * works on it (`pnpm --filter @perdure/console dev`), the page speaks with the server of this machine at its usual ports.
+ * Builds the console into `dist`, and the compressed forms beside every file, so that the host never compresses. The development server
+ * (`pnpm --filter @perdure/console dev`) connects the page to the server of this machine at its usual ports.
  */
 import { readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";

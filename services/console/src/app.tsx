@@ -1,4 +1,4 @@
-/** What every page stands in: queries, notes, the address bar, and somebody to catch what falls. */
+/** Wraps every page: queries, toasts, the router, and an error boundary. */
 import { CSPProvider } from "@base-ui/react/csp-provider";
 import { Tooltip } from "@base-ui/react/tooltip";
 import { QueryClient, QueryClientProvider } from "@tanstack/react-query";
@@ -45,7 +45,7 @@ export function App({ boot, base, nonce }: AppProps) {
   );
 }
 
-/** What was asked a moment ago is not asked again; a refusal is not asked twice, a lost answer is. */
+/** A fresh answer is not requested again; a refused request is not repeated, a lost answer is. */
 function newQueryClient(): QueryClient {
   return new QueryClient({
     defaultOptions: {

@@ -1,9 +1,11 @@
-/** Why: the same files are served for one environment on this machine and for the cloud; the page says which of them it is. */
+/**
+ * The same files are served for one environment on this machine and for the cloud; the boot data of the page states which of them it is.
+ */
 import { z } from "zod";
 
 const ofBoth = {
   version: z.string(),
-  /** Where traces are looked at, with `{traceId}` in it. */
+  /** URL of the trace viewer, with `{traceId}` in it. */
   traceUrl: z.string().optional(),
 };
 
@@ -13,8 +15,8 @@ const bootShape = z.discriminatedUnion("kind", [
 ]);
 
 /**
- * `local`: one environment, whose management API is at the page's own origin; `canCrash`: running attempts can be cut off.
- * `cloud`: accounts and environments, through the session of whoever is signed in.
+ * `local`: one environment, whose management API is at the page's own origin; `canCrash`: running attempts can be cut off. `cloud`:
+ * accounts and environments, through the session of the user.
  */
 export type Boot = z.infer<typeof bootShape>;
 

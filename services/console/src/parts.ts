@@ -1,4 +1,4 @@
-/** Why: which part of the console shows an address, so that it can be had before one goes there. */
+/** Finds the part of the console that shows an address, so that it can be loaded before the navigation. */
 import type { AroundNavHandler } from "wouter";
 import type { Boot } from "./boot.js";
 import { environmentPart } from "./environment/pages.js";
@@ -15,7 +15,7 @@ export async function firstParts(boot: Boot, base: string, pathname: string): Pr
   await patiently([part, boot.kind === "cloud" ? CloudConsole : undefined]);
 }
 
-/** One stays on a page until the next one is here. Who goes elsewhere meanwhile goes there. */
+/** The page stays until the next one is loaded. A navigation meanwhile replaces it. */
 export function beforeLeaving(base: string): AroundNavHandler {
   let last = 0;
   return (navigate, to, options) => {

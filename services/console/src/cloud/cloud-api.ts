@@ -1,4 +1,4 @@
-/** Why: the Cloud API as this page reaches it: through its session, typed by the shapes that the server checks by. */
+/** The Cloud API as this page calls it: through its session, typed by the schemas that the server validates with. */
 import {
   type AccountOperations,
   accountOperations,

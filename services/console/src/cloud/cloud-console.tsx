@@ -1,4 +1,4 @@
-/** Why: accounts and environments of whoever is signed in, by their addresses. */
+/** Accounts and environments of the signed-in user, by their addresses. */
 import { lazy, type ReactNode, Suspense } from "react";
 import { Link, Redirect, Route, Switch, useParams } from "wouter";
 import { Empty, Loaded, Loading } from "../kit/index.js";
@@ -65,7 +65,7 @@ function EnvironmentOfAddress() {
   return <EnvironmentConsole key={environment} id={environment} />;
 }
 
-/** Whoever is no member of an account is told what somebody is told who mistyped its id. */
+/** A user who is no member of an account gets the same message as for an id that does not exist. */
 function InAccount({ children }: { readonly children: ReactNode }) {
   const { account: id } = useParams<{ account: string }>();
   const accounts = useAccounts();

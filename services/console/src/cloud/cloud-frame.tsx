@@ -1,4 +1,4 @@
-/** Why: one frame for all pages of the cloud: where one is, the way to every other account and environment, who is signed in. */
+/** One frame for all pages of the cloud: the current place, links to every other account and environment, and the signed-in user. */
 import type { ReactNode } from "react";
 import { useLocation } from "wouter";
 import { Button, Icon, Menu, type MenuAction } from "../kit/index.js";

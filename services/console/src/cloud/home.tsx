@@ -1,4 +1,6 @@
-/** Why: where one comes in: straight to the account of who has one, a choice for who has several, a beginning for who has none. */
+/**
+ * The first page after sign-in: the only account of a user who has one, a choice for a user with several, a beginning for a user with none.
+ */
 import { type FormEvent, useState } from "react";
 import { Link, Redirect, useLocation } from "wouter";
 import { Button, Dialog, DialogActions, Loaded, Page, ProblemNote, TextField } from "../kit/index.js";

@@ -1,4 +1,4 @@
-/** Why: addresses of the cloud's pages are said once. With `~` they lead there also from inside an environment. Pure. */
+/** Builds the addresses of the cloud's pages. With `~` they are valid from inside an environment too. Pure. */
 import type { NavGroup } from "../shell/frame.js";
 import type { AccountSummary } from "./cloud-api.js";
 

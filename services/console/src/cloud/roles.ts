@@ -1,4 +1,6 @@
-/** Why: who may not do something is told so before they try, and told who may. The rules themselves are `@perdure/cloud`'s. Pure. */
+/**
+ * Explains to a user without permission, before the attempt, which role is required. The rules themselves are in `@perdure/cloud`. Pure.
+ */
 import { type AccountPower, hasPower, type MemberRole, mayChangeMember, memberRoles } from "@perdure/cloud";
 
 /** Why a member with this role may not; undefined when they may. */

@@ -1,4 +1,4 @@
-/** Why: all pages ask the cloud, and change it, the same way: as the one who is signed in, cancellable, failures told once. */
+/** Queries and changes of the Cloud API, the same for all pages: as the signed-in user, cancellable, each failure shown once. */
 import {
   keepPreviousData,
   type UseMutationResult,
@@ -20,7 +20,7 @@ export function useCloud(): CloudApi {
 }
 
 export interface CloudRequestOptions<T> {
-  /** Asked again and again, as long as what is known asks for it. */
+  /** Requested again and again while the data requires it. */
   readonly everyMs?: number | ((data: T | undefined) => number | false);
   readonly isOff?: boolean;
 }
@@ -43,14 +43,14 @@ export function useCloudRequest<T>(
 }
 
 export interface CloudChangeOptions<T, V> {
-  /** Said when it is done. Left out: nothing is said. */
+  /** Message when it is done. Left out: no message. */
   readonly done?: (result: T, variables: V) => string;
-  /** Said when it failed: `It was not suspended`. Left out: the page shows `error` itself. */
+  /** Message when it failed: `It was not suspended`. Left out: the page shows `error` itself. */
   readonly failed?: string;
   readonly onDone?: (result: T, variables: V) => void;
 }
 
-/** Something is done; afterwards everything that is known of the cloud is asked again. */
+/** Makes a change; afterwards all queries of the cloud are requested again. */
 export function useCloudChange<V = void, T = unknown>(
   change: (api: CloudApi, variables: V) => Promise<T>,
   { done, failed, onDone }: CloudChangeOptions<T, V> = {},

@@ -1,6 +1,6 @@
 /**
- * Why: what a page shows is in its address. Read here as it stands there: the router decodes addresses once more than they were
- * encoded, so that `LIKE '%ab%'` or a key with `%2F` in it would come back as something else.
+ * The state of a page is in its address. It is parsed here from the raw text: the router decodes addresses once more than they were
+ * encoded, so `LIKE '%ab%'` or a key with `%2F` in it would change.
  */
 import { useCallback, useMemo } from "react";
 import { useLocation } from "wouter";

@@ -1,21 +1,21 @@
-/** Why: pages about an environment do not know where it is: on this machine, or somewhere in the cloud behind somebody's session. */
+/** Pages of an environment do not depend on where it is: on this machine, or in the cloud behind a user's session. */
 import type { AdminClient, IngressClient } from "@perdure/admin-client";
 import { createContext, useContext } from "react";
 
 export interface ConsoleEnvironment {
-  /** Differs between environments: what is known of one is never shown for another. */
+  /** Differs between environments, so that data of one is never shown for another. */
   readonly key: string;
   readonly name: string;
   readonly admin: AdminClient;
   readonly ingress: IngressClient;
-  /** As people and programs reach them, for snippets; end without a slash. */
+  /** As clients reach them, for snippets; end without a slash. */
   readonly adminUrl: string;
   readonly ingressUrl: string;
   /** Callers need an API key. */
   readonly needsKey: boolean;
   /** Running attempts can be cut off. */
   readonly canCrash: boolean;
-  /** Why whoever looks may not change or call anything; undefined when they may. Goes into `forbidden` of buttons. */
+  /** Why the user may not change or call anything; undefined when the user may. Value of `forbidden` of buttons. */
   readonly forbidden: string | undefined;
 }
 

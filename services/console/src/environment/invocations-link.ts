@@ -1,4 +1,4 @@
-/** Where to look at some of the invocations. Pure. */
+/** Addresses of filtered lists of invocations. Pure. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { queryOf } from "./invocations/filter-address.js";
 

@@ -1,4 +1,4 @@
-/** Why: the console of the server that serves it. */
+/** The console of one environment, from the server that serves the page. */
 import { AdminClient, IngressClient } from "@perdure/admin-client";
 import { useMemo } from "react";
 import type { Boot } from "../boot.js";

@@ -1,4 +1,4 @@
-/** The pages of an environment by their address. Each is loaded when it is first looked at. */
+/** The pages of an environment by their address. Each is loaded when it is first opened. */
 import { type ComponentType, Suspense } from "react";
 import { Route, Switch, useLocation } from "wouter";
 import { Loading } from "../kit/states.js";

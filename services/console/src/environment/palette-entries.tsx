@@ -1,4 +1,4 @@
-/** Why: services, handlers, deployments and schedules are found by name in the palette, and what is done often is done from there. */
+/** Entries of the palette: services, handlers, deployments and schedules by name, and frequent actions. */
 import { useQueryClient } from "@tanstack/react-query";
 import { type PaletteEntry, usePaletteSource } from "../shell/palette-sources.js";
 import { type ConsoleEnvironment, useEnvironment } from "./environment.js";
@@ -39,7 +39,7 @@ const ACTIONS: readonly PaletteEntry[] = [
 ];
 
 async function readEntries({ admin }: ConsoleEnvironment, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
-  // What one of them cannot say does not hide the others.
+  // A source that fails does not hide the others.
   const [services, deployments, schedules] = await Promise.allSettled([
     admin.services.list({ signal }),
     admin.deployments.list({ signal }),

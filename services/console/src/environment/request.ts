@@ -1,4 +1,6 @@
-/** Why: all pages ask an environment, and change it, the same way: cancellable, live while somebody looks, failures told once. */
+/**
+ * Queries and changes of an environment, the same for all pages: cancellable, polled while the page is visible, each failure shown once.
+ */
 import type { SqlRow } from "@perdure/admin-client";
 import {
   keepPreviousData,
@@ -11,16 +13,16 @@ import {
 import { useToast } from "../kit/toast.js";
 import { type ConsoleEnvironment, useEnvironment } from "./environment.js";
 
-/** How often live pages look again. While the window is hidden they do not. */
+/** Poll interval of live pages. A hidden window does not poll. */
 export const LIVE_MS = 2_000;
 
 export interface EnvironmentRequestOptions {
-  /** Asked again and again; false: once. */
+  /** Requested repeatedly; false: once. */
   readonly everyMs?: number | false;
   readonly isOff?: boolean;
 }
 
-/** `key` names what is asked within this environment, with all that the answer depends on. */
+/** `key` identifies the query within this environment, with everything that the answer depends on. */
 export function useRequest<T>(
   key: readonly unknown[],
   request: (environment: ConsoleEnvironment, signal: AbortSignal) => Promise<T>,
@@ -42,14 +44,14 @@ export function useSql(statement: string, options: EnvironmentRequestOptions = {
 }
 
 export interface ChangeOptions<T, V> {
-  /** Said when it is done. Left out: nothing is said. */
+  /** Message when it is done. Left out: no message. */
   readonly done?: (result: T, variables: V) => string;
-  /** Said when it failed: `It was not killed`. Left out: the page shows `error` itself. */
+  /** Message when it failed: `It was not killed`. Left out: the page shows `error` itself. */
   readonly failed?: string;
   readonly onDone?: (result: T, variables: V) => void;
 }
 
-/** Something is done; afterwards everything that is known of this environment is asked again. */
+/** Makes a change; afterwards all queries of this environment are requested again. */
 export function useChange<V = void, T = unknown>(
   change: (environment: ConsoleEnvironment, variables: V) => Promise<T>,
   { done, failed, onDone }: ChangeOptions<T, V> = {},

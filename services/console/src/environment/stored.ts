@@ -1,4 +1,7 @@
-/** Why: what a user keeps in this browser (queries, views, acknowledged failures), for each environment by itself. What is stored may be of another version: read with care. */
+/**
+ * Data that a user keeps in this browser (queries, views, acknowledged failures), for each environment separately. Stored data may come
+ * from another version, so it is parsed with care.
+ */
 import { useCallback, useState } from "react";
 import type { z } from "zod";
 import { useEnvironment } from "./environment.js";
@@ -26,7 +29,7 @@ export function useStored<T>(name: string, read: (stored: string | null) => T): 
       try {
         localStorage.setItem(place, JSON.stringify(changed));
       } catch (cause) {
-        // The browser has no room: it is kept as long as the page is open.
+        // The browser's storage is full: the data is kept as long as the page is open.
         if (!(cause instanceof DOMException)) throw cause;
       }
     },

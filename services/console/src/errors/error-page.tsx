@@ -1,4 +1,4 @@
-/** Why: a code leads to what happened, why, and what to do: the pages of docs/errors, carried along. */
+/** The page of an error code: what happened, why, and what to do, from docs/errors, which is part of the build. */
 import { useQuery } from "@tanstack/react-query";
 import { Marked } from "marked";
 import { type MouseEvent, useMemo } from "react";
@@ -29,7 +29,7 @@ export default function ErrorPage() {
 
 const capitalised = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-/** Our own words, built in: nothing of a visitor's ever comes here. The heading is the page's title already. */
+/** The text is built in and never contains user data. Its heading is the page's title already. */
 function ErrorText({ text }: { readonly text: string }) {
   const router = useRouter();
   const [, go] = useLocation();

@@ -1,4 +1,4 @@
-/** Why: pages of errors link to each other and to documents as files do; here they are pages of the console, or only words. Pure. */
+/** Links between error pages and documents, which are files, become links to pages of the console, or plain text. Pure. */
 
 export type ErrorLink =
   | { readonly kind: "page"; readonly code: string }

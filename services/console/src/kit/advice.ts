@@ -1,6 +1,6 @@
 /**
- * Why: the management API's advice is for terminals: flags, commands, paths of files. In the browser the same advice names the fields and
- * pages of the console; the page of an error code is behind the code itself. Pure.
+ * The management API's advice is for terminals: flags, commands, paths of files. This file translates it to the fields and pages of the
+ * console; the page of an error code is behind the code itself. Pure.
  */
 
 const BY_CODE: Readonly<Record<string, string>> = {
@@ -19,7 +19,7 @@ const BY_STATUS: Readonly<Record<number, string | undefined>> = {
   401: "Sign in again.",
 };
 
-/** What to do, in the terms of the console; undefined when there is nothing to say. */
+/** What to do, in the terms of the console; undefined when there is no advice. */
 export function browserAdvice(
   advice: string | undefined,
   code: string | undefined,

@@ -1,4 +1,4 @@
-/** Why: a state is told by a word and a colour, never by the colour alone. */
+/** A badge shows a state by a word and a colour, never by the colour alone. */
 import type { ReactNode } from "react";
 import "./badge.css";
 

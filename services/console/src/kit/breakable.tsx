@@ -1,4 +1,4 @@
-/** Why: names, keys and addresses are longer than their columns: they break where their parts end, and never in a word. */
+/** Names, keys and addresses are longer than their columns: they break where their parts end, and never in a word. */
 import { Fragment } from "react";
 import { partsOf } from "./id-text.js";
 

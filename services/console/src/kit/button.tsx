@@ -1,10 +1,10 @@
-/** Why: what can be pressed looks and answers the same everywhere; what may not be pressed stays where it is and says why. */
+/** Buttons look and behave the same everywhere; a forbidden button stays in its place and explains why. */
 import type { ButtonHTMLAttributes, ReactNode } from "react";
 import { Hint } from "./hint.js";
 import "./button.css";
 
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
-  /** `quiet` unless said otherwise. One `primary` on a page or dialog; `danger` for what cannot be undone. */
+  /** `quiet` by default. One `primary` on a page or dialog; `danger` for what cannot be undone. */
   readonly appearance?: "primary" | "quiet" | "bare" | "danger";
   /** With `bare`: it deletes something, after a confirmation. */
   readonly isDanger?: boolean;
@@ -29,7 +29,7 @@ export function Button({
   ...more
 }: ButtonProps) {
   const isOff = isBusy === true || forbidden !== undefined;
-  // Not `disabled`: who cannot focus it never learns why.
+  // Not `disabled`: a user who cannot focus it could not read why.
   const button = (
     <button
       {...more}

@@ -11,7 +11,7 @@ export interface PlotProps {
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly valueText: (value: number) => string;
-  /** Distances between the labels of values; the smallest that leaves room for them is taken. */
+  /** Distances between the labels of values; the smallest for which the labels fit is used. */
   readonly steps?: readonly number[] | undefined;
   readonly height: number;
   /** Which moment is pointed at. */
@@ -40,7 +40,7 @@ export default function Plot({ times, series, valueText, steps, height, onPoint 
     return () => observer.disconnect();
   }, []);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` is of `series` what matters here; `turn` says that colours are others
+  // biome-ignore lint/correctness/useExhaustiveDependencies: `look` holds the relevant part of `series`; `turn` changes with the colours
   useEffect(() => {
     if (container.current === null || width === 0) return;
     const made = new uPlot(
@@ -74,7 +74,7 @@ export default function Plot({ times, series, valueText, steps, height, onPoint 
   );
 }
 
-/** Canvases know no custom properties: elements that have the colours tell what they come to now. */
+/** Canvases have no custom properties: the computed styles of elements provide the colours. */
 function inksOf(container: HTMLElement): Inks {
   const colourOf = (ink: string): string => {
     const probe = container.querySelector(`[data-ink=${ink}]`);
@@ -138,7 +138,7 @@ function lineOf({ name, ink = "accent", isFilled }: ChartSeries, inks: Inks): uP
   return isFilled ? { ...line, fill: stroke.replace("rgb(", "rgba(").replace(")", ", 0.14)") } : line;
 }
 
-/** Where values are whose neighbours are missing. */
+/** Points whose neighbours are missing. */
 function lonely(values: ArrayLike<number | null | undefined>): number[] {
   const indexes: number[] = [];
   for (let i = 0; i < values.length; i++) {

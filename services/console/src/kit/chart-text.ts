@@ -1,10 +1,10 @@
-/** What a chart says in words, for those who do not see it; and where its pointer is. Pure. */
+/** A chart as text for screen readers, and the position of its pointer. Pure. */
 
 export interface ChartSeries {
   readonly name: string;
   /** One for each moment; null where there is none. */
   readonly values: readonly (number | null)[];
-  /** Which colour of the tokens; `accent` unless said otherwise. */
+  /** Colour token; `accent` by default. */
   readonly ink?: ChartInk;
   /** Filled down to the axis. */
   readonly isFilled?: boolean;

@@ -1,4 +1,4 @@
-/** Why: how a number went over time. Small, in the colours of the page, its numbers beside it as words; drawn when uPlot has come. */
+/** A number over time. Small, in the colours of the page, its numbers beside it as text; drawn when uPlot is loaded. */
 
 import { lazy, Suspense, useState } from "react";
 import { type ChartSeries, chartSummary, valueAt } from "./chart-text.js";
@@ -15,7 +15,7 @@ function Undrawn() {
 }
 
 export interface ChartProps {
-  /** What it shows: `Requests a minute`. Said with the last and the greatest values. */
+  /** Title of the chart: `Requests a minute`. Screen readers get it with the last and the greatest values. */
   readonly label: string;
   /** Milliseconds since 1970, rising. */
   readonly times: readonly number[];
@@ -27,7 +27,7 @@ export interface ChartProps {
   readonly height?: number;
 }
 
-/** From a half on, a clock alone does not say which day is meant. */
+/** From half a day on, a time of day alone is ambiguous. */
 const DAY_MS = 86_400_000;
 
 const plain = (value: number): string => value.toLocaleString(undefined, { maximumFractionDigits: 2 });

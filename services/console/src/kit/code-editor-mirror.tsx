@@ -173,7 +173,7 @@ const HIGHLIGHTS = HighlightStyle.define([
   { tag: tags.invalid, color: "var(--bad)" },
 ]);
 
-/** Colours are the tokens', which know dark and light by themselves. */
+/** Colours are the tokens', which switch between dark and light themselves. */
 const THEME = EditorView.theme({
   "&": { backgroundColor: "transparent", color: "var(--text)", fontSize: "var(--size-small)" },
   "&.cm-focused": { outline: "none" },

@@ -1,4 +1,4 @@
-/** Why: JSON and SQL are written with colours and help; until the editor has come, or without it, one writes in a plain field. */
+/** An editor for JSON and SQL with colours and completion; until it is loaded, or without it, a plain field. */
 import type { CompletionSource } from "@codemirror/autocomplete";
 import { lazy, type ReactNode, Suspense, useId } from "react";
 import "./code-editor.css";
@@ -30,7 +30,7 @@ export interface CodeEditorProps {
   readonly linesMax?: number;
 }
 
-/** What those that show the text are told. */
+/** Description for fields that show the text. */
 export interface CodeTextProps extends CodeEditorProps {
   readonly labelId: string;
   readonly describedBy: string;

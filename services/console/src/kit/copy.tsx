@@ -1,4 +1,4 @@
-/** Why: ids, URLs and commands are there to be pasted elsewhere. */
+/** Copies ids, URLs and commands to the clipboard. */
 import { useEffect, useState } from "react";
 import { Button } from "./button.js";
 import { Icon } from "./icon.js";
@@ -29,7 +29,7 @@ async function copied(text: string): Promise<boolean> {
   if (window.isSecureContext) {
     return navigator.clipboard.writeText(text).then(
       () => true,
-      () => false, // The visitor forbade it.
+      () => false, // The user denied access to the clipboard.
     );
   }
   const area = document.createElement("textarea");

@@ -1,4 +1,4 @@
-/** Why: questions that must be answered before anything else, and the care that is due before what cannot be undone. */
+/** Dialogs that must be answered first, and confirmations of what cannot be undone. */
 import { Dialog as Base } from "@base-ui/react/dialog";
 import { type FormEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button } from "./button.js";
@@ -16,7 +16,7 @@ export interface DialogProps {
 
 const FIRST_FIELD = "input:not([tabindex='-1'], [type=checkbox]), textarea, [role=combobox]";
 
-/** Those that are open, the topmost last. A press into one is a press beside those below it, which is no wish to close them. */
+/** Open dialogs, the topmost last. A press into one is a press outside those below it, which must not close them. */
 const pile: object[] = [];
 
 /** Closes with Escape, a click beside it, and its cross. Focus goes in and comes back. */

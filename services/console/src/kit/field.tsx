@@ -1,4 +1,4 @@
-/** Why: every input has a label, says what it wants, and what is wrong with what it got. */
+/** Every input has a label, a hint about its format, and the error of its value. */
 import { Checkbox as BaseCheckbox } from "@base-ui/react/checkbox";
 import { Select as BaseSelect } from "@base-ui/react/select";
 import { type InputHTMLAttributes, type ReactNode, useId } from "react";
@@ -7,7 +7,7 @@ import "./field.css";
 
 interface Labelled {
   readonly label: string;
-  /** Read out, not shown: where the place says what it is. */
+  /** Read out, not shown: where the place makes it clear. */
   readonly isLabelHidden?: boolean | undefined;
   readonly hint?: ReactNode;
   readonly problem?: string | undefined;
@@ -118,7 +118,7 @@ export interface CheckFieldProps {
 
 export function CheckField({ label, isOn, onChange, isLabelHidden }: CheckFieldProps) {
   return (
-    // The box is a control of the library, which the linter does not know.
+    // The box is a control of the library, which the linter does not recognise.
     // biome-ignore lint/a11y/noLabelWithoutControl: see above
     <label className="check">
       <BaseCheckbox.Root checked={isOn} onCheckedChange={onChange} className="check__box">

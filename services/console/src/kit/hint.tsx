@@ -1,4 +1,4 @@
-/** Why: what a thing is exactly, or why it may not be used, shown when one points at it or focuses it. */
+/** A hint with a definition, or the reason why an element may not be used, shown on hover and on focus. */
 import { Tooltip } from "@base-ui/react/tooltip";
 import type { ReactElement } from "react";
 import "./hint.css";

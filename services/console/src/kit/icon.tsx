@@ -1,4 +1,4 @@
-/** Why: an icon says at a glance what a link or a button is; its words stay beside it. Each is imported by itself, so that no other gets into the bundle. */
+/** Icons of links and buttons, beside their text. Each is imported by itself, so that no other gets into the bundle. */
 import Ban from "lucide-react/icons/ban";
 import BellOff from "lucide-react/icons/bell-off";
 import BellRing from "lucide-react/icons/bell-ring";
@@ -93,10 +93,10 @@ const ICONS = {
 
 export type IconName = keyof typeof ICONS;
 
-/** Pixels of its square: the height of a small letter line. */
+/** Pixels of its square: the height of a lower-case line. */
 const SIZE_PX = 16;
 
-/** Not read out: a word beside it, or the label of its button, says the same. */
+/** Not read out: the text beside it, or the label of its button, has the same meaning. */
 export function Icon({ name }: { readonly name: IconName }) {
   const Drawing = ICONS[name];
   return <Drawing className="icon" size={SIZE_PX} strokeWidth={1.75} aria-hidden="true" />;

@@ -1,8 +1,11 @@
-/** Ids as they are shown where there is little room. Pure. */
+/** Short forms of ids. Pure. */
 
 const WHOLE_CHARS_MAX = 22;
 
-/** Enough of an id to tell it from others; its middle says little. Awakeables have their number at the end, which is mostly the same. */
+/**
+ * Enough of an id to distinguish it from others; its middle is not needed. Awakeables have their number at the end, which is mostly the
+ * same.
+ */
 export function shortId(id: string): string {
   if (id.length <= WHOLE_CHARS_MAX) return id;
   return id.startsWith("sign_") ? `${id.slice(0, 8)}…${id.slice(-14)}` : `${id.slice(0, 12)}…${id.slice(-6)}`;

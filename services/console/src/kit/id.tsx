@@ -1,4 +1,4 @@
-/** Why: ids have some forty characters: shown short and on one line, so that tables fit; whole as a title, and copied whole. */
+/** Ids have some forty characters: shown short and on one line, so that tables fit; whole as a title, and copied whole. */
 import { CopyButton } from "./copy.js";
 import { shortId } from "./id-text.js";
 

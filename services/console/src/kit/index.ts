@@ -1,4 +1,4 @@
-/** Why: what pages are made of. One look, one behaviour; pages have only what is theirs. */
+/** The components of pages, so that pages look and behave the same. */
 export { Badge, InvocationBadge, type Tone } from "./badge.js";
 export { Breakable } from "./breakable.js";
 export { Button, type ButtonProps } from "./button.js";

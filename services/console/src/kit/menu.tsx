@@ -1,4 +1,4 @@
-/** Why: more actions than fit beside each other. */
+/** A menu for more actions than fit beside each other. */
 import { Menu as Base } from "@base-ui/react/menu";
 import type { ReactElement, ReactNode } from "react";
 import { Hint } from "./hint.js";

@@ -1,10 +1,10 @@
-/** Why: every page begins the same: what it is, what one can do, what it says. */
+/** The head of every page: title, actions and description. */
 import { type ReactNode, useEffect } from "react";
 import "./page.css";
 
 export interface PageProps {
   readonly title: string;
-  /** Shown instead of the title, where it wants more than words. */
+  /** Shown instead of the title, where it needs more than text. */
   readonly heading?: ReactNode;
   readonly lead?: ReactNode;
   readonly actions?: ReactNode;

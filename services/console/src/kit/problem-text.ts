@@ -1,10 +1,10 @@
-/** Why: errors come from the management API, the ingress, the Cloud API and the network; people read one kind of them. Pure. */
+/** Errors come from the management API, the ingress, the Cloud API and the network; pages get one form of them. Pure. */
 
 import { browserAdvice } from "./advice.js";
 
 export interface ProblemDetails {
   readonly message: string;
-  /** `META0003`, `PERD0403`; undefined when nobody gave one. */
+  /** `META0003`, `PERD0403`; undefined when the error has no code. */
   readonly code: string | undefined;
   /** What to do about it. */
   readonly advice: string | undefined;
@@ -24,7 +24,7 @@ export function problemOf(cause: unknown): ProblemDetails {
   const isNoAnswer = status === 0;
   const message = cause instanceof Error ? cause.message : String(cause);
   return {
-    // What browsers say of it (`Failed to fetch`) has no reason in it.
+    // The text of browsers (`Failed to fetch`) contains no reason.
     message: isNoAnswer ? "The server cannot be reached." : message,
     code,
     advice: browserAdvice(textOf(fields?.["advice"]), code, typeof status === "number" ? status : undefined),

@@ -1,4 +1,4 @@
-/** Why: a failure says what happened, under which code, and what to do; the code leads to its page. */
+/** A failure with its message, its code, and advice; the code links to its page. */
 
 import { Fragment } from "react";
 import { Link } from "wouter";
@@ -61,7 +61,7 @@ function Ticked({ text }: { readonly text: string }) {
 
 /** `RT0016`, leading to what it means. */
 export function ErrorCode({ code }: { readonly code: string }) {
-  // Catalogue codes have pages; strangers' codes are only words.
+  // Codes of the catalogue have pages; other codes are plain text.
   if (!/^(META|RT|ING|TEN|STO|OPS)\d{4}$/.test(code)) return <code>{code}</code>;
   return (
     <Link href={`/errors/${code}`} className="code">

@@ -1,4 +1,4 @@
-/** Why: a page that has nothing yet, or nothing at all, says so with care: what would be here and how it comes to be. */
+/** States of a page without content: what would be here and how to create it. */
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useState } from "react";
 import { ProblemNote } from "./problem.js";
@@ -32,7 +32,7 @@ export function Empty({ title, children }: { readonly title: string; readonly ch
   );
 }
 
-/** Waits, fails or shows; what is there stays while it is asked again, and a failure stands above it. */
+/** Loading, error or content; content stays while it is requested again, and an error is shown above it. */
 export function Loaded<T>({ query, children }: { readonly query: UseQueryResult<T>; readonly children: (data: T) => ReactNode }) {
   const retry = () => void query.refetch();
   if (query.data !== undefined) {

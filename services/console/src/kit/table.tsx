@@ -1,4 +1,4 @@
-/** Why: rows of a bounded number, as tables that screen readers understand; on narrow screens each row is a card. */
+/** Tables of a bounded number of rows, readable by screen readers; on narrow screens each row is a card. */
 import type { ReactNode } from "react";
 import "./table.css";
 
@@ -13,7 +13,7 @@ export interface TableColumn<R> {
 }
 
 export interface TableProps<R> {
-  /** What is listed, for those who do not see where it stands. */
+  /** Label of the table for screen readers. */
   readonly label: string;
   readonly rows: readonly R[];
   readonly columns: readonly TableColumn<R>[];

@@ -1,4 +1,4 @@
-/** Why: several views of one thing, each with its own address. */
+/** Several views of one thing, each with its own address. */
 import { Link, useLocation } from "wouter";
 import "./tabs.css";
 

@@ -1,4 +1,4 @@
-/** Why: what is drawn, rather than styled, must be drawn again when the page becomes dark or light. */
+/** Canvases are not styled by CSS, so they must be drawn again when the page becomes dark or light. */
 import { useSyncExternalStore } from "react";
 
 let turn = 0;

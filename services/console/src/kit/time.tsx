@@ -1,4 +1,4 @@
-/** Why: people think in "3 min ago", and need the exact moment when it matters: in their own zone, and in UTC for the logs. */
+/** Shows times as "3 min ago", and the exact moment on hover: in the user's zone, and in UTC for the logs. */
 import { useSyncExternalStore } from "react";
 import { ago, durationText, exactMoment } from "./time-text.js";
 

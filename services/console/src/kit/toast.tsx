@@ -1,4 +1,4 @@
-/** Why: what was done is said where one looks, without taking the page away. Read out by screen readers. */
+/** Messages about completed actions, over the page. Read out by screen readers. */
 import { Toast } from "@base-ui/react/toast";
 import type { ReactNode } from "react";
 import { Icon } from "./icon.js";

@@ -1,4 +1,4 @@
-/** Why: several views of one thing in one place. Imported by itself: few pages have them, and the first one does not. */
+/** Several views of one thing in one place. Imported by itself: few pages have them, and the first one does not. */
 import { Tabs } from "@base-ui/react/tabs";
 import type { ReactNode } from "react";
 import "./tabs.css";

@@ -1,11 +1,11 @@
-/** Why: a page that breaks must not take the others with it, and must say what broke. */
+/** An error boundary: a page that throws does not break the others, and shows the error. */
 import { Component, type ReactNode, useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
 import { ProblemNote } from "../kit/problem.js";
 import { fetchServed, type Served } from "./served.js";
 
 interface Props {
-  /** When it changes, what was caught is forgotten: one is on another page. */
+  /** When it changes, the error is cleared: another page is open. */
   readonly place?: string;
   readonly children: ReactNode;
 }
@@ -42,7 +42,7 @@ export class Catcher extends Component<Props, CatcherState> {
   }
 }
 
-/** What browsers say when a file of the page cannot be loaded; each in its own words. */
+/** Messages of browsers when a file of the page cannot be loaded. */
 const MISSING = /dynamically imported module|module script failed|unable to preload/i;
 
 /** A file of the page could not be loaded. */
@@ -50,7 +50,7 @@ export function isMissingPart(cause: unknown): boolean {
   return cause instanceof Error && MISSING.test(cause.message);
 }
 
-/** A page is loaded when it is first looked at. By then the server may be down, or may serve a newer console. */
+/** A page is loaded when it is first opened. By then the server may be down, or may serve a newer console. */
 function MissingPart() {
   const [served, setServed] = useState<Served["kind"]>();
   useEffect(() => {

@@ -1,4 +1,4 @@
-/** Why: where one is and where one can go, on every page; on narrow screens behind one button. */
+/** The frame of every page: current place and navigation; on narrow screens behind one button. */
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Button } from "../kit/button.js";
@@ -15,7 +15,7 @@ export interface NavLink {
   readonly href: string;
   readonly label: string;
   readonly icon?: IconName;
-  /** Also found under these words. */
+  /** Further search terms. */
   readonly keywords?: string;
   /** After `g` on the keyboard. */
   readonly letter?: string;
@@ -32,7 +32,7 @@ export interface FrameProps {
   readonly more?: readonly NavGroup[];
   /** Beside the mark: which environment or account this is, and the way to others. */
   readonly place: ReactNode;
-  /** At the foot of the sidebar: who is signed in. */
+  /** At the foot of the sidebar: the signed-in user. */
   readonly foot?: ReactNode;
   readonly children: ReactNode;
 }

@@ -1,4 +1,4 @@
-/** Why: whoever works with the keyboard goes anywhere with two letters, and finds out which with one (`?`). Letters can be turned off. */
+/** Shortcuts: two letters open a page, and `?` lists all of them. Single-letter keys can be turned off. */
 import { useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { useLocation } from "wouter";
 import { CheckField, Dialog } from "../kit/index.js";
@@ -49,7 +49,7 @@ export function Keyboard({ groups, isHelpOpen, onHelp }: KeyboardProps) {
   );
 }
 
-/** Letters are text there, or belong to what is open. */
+/** Keys are text there, or belong to the open element. */
 function isReserved(event: KeyboardEvent): boolean {
   if (event.defaultPrevented || document.querySelector("[role=dialog], [role=menu], [role=listbox]") !== null) return true;
   const { target } = event;

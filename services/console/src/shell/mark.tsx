@@ -1,4 +1,4 @@
-/** Why: the sign people know us by. */
+/** The logo. */
 export function Mark() {
   return (
     <svg className="mark" viewBox="0 0 24 24" aria-hidden="true">

@@ -1,4 +1,4 @@
-/** Why: an address that leads nowhere should still lead somewhere. */
+/** The page for an unknown address, with links. */
 import { Link } from "wouter";
 import { Page } from "../kit/page.js";
 

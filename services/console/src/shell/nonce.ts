@@ -1,4 +1,4 @@
-/** Why: editors write style elements, which the page's policy lets through only with its number. */
+/** Editors write style elements, which the content security policy allows only with the page's nonce. */
 import { createContext, useContext } from "react";
 
 export const NonceContext = createContext("");

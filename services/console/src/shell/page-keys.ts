@@ -1,4 +1,4 @@
-/** Why: a page that hears keys of its own says which, so that the help of all keys (`?`) tells them, too. */
+/** A page that handles keys of its own registers them, so that the list of all keys (`?`) shows them, too. */
 import { useEffect } from "react";
 
 /** What it does, and the keys that do it. */
@@ -32,7 +32,7 @@ export function subscribeToPageKeys(listener: () => void): () => void {
 
 export const LETTERS_STORED = "perdure.letters";
 
-/** Whoever dictates has single letters turned off (WCAG 2.1.4). */
+/** Users of speech input turn single-letter keys off (WCAG 2.1.4). */
 export function areLetterKeysEnabled(): boolean {
   return localStorage.getItem(LETTERS_STORED) !== "off";
 }

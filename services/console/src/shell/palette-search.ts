@@ -1,4 +1,4 @@
-/** Why: what the palette shows for what was typed: names that begin so first, then those that have it, then what has to do with it. Pure. */
+/** Search of the palette: names that begin with the text first, then those that contain it, then related entries. Pure. */
 import type { NavGroup } from "./frame.js";
 import type { PaletteEntry } from "./palette-sources.js";
 

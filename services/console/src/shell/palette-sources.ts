@@ -1,6 +1,6 @@
 /**
- * Why: the palette is of the whole console, and what it finds belongs to pages: services of the environment one is in, actions on the
- * invocation that is open. They say what they have while they are shown; it is read when the palette opens.
+ * The palette belongs to the whole console, and its entries to pages: services of the current environment, actions on the open invocation.
+ * Pages register their sources while they are shown; the palette reads them when it opens.
  */
 import { useEffect, useRef } from "react";
 
@@ -30,7 +30,7 @@ export function usePaletteSource(source: PaletteSource): void {
   }, []);
 }
 
-/** What all of them have; those that fail have nothing. `onMore` is called each time that more is known. */
+/** The entries of all sources; those that fail have none. `onMore` is called each time that more are loaded. */
 export function readSources(onMore: (entries: readonly PaletteEntry[]) => void): void {
   const results: (readonly PaletteEntry[])[] = [...sources].map(() => []);
   for (const [index, source] of [...sources].entries()) {

@@ -1,4 +1,4 @@
-/** Why: everything is reached with the keyboard: Ctrl+K (⌘K) opens pages and starts actions; an invocation id opens the invocation. */
+/** The palette: Ctrl+K (⌘K) opens pages and starts actions from the keyboard; an invocation id opens the invocation. */
 import { useEffect, useId, useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Dialog } from "../kit/dialog.js";
@@ -86,7 +86,7 @@ function Search({ groups, onDone }: { readonly groups: readonly NavGroup[]; read
       />
       <div role="listbox" id={list} aria-label="Results" className="palette">
         {matches.map((place, i) => (
-          // The keys are heard by the input above.
+          // The input above handles the keys.
           // biome-ignore lint/a11y/useKeyWithClickEvents: see above
           <div
             key={place.key}

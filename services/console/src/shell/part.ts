@@ -1,13 +1,13 @@
 /**
- * Why: parts of the console are loaded when they are first wanted. One that is here already is shown at once; what comes out of a
- * fallback React holds back for a third of a second, so it is better to have waited a moment before.
+ * Parts of the console are loaded on first use. A loaded part is shown at once; React delays the replacement of a fallback by a third of a
+ * second, so it is better to wait a moment before.
  */
 import { type ComponentType, lazy } from "react";
 
 export interface LazyPart {
   /** What can be shown now: the part itself, or something that waits for it. */
   readonly shown: () => ComponentType;
-  /** Resolves when it is here, or can not be had: whoever shows it then says so. */
+  /** Resolves when it is loaded, or cannot be loaded: its display shows the error then. */
   readonly preload: () => Promise<void>;
   readonly isHere: () => boolean;
 }

@@ -1,4 +1,4 @@
-/** Why: a server that is gone for a moment should not leave a page of failures: it says so once, waits, and goes on by itself. */
+/** While a server cannot be reached for a moment, one banner replaces a page of failures, and the page continues by itself. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
@@ -41,7 +41,7 @@ function useReach(): ReachState {
   const [state, setState] = useState<ReachState>("same");
   const [doubt, setDoubt] = useState(0);
 
-  // No answer to a question raises the doubt; who is really gone is found out below.
+  // A request without an answer raises the suspicion; the check below confirms it.
   useEffect(() => {
     const wonder = () => setDoubt((n) => n + 1);
     const stop = queries.getQueryCache().subscribe(({ type, query }) => {
@@ -56,7 +56,7 @@ function useReach(): ReachState {
     };
   }, [queries]);
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: who tells of it is another function each time
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the reporting function differs on each render
   useEffect(() => {
     if (doubt === 0) return;
     let isOver = false;
@@ -85,7 +85,7 @@ function useReach(): ReachState {
   return state;
 }
 
-/** Clients say status 0 when nobody answered. */
+/** Clients use status 0 when there was no answer. */
 function isNoAnswer(cause: unknown): boolean {
   return (cause as { readonly status?: unknown } | null)?.status === 0;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: the page outlives what served it. Servers are restarted under it, and a new build takes away the files that it would still load.
- * So it asks the place it came from whether somebody answers, and with which build.
+ * The page outlives the process that served it. Servers are restarted under it, and a new build removes the files that it would still load.
+ * So it requests from its origin whether a server answers, and with which build.
  */
 
 export type Served =
@@ -17,7 +17,7 @@ export async function fetchServed(): Promise<Served> {
   let text: string;
   try {
     const response = await fetch(document.baseURI, { cache: "no-store", signal: AbortSignal.timeout(TRY_MS_MAX) });
-    // What stands before a server that is down (a proxy, a gateway) says so.
+    // A proxy or gateway in front of a server that is down answers with these.
     if (response.status >= 502 && response.status <= 504) return { kind: "unreachable" };
     text = await response.text();
   } catch {
@@ -25,7 +25,7 @@ export async function fetchServed(): Promise<Served> {
   }
   const own = mainScript(document.documentElement.outerHTML);
   const theirs = mainScript(text);
-  // A page that is not ours at all (somebody else listens there now) is left to the pages' own questions.
+  // A page that is not the console at all (another program listens there now) is left to the pages' own requests.
   return { kind: own !== undefined && theirs !== undefined && own !== theirs ? "other" : "same" };
 }
 

@@ -1,15 +1,15 @@
-/** Why: what a key means is decided in one place that knows no page: `g` and a letter go somewhere, `?` tells of all keys. Pure. */
+/** Decides what a key means, without a reference to pages: `g` and a letter open a page, `?` lists all keys. Pure. */
 import type { NavGroup } from "./frame.js";
 
 export interface Press {
   readonly key: string;
   /** With Ctrl, ⌘ or Alt: the browser's, or the palette's. */
   readonly hasModifier: boolean;
-  /** Where letters are written, or something else is open that hears keys. */
+  /** A field for text, or an open element that handles keys. */
   readonly isReserved: boolean;
 }
 
-/** What was pressed before: `g` waits for its letter for a moment. */
+/** The key that was pressed before: `g` waits for its second letter for a moment. */
 export interface PendingPrefix {
   readonly sinceMs: number;
 }
@@ -20,7 +20,7 @@ export type ShortcutAction =
   | { readonly kind: "help" }
   | { readonly kind: "go"; readonly href: string };
 
-/** After `g`, so long is a letter awaited. */
+/** Time for the second letter after `g`. */
 export const LETTER_WAIT_MS = 1_500;
 
 const NOTHING: ShortcutAction = { kind: "nothing" };

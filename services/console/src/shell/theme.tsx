@@ -1,4 +1,4 @@
-/** Why: dark, light, or as the system has it; remembered in this browser, and so before anything is drawn. */
+/** The theme: dark, light, or as the system; stored in this browser, so that it is known before the first paint. */
 import { useSyncExternalStore } from "react";
 import { ChoiceField } from "../kit/field.js";
 
@@ -27,7 +27,7 @@ function apply(theme: Theme): void {
 
 const listeners = new Set<() => void>();
 
-/** Remembers it and shows it. */
+/** Stores and applies it. */
 export function chooseTheme(next: Theme): void {
   if (next === "system") localStorage.removeItem(STORED);
   else localStorage.setItem(STORED, next);

@@ -1,7 +1,7 @@
-/** Why: whoever runs the server may have said where traces are looked at; then a trace id leads there. */
+/** The operator may configure a trace viewer; then a trace id links to it. */
 import { createContext } from "react";
 
-/** An address with `{traceId}` in it; undefined where nobody has said one. */
+/** A URL with `{traceId}` in it; undefined when none is configured. */
 export const TraceUrlContext = createContext<string | undefined>(undefined);
 
 /** Undefined when there is no such address, or it is none that a browser may open. */

@@ -1,4 +1,4 @@
-/** Why: pages of an account know which one it is, and what whoever looks may do in it. */
+/** Gives pages of an account its id and the permissions of the user in it. */
 import type { AccountPower } from "@perdure/cloud";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
@@ -19,7 +19,7 @@ export function useAccounts(): UseQueryResult<readonly AccountSummary[]> {
   return useCloudRequest(["accounts"], async (api, signal) => (await api.user("ListAccounts", {}, signal)).accounts);
 }
 
-/** Why whoever looks may not; undefined when they may. Goes into `forbidden` of buttons. */
+/** Why the user may not do it; undefined when the user may. Value of `forbidden` of buttons. */
 export function useForbidden(power: AccountPower): string | undefined {
   return forbiddenFor(useAccount().role, power);
 }

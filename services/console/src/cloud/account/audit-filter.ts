@@ -1,10 +1,13 @@
-/** Why: what one looks for in the audit log stands in the address, so that it can be shared; it becomes what the Cloud API is asked. Pure. */
+/**
+ * The filter of the audit log is in the address, so that it can be shared; this file translates it into the parameters of the Cloud API.
+ * Pure.
+ */
 import { parseEnvironmentId } from "@perdure/cloud";
 import type { AccountOperations, RequestOf } from "@perdure/cloud-client";
 
 export const AUDIT_FIELDS = ["actor", "action", "environment", "from", "to"] as const;
 export type AuditField = (typeof AUDIT_FIELDS)[number];
-/** Empty: any. `from`, `to`: as `<input type="datetime-local">` has them, in the visitor's zone. */
+/** Empty: any. `from`, `to`: in the format of `<input type="datetime-local">`, in the user's time zone. */
 export type AuditFilterFields = Readonly<Record<AuditField, string>>;
 
 type Filter = Pick<RequestOf<AccountOperations["ListAuditEvents"]>, "actorId" | "action" | "environmentId" | "from" | "to">;
@@ -24,7 +27,7 @@ export function searchOf(fields: AuditFilterFields): URLSearchParams {
   return new URLSearchParams(AUDIT_FIELDS.filter((field) => fields[field] !== "").map((field) => [field, fields[field]]));
 }
 
-/** What cannot be asked is left out. */
+/** Invalid values are left out. */
 export function filterOf({ actor, action, environment, from, to }: AuditFilterFields): Filter {
   const environmentId = parseEnvironmentId(environment);
   const [since, until] = [secondsOf(from), secondsOf(to)];

@@ -1,4 +1,4 @@
-/** Why: who did what, when, and from where: to look up, and to keep. */
+/** The audit log: which user or key did what, when, and from where; with filters and export. */
 import { keepPreviousData, useInfiniteQuery } from "@tanstack/react-query";
 import { useMemo } from "react";
 import { Link, useSearchParams } from "wouter";
@@ -151,7 +151,7 @@ function Filters({ fields, onFieldChange }: FiltersProps) {
 
 const ACTIONS_TO_CHOOSE: readonly FieldChoice[] = ACTIONS.map((action) => ({ value: action, label: action }));
 
-/** What an address asks for can be seen to be asked for, also when nobody would choose it. */
+/** A filter from the address is shown, also when it is not one of the choices. */
 function withUnlistedChoice(value: string, choices: readonly FieldChoice[]): readonly FieldChoice[] {
   return value === "" || choices.some((one) => one.value === value) ? choices : [...choices, { value, label: value }];
 }

@@ -1,4 +1,4 @@
-/** Why: an environment is made in one dialog, which stays until it runs and says what happens meanwhile. */
+/** A dialog creates an environment; it stays open until the environment runs, and shows the progress. */
 import { type FormEvent, useEffect, useState } from "react";
 import {
   Button,

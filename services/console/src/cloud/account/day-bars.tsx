@@ -1,4 +1,4 @@
-/** Why: a month at a glance, a bar for each day. The numbers stand in the table below it, and in its words. */
+/** A month as a bar for each day. The numbers are in the table below it and in its text for screen readers. */
 import "./usage.css";
 
 export interface DayBarsProps {

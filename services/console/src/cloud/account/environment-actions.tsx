@@ -1,4 +1,4 @@
-/** Why: what can be done to an environment as a whole can be done wherever one sees it, with the same care. */
+/** Actions on a whole environment, with their confirmations, for each page that shows an environment. */
 import { useState } from "react";
 import { useLocation } from "wouter";
 import { Button, Confirmation, Icon, Menu, ProblemNote } from "../../kit/index.js";

@@ -1,4 +1,7 @@
-/** Why: a list of environments says more than their status where that matters: why one does not run, and until when one can be brought back. */
+/**
+ * The list of environments shows more than their status where it matters: why an environment does not run, and until when a deleted one can
+ * be restored.
+ */
 import type { Tone } from "../../kit/index.js";
 import type { CloudApi, CloudResponse, EnvironmentDescription } from "../cloud-api.js";
 
@@ -9,10 +12,10 @@ export interface ListedEnvironment extends Summary {
   readonly facts: EnvironmentDescription | undefined;
 }
 
-/** How often is looked while something comes up. */
+/** Poll interval while an environment starts. */
 export const PROGRESS_MS = 1_500;
 
-/** An account has few environments, and most of them run: the others are asked about one by one. */
+/** An account has few environments, and most of them run: details of the others are requested one by one. */
 export async function listEnvironments(
   api: CloudApi,
   accountId: string,
@@ -81,7 +84,7 @@ export function reasonOf(
   }
 }
 
-/** Whether people themselves can resume it; with what else it takes. */
+/** Whether users themselves can resume it, and what that requires. */
 export function cannotResume({
   status,
   suspendedFor,

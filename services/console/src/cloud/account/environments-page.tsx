@@ -1,4 +1,4 @@
-/** Why: all environments of an account: what state each is in and why, and how to come to one. */
+/** All environments of an account: the state of each, the reason for it, and a link to each. */
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Badge, Button, Dialog, Loaded, Moment, Page, ProblemNote, Section, Table } from "../../kit/index.js";

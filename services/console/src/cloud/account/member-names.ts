@@ -1,9 +1,9 @@
-/** Why: keys and deeds name users by ids; people know each other by name. */
+/** Keys and audit records name users by ids; the console shows their names. */
 import { forbiddenFor } from "../roles.js";
 import { useCloudRequest } from "../use-cloud.js";
 import { useAccount } from "./account.js";
 
-/** By user id; who is no member any more stays an id. */
+/** By user id; a user who is no member any more is shown by id. */
 export function useMemberNames(): (userId: string) => string {
   const members = useCachedMembers();
   return (userId) => {
@@ -12,7 +12,7 @@ export function useMemberNames(): (userId: string) => string {
   };
 }
 
-/** Of this account; undefined until they are known, and for whoever may not know them. */
+/** Members of this account; undefined until they are loaded, and for users without permission to list them. */
 export function useCachedMembers() {
   const { accountId, role } = useAccount();
   const { data, isPlaceholderData } = useCloudRequest(
@@ -20,5 +20,5 @@ export function useCachedMembers() {
     (api, signal) => api.account(accountId, "ListMembers", {}, signal),
     { isOff: forbiddenFor(role, "view") !== undefined },
   );
-  return isPlaceholderData ? undefined : data?.members; // Those of another account say nothing about this one.
+  return isPlaceholderData ? undefined : data?.members; // Members of another account do not apply to this one.
 }

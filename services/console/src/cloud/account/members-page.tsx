@@ -1,4 +1,4 @@
-/** Why: who belongs to an account and what they may; how somebody comes in, and goes. */
+/** Members of an account and their roles; invite and remove members. */
 import { type MemberRole, memberRoles } from "@perdure/cloud";
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
@@ -130,7 +130,7 @@ function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
                     isSmall
                     isDanger
                     aria-label={isSelf ? "Leave account" : `Remove ${one.email}`}
-                    // Whoever belongs to an account may leave it.
+                    // Every member of an account may leave it.
                     forbidden={isSelf ? last : mayNotChange}
                     onClick={() => setRemoving(one)}
                   >

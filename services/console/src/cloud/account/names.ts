@@ -1,4 +1,4 @@
-/** Why: a name that cannot be is told of while it is typed, not after. Pure. */
+/** Checks a name while the user types it. Pure. */
 import { isEnvironmentName } from "@perdure/cloud";
 
 /** What is wrong with it; undefined when nothing is, or nothing was typed yet. */

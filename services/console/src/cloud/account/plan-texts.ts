@@ -1,4 +1,4 @@
-/** Why: limits of a plan come as names and numbers; people read sentences with units. Pure. */
+/** Turns the limits of a plan (names and numbers) into sentences with units. Pure. */
 
 export interface LimitText {
   readonly name: string;
@@ -9,7 +9,7 @@ type Limits = Readonly<Record<string, unknown>>;
 
 const DAY_MS = 86_400_000;
 
-/** In the order in which people ask. What is unknown here is left out. */
+/** Most important limit first. Limits that this console does not have are left out. */
 export function limitTexts(limits: Limits): readonly LimitText[] {
   const number = (key: string): number | undefined => {
     const value = limits[key];

@@ -1,4 +1,4 @@
-/** Why: what an account is called, what its plan allows, and the way to another. */
+/** The name of an account, the limits of its plan, and the way to change the plan. */
 import { type FormEvent, useState } from "react";
 import {
   Button,

@@ -1,4 +1,4 @@
-/** Why: the state of an environment looks the same wherever it stands. */
+/** The badge of an environment's state, the same on every page. */
 import { Badge } from "../../kit/index.js";
 import type { EnvironmentDescription } from "../cloud-api.js";
 import { statusLabel } from "./environment-list.js";

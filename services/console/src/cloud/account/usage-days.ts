@@ -1,4 +1,4 @@
-/** Why: usage comes by day and environment; people ask how the month goes, and how much of it is left. Pure. */
+/** Sums usage by day and environment into totals of the month, and computes what is left of the quota. Pure. */
 import type { CloudResponse } from "../cloud-api.js";
 
 export type AccountUsage = CloudResponse<"GetUsage">;
@@ -49,7 +49,7 @@ export function trafficOf({ bytesOut, tunnelBytes }: Pick<UsageCounters, "bytesO
   return bytesOut + tunnelBytes;
 }
 
-/** Of the last day of which anything is known, by environment. */
+/** Of the last day with data, by environment. */
 export function storedNow(days: AccountUsage["days"]): ReadonlyMap<string, number> {
   const last = new Map<string, { readonly day: string; readonly bytes: number }>();
   for (const { environmentId, day, storedBytes } of days) {

@@ -1,4 +1,4 @@
-/** Why: what was used, against what the plan allows, before somebody is surprised by a suspension. */
+/** Usage against the limits of the plan, so that a suspension does not come as a surprise. */
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
 import { ChoiceField, Loaded, Page, Section, Table } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** Why: keys are the credentials of programs: made with no more than they need, shown once, ended when in doubt. */
+/** Keys are the credentials of programs: created with the least role that they need, shown once, revoked when in doubt. */
 import { useState } from "react";
 import { Badge, Button, Confirmation, Loaded, Moment, ProblemNote, Section, Table, useNow } from "../../kit/index.js";
 import { useAccount, useForbidden } from "../account/account.js";
@@ -26,7 +26,7 @@ export function ApiKeys() {
     (api, { keyId }: ApiKeyFacts) => api.account(accountId, "DeleteApiKey", { environmentId, keyId }),
     { done: () => "The API key is revoked", onDone: () => setRevoking(undefined) },
   );
-  /** One's own may be ended by whoever may make them. */
+  /** A user who may create keys may revoke their own. */
   const mayNotRevoke = ({ createdBy }: ApiKeyFacts) =>
     createdBy === user.userId ? forbiddenFor(role, "ownKeys") : forbiddenFor(role, "keys");
   return (

@@ -1,4 +1,4 @@
-/** Why: a key's text exists in this dialog and nowhere else: it closes when somebody says that they have stored it. */
+/** The text of a key is shown in this dialog only, which closes when the user confirms that it is stored. */
 import type { KeyRole } from "@perdure/cloud";
 import { type FormEvent, useState } from "react";
 import {
@@ -25,7 +25,7 @@ const ROLES = (Object.keys(KEY_ROLE_LABELS) as KeyRole[]).map((value) => ({ valu
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const [made, setMade] = useState<CloudResponse<"CreateApiKey">>();
   const [isStored, setStored] = useState(false);
-  // Escape and a click beside it are too easily done by accident for a text that nobody sees again.
+  // Escape and a click beside the dialog do not close it: both happen easily by accident, and the text is never shown again.
   const close = made === undefined || isStored ? onClose : () => undefined;
   return (
     <Dialog title={made === undefined ? "Create API key" : "Your API key"} isOpen onClose={close}>

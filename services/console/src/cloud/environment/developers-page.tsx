@@ -1,4 +1,4 @@
-/** Why: everything one needs to reach an environment from elsewhere, in one place: addresses, keys, signing keys, snippets, tunnels. */
+/** Everything that is needed to reach an environment from elsewhere, on one page: addresses, keys, signing keys, snippets, tunnels. */
 import { Copyable, Facts, Page, Section } from "../../kit/index.js";
 import { ApiKeys } from "./api-keys.js";
 import { useFacts } from "./facts.js";

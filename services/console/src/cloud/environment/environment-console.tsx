@@ -1,4 +1,4 @@
-/** Why: inside one environment of the cloud: its pages when it runs, and what is the matter with it when it does not. */
+/** One environment of the cloud: its pages when it runs, and the reason when it does not. */
 import { AdminClient, fetchTransport, IngressClient } from "@perdure/admin-client";
 import { useMemo } from "react";
 import { Route, Switch } from "wouter";
@@ -34,7 +34,7 @@ const OWN_GROUP = {
   ],
 };
 
-/** `id` as it stands in the address: it may be of nobody. */
+/** `id` as in the address: it may not exist. */
 export default function EnvironmentConsole({ id }: { readonly id: string }) {
   const account = useAccount();
   const forbiddenReason = account.role === "billing" ? forbiddenInside(account.role) : undefined;
@@ -114,7 +114,7 @@ function Inside({ facts }: { readonly facts: EnvironmentDescription }) {
 
 type EnvironmentEndpoints = Pick<EnvironmentDescription, "environmentId" | "name" | "adminBaseUrl" | "ingressBaseUrl">;
 
-/** Its doors, through the session of this page. */
+/** The APIs of the environment, reached through the session of this page. */
 function environmentOf(client: SessionClient, place: EnvironmentEndpoints, forbidden: string | undefined): ConsoleEnvironment {
   const { environmentId, name, adminBaseUrl, ingressBaseUrl } = place;
   const transport = fetchTransport(client.fetch);

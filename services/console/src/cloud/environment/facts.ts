@@ -1,4 +1,4 @@
-/** Why: pages that only environments of the cloud have know what the cloud says of it. */
+/** Gives pages that only environments of the cloud have the facts that the Cloud API returned. */
 import { createContext, useContext } from "react";
 import type { EnvironmentDescription } from "../cloud-api.js";
 

@@ -1,4 +1,4 @@
-/** Why: roles of keys have long names; people are told what each opens. Pure. */
+/** Explains for each role of a key what it may access. Pure. */
 import type { KeyRole } from "@perdure/cloud";
 
 export const KEY_ROLE_LABELS: Readonly<Record<KeyRole, { readonly name: string; readonly opens: string }>> = {
@@ -15,7 +15,7 @@ interface Maker {
   readonly name?: string | undefined;
 }
 
-/** Who made a key: it outlives their membership, and people should see that. `members`: undefined while nobody knows who they are. */
+/** The user who created a key. The key outlives the membership, so users should see that. `members`: undefined until they are loaded. */
 export function makerText(userId: string, self: string, members: readonly Maker[] | undefined): string {
   if (userId === self) return "by you";
   const maker = members?.find((one) => one.userId === userId);
@@ -23,7 +23,7 @@ export function makerText(userId: string, self: string, members: readonly Maker[
   return members === undefined ? `by ${userId}` : `by ${userId} (former member)`;
 }
 
-/** How long a key lives; the longest is for ever. */
+/** How long a key is valid; the longest is for ever. */
 export const EXPIRIES = [
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },

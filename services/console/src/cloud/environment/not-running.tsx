@@ -1,4 +1,4 @@
-/** Why: an environment that does not run says so, and what can be done, instead of failing every question. */
+/** An environment that does not run shows the reason and the possible actions, instead of a failure of each request. */
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Moment, Page } from "../../kit/index.js";

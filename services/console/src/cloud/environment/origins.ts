@@ -1,4 +1,4 @@
-/** Why: origins that may call from browsers are typed by people, one a line. Pure. */
+/** Origins that may call from browsers are entered one a line. Pure. */
 
 /** At most as many as the Cloud API takes. */
 const ORIGINS_MAX = 50;

@@ -1,9 +1,12 @@
-/** Why: an environment that was resumed, or slept, takes some seconds to answer; a page that only asks waits for that, as command lines do. */
+/**
+ * An environment that was resumed or hibernated takes some seconds to answer; a request that only reads waits for that, as the command line
+ * does.
+ */
 import type { ApiTransport } from "@perdure/admin-client";
 
 /** Longer than any runtime takes that comes up at all. */
 const RETRY_MS_MAX = 20_000;
-/** Between two questions, when the door asks for more. */
+/** Between two tries, when the server sends a longer `retry-after`. */
 const PAUSE_MS_MAX = 2_000;
 
 export interface RetryingTransportOptions {
@@ -12,7 +15,7 @@ export interface RetryingTransportOptions {
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;
 }
 
-/** Asks again what may be asked twice, as long as the door says that it is worth it (503 with `retry-after`). */
+/** Repeats a request that may be sent twice, as long as the server answers that a retry is worth it (503 with `retry-after`). */
 export function retryingTransport(
   send: ApiTransport,
   { nowMs = Date.now, pause = pauseFor }: RetryingTransportOptions = {},

@@ -1,4 +1,4 @@
-/** Why: what an environment is called, who may call it from browsers, and its end. */
+/** The name of an environment, the origins that may call it from browsers, and its deletion. */
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Copyable, Facts, Moment, Page, ProblemNote, Section, TextArea, TextField } from "../../kit/index.js";
 import { useAccount, useEnvironments, useForbidden } from "../account/account.js";

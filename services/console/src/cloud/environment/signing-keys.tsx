@@ -1,4 +1,7 @@
-/** Why: services believe requests that are signed with this environment's key; the key can be changed without a moment in which they do not. */
+/**
+ * Services verify that requests are signed with this environment's key; the key can be rotated without a moment in which they refuse
+ * requests.
+ */
 import { useState } from "react";
 import { Badge, Button, Confirmation, Copyable, Moment, ProblemNote, Section, Snippet, useNow } from "../../kit/index.js";
 import { useAccount, useForbidden } from "../account/account.js";

@@ -1,4 +1,4 @@
-/** Why: pasted, it works: every snippet has this environment's values. */
+/** Snippets that work as they are pasted: each has this environment's values. */
 import { useId, useState } from "react";
 import { Button, Section, Snippet } from "../../kit/index.js";
 import { useSession } from "../session/session-gate.js";

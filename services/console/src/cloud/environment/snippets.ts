@@ -1,4 +1,4 @@
-/** Why: what one needs to reach an environment from elsewhere is pasted, not typed: with this environment's values, and the key by its variable. Pure. */
+/** Snippets for reaching an environment from elsewhere, with this environment's values and a variable in place of the key. Pure. */
 import type { EnvironmentDescription } from "../cloud-api.js";
 
 export interface SnippetText {
@@ -111,7 +111,9 @@ export function identityKeys(keys: readonly string[]): string {
 });`;
 }
 
-/** Who may assume a customer's role, and only for this environment (cloud.md §5.6). Undefined where Lambda is not offered. */
+/**
+ * The principal that may assume a customer's role, and only for this environment (cloud.md §5.6). Undefined where Lambda is not offered.
+ */
 export function trustPolicy({
   lambdaPrincipalArn,
   lambdaExternalId,
@@ -145,7 +147,7 @@ function restateVariables(ingress: string, admin: string): string {
   return `export RESTATE_INGRESS_URL=${ingress}\nexport RESTATE_ADMIN_URL=${admin}`;
 }
 
-/** Names of objects begin and end with a letter or digit, unlike names of environments. */
+/** Names of Kubernetes objects begin and end with a letter of the alphabet or a digit, unlike names of environments. */
 function objectName(name: string): string {
   return name.replaceAll(/^-+|-+$/g, "") || "environment";
 }

@@ -1,4 +1,4 @@
-/** Why: who develops on a laptop wants to see whether the tunnel stands, and who else comes in by its name. */
+/** Shows whether a developer's tunnel is connected, and which other clients use its name. */
 import { Loaded, Moment, Section, Snippet, Table } from "../../kit/index.js";
 import { useAccount } from "../account/account.js";
 import type { CloudResponse } from "../cloud-api.js";
@@ -6,7 +6,7 @@ import { useCloudRequest } from "../use-cloud.js";
 import { useFacts } from "./facts.js";
 import { tunnelCommands } from "./snippets.js";
 
-/** Relays tell of their connections about as often. */
+/** Relays report their connections about as often. */
 const POLL_MS = 5_000;
 
 type TunnelSummary = CloudResponse<"ListTunnels">["tunnels"][number];

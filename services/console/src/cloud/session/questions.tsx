@@ -1,4 +1,7 @@
-/** Why: a session that has ended, or that must show again who sits there, takes nothing away: the page stays, and goes on when it is answered. */
+/**
+ * When a session has ended, or the user must prove their identity again, a dialog covers the page; the page keeps its contents and
+ * continues afterwards.
+ */
 import { useMutation } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Button, Dialog, DialogActions, messageOf, ProblemNote, TextField } from "../../kit/index.js";
@@ -61,7 +64,7 @@ function PasswordForm() {
   return (
     <form className="stack" onSubmit={submit}>
       <p className="quiet">This action grants lasting access or cannot be undone. The confirmation is valid for 15 minutes.</p>
-      {/* Password managers want to know whose it is. */}
+      {/* Password managers need the account name. */}
       <input
         className="visually-hidden"
         type="text"

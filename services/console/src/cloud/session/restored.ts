@@ -1,9 +1,9 @@
 /**
- * Why: browsers keep a page that was left as it was, and show it again when somebody goes back (the back/forward cache): also after its
- * user has signed out, to whoever sits there next.
+ * Browsers keep a page that was left and show it again on Back (the back/forward cache), also after its user has signed out and another
+ * user is at the browser.
  */
 
-/** Tells when the page is shown again after it was left; `page` is its window. Returns what ends the listening. */
+/** Calls back when the page is shown again after it was left; `page` is its window. Returns a function that stops listening. */
 export function onRestored(page: EventTarget, listen: () => void): () => void {
   const shown = (event: Event): void => {
     if ("persisted" in event && event.persisted === true) listen();

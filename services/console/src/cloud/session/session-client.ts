@@ -1,6 +1,6 @@
 /**
- * Why: the page's session is a cookie that it cannot read. Each request shows what only this page knows; and when a session cannot do
- * something any more (it has ended, or somebody must show again that it is them), the person is asked, and the request goes out again.
+ * The page's session is a cookie that it cannot read. Each request carries a token that only this page has. When the session has ended, or
+ * the user must prove their identity again, the client prompts the user and then repeats the request.
  */
 import { z } from "zod";
 
@@ -16,14 +16,14 @@ const sessionShape = z.object({
 });
 export type ConsoleSession = z.infer<typeof sessionShape>;
 
-/** What the person is asked. `isLater`: they want to look on for now. */
+/** The prompt that the user sees. `isLater`: the user dismissed it for now. */
 export type SessionQuestion = { readonly kind: "signIn"; readonly isLater: boolean } | { readonly kind: "confirm" };
 
 export interface SessionClientOptions {
   readonly session: ConsoleSession;
-  /** Asks the server of the page. */
+  /** Requests the session from the server of the page. */
   readonly fetch: typeof fetch;
-  /** Told when another person has signed in here: nothing that is shown is theirs. */
+  /** Called when another user has signed in here: all contents of the page belong to the previous user. */
   readonly onUserChanged: () => void;
 }
 
@@ -31,7 +31,7 @@ export interface SessionClientOptions {
 const REPEATS_MAX = 3;
 export const CSRF_HEADER = "x-perdure-csrf";
 
-/** Who sits there. Undefined when nobody is signed in; rejects when nobody can say. */
+/** The signed-in user. Undefined when no user is signed in; rejects when the server does not answer. */
 export async function fetchSession(fetchFn: typeof fetch, signal?: AbortSignal): Promise<ConsoleSession | undefined> {
   const response = await fetchFn("/console/session", { headers: { accept: "application/json" }, signal: signal ?? null });
   if (response.status === 401) return undefined;
@@ -64,7 +64,7 @@ export class SessionClient {
     return () => void this.#listeners.delete(listener);
   };
 
-  /** As `fetch`, of paths below `/console/`. Waits for the person when they must be asked; bodies must be such as can be sent twice. */
+  /** Like `fetch`, for paths below `/console/`. Waits for the user when a prompt is needed; the body must be one that can be sent twice. */
   readonly fetch: typeof fetch = async (input, init = {}) => {
     const signal = init.signal ?? undefined;
     for (let repeats = 0; ; repeats++) {
@@ -76,7 +76,7 @@ export class SessionClient {
     }
   };
 
-  /** Asks again who sits there; an open question may have answered itself meanwhile. */
+  /** Requests the session again; an open prompt may have become unnecessary meanwhile. */
   async refresh(signal?: AbortSignal): Promise<"there" | "gone"> {
     const session = await fetchSession(this.#options.fetch, signal);
     if (session === undefined) return "gone";
@@ -100,17 +100,17 @@ export class SessionClient {
     this.#notify();
   }
 
-  /** Whether it is worth to ask again. */
+  /** Whether a repeated request can succeed. */
   async #changed(response: Response, shownCsrf: string, signal: AbortSignal | undefined): Promise<boolean> {
     if (response.status !== 401 && response.status !== 403) return false;
     if ((await codeOf(response)) === "PERD0428") return await this.prompt("confirm", signal);
     if (this.#session.csrf !== shownCsrf) return true;
-    // Services answer with these statuses too: who sits there is what counts.
+    // Services answer with these statuses too, so the session is checked.
     if ((await this.refresh(signal)) === "gone") return await this.prompt("signIn", signal);
     return this.#session.csrf !== shownCsrf;
   }
 
-  /** Resolves when the person has answered; at once with false after they said "not now" to signing in. */
+  /** Resolves when the user has answered; at once with false after the user dismissed the sign-in prompt. */
   async prompt(kind: SessionQuestion["kind"], signal?: AbortSignal): Promise<boolean> {
     if (kind === "signIn" && this.#question?.kind === "signIn" && this.#question.isLater) return false;
     if (this.#question?.kind !== kind) {
@@ -121,7 +121,7 @@ export class SessionClient {
     return await orAborted(this.#answered.promise, signal);
   }
 
-  /** Asks once more to sign in, after a "not now". */
+  /** Shows the sign-in prompt once more after it was dismissed. */
   remind(): void {
     this.#question = { kind: "signIn", isLater: false };
     this.#notify();

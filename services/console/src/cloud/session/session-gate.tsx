@@ -1,4 +1,4 @@
-/** Why: nothing of the cloud is shown before it is known who looks; and what a session needs of a person, it asks them here. */
+/** Shows no page of the cloud before the session is loaded, and shows the prompts that a session needs. */
 import { type UseQueryResult, useQuery, useQueryClient } from "@tanstack/react-query";
 import { type ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { Loaded, Loading } from "../../kit/index.js";
@@ -20,7 +20,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
     staleTime: Number.POSITIVE_INFINITY,
     refetchOnWindowFocus: false,
   });
-  // What is shown was somebody's: who sits there now is asked anew.
+  // All data on the page belonged to the earlier user, so the session is requested again.
   useEffect(() => onRestored(window, () => location.reload()), []);
   // Null while the browser is on its way to the page of login.
   if (first.data) return <Inside session={first.data}>{children}</Inside>;
@@ -51,7 +51,7 @@ function Inside({ session, children }: { readonly session: ConsoleSession; reado
   );
 }
 
-/** Who is signed in, as last heard. */
+/** The signed-in user, as last received. */
 export function useSession(): ConsoleSession {
   const { client } = useCloud();
   return useSyncExternalStore(client.subscribe, () => client.session);
@@ -64,7 +64,7 @@ function Questions() {
   const isOpen = question !== undefined;
   const recheck = useMemo(
     () => async () => {
-      // What failed meanwhile is asked again.
+      // Requests that failed meanwhile are repeated.
       if (!document.hidden && client.question !== undefined && (await client.refresh()) === "there")
         await queries.invalidateQueries();
     },
@@ -72,7 +72,7 @@ function Questions() {
   );
   useEffect(() => {
     if (!isOpen) return;
-    // Who was in another window to sign in comes back to this one.
+    // A user who signed in in another window comes back to this one.
     const check = () => void recheck();
     window.addEventListener("focus", check);
     document.addEventListener("visibilitychange", check);

@@ -1,4 +1,4 @@
-/** Why: the end of the way of who signed in again, or showed that it is them, beside a page that waits for it. */
+/** The last page of a sign-in in a second window, beside a page that waits for it. */
 import { useEffect } from "react";
 import { Link } from "wouter";
 import { Empty } from "../../kit/index.js";

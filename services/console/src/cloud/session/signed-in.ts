@@ -1,4 +1,4 @@
-/** Why: who signs in again in another window is told to go back, and the window they left hears of it at once. */
+/** After a sign-in in another window the user is sent back, and the first window is notified at once. */
 
 const CHANNEL = "perdure.signed-in";
 /** Where login leads to in the other window. */

@@ -1,4 +1,4 @@
-/** Why: who is signed in, where else, and the way out. */
+/** The signed-in user, their other sessions, and sign-out. */
 import { useMutation } from "@tanstack/react-query";
 import { useState } from "react";
 import {

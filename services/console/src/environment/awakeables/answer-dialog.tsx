@@ -1,4 +1,4 @@
-/** Why: whoever was asked answers here: with a value that lets the handler go on, or with a reason why not. */
+/** Completes an awakeable: with a value that lets the handler continue, or with a reason for a failure. */
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";

@@ -1,6 +1,6 @@
 /**
- * Why: who waits is known by invocation and number of a signal; outside it is one id, `sign_1…`: base64url of the invocation's 24
- * bytes and the number (service-protocol.md §10.5). Pure, and without Node's buffers.
+ * An awakeable is identified by invocation and number of a signal; clients use one id, `sign_1…`: base64url of the invocation's 24 bytes
+ * and the number (service-protocol.md §10.5). Pure, and without Node's buffers.
  */
 
 /** Digits of the two halves of an invocation's id, and the bytes they stand for. */
@@ -31,7 +31,7 @@ export function awakeableIdOf(invocationId: string, signalIndex: number): string
     .replace(/=+$/, "")}`;
 }
 
-/** Has the form of one; whether it exists, the server knows. */
+/** Has the form of an id; only the server can check whether it exists. */
 export function isAwakeableId(text: string): boolean {
   return /^(?:sign|prom)_1[A-Za-z0-9_-]{38}={0,2}$/.test(text);
 }

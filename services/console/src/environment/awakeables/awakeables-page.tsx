@@ -1,4 +1,4 @@
-/** Why: what handlers wait for from outside, how long already, and an answer for it. */
+/** Awakeables that handlers wait for, how long already, and a dialog that completes them. */
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
 import {

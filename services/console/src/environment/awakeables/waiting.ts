@@ -1,9 +1,9 @@
-/** Why: what running invocations wait for from outside is in the tree of what they wait for. Pure. */
+/** Finds the awakeables and signals that running invocations wait for in their trees of waits. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 import { awakeableIdOf, FIRST_AWAKEABLE_SIGNAL } from "./awakeable-id.js";
 
-/** Invocations that are looked through; who has more pastes an id. */
+/** Invocations that are searched; with more of them the user pastes an id. */
 export const WAITING_SHOWN_MAX = 500;
 
 export interface PendingAwakeable {

@@ -1,4 +1,4 @@
-/** A deployment is removed: freely when nothing needs it, and with what it takes along said and typed otherwise. */
+/** Deletes a deployment: at once when nothing needs it; otherwise the dialog lists what is lost, and the user types its id. */
 import type { DeploymentView } from "@perdure/admin-client";
 import { useLocation } from "wouter";
 import { Confirmation, ProblemNote } from "../../kit/index.js";

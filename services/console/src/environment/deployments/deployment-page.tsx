@@ -1,4 +1,4 @@
-/** Why: one version of the code: where it answers, what it serves, who still needs it, and how to be rid of it. */
+/** One deployment: its address, its services, the invocations that still need it, and its deletion. */
 import { type DeploymentView, INVOCATION_STATUSES, sqlText } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -156,7 +156,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
   );
 }
 
-/** What was given with the registration, and what its check found then. */
+/** Values of the registration, and the results of its check. */
 function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentView; readonly isCheckShown: boolean }) {
   const { additional_headers: headers = {}, metadata, verification } = deployment;
   const names = Object.keys(headers);

@@ -1,4 +1,4 @@
-/** Why: which versions of the code there are, which of them is called, and which are needed no longer. */
+/** All deployments, which of them gets new calls, and which are not needed any more. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Breakable, Button, Empty, Loaded, Moment, Page, Snippet, Table, type TableColumn } from "../../kit/index.js";

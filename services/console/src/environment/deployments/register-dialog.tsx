@@ -1,4 +1,4 @@
-/** A deployment is made known: looked at and checked first, registered then. */
+/** Registers a deployment: discovers and checks it first, registers it then. */
 import {
   AdminApiError,
   type Registration,

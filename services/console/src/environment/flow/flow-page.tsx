@@ -1,4 +1,4 @@
-/** Why: who may run how much, who waits for what, and what is held back. */
+/** Concurrency rules, their use, and the queues that wait for them. */
 import { useState } from "react";
 import { Link } from "wouter";
 import {

@@ -1,4 +1,4 @@
-/** Why: rules, what is used of them, and queues come as rows of SQL; pages want them as things. Pure. */
+/** Turns rows of SQL into rules, their usage, and queues. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { countOf, numberOf, textOf } from "../rows.js";
 import { QUEUES_SHOWN_MAX, USAGE_SHOWN_MAX } from "./limits.js";
@@ -17,7 +17,7 @@ export interface LimitRule {
 export const RULES_STATEMENT = "SELECT pattern, concurrency, description, disabled, version FROM sys_rules ORDER BY pattern";
 export const RATES_STATEMENT = "SELECT DISTINCT pattern, rate_limit, rate_period, burst, weight, priority FROM sys_rate_limits";
 
-/** Rules with what only `sys_rate_limits` knows of them. */
+/** Rules with their usage, which only `sys_rate_limits` has. */
 export function rulesOf(rules: readonly SqlRow[], rates: readonly SqlRow[]): readonly LimitRule[] {
   const byPattern = new Map(rates.map((row) => [textOf(row, "pattern"), row]));
   return rules.map((row) => {

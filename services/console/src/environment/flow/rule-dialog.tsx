@@ -1,4 +1,4 @@
-/** Why: a rule is made or changed as a whole, checked before it is sent, and never over somebody else's change. */
+/** Creates or changes a rule as a whole; it is checked before it is sent, and never overwrites a concurrent change. */
 import { type FormEvent, useState } from "react";
 import { Button, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";

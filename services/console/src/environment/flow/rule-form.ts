@@ -1,4 +1,4 @@
-/** Why: what the form says becomes one change of a rule. Pure. */
+/** Turns the form into one change of a rule. Pure. */
 import type { RuleChange } from "@perdure/admin-client";
 import type { LimitRule } from "./flow-rows.js";
 

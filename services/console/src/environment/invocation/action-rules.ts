@@ -1,4 +1,6 @@
-/** Why: a button that would be refused says so beforehand, in the words of the state the invocation is in. The server has the last word. Pure. */
+/**
+ * Explains on a button why the server would refuse the action, from the status of the invocation. The server makes the final check. Pure.
+ */
 import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
 
 /** What decides about actions; `status` as `sys_invocation` has it. */

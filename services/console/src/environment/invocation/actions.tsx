@@ -1,4 +1,4 @@
-/** Why: all that people do to one invocation, in one place: which button says what, what is asked before, and what is said afterwards. */
+/** All actions on one invocation in one place: labels of buttons, confirmations, and messages afterwards. */
 import type { InvocationVerb } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
@@ -16,7 +16,9 @@ export interface InvocationActions {
   /** Why it may not be done now. */
   forbidden(verb: InvocationVerb): string | undefined;
   isBusy(verb: InvocationVerb): boolean;
-  /** Does it, or asks first. `deployment`: of `resume`, at once. `from`: of `restart-as-new`, the last entry that is kept. */
+  /**
+   * Does it, or shows the confirmation first. `deployment`: of `resume`, at once. `from`: of `restart-as-new`, the last entry that is kept.
+   */
   run(verb: InvocationVerb, deployment?: string, from?: number): void;
 }
 

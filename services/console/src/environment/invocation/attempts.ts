@@ -1,7 +1,7 @@
-/** Why: after a failure the question is what each attempt has done. A step belongs to the attempt in which it began. Pure. */
+/** Steps by attempt, which shows after a failure what each attempt did. A step belongs to the attempt in which it began. Pure. */
 import type { InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
 
-/** Number of the attempt that began the step; undefined when no attempt did, or it is not known any more. */
+/** Number of the attempt that began the step; undefined when no attempt did, or its record is gone. */
 export function attemptOf(
   { view, fromMs }: TimelineStep,
   { attempts, areAttemptsMissing }: InvocationTimeline,
@@ -10,7 +10,7 @@ export function attemptOf(
   if (view.type === "Input" || view.type === "Signal") return undefined;
   const [first] = attempts;
   if (first === undefined || (areAttemptsMissing && fromMs < first.fromMs)) return undefined;
-  // Of some attempts only the end is known.
+  // Of some attempts only the end is recorded.
   return attempts.find(({ toMs }) => fromMs <= toMs)?.number ?? attempts.at(-1)?.number;
 }
 

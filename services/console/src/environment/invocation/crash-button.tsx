@@ -1,4 +1,4 @@
-/** Why: that nothing is lost when a process dies is believed by those who have seen it. One button breaks the attempt that runs, and a note tells what happens then. */
+/** Shows that nothing is lost when a process crashes. One button cuts off the running attempt, and a note explains what happens then. */
 import type { CrashedView } from "@perdure/admin-client";
 import { Badge, Button, Hint } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
@@ -42,7 +42,7 @@ export function CrashButton({ id, onCrashed }: CrashButtonProps) {
   );
 }
 
-/** What one is seeing. Nothing before somebody has pressed the button. */
+/** The current phase of the crash. Empty until the button is pressed. */
 export function CrashNote({ id, crash }: { readonly id: string; readonly crash: Crash | undefined }) {
   const { data: timeline } = useTimeline(id);
   if (crash === undefined || timeline === undefined) return null;

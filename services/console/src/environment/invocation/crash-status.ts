@@ -1,4 +1,4 @@
-/** Why: after an attempt was cut off, the page tells what one sees while it happens: the cut, the pause, the replay, and how it goes on. Pure. */
+/** Texts for the phases after an attempt was cut off: the cut, the pause, the replay, and the continuation. Pure. */
 import type { InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
 
 /** What is remembered of the moment when the button was pressed. */

@@ -1,4 +1,4 @@
-/** Why: whoever resumes or restarts may choose where it goes on: where it was, with the newest code, or at one deployment. */
+/** The deployment on which an invocation is resumed or restarted: the same one, the latest, or a chosen one. */
 import { ChoiceField } from "../../kit/index.js";
 import { useRequest } from "../request.js";
 

@@ -1,4 +1,6 @@
-/** Why: the whole value of a journal entry stands in `entry_json` of `sys_journal`, bytes as lists of numbers, in a place that differs by type. Pure. */
+/**
+ * The whole value of a journal entry is in `entry_json` of `sys_journal`, bytes as lists of numbers, in a field that differs by type. Pure.
+ */
 import { isRecord } from "../../kit/problem-text.js";
 
 export interface EntryValue {

@@ -1,4 +1,4 @@
-/** Why: "why is it stuck?" has an answer in one sentence, a chain of those who wait for each other, and things one can do about it. */
+/** Explains why an invocation does not progress: one sentence, the chain of invocations that wait for each other, and possible actions. */
 import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -106,7 +106,7 @@ function RemedyButton({
   });
   switch (remedy.kind) {
     case "verb": {
-      // Other invocations have pages of their own, where one sees whom one stops.
+      // Other invocations have pages of their own, which show what a cancellation affects.
       if (remedy.id !== own) {
         return (
           <Link className="button button--quiet button--small" href={`/invocations/${encodeURIComponent(remedy.id)}`}>

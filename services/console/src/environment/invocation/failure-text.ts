@@ -1,4 +1,4 @@
-/** Why: an error says what happened in its first lines, and where in the many that follow. Whoever reads wants them apart. Pure. */
+/** Splits an error into its message (the first lines) and its stack (the lines after them). Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { z } from "zod";
 import { momentMs } from "./invocation-timeline.js";
@@ -47,7 +47,7 @@ const eventShape = z.looseObject({
   restate_doc_error_code: z.string().optional(),
 });
 
-/** Undefined when the row is of a shape we do not know. */
+/** Undefined when the row has an unknown shape. */
 export function eventOf(row: SqlRow): EventFacts | undefined {
   const at = row["appended_at"];
   const text = row["event_json"];

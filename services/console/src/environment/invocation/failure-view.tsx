@@ -1,4 +1,4 @@
-/** Why: whoever looks at a failure wants its words, what its code means, and the few frames that are theirs. */
+/** Shows a failure: its message, the meaning of its code, and the frames of the user's own code. */
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, CopyButton, ErrorCode } from "../../kit/index.js";

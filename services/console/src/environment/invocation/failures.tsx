@@ -1,4 +1,4 @@
-/** Why: an invocation that needed several attempts says of each why it failed. */
+/** Shows for each failed attempt of an invocation why it failed. */
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, durationText, Loaded, Moment, Section } from "../../kit/index.js";
@@ -20,7 +20,7 @@ export function Failures({ timeline }: { readonly timeline: InvocationTimeline }
   const query = useEvents(timeline.id, `${failed.length} ${timeline.attempts.length}`);
   const [isWhole, setWhole] = useState(false);
   if (failed.length === 0) return null;
-  // The newest says what is wrong now.
+  // The newest reports the current failure.
   const newestFirst = [...failed].reverse();
   const shown = isWhole ? newestFirst : newestFirst.slice(0, FAILURES_SHOWN_MAX);
   return (

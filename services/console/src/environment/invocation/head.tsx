@@ -1,4 +1,4 @@
-/** Why: who it is, where it comes from, where it runs, and how long it is kept: the facts one looks for first. */
+/** The head of an invocation: target, caller, deployment and retention, the facts that users need first. */
 
 import { sqlText } from "@perdure/admin-client";
 import type { ReactNode } from "react";
@@ -121,7 +121,7 @@ function InvokedBy({ facts }: { readonly facts: InvocationSummary }) {
   return <>{SOURCES[facts.invokedBy] ?? facts.invokedBy}</>;
 }
 
-/** The way down from whoever began it all, when there is more than the caller. */
+/** The chain from the root invocation down, when it has more members than the caller. */
 function Callers({ facts }: { readonly facts: InvocationSummary }) {
   const { data = [] } = useRequest(
     ["invocation", "callers", facts.id],

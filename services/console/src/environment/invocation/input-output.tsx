@@ -1,4 +1,4 @@
-/** Why: what it was asked and what it answered, whole, without looking for them in the journal. */
+/** Input and output of an invocation, whole, without a search in the journal. */
 import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { Loaded, Section } from "../../kit/index.js";
 import { useRequest } from "../request.js";

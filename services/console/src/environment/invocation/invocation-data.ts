@@ -1,4 +1,4 @@
-/** Why: what the page of an invocation asks for, and how long it goes on asking: while something may still happen, and no longer. */
+/** Queries of the page of an invocation. They repeat while something may still change, and no longer. */
 import {
   AdminApiError,
   type AdminClient,
@@ -19,12 +19,12 @@ import { type InvocationTimeline, readTimeline } from "./invocation-timeline.js"
 import { EVENTS_MAX, WATCH_MS } from "./limits.js";
 import type { TimelineChild } from "./timeline-layout.js";
 
-/** Nobody knows it: never heard of, or forgotten. */
+/** The invocation does not exist: it never did, or its retention has ended. */
 export function isGone(cause: unknown): boolean {
   return cause instanceof AdminApiError && cause.status === 404;
 }
 
-/** Asked every second until `isOver` says that nothing will change any more. */
+/** Requested every second until `isOver` returns that nothing will change any more. */
 function useWatched<T>(
   key: readonly unknown[],
   request: (environment: ConsoleEnvironment, signal: AbortSignal) => Promise<T>,
@@ -59,7 +59,7 @@ export function useExplanation(id: string): UseQueryResult<ExplanationView> {
   );
 }
 
-/** Its life with the first `pages` thousands of steps. Pages that cannot change any more are read once. */
+/** The timeline with the first `pages` thousands of steps. Pages that cannot change any more are read once. */
 export function useTimeline(id: string, pages = 1): UseQueryResult<InvocationTimeline> {
   const completePages = useRef(new Map<number, TimelineView>());
   return useWatched(
@@ -88,7 +88,7 @@ async function fetchTimeline(
     pages.push(page);
     from = page.next_step;
   }
-  // When all pages were known, time has gone on all the same.
+  // Other changes may have come while the pages were read.
   newest ??= await admin.invocations.timeline(id, { fromStep: pages.at(-1)?.steps.at(-1)?.index ?? 0, signal });
   return readTimeline(pages, newest);
 }
@@ -98,7 +98,7 @@ function isComplete({ next_step, steps }: TimelineView): boolean {
   return next_step !== null && steps.every(({ result }) => result !== "pending");
 }
 
-/** Lives of those that are unfolded. */
+/** Timelines of unfolded children. */
 export function useChildren(ids: readonly string[]): ReadonlyMap<string, TimelineChild> {
   const { key, admin } = useEnvironment();
   return useQueries({
@@ -124,7 +124,7 @@ function childOf({ data, error }: UseQueryResult<InvocationTimeline>): TimelineC
   };
 }
 
-/** Failures and pauses, the oldest first; asked again when `signature` changes. */
+/** Failures and pauses, oldest first; requested again when `signature` changes. */
 export function useEvents(id: string, signature: string): UseQueryResult<readonly EventFacts[]> {
   const statement =
     `SELECT appended_at, event_type, event_json FROM sys_journal_events WHERE id = ${sqlText(id)} ` +
@@ -135,7 +135,7 @@ export function useEvents(id: string, signature: string): UseQueryResult<readonl
   });
 }
 
-/** Steps with the beginnings of their values, from a journal index on; asked again when `signature` changes. */
+/** Steps with the beginnings of their values, from a journal index on; requested again when `signature` changes. */
 export function usePayloads(id: string, from: number, signature: string): UseQueryResult<TimelineView> {
   return useRequest(["invocation", "payloads", id, from, signature], ({ admin }, signal) =>
     admin.invocations.timeline(id, { payloads: true, fromStep: from, signal }),

@@ -1,4 +1,4 @@
-/** Why: one row of `sys_invocation` as the head of its page says it. Pure. */
+/** Turns one row of `sys_invocation` into the texts of the page's head. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { type FailureParts, partsOf } from "./failure-text.js";
 

@@ -1,4 +1,4 @@
-/** Why: everything about one invocation: what it is, why it stands where it stands, where its time went, and what one can do. */
+/** The page of one invocation: facts, explanation of its status, timeline, journal and actions. */
 import type { ExplanationView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";

@@ -1,6 +1,6 @@
 /**
- * Why: the management API tells an invocation's life in texts and pages; layouts compute with milliseconds since 1970. Read here once,
- * with everything made whole: phases without gaps and overlaps between its two ends, nothing negative, nothing beyond them. Pure.
+ * The management API returns a timeline as texts and pages; layouts compute with milliseconds since 1970. This file parses it once and
+ * completes it: phases without gaps and overlaps between the two ends, nothing negative, nothing beyond them. Pure.
  */
 import type { AttemptView, StepView, TimelineView } from "@perdure/admin-client";
 import { durationText } from "../../kit/time-text.js";
@@ -11,7 +11,7 @@ export interface TimeSpan {
   readonly toMs: number;
 }
 
-/** `unknown`: the server said nothing about this time. */
+/** `unknown`: the server returned nothing about this time. */
 export type PhaseName = "delayed" | "queued" | "running" | "suspended" | "backing_off" | "paused" | "unknown";
 
 export interface TimelinePhase extends TimeSpan {
@@ -31,7 +31,7 @@ export interface TimelineAttempt extends TimeSpan {
   readonly number: number;
   readonly outcome: string;
   readonly isRunning: boolean;
-  /** Only its end is known. */
+  /** Only its end is recorded. */
   readonly isStartUnknown: boolean;
   readonly deploymentId: string | undefined;
   readonly failure: AttemptView["failure"];
@@ -52,7 +52,7 @@ export interface InvocationTimeline {
   readonly isDone: boolean;
   /** In order, without gaps and overlaps, together exactly `span`. */
   readonly phases: readonly TimelinePhase[];
-  /** In the order of a life; they add up to the length of `span`. Phases that did not occur are left out. */
+  /** In the order in which they occur; they add up to the length of `span`. Phases that did not occur are left out. */
   readonly sums: readonly PhaseSum[];
   readonly attempts: readonly TimelineAttempt[];
   readonly steps: readonly TimelineStep[];
@@ -65,7 +65,7 @@ export interface InvocationTimeline {
 const PHASES: readonly PhaseName[] = ["delayed", "queued", "running", "suspended", "backing_off", "paused", "unknown"];
 const PHASE_NAMES: ReadonlySet<string> = new Set(PHASES);
 
-/** Pages of one timeline, the one with the first steps first; at least one. What is not about steps is taken from `newest`. */
+/** Pages of one timeline, the one with the first steps first; at least one. Everything but the steps is taken from `newest`. */
 export function readTimeline(pages: readonly TimelineView[], newest: TimelineView): InvocationTimeline {
   const fromMs = momentMs(newest.from);
   const isDone = newest.completed_at !== null;
@@ -111,7 +111,7 @@ function wholePhases(views: TimelineView["phases"], span: TimeSpan): TimelinePha
     cursor = toMs;
   };
   for (const view of [...views].sort((a, b) => momentMs(a.from) - momentMs(b.from))) {
-    // What comes after its end is not part of its life.
+    // Later events do not belong to the timeline.
     if (view.phase === "completed") continue;
     const { fromMs, toMs } = clipped({ fromMs: momentMs(view.from), toMs: momentMs(view.to) }, span);
     lay(fromMs, "unknown", undefined, true);
@@ -152,7 +152,7 @@ function stepSpan(view: StepView, span: TimeSpan): TimelineStep {
   return { ...clipped({ fromMs, toMs }, span), index: view.index, result: view.result, view };
 }
 
-/** The journal entry of a command that is known by its number among commands; undefined when its page was not read. */
+/** The journal entry of a command that is identified by its number among commands; undefined when its page was not read. */
 export function entryOfCommand({ steps }: InvocationTimeline, command: number): number | undefined {
   // Signals are steps without a command.
   return steps.filter(({ view }) => view.type !== "Signal")[command]?.index;

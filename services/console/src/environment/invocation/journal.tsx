@@ -1,4 +1,4 @@
-/** Why: the journal is the truth about an invocation: every step with its value and result, in order, and beneath them the bytes as they are stored. */
+/** The journal of an invocation: every step with its value and result, in order, and below them the bytes as they are stored. */
 import { Fragment, useState } from "react";
 import { Link, useSearchParams } from "wouter";
 import { Button, Cell, durationText, Empty, Icon, Loaded, Section } from "../../kit/index.js";

@@ -1,30 +1,30 @@
-/** Why: every bound of these pages in one place, each with the reason for its value. */
+/** All bounds of these pages, each with the reason for its value. */
 
-/** How often an invocation that is not finished is asked for again: one sees steps come, and a server does not notice it. */
+/** Poll interval of an invocation that is not finished: users see steps come, and the load on a server is negligible. */
 export const WATCH_MS = 1_000;
 
-/** Children in children that unfold in place. Real chains are shorter; whoever needs more opens the child's own page. */
+/** Children in children that unfold in place. Real chains are shorter; for deeper ones there is the child's own page. */
 export const DEPTH_MAX = 16;
 
-/** Children unfolded at once: each is asked for again every second while it runs. */
+/** Children unfolded at once: each is requested again every second while it runs. */
 export const UNFOLDED_MAX = 40;
 
-/** Pages of steps (1,000 each) that one timeline holds: a browser shows them, and nobody reads more in one place. */
+/** Pages of steps (1,000 each) that one timeline holds: a browser can show them, and more are unreadable in one place. */
 export const STEP_PAGES_MAX = 50;
 
-/** Attempts that have rows of their own; more of them share one row until somebody unfolds it. */
+/** Attempts that have rows of their own; more of them share one row until the user unfolds it. */
 export const ATTEMPT_ROWS_MAX = 4;
 
 /** The shortest time one can zoom into: the server counts in milliseconds. */
 export const WINDOW_MS_MIN = 1;
 
-/** Characters of a value that are shown before somebody asks for all of it. */
+/** Characters of a value that are shown before the user requests all of it. */
 export const VALUE_CHARS_MAX = 1_500;
 
-/** Bytes of a value that are shown as hexadecimal digits before somebody asks for all of it. */
+/** Bytes of a value that are shown as hexadecimal digits before the user requests all of it. */
 export const HEX_BYTES_MAX = 256;
 
-/** Lines of a stack that are shown before somebody unfolds it: the user's own frames are the first. */
+/** Lines of a stack that are shown before the user unfolds it: the user's own frames are the first. */
 export const FRAMES_SHOWN_MAX = 3;
 
 /** Raw entries of the journal on one page. */
@@ -33,25 +33,25 @@ export const RAW_ENTRIES_MAX = 100;
 /** Failures that are read: the server keeps fewer. */
 export const EVENTS_MAX = 200;
 
-/** Rows that are rendered beyond what is seen, so that scrolling shows no holes. */
+/** Rows that are rendered outside of the window, so that scrolling shows no holes. */
 export const OVERSCAN_ROWS = 12;
 
-/** A value up to this size is loaded when it is looked at; a longer one when somebody asks for it. */
+/** A value up to this size is loaded when it is shown; a longer one when the user requests it. */
 export const VALUE_BYTES_UNASKED = 64 * 1024;
 
 /** Steps on one page of the journal's table. */
 export const JOURNAL_ROWS_MAX = 100;
 
-/** Callers above an invocation whose names are looked up for its head. */
+/** Callers above an invocation whose names are loaded for its head. */
 export const CALLERS_MAX = 8;
 
-/** Failed attempts that are shown before somebody asks for all: they mostly fail for the same reason. */
+/** Failed attempts that are shown before the user requests all: they mostly fail for the same reason. */
 export const FAILURES_SHOWN_MAX = 3;
 
 /** Like steps in a row that share a row of the timeline: fewer are read as quickly one by one. */
 export const GROUPED_STEPS_MIN = 10;
 
-/** Steps from which on a timeline has a field to search them: fewer are seen at one glance. */
+/** Number of steps from which on a timeline has a search field: fewer fit on one screen. */
 export const SEARCHED_STEPS_MIN = 20;
 
 /** Rows for awaited awakeables and signals: a handler that awaits more of them lists them in its code. */

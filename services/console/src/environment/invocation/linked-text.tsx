@@ -1,4 +1,4 @@
-/** Why: sentences of the server contain ids of invocations, which are links. Their long ids are shown short, times and durations as everywhere else. */
+/** Turns ids of invocations in sentences of the server into links. Ids are shown short, times and durations as everywhere else. */
 import { Fragment, type ReactNode } from "react";
 import { Link } from "wouter";
 import { Breakable, exactMoment, ShortId } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** Why: of a run of thousands of steps the chart shows a few; the minimap shows where they are in the whole, and where much happened. Pure. */
+/** Of thousands of steps the chart shows a few; the minimap shows their place in the whole, and where much happened. Pure. */
 import { clipped, type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
 import { MINIMAP_BARS } from "./limits.js";
 

@@ -1,4 +1,4 @@
-/** Why: the way around in a long timeline: a mouse draws the time to look at, or moves the window; keys do the same in the chart below. */
+/** Navigation in a long timeline: the mouse draws a range of time, or moves the window; keys do the same in the chart below. */
 import { type PointerEvent, useMemo, useRef } from "react";
 import { type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
 import { centredAt, minimapBars } from "./minimap-layout.js";

@@ -1,6 +1,6 @@
 /**
- * Why: what an invocation waits for now is not always an entry of its journal: awakeables and signals have none until they are completed,
- * and the next attempt after a failure is still to come. The explanation knows them; the timeline shows each as a row that ends now. Pure.
+ * What an invocation waits for is not always an entry of its journal: awakeables and signals have none until they are completed, and the
+ * next attempt after a failure is still to come. The explanation has them; the timeline shows each as a row that ends now. Pure.
  */
 import type { ExplanationView } from "@perdure/admin-client";
 import { isRecord } from "../../kit/problem-text.js";

@@ -1,6 +1,6 @@
 /**
- * Why: sentences of the server are made for terminals and logs: times in UTC with milliseconds, durations as `6m 23s`. The console shows
- * both as everywhere else. Only durations after `for` and `in` and before `ago` are meant: what an error quotes stays as it is. Pure.
+ * The server's sentences are made for terminals and logs: times in UTC with milliseconds, durations as `6m 23s`. The console shows both as
+ * everywhere else. Only durations after `for` and `in` and before `ago` are replaced: text that an error quotes stays as it is. Pure.
  */
 import { dateTimeText, durationText } from "../../kit/time-text.js";
 

@@ -1,4 +1,4 @@
-/** Why: when somebody must know what is really stored, entry by entry, notifications too, bytes as they are. */
+/** The stored journal for debugging: each entry and notification, with its bytes. */
 import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { useState } from "react";
 import { useSearchParams } from "wouter";
@@ -75,7 +75,7 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
   );
 }
 
-/** Digits of megabytes are for whoever asks for them. */
+/** Digits of megabytes are shown on request only. */
 function RawBytes({ id, row }: { readonly id: string; readonly row: SqlRow }) {
   const index = Number(row["index"]);
   const [isRequested, setRequested] = useState(false);

@@ -1,4 +1,4 @@
-/** Why: a completed invocation can run again as a new one, from its beginning or from a step; what is kept is said before it is done. */
+/** Restarts a completed invocation as a new one, from its beginning or from a step; the dialog shows what is kept. */
 import { useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
 import { useChange } from "../request.js";

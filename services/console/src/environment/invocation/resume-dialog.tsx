@@ -1,4 +1,4 @@
-/** Why: an invocation that stands still goes on, perhaps with repaired code. */
+/** Resumes an invocation that is paused or waits for a retry, optionally on another deployment. */
 import { useState } from "react";
 import { Button, Dialog, DialogActions } from "../../kit/index.js";
 import { whyNotMove } from "./action-rules.js";

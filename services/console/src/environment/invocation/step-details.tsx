@@ -1,4 +1,4 @@
-/** Why: a step that was chosen says everything about itself: when, what went in, what came out, whom it called, and that one can begin again there. */
+/** Details of the selected step: times, input, output, the called handler, and a restart from this step. */
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Button, durationText, Facts, Moment } from "../../kit/index.js";

@@ -1,6 +1,6 @@
 /**
- * Why: a loop writes hundreds of like steps, and the one that matters stands below them. Neighbours of one kind whose names differ in
- * numbers only share a row, which unfolds. Steps that are pending or have failed always have rows of their own. Pure.
+ * A loop writes hundreds of similar steps, and the important one comes after them. Neighbours of one kind whose names differ in numbers
+ * only share a row, which unfolds. Steps that are pending or have failed always have rows of their own. Pure.
  */
 import { stepKind, stepName, type TimelineStep } from "./invocation-timeline.js";
 import { GROUPED_STEPS_MIN } from "./limits.js";

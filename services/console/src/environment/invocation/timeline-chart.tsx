@@ -1,6 +1,6 @@
 /**
- * Why: time from left to right, one row for each thing that happened. A tree to screen readers and the keyboard: rows have texts that
- * say all that the bars show. Long journals render only the rows that are seen.
+ * The chart of a timeline: time from left to right, one row for each step. It is a tree to screen readers and the keyboard: rows have texts
+ * with everything that the bars show. Long journals render only the visible rows.
  */
 import { defaultRangeExtractor, useVirtualizer } from "@tanstack/react-virtual";
 import { type KeyboardEvent, type PointerEvent, useEffect, useMemo, useRef, useState } from "react";
@@ -15,7 +15,7 @@ import { useNarrow } from "./use-narrow.js";
 export interface TimelineChartProps {
   readonly timeline: InvocationTimeline;
   readonly rows: readonly TimelineRow[];
-  /** What is looked at; undefined: everything. */
+  /** The visible range; undefined: everything. */
   readonly window: TimeSpan | undefined;
   readonly onWindow: (window: TimeSpan | undefined) => void;
   readonly onPan: (by: number) => void;
@@ -90,7 +90,7 @@ export function TimelineChart(props: TimelineChartProps) {
   }, [jump, rows.length]);
   const choose = (row: TimelineRow) => {
     if (row.kind === "attempts" || row.kind === "group") return onToggle(row);
-    // Its place is taken by the steps that come: the focus waits before them.
+    // The loaded steps take its place: the focus goes to the row before them.
     if (row.kind === "more" && row.depth === 0) go(active - 1);
     onChoose(row);
   };
@@ -291,7 +291,10 @@ interface DrawnBox {
   readonly width: number;
 }
 
-/** A mouse draws a range over the lanes; fingers scroll. `onRange` gets both ends as parts of the scale, and says whether it was one. */
+/**
+ * A mouse draws a range over the lanes; fingers scroll. `onRange` gets both ends as parts of the scale, and returns whether the range was
+ * accepted.
+ */
 function useDrag(scale: { readonly current: HTMLElement | null }, onRange: (from: number, to: number) => boolean) {
   const [range, setRange] = useState<DrawnBox>();
   const start = useRef<number>(undefined);

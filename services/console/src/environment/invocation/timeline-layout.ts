@@ -1,9 +1,8 @@
 /**
- * Why: where everything of a timeline stands, apart from how it is drawn. A life becomes rows; calls that are unfolded bring the rows
- * of the child with them; a row's bars get their place in the window of time that is looked at. Pure.
+ * Computes where everything of a timeline is, apart from how it is drawn. An invocation becomes rows; an unfolded call adds the rows of the
+ * child; a row's bars get their place in the visible window of time. Pure.
  *
- *     root           ├── phases ──────────────────────────────┤
- *                    attempts, then one row a step
+ *     root           ├── phases ──────────────────────────────┤                    attempts, then one row a step
  *       call ▾       ├───────────┤
  *         child        ├ phases ┤        depth 1, in the root's time
  */
@@ -22,7 +21,7 @@ import { ATTEMPT_ROWS_MAX, DEPTH_MAX, WINDOW_MS_MIN } from "./limits.js";
 import type { PendingWait } from "./pending-waits.js";
 import { groupedSteps, groupText, isMatch, type StepGroup } from "./step-groups.js";
 
-/** A child as far as it is known. */
+/** A child, as far as it is loaded. */
 export type TimelineChild =
   | { readonly kind: "loading" }
   | { readonly kind: "failed"; readonly message: string }
@@ -33,7 +32,7 @@ interface RowFacts {
   readonly key: string;
   /** 0: of the invocation itself; of a child one more than of the step that called it. */
   readonly depth: number;
-  /** Whose row it is. */
+  /** The invocation that the row belongs to. */
   readonly invocationId: string;
 }
 
@@ -61,7 +60,7 @@ export interface AttemptRow extends RowFacts {
 export interface StepRow extends RowFacts {
   readonly kind: "step";
   readonly bar: TimelineStep;
-  /** Whom it called, when that has a timeline of its own to show here. */
+  /** The invocation that it called, when that has a timeline of its own to show here. */
   readonly childId: string | undefined;
   readonly isUnfolded: boolean;
   /** Which attempt began it, where there were several. */
@@ -219,7 +218,7 @@ function childOf({ view }: TimelineStep, depth: number, above: ReadonlySet<strin
   return id === undefined || depth + 1 >= DEPTH_MAX || above.has(id) ? undefined : id;
 }
 
-/** Which children the rows want to be known: those of unfolded steps. */
+/** Children that must be loaded for the rows: those of unfolded steps. */
 export function unfoldedChildIds(rows: readonly TimelineRow[]): readonly string[] {
   const ids = new Set<string>();
   for (const row of rows) if (row.kind === "step" && row.isUnfolded && row.childId !== undefined) ids.add(row.childId);
@@ -245,7 +244,7 @@ export function placeOf(span: TimeSpan, window: TimeSpan): BarPlacement | undefi
 }
 
 export interface TimelineTick {
-  /** Since the life began. */
+  /** Since the invocation was created. */
   readonly offsetMs: number;
   /** Percent of the window's width. */
   readonly left: number;
@@ -281,7 +280,7 @@ export function ticksOf(window: TimeSpan, originMs: number, countMax: number): r
 
 // ── zoom ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** `factor` below 1 goes nearer. `at`: which part of the window stays where it is, 0 to 1. Undefined: everything is seen. */
+/** `factor` below 1 zooms in. `at`: the part of the window that stays where it is, 0 to 1. Undefined: everything is visible. */
 export function zoomed(window: TimeSpan | undefined, whole: TimeSpan, factor: number, at = 0.5): TimeSpan | undefined {
   const from = window ?? whole;
   const length = Math.max(WINDOW_MS_MIN, lengthOf(from) * factor);
@@ -296,7 +295,7 @@ export function panned(window: TimeSpan | undefined, whole: TimeSpan, by: number
   return within({ fromMs: window.fromMs + shift, toMs: window.toMs + shift }, whole);
 }
 
-/** A range that somebody drew, `from` and `to` as parts of the window. Undefined when it is too short to be meant. */
+/** The range that the user drew, `from` and `to` as parts of the window. Undefined when it is too short to be intended. */
 export function selected(window: TimeSpan, whole: TimeSpan, from: number, to: number): TimeSpan | undefined {
   const [left, right] = from < to ? [from, to] : [to, from];
   if (right - left < 0.005) return undefined;

@@ -1,4 +1,4 @@
-/** Why: what one row of a timeline says: its name on the left, its bars in time, and all of it as one text. */
+/** One row of a timeline: its name on the left, its bars in time, and all of it as one text. */
 import { durationText, shortId } from "../../kit/index.js";
 import type { StepFate } from "./crash-status.js";
 import {
@@ -254,7 +254,7 @@ function startText({ startsInMs }: PendingWait): string {
   return startsInMs < 1_000 ? "now" : `in ${durationText(startsInMs)}`;
 }
 
-/** Whose time it was: of the own code, of somebody else's, of nobody's. */
+/** Whether the time was spent in the handler's own code, in a called handler, or waiting. */
 function familyOf(type: string): "run" | "other" | "wait" | "instant" {
   if (type === "Run") return "run";
   if (type === "Call" || type === "OneWayCall" || type === "AttachInvocation" || type === "GetInvocationOutput") return "other";

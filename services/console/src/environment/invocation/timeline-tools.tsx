@@ -1,4 +1,4 @@
-/** Why: in a run of thousands of steps users search a name, the first failure, or the latest step. */
+/** Search of a timeline with thousands of steps: by name, for the first failure, or the latest step. */
 import { useState } from "react";
 import { Button, CheckField, ChoiceField, TextField } from "../../kit/index.js";
 import { stepCounts } from "./attempts.js";

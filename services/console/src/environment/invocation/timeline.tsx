@@ -1,4 +1,4 @@
-/** Why: one look says where an invocation's time went. Usable anywhere: give it an id, and it loads, watches and unfolds by itself. */
+/** The timeline of an invocation. Needs only the id: it loads, polls and unfolds by itself. */
 import type { ExplanationView } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
@@ -70,7 +70,7 @@ function LoadedTimeline({
   const rows = useRows(timeline, {
     unfolded,
     isCompact: compact,
-    // What a crash did to each step is seen step by step.
+    // The effect of a crash on each step is shown per step.
     isGrouped: tools.isGrouped && crash === undefined,
     search: tools.search,
     attempt: tools.attempt,
@@ -147,7 +147,7 @@ function useJump(jump: { readonly key: string } | undefined, rows: readonly Time
   return useMemo(() => (jump === undefined || key === undefined ? undefined : { key }), [jump, key]);
 }
 
-/** Which children are asked for depends on the rows, and the rows on what is known of the children: one depth at a time. */
+/** The rows determine which children are requested, and the loaded children determine the rows: one depth at a time. */
 function useRows(timeline: InvocationTimeline, options: Omit<RowsOptions, "children">): readonly TimelineRow[] {
   const [childIds, setChildIds] = useState<readonly string[]>([]);
   const children = useChildren(childIds);

@@ -1,4 +1,4 @@
-/** Why: on a narrow screen a timeline's rows are two lines high, which whoever lays them out must know. */
+/** On a narrow screen a timeline's rows are two lines high, which the layout must take into account. */
 import { useSyncExternalStore } from "react";
 
 /** The same width as in `timeline.css`. */

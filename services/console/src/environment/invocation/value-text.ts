@@ -1,4 +1,4 @@
-/** Why: payloads are bytes of somebody else's choosing; people read JSON laid out, text as it is, and anything else as hexadecimal digits. Pure. */
+/** Payloads are arbitrary bytes; the console shows JSON formatted, text as it is, and anything else as hexadecimal digits. Pure. */
 import type { PayloadView } from "@perdure/admin-client";
 
 export interface ValueText {
@@ -17,7 +17,7 @@ export function valueOfBytes(bytes: Uint8Array): ValueText {
   try {
     return valueOfText(new TextDecoder("utf-8", { fatal: true }).decode(bytes), false);
   } catch {
-    // Not UTF-8: nobody wrote it for people.
+    // Not UTF-8, so it is not text.
     return { kind: "hex", text: hexOf(bytes), isCut: false };
   }
 }
@@ -32,7 +32,7 @@ export function valueOfPayload(payload: PayloadView): ValueText {
 
 function valueOfText(text: string, isCut: boolean): ValueText {
   if (text === "") return { kind: "empty", text, isCut };
-  // NUL and its like are no text for people either, but they are in JSON's escapes.
+  // NUL and other control characters are not text either, but JSON may have them in escapes.
   if (/[\u0000-\u0008\u000e-\u001f]/.test(text)) return { kind: "hex", text: hexOf(new TextEncoder().encode(text)), isCut };
   const laidOut = isCut || text.length > LAID_OUT_CHARS_MAX ? undefined : layOut(text);
   return laidOut === undefined ? { kind: "text", text, isCut } : { kind: "json", text: laidOut, isCut };

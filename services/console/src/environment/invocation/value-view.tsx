@@ -1,4 +1,4 @@
-/** Why: a value is shown as what it is, short at first, whole when somebody asks, and can be copied. */
+/** Shows a value by its type, short at first, whole on request, and can copy it. */
 import { useState } from "react";
 import { Button, CopyButton, ProblemNote } from "../../kit/index.js";
 import { useValue, type ValueOf } from "./invocation-data.js";
@@ -39,7 +39,7 @@ export interface StepValueProps {
   readonly index: number;
   readonly of: ValueOf;
   readonly label: string;
-  /** Undefined when it is not known: then it is loaded. */
+  /** Undefined when it is not loaded: then it is loaded. */
   readonly bytes: number | undefined;
   /** Changes when the value may have come. */
   readonly signature?: string;

@@ -1,4 +1,4 @@
-/** Why: among a hundred thousand results one looks for the few that failed; pages of the API hold all kinds. Pure but for what it asks. */
+/** Finds the failed results among a hundred thousand; pages of the API hold all kinds. Pure but for the requests. */
 import type { BatchResult } from "@perdure/admin-client";
 
 export interface BatchResultPage {
@@ -14,7 +14,7 @@ export interface ShownResults {
 
 /** Failures on one page. */
 const FAILURES_SHOWN = 50;
-/** Pages looked through for them at a time: some seconds at most. */
+/** Pages read for them at a time: some seconds at most. */
 const PAGES_AT_ONCE = 40;
 
 /** One page of the API; of failures, as many pages as it takes to fill one, within a bound. */

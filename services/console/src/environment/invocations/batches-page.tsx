@@ -1,4 +1,4 @@
-/** Why: what was done to many invocations goes on in the background; here is how far it is, what failed, and how to end it. */
+/** Batch operations run in the background; this page shows their progress and failures, and can cancel them. */
 import type { BatchResult, BatchView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -178,7 +178,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
   const [before, setBefore] = useState<readonly (string | undefined)[]>([]);
   const cursor = before.at(-1);
   const results = useRequest(
-    // The end is part of it: what was asked just before it does not have them all, and nobody asks again.
+    // Results that were requested before the end are incomplete, and no later request follows, so the end is part of the key.
     ["batches", id, "results", cursor, isFailuresOnly, isOver],
     ({ admin }, signal) => nextResults((from) => admin.batches.results(id, from, { signal }), cursor, isFailuresOnly),
     { everyMs: isOver ? false : LIVE_MS },

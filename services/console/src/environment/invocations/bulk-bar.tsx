@@ -1,4 +1,4 @@
-/** Why: what was chosen in the list, and what can be done to it. */
+/** The selection of the list, and the actions on it. */
 import { useState } from "react";
 import { Button } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
@@ -10,7 +10,7 @@ export interface BulkBarProps {
   readonly selection: ListSelection;
   /** Of the list; undefined when it has none. */
   readonly condition: string | undefined;
-  /** How many meet the condition; undefined while that is not known. */
+  /** Number of invocations that match the condition; undefined until it is loaded. */
   readonly total: number | undefined;
   readonly onSelect: (selection: ListSelection) => void;
 }

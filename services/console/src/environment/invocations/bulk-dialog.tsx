@@ -1,4 +1,4 @@
-/** Why: before many invocations are changed one sees how many and which, and says so. Nothing happens until then. */
+/** Shows how many and which invocations a batch operation changes, and requires a confirmation. Nothing happens until then. */
 import type { DryRunView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";

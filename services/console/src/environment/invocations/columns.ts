@@ -1,4 +1,4 @@
-/** Why: which columns the list has is a matter of taste, remembered in this browser. */
+/** The columns that the user chose for the list, stored in this browser. */
 
 export interface InvocationListColumn {
   readonly name: string;

@@ -1,4 +1,4 @@
-/** Why: what the list found leaves the console as a file; read in pieces, so that one can watch and end it. */
+/** Exports the list as a file; read in pieces, so that the user sees the progress and can stop it. */
 import type { AdminClient } from "@perdure/admin-client";
 import { useEffect, useRef, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";

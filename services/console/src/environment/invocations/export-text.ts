@@ -1,4 +1,4 @@
-/** Why: what the list found, for spreadsheets and programs. Pure. */
+/** The list as CSV or JSON for spreadsheets and programs. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 
 export const FORMATS = ["csv", "jsonl"] as const;
@@ -15,7 +15,9 @@ export function lineOfRow(format: Format, columns: readonly string[], row: SqlRo
   return `${columns.map((column) => csvCell(row[column])).join(",")}\r\n`;
 }
 
-/** RFC 4180. A text that a spreadsheet would take for a formula gets an apostrophe, which it takes for a text: keys are strangers' words. */
+/**
+ * RFC 4180. A text that a spreadsheet would parse as a formula gets an apostrophe, which makes it a text: keys come from untrusted clients.
+ */
 function csvCell(value: unknown): string {
   if (value === undefined || value === null) return "";
   const text = typeof value === "string" ? value : typeof value === "number" ? String(value) : JSON.stringify(value);

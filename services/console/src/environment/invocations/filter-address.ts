@@ -1,6 +1,6 @@
 /**
- * Why: what the list shows is in its address, so that it can be shared and Back works. Pure: the query of the address to a filter and
- * back, and the filter as chips.
+ * The filter of the list is in its address, so that it can be shared and Back works. Pure: the query of the address to a filter and back,
+ * and the filter as chips.
  */
 import {
   conditionOf,
@@ -35,7 +35,7 @@ const LISTS = [
 
 type Writable = { -readonly [K in keyof InvocationFilter]: InvocationFilter[K] };
 
-/** What is not understood is left out. `status` knows `succeeded` and `failed`, too. */
+/** Unknown parts are left out. `status` has `succeeded` and `failed`, too. */
 export function filterOf(query: URLSearchParams): InvocationFilter {
   const filter: Writable = {};
   const names = query.getAll("status").flatMap((text) => text.split(","));
@@ -222,7 +222,7 @@ export function momentOfLocalField(text: string): number | undefined {
   return momentOf(text);
 }
 
-/** The filter as people read and edit it; empty when there is none. Throws RangeError when `where` is not whole. */
+/** The filter as text for the user to read and edit; empty when there is none. Throws RangeError when `where` is incomplete. */
 export function lineOf(filter: InvocationFilter): string {
   const { where, ...others } = filter;
   if (where !== undefined && conditionOf(others) === undefined) return where;

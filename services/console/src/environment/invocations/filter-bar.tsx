@@ -1,4 +1,4 @@
-/** Why: what the list shows is a condition that one can read, write by hand, or put together from parts. */
+/** The condition of the list, which the user can read, write as SQL, or build from parts. */
 
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, type Ref, useEffect, useState } from "react";
@@ -20,11 +20,11 @@ export interface FilterBarProps {
   readonly filter: InvocationFilter;
   readonly sort: Sort;
   readonly onChange: (filter: InvocationFilter, sort: Sort) => void;
-  /** What the server says about the condition. */
+  /** The server's error about the condition. */
   readonly problem: string | undefined;
   /** Of the form whose only field is the condition. */
   readonly formRef: Ref<HTMLFormElement>;
-  /** By status, of the filter without its statuses; undefined while they are not known. */
+  /** By status, of the filter without its statuses; undefined until they are loaded. */
   readonly counts: ReadonlyMap<string, number> | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** Why: a filter from its parts, for those who do not write conditions; what the environment has is suggested. */
+/** Builds a filter from parts, for users who do not write conditions; it suggests the values of the environment. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
 import { Button, CheckField, ChoiceField, Dialog, DialogActions, TextField } from "../../kit/index.js";

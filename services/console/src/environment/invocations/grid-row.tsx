@@ -1,6 +1,6 @@
-// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and says which row is active
-// biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out the rows out of sight
-/** Why: one row of the list; as cheap as it can be, because sixty times a second some of them come and go. */
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and marks which row is active
+// biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out rows that are not visible
+/** One row of the list; as cheap as possible, because rows are mounted and unmounted sixty times a second. */
 import { type CSSProperties, memo, type ReactNode } from "react";
 import { Link } from "wouter";
 import { ago, durationText, exactMoment, InvocationBadge, shortId } from "../../kit/index.js";
@@ -11,7 +11,7 @@ export interface GridRowProps {
   readonly id: string;
   readonly index: number;
   readonly topPx: number;
-  /** undefined: not known yet; null: gone. */
+  /** undefined: not loaded yet; null: deleted. */
   readonly row: InvocationListRow | null | undefined;
   readonly columns: readonly InvocationListColumn[];
   /** Widths of the columns; undefined: it is a card. */

@@ -1,5 +1,5 @@
 // biome-ignore-all lint/a11y/noStaticElementInteractions: the dialog of the filter does the same with the keyboard
-/** Why: a mouse draws the time that is of interest over the bars; the list then shows what was created in it. */
+/** The mouse draws a range of time over the bars; the list then shows what was created in it. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { type PointerEvent, useRef, useState } from "react";
 import { dateTimeText, durationText } from "../../kit/index.js";
@@ -107,7 +107,7 @@ function Bars({ histogram, onRange }: BarsProps) {
 
 function BarShape({ bar, at, countMax }: { readonly bar: HistogramBar; readonly at: number; readonly countMax: number }) {
   if (bar.count === 0) return null;
-  // A single one among thousands is seen, too.
+  // A single one among thousands is visible, too.
   const height = Math.max(0.06, bar.count / countMax);
   const failed = bar.failed === 0 ? 0 : Math.max(0.06, (height * bar.failed) / bar.count);
   return (

@@ -1,4 +1,4 @@
-/** Why: when the invocations of a list were created, as bars; a burst or a gap is seen before a row is read. Pure. */
+/** When the invocations of a list were created, as bars that show a burst or a gap. Pure. */
 import type { InvocationFilter, SqlRow } from "@perdure/admin-client";
 import { numberOf } from "../rows.js";
 import { HISTOGRAM_BARS } from "./limits.js";

@@ -1,8 +1,8 @@
-// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and says which row is active
-// biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out the rows out of sight
+// biome-ignore-all lint/a11y/useFocusableInteractive: the grid has the focus, and marks which row is active
+// biome-ignore-all lint/a11y/useSemanticElements: a table cannot leave out rows that are not visible
 /**
- * Why: a list of any length, of which only the rows in sight exist. Rows have one height and stand where their number says, so that the
- * scrollbar is right from the start and nothing is ever measured. To screen readers it is a grid of so many rows, with one of them active.
+ * A list of any length, of which only the visible rows are rendered. Rows have one height and a position by their number, so the scrollbar
+ * is right from the start and nothing is measured. To screen readers it is a grid of so many rows, with one of them active.
  */
 import { useVirtualizer } from "@tanstack/react-virtual";
 import {
@@ -55,7 +55,7 @@ export interface InvocationGridProps {
   readonly onSelect: (selection: ListSelection) => void;
   /** The number of the last row in sight. */
   readonly onReach: (index: number) => void;
-  /** Whether somebody reads at a place that must not move. */
+  /** Whether the user reads at a position that must not move. */
   readonly onEngaged: (isEngaged: boolean) => void;
   readonly ref: Ref<GridHandle>;
 }
@@ -128,7 +128,7 @@ export function InvocationGrid(props: InvocationGridProps) {
     },
   }));
   const onKeyDown = (event: KeyboardEvent) => {
-    // Letters are the page's, unless they are the second of a way to another page; with a Space one chooses without them.
+    // Letters of the keyboard belong to the page, unless they are the second of a shortcut to another page; Space selects without them.
     if (event.ctrlKey || event.metaKey || event.altKey || /^[a-z]$/i.test(event.key)) return;
     if (!press(event.key, event.shiftKey)) return;
     event.preventDefault();
@@ -143,7 +143,7 @@ export function InvocationGrid(props: InvocationGridProps) {
       setActive({ id, index });
       return select(index, event.shiftKey);
     }
-    // Whoever marks some text does not want to go away.
+    // A user who selects text does not want to leave the page.
     if (event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection()) !== "") return setActive({ id, index });
     go(`/invocations/${encodeURIComponent(id)}`);
   };

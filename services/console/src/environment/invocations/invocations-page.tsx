@@ -1,4 +1,4 @@
-/** Why: every invocation there is, found, watched and acted upon in one place. `?batches` shows what was done to many. */
+/** All invocations: search, live list, and actions on many. `?batches` shows the batch operations. */
 import { useSearchParams } from "wouter";
 import { BatchesPage } from "./batches-page.js";
 import { ListPage } from "./list-page.js";

@@ -2,15 +2,15 @@
 
 /** Rows of one list: browsers draw no box higher than some 17 million pixels, and a row has 64 at most. Their ids are 10 MB. */
 export const LISTED_MAX = 250_000;
-/** The newest, asked for first and again and again: one page on the largest window, and what may come between two looks. */
+/** The newest ids, requested first and at each poll: one page on the largest window, and what may arrive between two polls. */
 export const HEAD_ROWS = 200;
 /** Ids of one page after the head: half a megabyte of text. Each page is a walk over all invocations, so that smaller ones cost the server more. */
 export const PAGE_IDS = 20_000;
 /** Rows before the end of what is listed at which the next page is read: a drag of the scrollbar stops there for as long as a page takes. */
 export const PAGE_AHEAD_ROWS = 2_000;
-/** Ids that one look at visible rows asks for: a point read each, some 50 ms together. */
+/** Ids in one request for visible rows: a point read each, some 50 ms together. */
 export const ROWS_AT_ONCE = 100;
-/** Rows that are read before they are seen, in both directions. */
+/** Rows that are read before they are visible, in both directions. */
 export const ROWS_AHEAD = 60;
 /** Rows that are read ahead in the direction of travel: two windows, as fast as a wheel turns. */
 export const ROWS_AHEAD_MOVING = 180;
@@ -18,11 +18,11 @@ export const ROWS_AHEAD_MOVING = 180;
 export const ROWS_BEHIND = 20;
 /** Rows that are remembered, so that scrolling back shows them at once: a few megabytes. */
 export const ROWS_KEPT = 6_000;
-/** While the list moves faster than this, rows that flit by are not asked for. */
+/** While the list scrolls faster than this, rows that pass by are not requested. */
 export const SCROLL_DEBOUNCE_MS = 60;
-/** A look at the head reads every invocation; it takes at most this share of the server's time. */
+/** A poll of the newest ids reads every invocation; it takes at most this share of the server's time. */
 export const HEAD_SHARE = 0.25;
-/** Ids in the condition of a batch; more go by name, without being looked at before. Its text has 16 KiB at most. */
+/** Ids in the condition of a batch; a larger selection is sent as ids without a preview. The text of a condition has 16 KiB at most. */
 export const CONDITION_IDS_MAX = 300;
 /** Ids that a batch takes by name. */
 export const BATCH_IDS_MAX = 10_000;
@@ -30,7 +30,7 @@ export const BATCH_IDS_MAX = 10_000;
 export const BATCH_MAX = 100_000;
 /** Rows of one export: some 40 MB of text, as much as a spreadsheet opens. */
 export const EXPORTED_MAX = 100_000;
-/** Rows of an export that are asked for at a time. */
+/** Rows of an export per request. */
 export const EXPORTED_AT_ONCE = 2_000;
 /** From this many on, what cannot be undone must be typed. */
 export const MANY = 2;

@@ -211,12 +211,12 @@ function conditionOr(filter: InvocationFilter): { readonly condition: string | u
   }
 }
 
-/** Keys of the page, unless somebody writes or a dialog is open. */
+/** Keys of the page, unless the user types text or a dialog is open. */
 function useKeys(press: { readonly current: (key: string, isShift: boolean) => boolean }): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
       const at = event.target as Element | null;
-      // Prevented: it was the second letter of a way to another page.
+      // Prevented: it was the second letter of a shortcut to another page.
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !areLetterKeysEnabled()) return;
       if (at?.closest("input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=combobox], [role=listbox]"))
         return;

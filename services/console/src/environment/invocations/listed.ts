@@ -1,4 +1,4 @@
-/** Why: new invocations come on top of a list that somebody reads; what stands there must not move unless they look at its top. Pure. */
+/** New invocations come on top of a list while the user reads it; the rows must not move unless the user is at the top. Pure. */
 import { HEAD_ROWS } from "./limits.js";
 import type { Cursor, InvocationIdPage } from "./statements.js";
 
@@ -12,8 +12,8 @@ export function freshCount(listed: readonly string[], head: readonly string[]): 
 }
 
 /**
- * The list with the newest head on top. A head that is not full is the whole list. Undefined when they do not meet: more have come
- * than a head holds, and the whole must be asked for again.
+ * The list with the newest head on top. A head that is not full is the whole list. Undefined when they do not overlap: more have come than
+ * a head holds, and the whole list must be requested again.
  */
 export function spliced(listed: readonly string[], head: readonly string[]): readonly string[] | undefined {
   const last = head.at(-1);
@@ -33,7 +33,7 @@ export interface Shown {
   /** Condition and sort. */
   readonly key: string;
   readonly ids: readonly string[];
-  /** More than the head is known, or there is no more. */
+  /** The list is longer than the head, or complete. */
   readonly isPaged: boolean;
   /** Where the next page begins; undefined: there is none, or the first one was not read. */
   readonly next: Cursor | undefined;
@@ -49,14 +49,14 @@ export function withPage(shown: Shown, { ids, next }: InvocationIdPage): Shown {
   return { ...shown, ids: [...shown.ids, ...ids.filter((id) => !shownIds.has(id))], next };
 }
 
-/** What the server has said. */
+/** The server's answer. */
 export interface ListResponse {
   readonly key: string;
   readonly head: readonly string[];
   /** The first page. */
   readonly page: InvocationIdPage | undefined;
   readonly pageAt: number;
-  /** Nobody reads at a place that would move. */
+  /** The user reads at no position that would move. */
   readonly mayMove: boolean;
 }
 
@@ -67,10 +67,10 @@ export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: Li
   if (isAll && !shown.isPaged) return { ...shown, ids: head, isPaged: true };
   const isNewer = page !== undefined && shown.pageAt !== pageAt;
   if (isNewer && !isAll && (mayMove || !shown.isPaged)) {
-    // What it does not know of, because it was asked for before, is on top of it.
+    // Ids that the answer lacks, because it was requested before, are on top of it.
     return { ...shown, ids: spliced(page.ids, head) ?? page.ids, isPaged: true, next: page.next, pageAt };
   }
-  // The user wants it newer than it was.
+  // The user requested a newer list.
   if (!shown.isPaged && page !== undefined && !isNewer && !isAll) return "ask again";
   if (!mayMove || !shown.isPaged) return shown;
   if (isSame(shown.ids.slice(0, head.length), head) && (!isAll || shown.ids.length === head.length)) return shown;

@@ -1,6 +1,6 @@
 /**
- * Why: of a hundred thousand listed rows some forty are seen; those are read by id, a little ahead of the eye, remembered within a
- * bound, and looked at again while they are visible. What flits by on the way to elsewhere is not asked for, or given up.
+ * Of a hundred thousand listed rows some forty are visible; those are read by id, a little ahead of the window, cached within a bound, and
+ * read again while they are visible. Rows that pass by during a fast scroll are not requested, or their request is cancelled.
  */
 import { ROWS_AT_ONCE, ROWS_KEPT } from "./limits.js";
 import type { InvocationListRow } from "./row.js";
@@ -34,17 +34,17 @@ export class RowLoader {
     return this.#version;
   }
 
-  /** Why the last look failed; undefined when it did not. */
+  /** Why the last request failed; undefined when it did not. */
   get problem(): unknown {
     return this.#problem;
   }
 
-  /** undefined: not known yet; null: it is gone. */
+  /** undefined: not loaded yet; null: deleted. */
   get(id: string): InvocationListRow | null | undefined {
     return this.#rows.get(id);
   }
 
-  /** These are wanted now; what is being asked for others is given up. */
+  /** Loads these rows; requests for other rows are cancelled. */
   load(ids: readonly string[]): void {
     const requestedIds = new Set(ids);
     for (const read of this.#inFlightReads) {
@@ -57,7 +57,7 @@ export class RowLoader {
     for (let from = 0; from < missing.length; from += ROWS_AT_ONCE) void this.#read(missing.slice(from, from + ROWS_AT_ONCE));
   }
 
-  /** Reads these again, although they are known. Resolves when that is done, or has failed. */
+  /** Reads these again, although they are cached. Resolves when that is done, or has failed. */
   async refresh(ids: readonly string[]): Promise<void> {
     const reads: Promise<void>[] = [];
     for (let from = 0; from < ids.length; from += ROWS_AT_ONCE) reads.push(this.#read(ids.slice(from, from + ROWS_AT_ONCE)));

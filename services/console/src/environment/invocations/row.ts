@@ -1,4 +1,4 @@
-/** Why: rows of `sys_invocation` as the list shows them. Pure. */
+/** Turns rows of `sys_invocation` into rows of the list. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 
 export interface InvocationListRow {
@@ -49,7 +49,7 @@ export function rowOf(row: SqlRow): InvocationListRow | undefined {
   };
 }
 
-/** How long it took, or has been there so far; never below zero, whatever clocks say. */
+/** How long it took, or has existed so far; never below zero, also when clocks differ. */
 export function tookMs({ status, createdMs, completedMs }: InvocationListRow, nowMs: number): number {
   const end = status === "completed" ? (completedMs ?? createdMs) : nowMs;
   return Math.max(0, end - createdMs);

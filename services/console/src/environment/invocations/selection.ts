@@ -1,4 +1,4 @@
-/** Why: what is chosen stays chosen while the list changes under it: ids, or all that meets the condition. Pure. */
+/** The selection stays while the list changes under it: ids, or everything that matches the condition. Pure. */
 
 export type ListSelection =
   | { readonly kind: "ids"; readonly ids: ReadonlySet<string> }

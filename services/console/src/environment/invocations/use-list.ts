@@ -1,4 +1,4 @@
-/** Why: the ids of the list: the newest at once, pages of the others as far as one scrolls, and what is new on top when that disturbs no user. */
+/** The ids of the list: the newest at once, pages of the others as the user scrolls, and new ones on top when no user is disturbed. */
 import { AdminApiError } from "@perdure/admin-client";
 import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from "react";
 import { LIVE_MS, useRequest } from "../request.js";
@@ -9,11 +9,11 @@ import { type Cursor, headStatement, idsOfHead, pageOf, pageStatement } from "./
 
 export interface InvocationList {
   readonly ids: readonly string[];
-  /** More than the newest are known. */
+  /** More than the newest are loaded. */
   readonly isPaged: boolean;
-  /** All ids are known. */
+  /** All ids are loaded. */
   readonly isWhole: boolean;
-  /** Where the ids continue; undefined when no more are known to follow. */
+  /** Where the ids continue; undefined when no further page is expected. */
   readonly next: Cursor | undefined;
   /** There are more than can be listed. */
   readonly isCut: boolean;
@@ -24,11 +24,11 @@ export interface InvocationList {
   /** There is no list of this condition: the server does not understand it, or it is not whole. */
   readonly isRefused: boolean;
   readonly error: unknown;
-  /** New ones are looked for. */
+  /** New ones are being requested. */
   readonly isWatched: boolean;
-  /** Looks for what is new and shows it. */
+  /** Requests what is new and shows it. */
   readonly renew: () => void;
-  /** The row of this number is seen: what follows soon is read. */
+  /** The row of this number is visible: the next page is read. */
   readonly reach: (index: number) => void;
 }
 
@@ -36,7 +36,7 @@ export interface InvocationListOptions {
   readonly condition: string | undefined;
   readonly sort: Sort;
   readonly isLive: boolean;
-  /** Nobody reads at a place of the list that would move. */
+  /** The user reads at no position of the list that would move. */
   readonly mayMove: boolean;
   readonly isOff: boolean;
 }

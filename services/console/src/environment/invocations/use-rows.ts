@@ -1,4 +1,4 @@
-/** Why: the rows that are seen, read when they are and again while they are. */
+/** The visible rows, read when they appear and again while they are visible. */
 import { useEffect, useMemo, useRef, useSyncExternalStore } from "react";
 import { useEnvironment } from "../environment.js";
 import { LIVE_MS } from "../request.js";
@@ -9,10 +9,10 @@ import { RowLoader } from "./row-loader.js";
 import { rowsStatement } from "./statements.js";
 
 export interface VisibleRows {
-  /** undefined: not known yet; null: gone. */
+  /** undefined: not loaded yet; null: deleted. */
   readonly get: (id: string) => InvocationListRow | null | undefined;
   readonly problem: unknown;
-  /** Which rows of the list are seen now, both included. */
+  /** The visible rows of the list, first and last, both included. */
   readonly see: (ids: readonly string[], first: number, last: number) => void;
 }
 

@@ -1,4 +1,4 @@
-/** Why: what can be done to many invocations at once: to which of them, with what effect, and how much care is due. Pure. */
+/** Actions on many invocations: which invocations each applies to, its effect, and its confirmation. Pure. */
 import { type InvocationVerb, sqlOneOf } from "@perdure/admin-client";
 import { BATCH_IDS_MAX, CONDITION_IDS_MAX, MANY } from "./limits.js";
 import type { ListSelection } from "./selection.js";
@@ -14,7 +14,7 @@ export interface BulkVerb {
   readonly condition: string;
   /** That in words. */
   readonly which: string;
-  /** Cannot be taken back. */
+  /** Cannot be undone. */
   readonly isDanger: boolean;
   /** It goes on with some deployment. */
   readonly isMoving: boolean;
@@ -109,7 +109,7 @@ export function typedFor({ verb, isDanger }: BulkVerb, count: number): string | 
   return isDanger && count >= MANY ? `${verb} ${count}` : undefined;
 }
 
-/** Who began a batch, from what the server noted: a name, or the program that asked. */
+/** Origin of a batch, from the server's record: the name of a user, or the program that requested it. */
 export function starterOf(startedBy: string | null): string {
   if (startedBy === null) return "–";
   return startedBy.startsWith("Mozilla/") ? "a browser" : startedBy;

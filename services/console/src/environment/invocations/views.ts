@@ -1,4 +1,4 @@
-/** Why: filters that a user comes back to have names, kept in this browser for each environment. Pure. */
+/** Filters that the user saved have names and are kept in this browser for each environment. Pure. */
 import { z } from "zod";
 import { storedOr } from "../stored.js";
 import { VIEWS_MAX } from "./limits.js";

@@ -1,6 +1,6 @@
 /**
- * Why: when a called handler fails, its callers fail with the same failure, and one cause was counted as several rows. Rows that tell the
- * same failure along a chain of calls become one, of the handler where it began. Pure.
+ * When a called handler fails, its callers fail with the same failure, so one cause would be counted as several rows. Rows that have the
+ * same failure along a chain of calls become one row, of the handler where it began. Pure.
  */
 import type { InvocationIssue } from "./figures.js";
 

@@ -109,7 +109,7 @@ export function trafficOf(rows: readonly SqlRow[], nowMs: number, { spanMs, buck
   };
 }
 
-/** Alike invocations that need somebody, and the one of them that changed last. */
+/** Similar invocations that need an action, and the one of them that changed last. */
 export interface InvocationIssue {
   readonly service: string;
   readonly handler: string;
@@ -128,7 +128,7 @@ export interface InvocationIssue {
 
 const URGENCY = ["paused", "backing-off", "failed"];
 
-/** Paused ones first: nothing moves them but somebody. */
+/** Paused ones first: only an operator resumes them. */
 export function issuesOf(...rows: readonly (readonly SqlRow[])[]): readonly InvocationIssue[] {
   return rows
     .flat()
@@ -170,14 +170,14 @@ export function deploymentIssues(issues: readonly InvocationIssue[]): readonly D
     .sort((a, b) => b.count - a.count);
 }
 
-/** Those that neither end nor say why: paused ones have no attempt whose failure is known, but their journal has it. */
+/** Invocations that do not end and have no failure in their row: paused ones have no attempt with a failure, but their journal has it. */
 export function withoutReason(issues: readonly InvocationIssue[]): readonly string[] {
   return issues
     .filter(({ status, failure }) => status === "paused" && failure === undefined)
     .map(({ invocationId }) => invocationId);
 }
 
-/** By invocation, from the rows of `sys_journal_events`: the last failure that each tells of. */
+/** By invocation, from the rows of `sys_journal_events`: the last failure in the events of each. */
 export function reasonsOf(events: readonly SqlRow[]): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   for (const row of events) {
@@ -188,7 +188,7 @@ export function reasonsOf(events: readonly SqlRow[]): ReadonlyMap<string, string
   return reasons;
 }
 
-/** Of a `TransientError` or `Paused`, whose words are of any server: what is not understood tells nothing. */
+/** Of a `TransientError` or `Paused` event, whose text may come from any server: undefined when it cannot be parsed. */
 function messageOf(json: string): string | undefined {
   const escapedText = /"error_message":"((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
   return escapedText === undefined ? undefined : (JSON.parse(`"${escapedText}"`) as string).split("\n", 1)[0];

@@ -1,12 +1,12 @@
 /**
- * Why: work that neither runs nor fails is easily overlooked. Ready invocations should run within seconds; pending ones wait for the lock of
- * their object or for a limit, which is fine for a while. Services that wait for a slot have a section of their own. Pure.
+ * Work that neither runs nor fails is easily overlooked. Ready invocations should run within seconds; pending ones wait for the lock of
+ * their object or for a limit, which is normal for a while. Services that wait for a slot have a section of their own. Pure.
  */
 import type { SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 import type { ServiceSlotWait } from "./slot-waits.js";
 
-/** By status, how long an invocation may be in it before an operator should know. */
+/** By status, how long an invocation may be in it before it is shown to operators. */
 const LONG_MS = { ready: 30_000, pending: 5 * 60_000 } as const;
 
 export interface LongWait {

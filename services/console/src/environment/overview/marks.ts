@@ -1,6 +1,6 @@
 /**
- * Why: a failure that is known must not hide a new one. An acknowledged row of *Needs attention* is out of the way until it gets worse; a
- * muted one until its time is over. Pure.
+ * An acknowledged failure must not hide a new one. An acknowledged row of *Needs attention* is out of the way until it gets worse; a muted
+ * one until its time is over. Pure.
  */
 import { z } from "zod";
 import { storedOr } from "../stored.js";

@@ -1,4 +1,4 @@
-/** Why: the first look: does it work, how much, how fast, and what needs somebody. */
+/** The overview of an environment: health, load, latency, and what needs attention. */
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Loaded, Loading, Page, Section } from "../../kit/index.js";
@@ -17,7 +17,7 @@ import { Welcome } from "./welcome.js";
 import { HOUR_WINDOW, WINDOWS, type Window, windowOf } from "./windows.js";
 import "./overview.css";
 
-/** New services appear when somebody registers them. */
+/** New services appear when they are registered. */
 const SERVICES_EVERY_MS = 10_000;
 
 export default function OverviewPage() {
@@ -106,7 +106,7 @@ function WindowChoice({ window, onChange }: WindowChoiceProps) {
   );
 }
 
-/** The rows of each statement, asked one after the other, and the less often the longer it takes. */
+/** The rows of each statement, requested one after the other, and the less often the longer it takes. */
 function usePaced(name: string, ...statements: readonly string[]) {
   const [everyMs, setEveryMs] = useState(againAfterMs(0));
   const readAll = async ({ admin }: ConsoleEnvironment, signal: AbortSignal) => {

@@ -1,7 +1,7 @@
 /**
- * Why: the overview asks again and again, of environments of any size. Each statement is one scan: at 100,000 invocations, of which
- * 40,000 have not ended, 0.15 s for those in trouble, 0.4 s for the others and for what failed, 0.7 s for the hour, all of it in the thread
- * of statements. The page asks the less often the longer the answers take.
+ * Statements of the overview, which it repeats for environments of any size. Each statement is one scan: at 100,000 invocations, of which
+ * 40,000 have not ended, 0.15 s for those that need attention, 0.4 s for the others and for those that failed, 0.7 s for the hour, all of
+ * it in the thread of statements. The page requests the less often the longer the answers take.
  */
 import type { Window } from "./windows.js";
 
@@ -28,7 +28,7 @@ FROM (
 ) GROUP BY GROUPING SETS ((service), (made), (ended), ())`;
 }
 
-/** Groups of what needs somebody are the largest; more of them nobody reads here. */
+/** The largest groups that need attention; more rows would not be readable here. */
 const GROUPS_MAX = 20;
 
 /** What fails and is tried again, or was paused: alike ones together, with one of them and its last failure. */
@@ -46,13 +46,13 @@ FROM sys_invocation_status
 WHERE status = 'completed' AND completion_result = 'failure' AND completed_at > now() - INTERVAL '1 hour'
 GROUP BY 1, 2, 3, 4 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;
 
-/** Somebody who looks wants to see it move. */
+/** A user who watches the page expects it to change. */
 const EVERY_MS = 5_000;
 const EVERY_MS_MAX = 60_000;
 /** Of the time, at most a tenth is spent on answering one page. */
 const SHARE = 10;
 
-/** When to ask again, after an answer that took so long. */
+/** Pause before the next request, after an answer that took so long. */
 export function againAfterMs(tookMs: number): number {
   return Math.min(EVERY_MS_MAX, Math.max(EVERY_MS, Math.ceil(tookMs) * SHARE));
 }

@@ -1,4 +1,4 @@
-/** Why: invocations that wait for longer than is usual, and the way to the one whose page explains why. */
+/** Invocations that wait for longer than is usual, and links to the pages that explain why. */
 import { Link } from "wouter";
 import { Duration, InvocationBadge, Section, Table, type TableColumn } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";

@@ -1,4 +1,7 @@
-/** Why: a saturated server fails nothing and pauses nothing, and still invocations stand still: which, for how long, and what to do. */
+/**
+ * In a saturated server no invocation fails or is paused, and still they do not progress: this section shows which ones, for how long, and
+ * what to do.
+ */
 import { Link } from "wouter";
 import { Duration, Section, Table, type TableColumn } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";

@@ -1,4 +1,4 @@
-/** What somebody does first, where nothing is registered yet. */
+/** The first steps of a user while nothing is registered yet. */
 import { Link } from "wouter";
 import { Snippet } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";

@@ -1,4 +1,4 @@
-/** Why: an outage is looked at within minutes, a trend within days. Which time the overview's figures and charts are of. Pure. */
+/** The time range of the overview's figures and charts: minutes for an outage, days for a trend. Pure. */
 
 export interface Window {
   /** In the address. */

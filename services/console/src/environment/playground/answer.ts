@@ -11,9 +11,9 @@ export type CallResponse =
       readonly body: CallResponseBody;
     }
   | { readonly kind: "sent"; readonly tookMs: number; readonly invocationId: string; readonly sent: SendResult }
-  /** The handler said no, or nothing was invoked; `cause` says which. */
+  /** The handler failed, or nothing was invoked; `cause` states which. */
   | { readonly kind: "failed"; readonly tookMs: number; readonly invocationId: string | undefined; readonly cause: unknown }
-  /** Nobody waits any more. */
+  /** The page does not wait for the result any more. */
   | { readonly kind: "left"; readonly tookMs: number; readonly invocationId: string | undefined };
 
 export interface CallResponseBody {
@@ -33,7 +33,7 @@ export function failed(cause: unknown, tookMs: number, invocationId: string | un
   return { kind: "failed", tookMs, invocationId: own ?? invocationId, cause };
 }
 
-/** Of a failure: whose it is. */
+/** Of a failure: its origin. */
 export function failureTitle(cause: unknown): string {
   if (!(cause instanceof InvocationFailure)) return "The call failed.";
   return cause.source === "invocation"

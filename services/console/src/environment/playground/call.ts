@@ -1,4 +1,4 @@
-/** A call as it is written in the playground, and what is wrong with it before anybody is asked. Pure. */
+/** A call as it is written in the playground, and its errors before it is sent. Pure. */
 import type { HandlerInput, HandlerView, ServiceView } from "@perdure/admin-client";
 import { exampleOf } from "../schema/example.js";
 import { problemsOf, type SchemaProblem } from "../schema/validate.js";
@@ -41,7 +41,7 @@ export function bodyKindOf({ input_description: takes, input_json_schema: schema
   return takes === "none" ? "none" : "text";
 }
 
-/** Something to begin with; empty where nothing is known. */
+/** An example to begin with; empty where the schema is missing. */
 export function firstBody(handler: HandlerView): string {
   const schema = handler.input_json_schema;
   return schema === undefined || bodyKindOf(handler) !== "json" ? "" : bodyOf(exampleOf(schema));
@@ -108,12 +108,12 @@ export function inputOf({ handler, body, extras }: Draft): Omit<HandlerInput, "s
   };
 }
 
-/** The content type that a handler without JSON wants; patterns such as `text/*` name none. */
+/** The content type that a handler without JSON requires; patterns such as `text/*` name none. */
 export function typeOf({ input_description: takes }: HandlerView): string {
   return /^[\w.+-]+\/[\w.+-]+$/.test(takes) ? takes : "text/plain";
 }
 
-/** `0`, `0s`, `0ms`: nothing of an invocation is kept after its end, so that nobody can ask for it then. */
+/** `0`, `0s`, `0ms`: nothing of an invocation is kept after its end, so its result cannot be requested then. */
 export function isNotRetained({ service, handler, extras }: Pick<Draft, "service" | "handler" | "extras">): boolean {
   if (extras.idempotencyKey !== "" || handler.ty === "Workflow") return false;
   return /^0\s*[a-z]*$/.test(handler.journal_retention ?? service.journal_retention ?? "");

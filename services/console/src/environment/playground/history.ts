@@ -1,6 +1,6 @@
 /**
- * Why: one calls the same handler again and again. The last calls of this browser, by environment. Headers are left out, since they
- * carry credentials. Pure but for the storage it is given.
+ * The last calls of this browser, by environment, for repeated calls of the same handler. Headers are left out, since they carry
+ * credentials. Pure but for the storage it is given.
  */
 import { z } from "zod";
 import { WAYS } from "./call.js";
@@ -30,7 +30,7 @@ export type TextStorage = Pick<Storage, "getItem" | "setItem" | "removeItem">;
 
 const nameOf = (environmentKey: string): string => `perdure.playground.${environmentKey}`;
 
-/** Newest first. What another version wrote, and is not understood, is forgotten. */
+/** Newest first. Records that another version wrote and that cannot be parsed are left out. */
 export function readHistory(storage: TextStorage, environmentKey: string): readonly HistoryEntry[] {
   const text = storage.getItem(nameOf(environmentKey));
   if (text === null) return [];
@@ -48,7 +48,7 @@ export function remembered(history: readonly HistoryEntry[], entry: HistoryEntry
   return [{ ...entry, body }, ...history].slice(0, HISTORY_MAX);
 }
 
-/** Writes it; where the browser has no room for it, nothing is remembered. */
+/** Stores it; where the browser's storage is full, nothing is kept. */
 export function writeHistory(storage: TextStorage, environmentKey: string, history: readonly HistoryEntry[]): void {
   const name = nameOf(environmentKey);
   try {

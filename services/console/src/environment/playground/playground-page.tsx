@@ -1,4 +1,4 @@
-/** Why: a handler is tried without writing a client: chosen, filled in by its schema, called, and its answer looked at. */
+/** Calls a handler without a client: choose it, fill in its input by schema, call it, and read its answer. */
 import type { ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -36,7 +36,7 @@ function None() {
   );
 }
 
-/** What is chosen is in the address; what is not known there is said. */
+/** The chosen handler is in the address; the page shows an error for one that does not exist. */
 function Chosen({ services }: { readonly services: readonly ServiceView[] }) {
   const [parameters, change] = useAddress();
   const [again, setAgain] = useState<{ readonly entry: HistoryEntry; readonly turn: number }>();

@@ -1,4 +1,4 @@
-/** Why: forms are made of what a handler's JSON schema says. Which field stands for which part, and what a change does to the value. Pure. */
+/** Builds forms from a handler's JSON schema: which field belongs to which part, and how an input changes the value. Pure. */
 import { FORMATS } from "../schema/example.js";
 import { listOf, read, recordOf, requiredOf, textIn } from "../schema/json-schema.js";
 import { schemaTypeText } from "../schema/schema-lines.js";
@@ -107,7 +107,7 @@ function variantKindOf(part: unknown, root: unknown, depth: number): FormFieldKi
   return hasForms ? { kind: "variant", variants } : { kind: "json" };
 }
 
-/** Whether a form says more than the JSON beside it. */
+/** Whether a form shows more than the JSON beside it. */
 export function hasForm(root: unknown): boolean {
   return root !== undefined && kindOf(root, root, 0).kind !== "json";
 }
@@ -161,7 +161,7 @@ export function isRounded(text: string): boolean {
   );
 }
 
-/** A value as a body that people read. */
+/** A value as a formatted body. */
 export function bodyOf(value: unknown): string {
   return value === undefined ? "" : JSON.stringify(value, null, 2);
 }

@@ -1,6 +1,6 @@
 /**
- * Why: calls are sent first and waited for then, so that the page knows at once which invocation it is: to link to it while it runs, and
- * to say what becomes of it when nobody waits any more. (Pages of other origins cannot read the id from the answer of a plain call.)
+ * A call is sent first and then awaited, so that the page has the id of the invocation at once: to link to it while it runs, and to show
+ * its result after the page has stopped waiting. (Pages of other origins cannot read the id from the answer of a plain call.)
  */
 import type { IngressClient } from "@perdure/admin-client";
 import { useCallback, useEffect, useRef, useState } from "react";

@@ -1,6 +1,6 @@
 /**
- * Why: promises of workflows and what became of them. Only handlers of their workflow settle them, so the page shows which handlers
- * other people may call, and leads there.
+ * Promises of workflows and their results. Only handlers of their workflow complete them, so the page lists the handlers that clients may
+ * call, and links to them.
  */
 import type { ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useEffect, useState } from "react";

@@ -1,8 +1,8 @@
-/** Why: promises of workflows, found by workflow, key and state. Pure: words in, SQL out; rows in, words out. */
+/** Finds promises of workflows by workflow, key and state. Pure: text in, SQL out; rows in, text out. */
 import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 
-/** Promises on the page; who has more narrows the search. */
+/** Promises on the page; with more of them the user narrows the search. */
 export const PROMISES_SHOWN_MAX = 200;
 
 export interface PromiseFilter {

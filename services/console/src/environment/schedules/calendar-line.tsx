@@ -1,4 +1,4 @@
-/** Why: one sees at a glance when schedules fire and what falls together; the words are beside the picture. */
+/** Shows when schedules fire, and which fire at the same time; the text is beside the picture. */
 
 import type { ScheduleView } from "@perdure/admin-client";
 import { Fragment } from "react";

@@ -1,4 +1,4 @@
-/** Why: when schedules fire, for a picture and a preview, by the same calendar that the server uses. Pure; times in milliseconds. */
+/** Computes when schedules fire, for a picture and a preview, by the same calendar that the server uses. Pure; times in milliseconds. */
 import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedule/times";
 
 export interface When {

@@ -1,4 +1,4 @@
-/** Why: a cron expression is easily misread; in words it is not. Pure. */
+/** Describes a cron expression, which is easily misread, in plain text. Pure. */
 import { parseRecurrence } from "@perdure/schedule/times";
 import cronstrue from "cronstrue";
 import { durationText } from "../../kit/time-text.js";

@@ -1,4 +1,4 @@
-/** Why: one schedule: how far it has come, when it fires next, and what became of its last times. */
+/** One schedule: its state, when it fires next, and the results of its last runs. */
 import type { ScheduleView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Empty, Facts, Loaded, Moment, Section, ShortId, Table, type Tone } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** Why: a schedule is made or changed with the next times before one's eyes, so that no expression means something else than one thinks. */
+/** Creates or changes a schedule and previews the next times, so that a misread expression is noticed. */
 import type { ScheduleView, ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** Why: what the form says becomes what the API takes; fields that the form does not know stay as they were. Pure. */
+/** Turns the form into the body for the API; fields that the form does not have keep their values. Pure. */
 import type { ScheduleView } from "@perdure/admin-client";
 import { isJson, wideJson } from "../state/json-text.js";
 
@@ -76,7 +76,7 @@ export function hasBytes(schedule: ScheduleView | undefined): boolean {
   return typeof schedule?.["payload_base64"] === "string";
 }
 
-/** What is wrong before anybody is asked; the calendar checks `cron` and `zone`. */
+/** Errors of the form before it is sent; the calendar checks `cron` and `zone`. */
 export function problemsOf(fields: ScheduleFormFields): Partial<Record<keyof ScheduleFormFields, string>> {
   const problems: Partial<Record<keyof ScheduleFormFields, string>> = {};
   if (fields.name.trim() === "") problems.name = "Enter a name.";
@@ -92,7 +92,7 @@ export function problemsOf(fields: ScheduleFormFields): Partial<Record<keyof Sch
   return problems;
 }
 
-/** The body for the API; of a schedule that is there with all that the form does not know. */
+/** The body for the API; of an existing schedule with all fields that the form does not have. */
 export function bodyOf(fields: ScheduleFormFields, schedule: ScheduleView | undefined): Record<string, unknown> {
   const input = fields.input.trim();
   return {

@@ -1,4 +1,4 @@
-/** Why: what is called again and again, when it fires next, and the means to change that. */
+/** All schedules, when each fires next, and the actions on them. */
 import type { ScheduleView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";

@@ -6,7 +6,7 @@ import { variantsOf } from "./variants.js";
 /** What contains itself ends somewhere. */
 const DEPTH_MAX = 8;
 
-/** `{}` where nothing is known. */
+/** `{}` where the schema is missing. */
 export function exampleOf(root: unknown): unknown {
   return root === undefined ? {} : exampleOfPart(root, root, 0);
 }
@@ -45,7 +45,7 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
   }
 }
 
-/** Longer ones say nothing more, and whoever has such a limit enters a text of their own. */
+/** Longer examples add nothing, and a user with such a limit enters a text of their own. */
 const TEXT_CHARS_MAX = 1_000;
 
 function textOfLength(schema: JsonSchema): string {

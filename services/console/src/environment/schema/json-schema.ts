@@ -1,6 +1,6 @@
 /**
- * Why: handlers say with a JSON schema what they take and give. SDKs write it in many ways (references, nullable in four spellings, `allOf`
- * of one); pages see one. Nothing outside of the document is ever fetched. Pure.
+ * Handlers declare with a JSON schema what they take and return. SDKs write it in many ways (references, nullable in four spellings,
+ * `allOf` of one); pages get one form. Nothing outside of the document is ever fetched. Pure.
  */
 import { isRecord } from "../../kit/problem-text.js";
 
@@ -9,13 +9,13 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** References of references: longer chains are circles. */
 const REFERENCES_MAX = 16;
 
-/** A part of a schema as it is to be read: references followed, `allOf` joined, what may be null said in one way. */
+/** A part of a schema in normal form: references followed, `allOf` joined, one form of nullable. */
 export interface Reading {
   readonly schema: JsonSchema;
   /** `string`, `object` …, without `null`; empty when any are allowed. */
   readonly types: readonly string[];
   readonly isNullable: boolean;
-  /** More than one is meant: only a value can tell which. */
+  /** Several variants are possible: only a value decides which. */
   readonly choices: readonly JsonSchema[];
 }
 

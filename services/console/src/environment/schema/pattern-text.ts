@@ -1,4 +1,4 @@
-/** Why: an example that its own pattern refuses helps no user. Writes the shortest text that simple patterns allow. Pure. */
+/** An example that its own pattern refuses helps no user. Writes the shortest text that simple patterns allow. Pure. */
 
 /** Patterns and repetitions beyond these are not tried: the text is an example, not a proof. */
 const PATTERN_CHARS_MAX = 200;
@@ -59,7 +59,7 @@ function atom(pattern: string, at: number): Read {
   return [char === "." ? "a" : char, at + 1];
 }
 
-/** Letters and digits that people write, before signs. */
+/** Letters of the alphabet and digits, before signs. */
 const CANDIDATES = [..."aA1bB2cC3 -_.:/@+,;!?#*=&%$'\"()[]{}<>~^|`\\"];
 
 function oneOf(characters: string): string {

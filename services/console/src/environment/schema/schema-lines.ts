@@ -1,4 +1,4 @@
-/** A JSON schema as people read it: a line for each field, with its type, whether it must be there, and its limits. Pure. */
+/** A JSON schema as lines: one for each field, with its type, whether it is required, and its limits. Pure. */
 import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 
 export interface SchemaLine {
@@ -12,7 +12,7 @@ export interface SchemaLine {
   readonly limits: readonly string[];
 }
 
-/** Enough for any handler that people read; larger schemas are looked at raw. */
+/** Enough for a typical handler; larger schemas are shown raw. */
 export const LINES_MAX = 200;
 const DEPTH_MAX = 8;
 
@@ -26,7 +26,7 @@ function addLines(part: unknown, root: unknown, path: string, isRequired: boolea
   if (lines.length >= LINES_MAX || depth > DEPTH_MAX) return;
   const { schema, types } = read(part, root);
   const properties = Object.entries(recordOf(schema["properties"]));
-  // Of an object at the top its fields say everything.
+  // The fields of an object at the top describe it completely.
   if (path !== "" || properties.length === 0) {
     lines.push({
       path,
@@ -101,7 +101,7 @@ function limitsOf(schema: JsonSchema): readonly string[] {
   return limits;
 }
 
-/** Libraries give integers the bounds of doubles, which say nothing to people. */
+/** Libraries give integers the bounds of doubles, which are not useful to a reader. */
 function safe(bound: number | undefined): number | undefined {
   return bound === Number.MAX_SAFE_INTEGER ? undefined : bound;
 }

@@ -1,4 +1,4 @@
-/** A JSON schema as a table, and as it is when somebody asks. */
+/** A JSON schema as a table, and raw on request. */
 import { Snippet, Table, type TableColumn } from "../../kit/index.js";
 import { LINES_MAX, type SchemaLine, schemaLines } from "./schema-lines.js";
 import "./schema.css";

@@ -1,4 +1,7 @@
-/** Why: what a handler would refuse is said before it is sent. The keywords that SDKs write; those that are not known allow anything. Pure. */
+/**
+ * Validates an input against the handler's schema before it is sent. It supports the keywords that SDKs write; unknown keywords allow
+ * anything. Pure.
+ */
 import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 
 export interface SchemaProblem {
@@ -7,7 +10,7 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** People mend a few at a time. */
+/** More errors than a user corrects at a time. */
 export const PROBLEMS_MAX = 20;
 const DEPTH_MAX = 64;
 
@@ -71,7 +74,7 @@ export function problemCount(value: unknown, part: unknown, root: unknown, depth
   return count;
 }
 
-/** Whether the value is of another type, or has a field whose only allowed value is another: it was not meant to be of this part. */
+/** Whether the value is of another type, or has a field whose only allowed value is another: it does not match this variant. */
 export function contradicts(value: unknown, part: unknown, root: unknown): boolean {
   const { schema, types, isNullable, choices } = read(part, root);
   if (value === null && isNullable) return false;
@@ -81,7 +84,7 @@ export function contradicts(value: unknown, part: unknown, root: unknown): boole
   return hasOtherTag(value, schema, root);
 }
 
-/** Unions within unions are looked into once. */
+/** Unions within unions are checked to a depth of one. */
 function contradictsFlatly(value: unknown, part: unknown, root: unknown): boolean {
   const { schema, types } = read(part, root);
   const isOther = types.length > 0 && !types.some((type) => isOfType(value, type));
@@ -169,7 +172,7 @@ function checkNumber(value: number, schema: JsonSchema, path: string, report: Re
   if (most !== undefined && value > most) report(path, `must be at most ${most}`);
   if (above !== undefined && value <= above) report(path, `must be more than ${above}`);
   if (below !== undefined && value >= below) report(path, `must be less than ${below}`);
-  // 0.3 is three times 0.1 for people, though not for doubles.
+  // 0.3 counts as three times 0.1, although it is not in doubles.
   if (step !== undefined && step > 0 && Math.abs(value / step - Math.round(value / step)) > 1e-9)
     report(path, `must be a multiple of ${step}`);
 }

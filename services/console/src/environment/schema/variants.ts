@@ -1,10 +1,13 @@
-/** Why: a union (`oneOf`, `anyOf`, several types) is entered as one of its variants. Which variants there are, and which one a value is of. Pure. */
+/**
+ * A union (`oneOf`, `anyOf`, several types) is entered as one of its variants. Lists the variants, and finds the one that a value belongs
+ * to. Pure.
+ */
 import { type JsonSchema, listOf, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 import { schemaTypeText } from "./schema-lines.js";
 import { contradicts, problemCount } from "./validate.js";
 
 export interface Variant {
-  /** Its title, the value that tells it from the others, or its type; different for each. */
+  /** Its title, the value that distinguishes it from the others, or its type; different for each. */
   readonly label: string;
   readonly part: unknown;
 }

@@ -1,4 +1,4 @@
-/** Names and values that somebody wrote: texts, and links only where they lead to web pages. */
+/** Names and values that tenants wrote: texts, and links only where they lead to web pages. */
 import { Facts } from "../../kit/index.js";
 import { webAddress } from "./service-text.js";
 

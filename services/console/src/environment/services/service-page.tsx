@@ -1,4 +1,4 @@
-/** Why: one service: what its handlers take and give, how the server treats it, and what may be changed without new code. */
+/** One service: input and output of its handlers, its settings, and the settings that can be changed without new code. */
 import type { ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";

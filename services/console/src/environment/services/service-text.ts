@@ -59,7 +59,7 @@ export function optionsOf({ ty }: Pick<ServiceView, "ty">): readonly Option[] {
   return OPTIONS.filter(({ name }) => name !== "workflow_completion_retention" || ty === "Workflow");
 }
 
-/** What handlers say otherwise than their service: `place: 5m`. */
+/** Settings of handlers that differ from those of the service: `place: 5m`. */
 export function handlersWithOwn(handlers: readonly HandlerView[], name: OptionName): readonly string[] {
   return handlers.flatMap((handler) => {
     const own = handler[name];
@@ -67,7 +67,7 @@ export function handlersWithOwn(handlers: readonly HandlerView[], name: OptionNa
   });
 }
 
-/** `first after 500ms, then ×2 up to 1m, 70 attempts, then paused`; empty when nothing is said. */
+/** `first after 500ms, then ×2 up to 1m, 70 attempts, then paused`; empty when nothing is configured. */
 export function retryText(policy: RetryPolicyView | undefined): string {
   if (policy === undefined) return "";
   const { initial_interval, exponentiation_factor, max_interval, max_attempts, on_max_attempts } = policy;

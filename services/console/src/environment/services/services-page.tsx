@@ -1,4 +1,4 @@
-/** Why: what can be called here. */
+/** All services and their handlers. */
 import type { ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Empty, Loaded, Page, ShortId, Snippet, Table, type TableColumn, TextField } from "../../kit/index.js";
@@ -9,7 +9,7 @@ import { Reach } from "./reach.js";
 import { typeLabel } from "./service-text.js";
 import "./services.css";
 
-/** They change when somebody registers. */
+/** Services change when a deployment is registered. */
 const EVERY_MS = 10_000;
 
 export default function ServicesPage() {

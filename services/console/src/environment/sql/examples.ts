@@ -1,4 +1,4 @@
-/** Questions people ask first. */
+/** Example statements for common questions. */
 export const EXAMPLES: readonly { readonly name: string; readonly statement: string }[] = [
   {
     name: "Failures by service and code",

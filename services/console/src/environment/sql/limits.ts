@@ -1,6 +1,6 @@
 /** Bounds of the SQL page, each with its reason. */
 
-/** Rows of one result: what a person looks through and a browser holds easily. More wants a LIMIT, or the command line. */
+/** Rows of one result: as many as a user reads and a browser holds easily. For more, the user adds a LIMIT or uses the command line. */
 export const ROWS_MAX = 10_000;
 /** Statements that are remembered, and the longest of them: together well below what a browser keeps for a site. */
 export const HISTORY_MAX = 50;

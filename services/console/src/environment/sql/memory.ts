@@ -1,4 +1,6 @@
-/** Why: statements one ran or saved are there again tomorrow, in this browser. What is stored may be of another version: read with care. Pure. */
+/**
+ * Statements that the user ran or saved, kept in this browser. Stored data may come from another version, so it is parsed with care. Pure.
+ */
 import { z } from "zod";
 import { storedOr } from "../stored.js";
 import { HISTORY_MAX, REMEMBERED_CHARS_MAX, SAVED_MAX } from "./limits.js";

@@ -1,4 +1,4 @@
-/** Why: thousands of rows scroll smoothly because only those in sight are there; screen readers are told how many there are. */
+/** Thousands of rows scroll smoothly because only the visible ones are rendered; screen readers get the number of all rows. */
 import type { SqlRow } from "@perdure/admin-client";
 import { useVirtualizer } from "@tanstack/react-virtual";
 import { useRef, useState } from "react";

@@ -1,4 +1,4 @@
-/** Why: rows come without the columns that are null, and are shown, and taken away, with all of them in order. Pure. */
+/** Rows come without the columns that are null; this file shows and exports them with all columns in order. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 import { ROWS_MAX } from "./limits.js";
@@ -25,7 +25,7 @@ export function resultOf(described: readonly SqlRow[] | undefined, rows: readonl
   return { columns, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX };
 }
 
-/** As a person reads it; undefined for NULL. */
+/** As text; undefined for NULL. */
 export function cellText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
@@ -36,7 +36,7 @@ export function isNumeric({ type }: SqlResultColumn): boolean {
   return type !== undefined && /^(?:U?Int|Float|Decimal)/.test(type);
 }
 
-/** `Timestamp(ms, "+00:00")` and such in fewer letters. */
+/** A short form of `Timestamp(ms, "+00:00")` and similar types. */
 export function typeText(type: string): string {
   if (type === "LargeUtf8" || type === "Utf8") return "text";
   if (type === "LargeBinary" || type === "Binary") return "bytes";

@@ -1,4 +1,4 @@
-/** Why: everything there is to know about an environment can be asked in SQL, from an address that others can open. */
+/** Queries an environment in SQL, from an address that can be shared. */
 import { type FormEvent, type ReactNode, useEffect, useMemo, useState } from "react";
 import {
   Button,
@@ -272,7 +272,7 @@ function SaveDialog({ onClose, onSave }: { readonly onClose: () => void; readonl
   );
 }
 
-/** Whoever opens it sees the statement, and runs it when they want to. */
+/** A user who opens the address sees the statement, and runs it with a click. */
 function addressOf(statement: string): string {
   return `${location.origin}${location.pathname}?${new URLSearchParams({ q: statement })}`;
 }

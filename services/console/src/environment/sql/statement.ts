@@ -1,6 +1,6 @@
 /**
- * Why: results are bounded by asking for no more than can be shown. A statement is put into another that has the bound; what is in
- * quotes and comments is passed over, so that nothing in it is taken for the statement's end. Pure.
+ * Bounds a result by wrapping the statement in another that has the bound. Quotes and comments are skipped, so that nothing in them is
+ * parsed as the statement's end. Pure.
  */
 
 export interface ParsedStatement {

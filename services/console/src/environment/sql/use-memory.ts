@@ -1,4 +1,4 @@
-/** Why: what is remembered of statements is kept in this browser, for each environment by itself. */
+/** Stored statements are kept in this browser, separately for each environment. */
 import { useStored } from "../stored.js";
 import { type Memory, memoryOf } from "./memory.js";
 

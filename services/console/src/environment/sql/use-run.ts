@@ -1,4 +1,4 @@
-/** Why: one statement runs at a time; it can be given up, and leaving the page gives it up. */
+/** One statement runs at a time; the user can cancel it, and leaving the page cancels it. */
 import { useCallback, useEffect, useRef, useState } from "react";
 import { useEnvironment } from "../environment.js";
 import { ROWS_MAX } from "./limits.js";

@@ -1,4 +1,4 @@
-/** Why: two people may change one key; what each did is laid beside what the other did before anything is overwritten. Pure. */
+/** Two users may change one key; their changes are compared before anything is overwritten. Pure. */
 import type { StateMap } from "@perdure/admin-client";
 import { sameBytes } from "./state-values.js";
 

@@ -1,4 +1,4 @@
-/** Why: somebody changed the key meanwhile: both are shown, and whoever is here chooses. Nothing is overwritten unseen. */
+/** When another user has changed the key meanwhile, the dialog shows both versions and the user chooses. Nothing is overwritten unseen. */
 import type { ReactNode } from "react";
 import { Badge, Button, Dialog, DialogActions } from "../../kit/index.js";
 import type { Clash } from "./changes.js";

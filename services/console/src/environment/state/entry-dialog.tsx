@@ -1,4 +1,4 @@
-/** Why: one entry of a key, written as JSON, text or digits, checked before it goes anywhere. */
+/** Edits one entry of a key as JSON, text or hexadecimal digits; it is checked before it is sent. */
 import { type FormEvent, type ReactNode, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, TextField } from "../../kit/index.js";
 import { bytesOf, shownValue, type ValueForm, valueAs } from "./state-values.js";
@@ -7,7 +7,7 @@ export interface EntryDialogProps {
   /** Undefined: a new one. */
   readonly name: string | undefined;
   readonly bytes: Uint8Array | undefined;
-  /** Names that are taken. */
+  /** Names that exist already. */
   readonly others: readonly string[];
   readonly isBusy: boolean;
   readonly problem: ReactNode;

@@ -1,6 +1,6 @@
 /**
- * JSON as text, made wide for people and narrow for the store without going through JavaScript's numbers: a large integer or a
- * second member of the same name comes out as it went in. Pure.
+ * JSON as text, formatted for reading and compact for the store without going through JavaScript's numbers: a large integer or a second
+ * member of the same name stays as it is. Pure.
  */
 const TOKENS = /"(?:[^"\\]|\\.)*"|[{}[\],:]|[^\s{}[\],:"]+/g;
 

@@ -1,4 +1,4 @@
-/** Why: the state of one key, looked at and mended, never over somebody else's change unseen. */
+/** The state of one key: view and edit it, without overwriting a concurrent change unseen. */
 import type { KeyState } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";

@@ -1,4 +1,4 @@
-/** Why: keys are found by what people remember of them, page by page. Pure: words in, SQL out. */
+/** Finds keys by a part of their text, page by page. Pure: text in, SQL out. */
 import { type SqlRow, sqlText } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 import { KEYS_SHOWN_MAX } from "./limits.js";

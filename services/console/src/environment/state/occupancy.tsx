@@ -1,4 +1,4 @@
-/** Why: who holds an object decides when a change of its state happens, and who would read it next. */
+/** The invocation that holds an object decides when a change of its state is applied, and the next in the queue reads it. */
 import { sqlOneOf, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Breakable, Duration, InvocationBadge, Loaded, Moment, Section, Table } from "../../kit/index.js";
@@ -20,7 +20,7 @@ export interface Occupancy {
   readonly waitingCount: number;
 }
 
-/** Who holds a key now and who waits for it. */
+/** The invocation that holds a key now and those that wait for it. */
 export function useOccupancy(service: string, key: string) {
   const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
   return useRequest<Occupancy>(

@@ -1,4 +1,4 @@
-/** Why: an edit is stored at once and applied behind whatever runs on the key; what became of it is only seen by looking. */
+/** An edit is stored at once and applied after the running invocation of the key; only a poll shows the result. */
 import { AdminApiError, type AdminClient, type KeyState, stateVersion } from "@perdure/admin-client";
 import { type StateChanges, withChanges } from "./changes.js";
 import { APPLIED_CHECKS_MAX, APPLIED_PAUSE_MS } from "./limits.js";

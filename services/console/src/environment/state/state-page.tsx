@@ -1,4 +1,4 @@
-/** Why: the state of objects and workflows, found by service and key. */
+/** The state of objects and workflows, found by service and key. */
 import { type FormEvent, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** Why: a value is bytes; people read and write it as JSON, as text, or as hexadecimal digits. Pure. */
+/** A value is bytes; users read and write it as JSON, as text, or as hexadecimal digits. Pure. */
 import { isJson, narrowJson, wideJson } from "./json-text.js";
 
 export const FORMS = ["json", "text", "hex"] as const;
@@ -27,7 +27,7 @@ export function valueAs(bytes: Uint8Array, form: ValueForm): string | undefined 
 
 export type ReadValue = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly problem: string };
 
-/** What somebody wrote, as bytes; JSON without the spaces that are only for the eye. */
+/** The text of the editor, as bytes; JSON without formatting. */
 export function bytesOf(text: string, form: ValueForm): ReadValue {
   switch (form) {
     case "json":
@@ -63,7 +63,7 @@ export function sizeText(bytes: number): string {
   return `${size.toFixed(size < 10 ? 1 : 0)} ${units[unit]}`;
 }
 
-/** Bytes that people can read as a text; undefined for others. */
+/** Bytes that are readable as a text; undefined for others. */
 function utf8Of(bytes: Uint8Array): string | undefined {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
   // What was no UTF-8 has become a sign of that, and differs when it is written again.

@@ -1,4 +1,4 @@
-/** Why: a cluster is made known once; its secrets go in and are never shown again. */
+/** Adds a Kafka cluster; its secrets are stored and never shown again. */
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextArea, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";

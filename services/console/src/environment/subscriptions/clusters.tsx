@@ -1,4 +1,4 @@
-/** Why: where topics are; without a cluster there is nothing to subscribe to. */
+/** Kafka clusters, which subscriptions require. */
 import type { KafkaClusterView } from "@perdure/admin-client";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { useState } from "react";

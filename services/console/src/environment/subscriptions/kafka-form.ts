@@ -1,4 +1,4 @@
-/** Why: topics are named by cluster and name, options by lines of `name=value`; the API wants addresses and a map. Pure. */
+/** The form has cluster, topic and options as lines of `name=value`; the API takes addresses and a map. Pure. */
 import type { SubscriptionStatus } from "@perdure/admin-client";
 import type { Tone } from "../../kit/index.js";
 
@@ -31,7 +31,7 @@ export function optionsOf(text: string): ReadOptions {
   return { ok: true, options };
 }
 
-/** Records that are there and have not been handled; undefined while nobody knows. */
+/** Records that exist and have not been processed; undefined when the number is not available. */
 export function lagOf({ positions }: SubscriptionStatus): number | undefined {
   return positions.length === 0 ? undefined : positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
 }
@@ -56,7 +56,7 @@ export function stateLabel({ state, paused, stuck_at }: SubscriptionStatus): Sta
   return STATE_LABELS[state] ?? { label: state, tone: "idle" };
 }
 
-/** Parts of names whose values nobody should read over a shoulder; the server hides those of clusters by itself. */
+/** Parts of option names whose values are hidden on the screen; the server hides those of clusters by itself. */
 const SECRET = /password|secret|passphrase|username|jaas|private\.key|token|key\.pem/i;
 
 /** Values of secrets are blacked out. */
@@ -74,7 +74,7 @@ export interface ClusterFields {
   readonly more: string;
 }
 
-/** What a client of the cluster is told; fields that are not of the protocol are left out. */
+/** The client options of the cluster; fields that are not of the protocol are left out. */
 export function clusterProperties(fields: ClusterFields, more: Readonly<Record<string, string>>): Record<string, string> {
   const isSasl = fields.protocol.startsWith("SASL");
   return {

@@ -1,4 +1,4 @@
 /** Bounds of the page of subscriptions, each with its reason. */
 
-/** Subscriptions whose state is asked for: one request each, again and again. */
+/** Subscriptions whose state is requested: one request each, repeatedly. */
 export const STATUSES_MAX = 50;

@@ -1,4 +1,4 @@
-/** Why: how far a subscription is in each partition, and what it is stuck at: a record that can become no invocation. */
+/** The progress of a subscription in each partition, and the record that it is stuck at, which cannot become an invocation. */
 import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";

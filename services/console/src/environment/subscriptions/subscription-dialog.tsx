@@ -1,4 +1,4 @@
-/** Why: a topic is led to a handler; what is wrong with either, the server says beside the form. */
+/** Subscribes a handler to a topic; the form shows the server's errors. */
 import type { KafkaClusterView, ServiceView, SubscriptionView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextArea, TextField } from "../../kit/index.js";

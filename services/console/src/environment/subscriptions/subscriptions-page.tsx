@@ -1,4 +1,4 @@
-/** Why: which topics call which handlers, how far behind they are, and what they are stuck at. */
+/** All subscriptions, how far each is behind, and the records they are stuck at. */
 import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
@@ -15,7 +15,7 @@ import "./subscriptions.css";
 
 interface SubscriptionLine {
   readonly subscription: SubscriptionView;
-  /** Undefined beyond those that are asked for. */
+  /** Undefined for subscriptions that are not requested. */
   readonly status: SubscriptionStatus | undefined;
 }
 

@@ -34,7 +34,7 @@ function Call({ callable, progress, note }: { readonly callable: Callable } & Pi
   const { forbidden } = useEnvironment();
   const [body, setBody] = useState(callable.example);
   const [key, setKey] = useState("ada");
-  // Sent, and then waited for: so its id is known also where pages may not read the headers of an answer.
+  // Sent first and then awaited, so its id is available also where pages may not read the headers of an answer.
   const call = useChange(
     async ({ ingress }) => {
       const { invocationId } = await ingress.send(addressOf(callable, key), body === "" ? {} : { body });

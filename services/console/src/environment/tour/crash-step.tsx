@@ -1,4 +1,4 @@
-/** The promise, seen: an attempt is cut off in the middle, and the next one goes on behind what was done. */
+/** Demonstrates durability: an attempt is cut off in the middle, and the next one continues after the completed steps. */
 import { useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Button, ChoiceField, Loaded, ProblemNote, TextField } from "../../kit/index.js";
@@ -11,7 +11,7 @@ import { LiveSteps } from "./live-steps.js";
 import type { TourProgress } from "./progress.js";
 import type { TourState } from "./use-progress.js";
 
-/** Steps of a second or so want to be seen as they end. */
+/** Steps take a second or so, so the page polls often enough to show each as it ends. */
 const WATCH_MS = 400;
 
 export interface CrashStepProps extends Pick<TourState, "progress" | "note"> {

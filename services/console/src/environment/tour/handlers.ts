@@ -1,4 +1,4 @@
-/** Why: the tour calls whatever is registered; with the greeter of its first step it knows what to call. Pure. */
+/** The tour calls any registered service; with the greeter of its first step it has a prepared call. Pure. */
 import type { HandlerAddress, HandlerView, ServiceView } from "@perdure/admin-client";
 import { isRecord } from "../../kit/problem-text.js";
 import { exampleOf } from "../schema/example.js";
@@ -30,7 +30,7 @@ function callableOf({ name, ty }: ServiceView, handler: HandlerView): Callable {
   };
 }
 
-/** Of a name, as our samples want one, where the schema says no more than that it is a text, or nothing at all. */
+/** An input with a name, as our samples require, where the schema has only a string type, or is missing. */
 function exampleText(schema: unknown): string {
   const hasDetails = isRecord(schema) && Object.keys(schema).some((name) => name !== "$schema" && name !== "title");
   if (!hasDetails || schema["type"] === "string") return '"Ada"';

@@ -1,4 +1,4 @@
-/** Why: whoever leaves the tour to look at something comes back to where they were. Kept in this browser only. Pure. */
+/** A user who leaves the tour comes back to the same step. Kept in this browser only. Pure. */
 import { z } from "zod";
 
 /** What is remembered of one environment; all of it may be missing. */
@@ -22,7 +22,7 @@ export type TourProgress = z.infer<typeof progressShape>;
 
 export const NO_PROGRESS: TourProgress = progressShape.parse({});
 
-/** What somebody wrote into the storage by hand is no progress. */
+/** Values that were edited in the storage by hand do not count. */
 export function parseProgress(text: string | null): TourProgress {
   if (text === null) return NO_PROGRESS;
   try {

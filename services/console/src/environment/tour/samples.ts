@@ -1,4 +1,7 @@
-/** Why: a first service in every language that has an SDK: one that greets, and one that takes a while. Each was run as it stands here. */
+/**
+ * A first service in every language that has an SDK: one handler that greets, and one that takes a while. Each sample was run as it is
+ * here.
+ */
 import go from "./samples/go.txt?raw";
 import java from "./samples/java.txt?raw";
 import javaPom from "./samples/java-pom.txt?raw";

@@ -1,4 +1,4 @@
-/** A service that runs, and the server that knows of it: registered here, or elsewhere and found. */
+/** Starts a service and registers it: here, or the tour finds one that was registered elsewhere. */
 import type { ServiceView } from "@perdure/admin-client";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
@@ -76,7 +76,7 @@ function Beginning({ progress, note }: Pick<TourState, "progress" | "note">) {
   );
 }
 
-/** From the cloud, a service on somebody's machine is reached through a tunnel, which is opened there. */
+/** From the cloud, a service on a developer's machine is reached through a tunnel, which the developer opens. */
 function Tunnel() {
   return (
     <>

@@ -1,6 +1,6 @@
 /**
- * Why: in a few minutes somebody sees with a service of their own what this is for: it is killed in the middle of its work, and goes on
- * where it was.
+ * The tour demonstrates durable execution in a few minutes with a service of the user: its process is killed in the middle of its work, and
+ * the work continues where it was.
  */
 import { useMemo } from "react";
 import { Button, Page } from "../../kit/index.js";
@@ -14,7 +14,7 @@ import { Step } from "./step.js";
 import { useProgress } from "./use-progress.js";
 import "./tour.css";
 
-/** How often it is looked whether something is registered: elsewhere, in a terminal. */
+/** Poll interval for deployments that are registered elsewhere, in a terminal. */
 const POLL_MS = 2_000;
 
 export default function TourPage() {

@@ -1,4 +1,4 @@
-/** What this browser remembers of the tour, for one environment. */
+/** The progress of the tour in this browser, for one environment. */
 import { useCallback, useState } from "react";
 import { useEnvironment } from "../environment.js";
 import { NO_PROGRESS, parseProgress, type TourProgress } from "./progress.js";
