@@ -1,4 +1,4 @@
-/** Why: the console uses the terms of the field (docs/contributing/console-wording.md). Phrases that were replaced do not come back. */
+/** The console uses the terms of the field (docs/contributing/console-wording.md). Phrases that were replaced do not come back. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -1,6 +1,6 @@
 /**
- * Why: pages are looked at by a real Chromium, and nobody looks on while tests run. So whatever a person at the console of the browser
- * would notice (an error, a page that broke, a policy that was violated, a request to somewhere else) makes the test fail.
+ * Opens pages in a real Chromium and records everything that its developer tools would show (an error, a page that broke, a violation of
+ * the policy, a request to another origin), which makes the test fail.
  */
 /// <reference lib="dom" />
 import { text } from "node:stream/consumers";
@@ -8,23 +8,23 @@ import { AxeBuilder } from "@axe-core/playwright";
 import { openBrowser } from "@perdure/servers";
 import type { Browser, BrowserContext, BrowserContextOptions, Download, Page } from "playwright-core";
 
-/** How somebody looks at a page. */
+/** Options of a window. */
 export interface View {
   /** Of the window, in pixels; 1280 when absent, 360 for a phone. */
   readonly width?: number;
   /** 860 when absent. */
   readonly height?: number;
   readonly dark?: boolean;
-  /** Answers that are failures belong to the test; the browser tells of each in its console. */
+  /** Answers with an error status belong to the test; the browser logs each to its console. */
   readonly mayFail?: boolean;
-  /** Whatever else Playwright knows of a browser's visitor: cookies of before, a time zone. */
+  /** Further options of Playwright's browser context: earlier cookies, a time zone. */
   readonly context?: BrowserContextOptions;
 }
 
-/** The levels that axe looks for; everything of AA. */
+/** The levels that axe checks; everything of AA. */
 const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
-/** Patience for one thing on a page: the slowest of ours is a chart on a busy machine. */
+/** Timeout for one thing on a page: the slowest of ours is a chart on a busy machine. */
 const TIMEOUT_MS = 10_000;
 
 /** What Chromium writes when an answer is a failure, or none comes. */
@@ -47,14 +47,14 @@ export class Watched implements AsyncDisposable {
     return new Watched(await openBrowser(), origins);
   }
 
-  /** A window of somebody who was never here before, at this address. */
+  /** A window of a new user, at this address. */
   async open(url: string, view: View = {}): Promise<Page> {
     const page = await (await this.newContext(view)).newPage();
     await page.goto(url);
     return page;
   }
 
-  /** Somebody with cookies and storage of their own, with any number of windows. */
+  /** A user with cookies and storage of their own, with any number of windows. */
   async newContext({
     width = 1280,
     height = 860,
@@ -88,14 +88,14 @@ export class Watched implements AsyncDisposable {
       const isNear = protocol === "data:" || protocol === "blob:" || protocol === "about:";
       if (!isNear && !this.#origins().includes(origin)) complain(`a request to ${request.url()}`);
     });
-    // Nobody would answer: the page would hang.
+    // The test answers no such dialog: the page would hang.
     browserContext.on("dialog", (dialog) => {
       complain(`a dialog: ${dialog.message()}`);
       void dialog.dismiss();
     });
   }
 
-  /** What was complained of since the last call, for a test that wants complaints. */
+  /** Complaints since the last call, for a test that expects complaints. */
   takeComplaints(): readonly string[] {
     return this.#complaints.splice(0);
   }
@@ -112,7 +112,7 @@ export class Watched implements AsyncDisposable {
   }
 }
 
-/** What a page let somebody save. Why not its path: the browser may be another process's. */
+/** Contents of a download. Not its path, because the browser may be another process's. */
 export async function textOf(download: Download): Promise<string> {
   return await text(await download.createReadStream());
 }
@@ -142,7 +142,7 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   if (wide !== undefined) throw new Error(`${page.url()} is wider than its window:\n${wide.join("\n")}`);
 }
 
-/** Longer runs of letters and digits are no words that anybody reads: they may fill more than a line. */
+/** Longer runs of letters and digits are not words: they may fill more than a line. */
 const WORD_CHARS_MAX = 40;
 
 /** Throws when a word (letters and digits in a row) begins on one line and ends on another, or a table must be scrolled sideways. */

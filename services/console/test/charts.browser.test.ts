@@ -1,4 +1,4 @@
-/** Why: labels at the axes of charts are drawn into a canvas, where nothing wraps or scrolls: what is beyond its edge is lost. */
+/** Labels at the axes of charts are drawn into a canvas, where nothing wraps or scrolls: text beyond its edge is lost. */
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { suiteConsole } from "./console.js";

@@ -8,7 +8,7 @@ import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person
 const TEST_MS = 60_000;
 /** An environment comes up in seconds; a busy machine takes its time. */
 const ACTIVE_MS = 45_000;
-/** Whatever people may call their things. */
+/** Hostile names of users, accounts, environments and keys. */
 const WICKED = `<img src=x onerror="alert(1)">`;
 
 const cloud = suiteCloud();
@@ -32,7 +32,7 @@ async function expectForbidden(control: Locator, why: RegExp): Promise<void> {
   ]);
 }
 
-describe("somebody new", () => {
+describe("a new user", () => {
   test(
     "signs up, is led to a first environment, and from there to its addresses",
     async () => {
@@ -58,7 +58,7 @@ describe("somebody new", () => {
   );
 
   test(
-    "who is not signed in comes back to the page they asked for",
+    "after the sign-in a user is on the requested page",
     async () => {
       const page = await cloud.open(undefined, at("/members"), { mayFail: true });
       await page.waitForURL(/\/login\?/);
@@ -126,7 +126,7 @@ describe("environments", () => {
     "are suspended, resumed, deleted by their name, and brought back",
     async () => {
       await cloud.world.environment(owner, "doomed");
-      // A runtime that is resumed takes some seconds, and its door says so meanwhile.
+      // A runtime that is resumed takes some seconds, and its listener answers 503 meanwhile.
       const page = await cloud.open(owner, at(), { mayFail: true });
       const row = page.getByRole("row", { name: /doomed/ });
       const act = async (name: string): Promise<void> => {
@@ -155,7 +155,7 @@ describe("environments", () => {
   );
 
   test(
-    "that cannot be listed say so, and are asked for again",
+    "that cannot be listed show an error, and are requested again",
     async () => {
       const page = await cloud.open(owner, "/signed-in", { mayFail: true });
       await page.route("**/ListEnvironments", (route) =>
@@ -206,7 +206,7 @@ describe("members", () => {
   );
 
   test(
-    "who look see everything, touch nothing, and are told why",
+    "viewers see everything, can change nothing, and see why",
     async () => {
       const viewer = await cloud.world.member(owner, "viewer");
       const page = await cloud.open(viewer, at());
@@ -244,7 +244,7 @@ describe("members", () => {
   );
 
   test(
-    "of other accounts are told what somebody is told who mistyped",
+    "of other accounts get the same message as for an id that does not exist",
     async () => {
       const nonMember = await cloud.world.person("stranger");
       const page = await cloud.open(nonMember, at(), { mayFail: true });
@@ -323,7 +323,7 @@ describe("books", () => {
 });
 
 test(
-  "what people call themselves, their accounts, environments and keys becomes no part of a page",
+  "names of users, accounts, environments and keys are never parsed as parts of a page",
   async () => {
     const page = await cloud.open(undefined, "/sign-up?return=/accounts");
     await page.getByLabel(/mail/i).fill("wicked@perdure.test");
@@ -331,7 +331,7 @@ test(
     await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
     await page.getByRole("button", { name: /sign up|create/i }).click();
     await heading(page, "Accounts").waitFor();
-    /** As the page itself asks. */
+    /** As the page itself sends the request. */
     const callApi = (path: string, body: object): Promise<unknown> =>
       page.evaluate(
         async ([url, json]) => {
@@ -378,7 +378,7 @@ describe("every page of an account", () => {
   const isApiCall = ({ pathname }: URL): boolean => pathname.startsWith(`/console/cloud/${owner.accountId}/`);
 
   test(
-    "says that it waits for a slow cloud, and goes on by itself",
+    "shows that it waits for a slow cloud, and continues by itself",
     async () => {
       for (const [path, content] of pages()) {
         const page = await cloud.open(owner, "/signed-in");
@@ -401,7 +401,7 @@ describe("every page of an account", () => {
   );
 
   test(
-    "says that the cloud failed, and goes on when it is asked again",
+    "shows that the cloud failed, and continues after a retry",
     async () => {
       const body = { code: 503, message: "The service is away", restate_code: "PERD0503", request_id: "req_1" };
       for (const [path, content] of pages()) {
@@ -413,7 +413,7 @@ describe("every page of an account", () => {
         expect([path, await content(page).count()]).toEqual([path, 0]);
         await expectAccessible(page);
         await page.unrouteAll({ behavior: "wait" });
-        // Pages that look again by themselves may have done so already.
+        // Pages that poll may have done so already.
         await page.evaluate(() => {
           for (const again of document.querySelectorAll<HTMLButtonElement>("main .problem button")) again.click();
         });
@@ -426,7 +426,7 @@ describe("every page of an account", () => {
   );
 
   test(
-    "can be used by everybody, on a phone and in the dark",
+    "is accessible, on a phone and in the dark",
     async () => {
       const phone = { width: 360, dark: true };
       const page = await cloud.open(owner, at(), phone);

@@ -1,4 +1,4 @@
-/** The pages that environments of the cloud have beside all others, and those others through the console's own door. */
+/** The pages that only environments of the cloud have, and the common ones through the console's own API. */
 /// <reference lib="dom" />
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
@@ -32,7 +32,7 @@ async function clearConfirmation({ userId }: Person): Promise<void> {
 }
 
 test(
-  "a key is made after its maker has shown that it is them, is shown once, opens what its role says, and ends",
+  "a key is made after its user has signed in again, is shown once, has the rights of its role, and is revoked",
   async () => {
     const page = await cloud.open(owner, at("/developers"), { mayFail: true });
     await page.getByText("No API keys yet.").waitFor();
@@ -105,7 +105,7 @@ test(
 );
 
 test(
-  "the signing key is changed step by step, and services know both meanwhile",
+  "the signing key is rotated step by step, and services accept both meanwhile",
   async () => {
     const page = await cloud.open(owner, at("/developers"));
     const first = (await owner.call("DescribeEnvironment", { environmentId: dev })).json.signingPublicKey as string;
@@ -134,7 +134,7 @@ test(
 );
 
 test(
-  "tunnels are told with their connections, as they come",
+  "tunnels are listed with their connections, as they connect",
   async () => {
     const page = await cloud.open(owner, at("/developers"));
     await page.getByText("No tunnel is connected.").waitFor();
@@ -151,7 +151,7 @@ test(
   TEST_MS,
 );
 
-/** As the page does it: with the proof that only it knows. */
+/** As the page does it: with the token that only the page has. */
 async function requestFrom(page: Page, method: string, path: string, json: unknown): Promise<{ status: number; text: string }> {
   const request = { url: `/console/environments/${dev}/${path}`, method, body: JSON.stringify(json) };
   return page.evaluate(async ({ url, method, body }) => {
@@ -163,7 +163,7 @@ async function requestFrom(page: Page, method: string, path: string, json: unkno
 }
 
 test(
-  "its pages look and call through the console's own door, and a viewer's look only",
+  "its pages read and call through the console's own API, and a viewer's only read",
   async () => {
     const register = await cloud.newContext(owner);
     const page = await register.newPage();
@@ -181,7 +181,7 @@ test(
 );
 
 test(
-  "a viewer sees what is on its pages, and each control that would change something says why it does not",
+  "a viewer sees what is on its pages, and each control that would change something explains why it does not",
   async () => {
     const page = await cloud.open(owner, at("/settings"));
     await heading(page, "Environment settings").waitFor();
@@ -257,7 +257,7 @@ test(
 );
 
 test(
-  "what quotas suspended says so, and that resuming is no way around them",
+  "an environment that quotas suspended shows so, and resuming it does not get around them",
   async () => {
     const { environments } = cloud.world.people.ports.database.tables;
     const person = await cloud.world.person("heavy");

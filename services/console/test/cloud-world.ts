@@ -1,6 +1,6 @@
 /**
- * Why: the console of the cloud is tested before the cloud as it is run: tenancy with the built console, a gateway and a runtime for each
- * environment, every one a process of its own, on a real PostgreSQL. People sign up by the pages they would sign up by.
+ * The console of the cloud is tested against the cloud as it runs in production: tenancy with the built console, a gateway and a runtime
+ * for each environment, every one a process of its own, on a real PostgreSQL. Users sign up by the same pages as in production.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,12 +22,12 @@ const ACTIVE_MS = 60_000;
 
 export { CONSOLE_PASSWORD };
 
-/** Somebody who has signed up and belongs to an account. */
+/** A user who has signed up and belongs to an account. */
 export interface Person {
   readonly userId: UserId;
   readonly email: string;
   readonly accountId: AccountId;
-  /** Their cookies, as Playwright wants them. */
+  /** Cookies of the user, in Playwright's form. */
   readonly cookies: { readonly name: string; readonly value: string; readonly url: string }[];
   call(
     operation: string,
@@ -80,7 +80,7 @@ export class CloudWorld implements AsyncDisposable {
     const tenancy = close.use(
       await ServiceProgram.launch({ service: "tenancy", settings: { ...tenancySettings(cloud, { probes: 0 }), ...settings } }),
     );
-    // Told to stop rather than killed: it ends the runtimes it has made.
+    // Stopped rather than killed, because it ends the runtimes it has made.
     close.defer(async () => void (await tenancy.stop()));
     const gateway = { service: "cloud-gateway", settings: cloudGatewaySettings(cloud, { ingress, admin, probes: 0 }) };
     const programs = [tenancy, close.use(await ServiceProgram.launch(gateway))];
@@ -91,7 +91,7 @@ export class CloudWorld implements AsyncDisposable {
     return new CloudWorld({ origin: apiUrlOf(cloud), people }, close.move());
   }
 
-  /** Somebody new, with an account of their own; or, with `role`, a member of that one. */
+  /** A new user with an account of their own; or, with `role`, a new member of that one. */
   async person(name: string, plan: "free" | "team" = "team"): Promise<Person> {
     const email = `${name}${this.#count++}@perdure.test`;
     const page = await ConsolePage.of(this.origin, email);
@@ -102,7 +102,7 @@ export class CloudWorld implements AsyncDisposable {
     return this.#personOf(page, { userId, email, accountId });
   }
 
-  /** Somebody new in the account of another. */
+  /** A new user in the account of another. */
   async member(of: Person, role: MemberRole): Promise<Person> {
     const one = await this.person(role);
     const { accounts } = this.people.ports.database.tables;

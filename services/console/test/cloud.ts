@@ -1,4 +1,4 @@
-/** Why: suites about the cloud's pages begin alike: one cloud and one browser for the suite, people who are signed in, windows of theirs. */
+/** Common fixtures of suites of the cloud's pages: one cloud and one browser for the suite, signed-in users, and their windows. */
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import type { RoleSettings } from "@perdure/conformance";
 import type { BrowserContext, Page } from "playwright-core";
@@ -22,7 +22,7 @@ export interface SuiteCloud {
   readonly world: CloudWorld;
   readonly browser: Watched;
   url(path: string): string;
-  /** A window of this person, who is signed in; undefined: of somebody who is not. */
+  /** A window of this signed-in user; undefined: of a user who is not signed in. */
   open(person: Person | undefined, path: string, view?: View): Promise<Page>;
   /** Their browser, with any number of windows. */
   newContext(person: Person | undefined, view?: View): Promise<BrowserContext>;

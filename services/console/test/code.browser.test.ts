@@ -1,4 +1,4 @@
-/** Why: what runs at a glance, services, the playground and deployments, as somebody uses them who has just written a handler. */
+/** The overview, services, the playground and deployments, as a developer uses them who has just written a handler. */
 import { expect, test } from "@jest/globals";
 import { SdkEndpoint } from "@perdure/conformance";
 import { type Context, service } from "@restatedev/restate-sdk";
@@ -7,7 +7,7 @@ import { expectAccessible, expectNoSidewaysScroll, suiteConsole, type View } fro
 
 const ui = suiteConsole();
 
-/** Without a locale Chromium tells one that its own `Intl` refuses. */
+/** Without a locale Chromium reports one that its own `Intl` refuses. */
 const LOCALE = { context: { locale: "en-US" } };
 const open = (path: string, view: View = {}) => ui.open(path, { ...LOCALE, ...view });
 
@@ -41,7 +41,7 @@ test.each([
   await expectNoSidewaysScroll(page);
 });
 
-test("the overview says what runs, how fast, and what needs somebody", async () => {
+test("the overview shows what runs, how fast, and what needs attention", async () => {
   const page = await open("/");
   const needs = page.getByRole("region", { name: "Needs attention" });
   const broken = needs.getByRole("row").filter({ hasText: "Payments/broken" });
@@ -92,8 +92,8 @@ test("a service shows what its handlers take, and is configured", async () => {
   await page.getByRole("row").filter({ hasText: "Journal retention" }).getByText("3d").waitFor();
 });
 
-test("a form and its JSON are one value, the schema is asked before the handler, and calls are remembered", async () => {
-  // The browser tells of answers such as 402 in its console.
+test("a form and its JSON are one value, the schema is checked before the handler is called, and calls are remembered", async () => {
+  // The browser logs answers such as 402 to its console.
   const page = await open("/playground?service=Orders&handler=place", { mayFail: true });
   const tab = (name: string) => page.getByRole("tab", { name });
   const json = page.getByRole("textbox", { name: "Body as JSON" });
@@ -159,7 +159,7 @@ test("a body that is one of several forms is entered as one of them", async () =
   await page.getByRole("textbox", { name: "Body as JSON" }).getByText('"DE1"').waitFor();
 });
 
-test("who stops waiting is told that the invocation goes on; what is sent with delay says when", async () => {
+test("a user who stops waiting sees that the invocation continues; a delayed call shows its time", async () => {
   const page = await open("/playground?service=Orders&handler=approve");
   await page.locator(".cm-content").first().fill('"a rebate"');
   await button(page, "Call").click();
@@ -170,7 +170,7 @@ test("who stops waiting is told that the invocation goes on; what is sent with d
   await page.getByLabel("Delay").fill("1h");
   await button(page, "Send with delay").click();
   await page.getByText(/It starts\s+in \d+ min/).waitFor();
-  // Of an object somebody must say which.
+  // An object needs a key.
   await choose(page, "Service", /^Stock/);
   expect(await button(page, "Call").getAttribute("aria-disabled")).toBe("true");
   await page.getByLabel("Key", { exact: true }).fill("lamp shade");
@@ -191,7 +191,7 @@ const otherOrders = service({
   },
 });
 
-test("new code is looked at and checked before it is registered, and what drains is removed knowingly", async () => {
+test("new code is discovered and checked before it is registered, and a draining deployment is removed after a confirmation", async () => {
   const endpoint = ui.world.own(await SdkEndpoint.start({ services: [otherOrders] }));
   const page = await open("/deployments", { mayFail: true });
   await page.getByText("Orders").waitFor();
@@ -226,7 +226,7 @@ test("new code is looked at and checked before it is registered, and what drains
   await newer.waitFor({ state: "detached" });
 });
 
-test("a deployment tells who needs it, and is checked against them", async () => {
+test("a deployment lists the invocations that need it, and is checked against them", async () => {
   const page = await open("/deployments");
   await page.getByRole("row").getByRole("link", { name: /^http/ }).first().click();
   await page.getByRole("region", { name: "Invocations in flight on it" }).getByText("Orders/rest").first().waitFor();
@@ -257,7 +257,7 @@ test.each([
 });
 
 test.each(["/", "/services/Orders", "/deployments"])(
-  "%s says that the server failed, and goes on when it is asked again",
+  "%s shows that the server failed, and continues after a retry",
   async (path) => {
     const page = await (await ui.browser.newContext({ ...LOCALE, mayFail: true })).newPage();
     const body = { message: "the disk is full", restate_code: null, request_id: "req_7" };
@@ -267,7 +267,7 @@ test.each(["/", "/services/Orders", "/deployments"])(
     await alert.first().waitFor();
     await expectAccessible(page);
     await page.unrouteAll();
-    // Pages that look again by themselves may have done so already.
+    // Pages that poll may have done so already.
     await page.evaluate(() => document.querySelector<HTMLButtonElement>(".problem button")?.click());
     await alert.first().waitFor({ state: "detached" });
   },

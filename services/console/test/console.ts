@@ -1,6 +1,6 @@
 /**
- * Why: the console is tested as people have it: built, served by a real `perdure server` at `/ui/`, and looked at by a real browser. A suite
- * begins with `const ui = suiteConsole()`; each test opens pages, and fails when one of them complained (see `browser.ts`).
+ * The console is tested as users have it: built, served by a real `perdure server` at `/ui/`, in a real browser. A suite begins with `const
+ * ui = suiteConsole()`; each test opens pages, and fails when one of them complained (see `browser.ts`).
  */
 import { afterAll, afterEach, beforeAll, jest } from "@jest/globals";
 import { builtConsole, type RoleSettings, TestWorld } from "@perdure/conformance";
@@ -66,7 +66,7 @@ export class Console implements AsyncDisposable {
     return `${originOf(this.world.server.adminUrl)}/ui${path}`;
   }
 
-  /** A page of the console in a window of its own, as somebody sees it who was never here before. */
+  /** A page of the console in a new window of a new user. */
   open(path: string, view: View = {}): Promise<Page> {
     return this.browser.open(this.url(path), view);
   }

@@ -1,9 +1,9 @@
-/** Why: state and answers that people give by hand reach handlers; the pages for them are tried against a real server. */
+/** State and completions that users enter reach handlers; their pages are tested against a real server. */
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole, textOf } from "./console.js";
 
-// Who waits is only known of handlers that are suspended: not after a minute, but soon.
+// Waiting invocations are listed only when handlers are suspended: soon, not after a minute.
 const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500ms" } });
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
@@ -16,7 +16,7 @@ const write = async (page: Page, label: string, text: string) => {
   await page.keyboard.insertText(text);
 };
 
-test("keys are found, and an entry that is changed is what the handler reads", async () => {
+test("keys are listed, and the handler reads an entry that was changed", async () => {
   const page = await ui.open("/state?service=Stock");
   await page.getByRole("textbox", { name: "Key contains" }).fill("chai");
   await press(page, "Search");
@@ -38,7 +38,7 @@ test("keys are found, and an entry that is changed is what the handler reads", a
   await expect(ui.world.ingress.result(["Stock", "chair", "level"])).resolves.toBe(7);
 });
 
-test("what somebody else changed meanwhile is shown before anything is overwritten", async () => {
+test("a concurrent change of another user is shown before anything is overwritten", async () => {
   const page = await ui.open("/state/Stock/table", { mayFail: true });
   await press(page, "Add entry");
   await page.getByRole("textbox", { name: "Name" }).fill("shelf");
@@ -58,7 +58,7 @@ test("what somebody else changed meanwhile is shown before anything is overwritt
   await page.getByRole("heading", { name: "This key has no state" }).waitFor();
 });
 
-test("a key that is held says by whom, and a change waits behind them", async () => {
+test("a key that is locked shows the invocation that holds it, and a change waits behind it", async () => {
   const page = await ui.open("/state/Stock/lamp", { width: 360, dark: true });
   await page.getByRole("link", { name: "Stock/lamp/count" }).waitFor();
   await page.getByRole("link", { name: "Stock/lamp/take" }).first().waitFor();
@@ -69,7 +69,7 @@ test("a key that is held says by whom, and a change waits behind them", async ()
   await page.getByText("Queued", { exact: true }).waitFor();
 });
 
-test("keys with every sign keep their address; failures are told and tried again", async () => {
+test("keys with every sign keep their address; failures are shown and retried", async () => {
   const key = "a/b %2F é";
   await ui.world.ingress.result(["Stock", key, "take"], 1);
   const page = await ui.open("/state?service=Stock&find=%252F", { mayFail: true });
@@ -117,7 +117,7 @@ test("an awakeable is answered, and its handler goes on", async () => {
   expect(JSON.stringify(outcome)).toContain("approved by Grace");
 });
 
-test("SQL is run, looked at, taken away and remembered", async () => {
+test("SQL is run, read, exported and remembered", async () => {
   const page = await ui.open("/sql?q=SELECT%20'100%25%2541'%20AS%20a%2C%2018446744073709551615%3A%3AUBIGINT%20AS%20b", {
     mayFail: true,
   });

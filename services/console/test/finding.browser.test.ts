@@ -1,4 +1,4 @@
-/** Why: what is there must also be found: in a long timeline, by name in the palette, in a long form, and on a list of thousands. */
+/** Search in the console: in a long timeline, by name in the palette, in a long form, and on a list of thousands. */
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import type { Page } from "playwright-core";
@@ -121,7 +121,7 @@ test("descriptions of services are markdown, and bring no element of their own",
   await expectAccessible(page);
 });
 
-test("an outage is told once, without commands of a terminal", async () => {
+test("an outage is shown once, without commands of a terminal", async () => {
   const page = await ui.open("/invocations", { mayFail: true });
   await page.getByText("Orders/place").first().waitFor();
   await page.route("**/*", (route) => route.abort("connectionrefused"));

@@ -1,4 +1,4 @@
-/** Why: schedules, limits and topics are made and changed by people who look at them; the pages are tried against a real server. */
+/** The pages of schedules, limits and subscriptions are tested against a real server. */
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";

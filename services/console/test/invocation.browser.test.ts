@@ -1,4 +1,4 @@
-/** Why: the page of one invocation is where people go when something is wrong; what it shows and does is tried against a real server. */
+/** The page of one invocation is where users find the cause of a failure; its contents and actions are tested against a real server. */
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
@@ -10,7 +10,7 @@ const row = (page: Page, name: RegExp | string) => page.getByRole("treeitem", { 
 /** The page moves the focus only when it has drawn the row. */
 const focusOn = (page: Page, name: RegExp) => row(page, name).and(page.locator(":focus")).waitFor();
 
-test("a timeline unfolds what was called, with the keyboard alone, and its steps say what they hold", async () => {
+test("a timeline unfolds calls by the keyboard alone, and its steps show their contents", async () => {
   const page = await open(ui.data.placed);
   await page.getByRole("heading", { level: 1, name: /Orders\/place succeeded/ }).waitFor();
   await row(page, /^run 'pack it', .*, succeeded/).waitFor();
@@ -55,7 +55,7 @@ test("the journal shows values, and the bytes that are stored", async () => {
   await page.getByText("580162096e756d626572206974").waitFor();
 });
 
-test("its trace is where somebody has said that traces are", async () => {
+test("its trace links to the configured trace viewer", async () => {
   const traceId = "4bf92f3577b34da6a3ce929d0e0e4736";
   const sent = await fetch(new URL("/Orders/rest/send", ui.world.server.ingressUrl), {
     method: "POST",
@@ -68,7 +68,7 @@ test("its trace is where somebody has said that traces are", async () => {
   await expect(link.getAttribute("href")).resolves.toBe(`https://traces.test/${traceId}`);
 });
 
-test("why something waits is said, with those it waits for", async () => {
+test("the reason for a wait is shown, with the invocations it waits for", async () => {
   const [waiting] = await ui.world.admin.query(
     "SELECT id FROM sys_invocation WHERE target = 'Stock/lamp/take' AND status = 'pending'",
   );
@@ -115,7 +115,7 @@ test("an invocation is paused, resumed and killed, as far as its state allows", 
   await broken.getByText("Resumed", { exact: true }).first().waitFor();
 });
 
-test("a completed one is restarted from a step, and forgotten", async () => {
+test("a completed one is restarted from a step, and purged", async () => {
   const page = await open(ui.data.placed, "?step=1");
   await page.getByRole("button", { name: "Restart from here … after entry 1" }).first().click();
   const dialog = page.getByRole("dialog");
@@ -131,7 +131,7 @@ test("a completed one is restarted from a step, and forgotten", async () => {
   await page.getByRole("dialog").getByRole("button", { name: "Purge" }).click();
   await page.getByRole("heading", { name: "Invocation not found" }).waitFor();
   await expectAccessible(page);
-  // The answer for the forgotten one is a failure, and the browser says so.
+  // The answer for the purged one is an error, and the browser logs it.
   ui.browser.takeComplaints();
 });
 
@@ -159,7 +159,7 @@ test("an attempt is crashed, and what it had done is not done again", async () =
   await page.getByRole("heading", { level: 1, name: /paused/ }).waitFor();
 });
 
-test("an id that nobody knows, and a server that fails, are told with care", async () => {
+test("an id that does not exist, and a server that fails, are explained", async () => {
   const page = await open("inv_1ePMQG7W58MZ3AEB1VnpoGntVZbz1gtS82", "", { mayFail: true, width: 360 });
   await page.getByRole("heading", { name: "Invocation not found" }).waitFor();
   await expectNoSidewaysScroll(page);

@@ -1,6 +1,6 @@
 /**
- * Why: a list of a hundred thousand must scroll as if it were ten. What the server would answer is made up here, so that nothing but the
- * page is measured; how long a real one takes is in docs/benchmarks.md.
+ * A list of a hundred thousand must scroll as if it were ten. The server's answers are made up here, so that nothing but the page is
+ * measured; how long a real one takes is in docs/benchmarks.md.
  */
 /// <reference lib="dom" />
 import { expect, test } from "@jest/globals";
@@ -114,7 +114,7 @@ test("the scrollbar leads anywhere in what is listed at once, with rows that are
   await row.getByText(`Service${(at + 1) % 7}/handle`).waitFor();
 });
 
-test("whoever comes near the end of what is listed gets the next page, down to the last row", async () => {
+test("scrolling near the end of the list loads the next page, down to the last row", async () => {
   const page = await openList();
   await page.getByRole("grid").focus();
   for (let listed = 2 * PAGE_IDS; listed <= INVOCATIONS; listed += PAGE_IDS) {

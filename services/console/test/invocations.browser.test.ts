@@ -14,7 +14,7 @@ const statusShown = (page: Page, text: RegExp) => page.getByRole("status").filte
 /** How many are listed, the head not counted. */
 const listed = async (page: Page) => Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
 
-test("new invocations appear on top, those that run change, and whoever reads is not disturbed", async () => {
+test("new invocations appear on top, those that run change, and a reader is not disturbed", async () => {
   const page = await ui.open("/invocations");
   await row(page, "Payments/broken").filter({ hasText: "Cannot read properties" }).waitFor();
   const before = await listed(page);
@@ -58,7 +58,7 @@ test("a filter is a condition in the address; parts go away one by one, and Back
   await page.getByText("No matching invocations").waitFor();
 });
 
-test("a condition is written by hand; what the server says of it stands beside it; an id leads to its invocation", async () => {
+test("a condition is written by hand; the server's error is beside it; an id leads to its invocation", async () => {
   const page = await ui.open("/invocations", { mayFail: true });
   await row(page, "Orders/place").first().waitFor();
   await page.keyboard.press("/");
@@ -104,7 +104,7 @@ test("with the keyboard one goes through the rows, chooses some and opens one", 
   await page.waitForURL((url) => url.pathname.endsWith(`/invocations/${first}`));
 });
 
-test("many are ended at once: after a look at which, with a word for it, and with their progress", async () => {
+test("many are cancelled at once: after a preview, with a typed confirmation, and with their progress", async () => {
   await Promise.all(["a", "b", "c"].map((what) => ui.world.ingress.send(["Orders", "approve"], what)));
   const page = await ui.open("/invocations?handler=Orders/approve");
   await eventually("all of them", async () => (await row(page, "Orders/approve").count()) >= 4);
@@ -184,7 +184,7 @@ test.each([
   await expectNoSidewaysScroll(page);
 });
 
-test("a server that fails is told of, and asked again", async () => {
+test("an error of the server is shown, and the request is repeated", async () => {
   const page = await ui.open("/invocations?service=Signup", { mayFail: true });
   await row(page, "Signup/ada/run").first().waitFor();
   await page.route("**/query", (route) => route.fulfill({ status: 500, json: { message: "the disk is full" } }));
@@ -195,7 +195,7 @@ test("a server that fails is told of, and asked again", async () => {
   await page.getByText("the disk is full").first().waitFor({ state: "detached" });
 });
 
-test("where nothing was called yet it says how to", async () => {
+test("where nothing was called yet it explains how to", async () => {
   const page = await ui.browser.newContext();
   await page.route("**/query", (route) => route.fulfill({ json: { rows: [] } }));
   const window = await page.newPage();

@@ -1,6 +1,7 @@
 /**
- * Why: the way of a newcomer as the interface promises it (its first page), walked from one end to the other in a browser, beside the real
- * command line: sign up, an environment, a key, a login from a terminal, a service behind a tunnel, a call, what happened, and the books.
+ * The way of a new user as the interface describes it on its first page, from one end to the other in a browser, beside the real command
+ * line: sign-up, an environment, a key, a login from a terminal, a service behind a tunnel, a call, its invocation, the audit log and the
+ * usage.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +24,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 const heading = (page: Page, name: string) => page.getByRole("heading", { level: 1, name, exact: true });
 const button = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
 
-/** The command line of somebody who has never used it. */
+/** The command line of a new user. */
 async function perdure(args: readonly string[], onLine?: (line: string) => void): Promise<ChildProgram> {
   const env = { PATH: process.env["PATH"], HOME: home, PERDURE_API_URL: cloud.world.origin, DO_NOT_TRACK: "1" };
   return ChildProgram.start(await executable(), args, env, onLine);
@@ -35,7 +36,7 @@ async function done(child: ChildProgram): Promise<string> {
   return child.lines.join("\n");
 }
 
-/** Nothing that opens a door is where a script of the page could read it. */
+/** No credential is where a script of the page could read it. */
 async function expectNoSecrets(page: Page): Promise<void> {
   const [cookie, stored] = await page.evaluate(() => [document.cookie, JSON.stringify({ ...localStorage, ...sessionStorage })]);
   expect(cookie).toBe("");
@@ -113,7 +114,7 @@ test(
       await page.getByRole("heading", { level: 2, name: /Timeline/ }).waitFor();
       await expectAccessible(page);
 
-      // The key opens the same door for a program.
+      // The key gives a program the same access.
       const headers = { authorization: `Bearer ${key}`, "content-type": "application/json" };
       const answer = await fetch(`${ingressUrl}/Payments/charge`, { method: "POST", headers, body: "7" });
       expect([answer.status, await answer.json()]).toEqual([200, "charged 7"]);
@@ -121,7 +122,7 @@ test(
       await tunnel.stop(CLI_STOP_MS);
     }
 
-    // The books: who did what, and what it took.
+    // The audit log and the usage.
     const account = environmentUrl("").replace(/\/environments\/.*$/, "");
     await page.goto(`${account}/audit`);
     await page.getByRole("cell", { name: "environment.create" }).first().waitFor();
@@ -143,7 +144,7 @@ test(
   TEST_MS,
 );
 
-/** In another window of the same person; looking alone approves nothing. */
+/** In another window of the same user; opening it alone approves nothing. */
 async function approve(page: Page, link: string): Promise<void> {
   const window = await page.context().newPage();
   await window.goto(link);
@@ -154,7 +155,7 @@ async function approve(page: Page, link: string): Promise<void> {
 }
 
 test(
-  "after login one is on a page of the console, whatever the address asked for",
+  "after login the user is on a page of the console, whatever address was requested",
   async () => {
     const person = await cloud.world.person("phished");
     for (const returnTo of ["//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)"]) {

@@ -1,4 +1,4 @@
-/** Why: names are as long in real projects as they are here. On every page and width they must stay readable, and pages as wide as their window. */
+/** Names in real projects are as long as here. On every page and width they must stay readable, and pages as wide as their window. */
 import { beforeAll, describe, test } from "@jest/globals";
 import { expectLabelsInside, expectNoSidewaysScroll, expectNoSplitWords, suiteConsole } from "./console.js";
 import { fillLongNames, type LongNamesData, longNames } from "./world/long-names.js";

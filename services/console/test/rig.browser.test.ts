@@ -1,4 +1,4 @@
-/** Why: a rig that overlooks what is wrong would let every page pass; so here things are wrong on purpose. */
+/** Tests of the test rig itself: each page here has an error on purpose, which the rig must report. */
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import { expectAccessible, expectLabelsInside, expectNoSidewaysScroll, expectNoSplitWords, suiteConsole } from "./console.js";
@@ -34,7 +34,7 @@ test.each([
   });
 });
 
-test("what people cannot read, and what is too wide for a phone, is noticed", async () => {
+test("unreadable text, and content too wide for a phone, are reported", async () => {
   const page = await ui.open("/errors/RT0001", { width: 360 });
   await page.getByRole("heading", { level: 1 }).waitFor();
   await page.evaluate(() => {

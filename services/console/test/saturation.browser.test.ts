@@ -1,4 +1,4 @@
-/** Why: a server whose slots are all in use fails nothing; its overview must say that invocations wait, and what holds the slots. */
+/** A server whose slots are all in use reports no failure; its overview must show that invocations wait, and what holds the slots. */
 import { expect, test } from "@jest/globals";
 import { expectAccessible, expectNoSidewaysScroll, expectNoSplitWords, suiteConsole } from "./console.js";
 
@@ -8,7 +8,7 @@ const LONG_MS = 3_600_000;
 const SHOWN_MS = 40_000;
 const ui = suiteConsole({ settings: { "worker.invoker.concurrent-invocations-limit": SLOTS }, world: "shop" });
 
-test("a saturated server says which service waits, how many, for how long, and what runs", async () => {
+test("a saturated server shows which service waits, how many, for how long, and what runs", async () => {
   const { ingress, admin } = ui.world;
   const assemble = ["Orders", "assemble"] as const;
   for (let i = 0; i < SLOTS; i++) await ingress.send(assemble, { steps: 1, stepMs: LONG_MS });

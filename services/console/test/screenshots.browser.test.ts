@@ -1,6 +1,6 @@
 /**
- * Why: people look at pictures before they try anything. They are taken from the real thing (`make screenshots`), so that they never show what
- * it is not; and otherwise it is seen to that the walk in docs/console.md has them all, and that they are small.
+ * Takes screenshots of the real console (`make screenshots`), so that they never show what it is not. Otherwise it checks that the tour in
+ * docs/console.md has them all, and that they are small.
  */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -68,7 +68,7 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
       await take(page, name);
     });
 
-    test("rules, and who waits for what", async () => {
+    test("rules, and what waits for them", async () => {
       const { admin, ingress } = ui.world;
       const json = [
         { pattern: "acme", limits: { concurrency: 2 }, reason: "their plan" },

@@ -1,6 +1,6 @@
 /**
- * Why: the console shows what strangers wrote (keys, names, messages, values), and the port behind it does whatever it is told. So everything
- * that can be written is an attack here, and every page is looked at; and pages of strangers try to use the port.
+ * The console shows text of untrusted clients (keys, names, messages, values), and its API executes every accepted request. So each text in
+ * this suite is an attack and every page is opened; and pages of other origins try to use the API.
  */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -32,7 +32,7 @@ interface Left {
   readonly invocations: readonly string[];
 }
 
-/** Everything that a stranger could have left behind. */
+/** All text that an attacker can store. */
 async function leaveEverything(): Promise<Left> {
   const { world } = ui;
   const { id } = await world.deploy({ services: [hostile] }, { additional_headers: { "x-hostile": HOSTILE } });
@@ -57,12 +57,12 @@ async function leaveEverything(): Promise<Left> {
     }),
     world.admin.http.request("PUT", "/limits/rules", { json: rules }),
   ]);
-  // What is refused attacks nobody, and would be looked for in vain.
+  // The server refuses these, so they cannot appear on a page.
   for (const { status, text } of answers) if (status >= 300) throw new Error(text);
   return { deployment: id, invocations: [...done, flailing, waiting] };
 }
 
-test("nothing that anybody wrote becomes a part of a page", async () => {
+test("no stored text becomes an element of a page", async () => {
   const { deployment, invocations } = await leaveEverything();
   const text = encodeURIComponent(HOSTILE);
   const sql = encodeURIComponent("SELECT * FROM sys_invocation");
@@ -83,7 +83,7 @@ test("nothing that anybody wrote becomes a part of a page", async () => {
     ],
     ...[`/sql?q=${sql}`, `/sql?q=${text}`, "/tour", `/errors/${text}`, `/${text}`],
   ];
-  // Windows of one visitor: what a page keeps in the browser is an attack on the next one.
+  // Windows of one user: what a page stores in the browser is an attack on the next one.
   const page = await (await ui.browser.newContext({ mayFail: true })).newPage();
   const payloadCounts = new Map<string, number>();
   for (const path of pages) {
@@ -99,14 +99,14 @@ test("nothing that anybody wrote becomes a part of a page", async () => {
     }));
     expect([path, parts, await isAttacked(page)]).toEqual([path, { injectedCount: 0, links: [] }, false]);
   }
-  // They were really there to be seen.
+  // The texts were really on the page.
   expect([...payloadCounts.values()].reduce((sum, count) => sum + count, 0)).toBeGreaterThan(10);
   for (const path of ["/services/Hostile", "/state?service=Hostile", "/schedules", "/flow"]) {
     expect([path, (payloadCounts.get(path) ?? 0) > 0]).toEqual([path, true]);
   }
 });
 
-test("a stranger's page can neither change nor read anything through the visitor's browser", async () => {
+test("a page of another origin can neither change nor read anything through the user's browser", async () => {
   const { deployments: before } = (await ui.world.admin.get("/deployments")).json as { deployments: unknown[] };
   const origin = new URL(ui.url("/")).origin;
   attackerHtml = `<form method="post" enctype="text/plain" action="${origin}/deployments"><input name='{"uri":"http://127.0.0.1:9","x":"' value='"}'></form>`;
@@ -132,10 +132,10 @@ test("a stranger's page can neither change nor read anything through the visitor
   }, origin);
   expect(outcome).toEqual(["refused", "refused", "refused", "opaque"]);
   expect(((await ui.world.admin.get("/deployments")).json as { deployments: unknown[] }).deployments).toEqual(before);
-  ui.browser.takeComplaints(); // Of the stranger's page, which is none of ours.
+  ui.browser.takeComplaints(); // Of the other origin's page, which is not the console.
 });
 
-test("a name that a stranger points to this machine opens nothing", async () => {
+test("a foreign name that resolves to this machine is refused", async () => {
   const { port } = new URL(ui.url("/"));
   const page = await ui.browser.open(`http://rebound.test:${port}/ui/`, { mayFail: true });
   const answers = await page.evaluate(async () => {
@@ -149,7 +149,7 @@ test("a name that a stranger points to this machine opens nothing", async () => 
   ui.browser.takeComplaints(); // It is another origin's page.
 });
 
-test("nobody puts the console into a frame", async () => {
+test("no page can put the console into a frame", async () => {
   attackerHtml = `<iframe src="${ui.url("/")}"></iframe>`;
   const page = await ui.browser.open(attackerUrl(), { mayFail: true });
   await eventually("a refusal", () => ui.browser.takeComplaints().some((what) => what.includes("frame-ancestors")));

@@ -1,4 +1,4 @@
-/** Why: around every page: keys, focus, narrow windows, colours, pages of errors, and a server that goes away under an open page. */
+/** The frame of every page: keys, focus, narrow windows, colours, error pages, and a server that stops under an open page. */
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import type { Page } from "playwright-core";
@@ -27,7 +27,7 @@ test("everything is reached with the keyboard", async () => {
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await expectAccessible(page);
-  // Within what is open, letters mean nothing.
+  // Letters do nothing within an open dialog.
   await page.keyboard.press("g");
   await page.keyboard.press("o");
   await page.getByRole("checkbox", { name: "Single-key shortcuts" }).click();
@@ -65,7 +65,7 @@ test("on a phone the pages are behind a button", async () => {
   await page.getByRole("link", { name: "Services", exact: true }).waitFor({ state: "hidden" });
 });
 
-test("colours are as the system has them, until somebody chooses", async () => {
+test("colours follow the system until the user chooses", async () => {
   const page = await ui.open("/errors/RT0016", { dark: true });
   await heading(page, "RT0016").waitFor();
   const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
@@ -80,7 +80,7 @@ test("colours are as the system has them, until somebody chooses", async () => {
   await expectAccessible(page);
 });
 
-test("codes lead to each other without loading the page again; strangers' codes say so", async () => {
+test("codes link to each other without loading the page again; unknown codes are marked", async () => {
   const page = await ui.open("/errors/META0003");
   const link = page.getByRole("link", { name: "META0014" });
   expect(await link.getAttribute("href")).toBe("/ui/errors/META0014");
@@ -112,10 +112,10 @@ test("a server that is killed and started again under an open page", async () =>
   await page.getByText(/^Registered:/).waitFor();
   await ui.world.server.kill();
   await page.getByText("The server cannot be reached.").waitFor();
-  // What is known stays.
+  // Loaded data stays.
   expect(await page.getByText(/^Registered:/).isVisible()).toBe(true);
   await expectAccessible(page);
-  // A page that was never looked at before cannot come from a dead server.
+  // A page that was never opened before cannot be loaded from a stopped server.
   await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "SQL" }).click();
   await page.getByText("This page could not be loaded.").waitFor();
   await page.goBack();

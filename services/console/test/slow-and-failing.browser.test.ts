@@ -1,6 +1,6 @@
 /**
- * Why: a server is slow one day and broken another, and whoever looks at a page must see which. Every page of an environment is looked at before
- * a server that does not answer yet, and before one that fails; each then goes on, by itself or when it is asked to.
+ * A slow server and a failing one must look different. Every page of an environment is opened before a server that does not answer yet, and
+ * before one that fails; each then continues, by itself or after a retry.
  */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "@jest/globals";
@@ -9,7 +9,7 @@ import { expectAccessible, suiteConsole } from "./console.js";
 
 const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500ms" } });
 
-/** A page may ask several questions one after the other, on a busy machine. */
+/** A page may send several requests one after the other, on a busy machine. */
 const CONTENT_MS_MAX = 20_000;
 const FAILURE = { message: "the disk is full", restate_code: "STO0004", request_id: "req_7" };
 
@@ -32,7 +32,7 @@ interface PageCase {
   readonly path: () => string;
   /** What stands there when the server has answered. */
   readonly content: (page: Page) => Locator;
-  /** A page that asks nothing before this button is pressed. */
+  /** A page that requests nothing before this button is pressed. */
   readonly press?: string;
 }
 
@@ -84,17 +84,17 @@ const PAGES: readonly PageCase[] = [
   { route: "/tour", path: () => "/tour", content: (page) => page.getByText(/^Registered:/) },
 ];
 
-/** Carried along with the console: no server is asked. */
+/** Part of the console's build: no server is needed. */
 const STATIC_ROUTES = ["/errors/:code"];
 
-test("every page is looked at here", () => {
+test("every page is opened here", () => {
   const table = readFileSync(new URL("../src/environment/pages.tsx", import.meta.url), "utf8");
   const routes = [...table.matchAll(/^ {2}\["([^"]+)", \(\) => import\(/gm)].map((match) => match[1] ?? "");
   expect(routes.length).toBeGreaterThan(10);
   expect([...new Set(PAGES.map(({ route }) => route)), ...STATIC_ROUTES].toSorted()).toEqual(routes.toSorted());
 });
 
-/** What asks the server, and not for the console itself. */
+/** Requests to the API, not for files of the console itself. */
 const isServerRequest = ({ origin, pathname }: URL): boolean =>
   origin === new URL(ui.url("/")).origin && !pathname.startsWith("/ui/");
 
@@ -106,7 +106,7 @@ const cases = PAGES.map(
   (pageCase) => [`${pageCase.route}${pageCase.route === "/invocations" ? ` (${pageCase.path()})` : ""}`, pageCase] as const,
 );
 
-test.each(cases)("%s says that it waits for a slow server, and goes on by itself", async (_, pageCase) => {
+test.each(cases)("%s shows that it waits for a slow server, and continues by itself", async (_, pageCase) => {
   const page = await (await ui.browser.newContext()).newPage();
   const { promise: answered, resolve: answer } = Promise.withResolvers<void>();
   await page.route(isServerRequest, async (route) => {
@@ -125,7 +125,7 @@ test.each(cases)("%s says that it waits for a slow server, and goes on by itself
   await page.unrouteAll({ behavior: "wait" });
 });
 
-test.each(cases)("%s says that the server failed, and goes on when it is asked again", async (_, pageCase) => {
+test.each(cases)("%s shows that the server failed, and continues after a retry", async (_, pageCase) => {
   const page = await (await ui.browser.newContext({ mayFail: true })).newPage();
   await page.route(isServerRequest, (route) => route.fulfill({ status: 500, json: FAILURE }));
   await page.goto(ui.url(pageCase.path()));
@@ -136,7 +136,7 @@ test.each(cases)("%s says that the server failed, and goes on when it is asked a
   expect(await pageCase.content(page).count()).toBe(0);
   await expectAccessible(page);
   await page.unrouteAll({ behavior: "wait" });
-  // Pages that look again by themselves may have done so already.
+  // Pages that poll may have done so already.
   await page.evaluate(() => {
     for (const button of document.querySelectorAll<HTMLButtonElement>("main .problem button")) button.click();
   });
@@ -176,7 +176,7 @@ const PARTS: readonly Part[] = [
   },
 ];
 
-test.each(PARTS.map((part) => [part.what, part] as const))("a page that could not read only %s says so", async (_, part) => {
+test.each(PARTS.map((part) => [part.what, part] as const))("a page that could not read only %s shows so", async (_, part) => {
   const page = await (await ui.browser.newContext({ mayFail: true })).newPage();
   await page.route(isServerRequest, (route, request) =>
     part.fails(new URL(request.url()), request.postData() ?? "")
@@ -189,7 +189,7 @@ test.each(PARTS.map((part) => [part.what, part] as const))("a page that could no
   expect(await alert.count()).toBe(1);
   await expectAccessible(page);
   await page.unrouteAll({ behavior: "wait" });
-  // A page that looks again by itself may have done so already.
+  // A page that polls may have done so already.
   await page.evaluate(() => document.querySelector<HTMLButtonElement>("main .problem button")?.click());
   await alert.first().waitFor({ state: "detached" });
   await part.content?.(page).first().waitFor({ timeout: CONTENT_MS_MAX });

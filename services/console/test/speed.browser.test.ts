@@ -1,4 +1,4 @@
-/** Why: a page that people open many times a day must be there at once: what its first load brings over the wire, and how long it takes. */
+/** A page that users open many times a day must load at once: the bytes of its first load, and how long it takes. */
 import { expect, test } from "@jest/globals";
 import type { Page } from "playwright-core";
 import { suiteConsole } from "./console.js";
@@ -7,7 +7,7 @@ import { suiteConsole } from "./console.js";
 const FIRST_LOAD_BYTES_MAX = 250 * 1024;
 /** The goal is one second (docs/benchmarks.md has the figures); here others share the machine, and only what is broken is to fail. */
 const FIRST_LOAD_MS_MAX = 6_000;
-/** The page itself, and what the API says now. */
+/** The page itself, and the current answers of the API. */
 const SECOND_LOAD_BYTES_MAX = 40 * 1024;
 const ROUNDS = 5;
 
@@ -20,7 +20,7 @@ interface Load {
   readonly ms: number;
 }
 
-/** Somebody who was never here before, so that nothing comes from a cache. */
+/** A new user, so that nothing comes from a cache. */
 async function firstLoad(): Promise<Load> {
   const page = await (await ui.browser.newContext()).newPage();
   const counted = await countBytes(page);
@@ -59,7 +59,7 @@ test("the first page is small and quick", async () => {
   expect(median).toBeLessThan(FIRST_LOAD_MS_MAX);
 });
 
-test("a second look brings hardly anything: files with a hash in their name are kept", async () => {
+test("a second load transfers hardly anything: files with a hash in their name are cached", async () => {
   const page = await ui.open("/");
   await page.getByRole("heading", { level: 1, name: "Overview" }).waitFor();
   await page.waitForLoadState("networkidle");

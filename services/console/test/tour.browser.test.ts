@@ -1,6 +1,6 @@
 /**
- * Why: the tour is the first thing that people do here, and what it shows is the product's promise; so it is walked with the very sample that
- * it tells people to start, and what the sample's process prints is counted.
+ * The tour is the first page for a new user, and it demonstrates durable execution; so it is run with the very sample that it tells the
+ * user to start, and the lines that the sample's process prints are counted.
  */
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
@@ -51,7 +51,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
   await step("Start a service").getByText("Register it").waitFor();
   await expectAccessible(page);
 
-  // Somebody is faster with the console than with the terminal.
+  // The user is faster with the console than with the terminal.
   await page.getByLabel("Endpoint URL, as the server reaches it").fill("http://localhost:1");
   await page.getByRole("button", { name: "Register" }).click();
   await page.getByText("The deployment was not registered.").waitFor();

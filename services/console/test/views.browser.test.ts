@@ -1,11 +1,11 @@
-/** Why: what one looks for every day is kept under a name, and the time that is of interest is drawn, not typed. */
+/** A frequent filter is saved under a name, and a range of time is drawn, not typed. */
 /// <reference lib="dom" />
 import { expect, test } from "@jest/globals";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
 
 const ui = suiteConsole();
 
-test("a view is saved, found in the menu and in the palette, and deleted", async () => {
+test("a view is saved, listed in the menu and in the palette, and deleted", async () => {
   const page = await ui.open("/invocations?status=failed&sort=created");
   await page.getByRole("row").filter({ hasText: "more than the card has" }).first().waitFor();
   await page.getByRole("button", { name: "Views" }).click();
@@ -32,7 +32,7 @@ test("a view is saved, found in the menu and in the palette, and deleted", async
   await expectAccessible(page);
 });
 
-test("the bars say when invocations were created, and a time that is drawn over them becomes the filter", async () => {
+test("the bars show when invocations were created, and a range that is drawn over them becomes the filter", async () => {
   const page = await ui.open("/invocations");
   const bars = page.getByRole("img", { name: /^Invocations by time of creation: \d+, of which \d+ failed; at most \d+ in / });
   await bars.waitFor();

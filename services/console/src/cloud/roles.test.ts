@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { forbiddenFor, forbiddenInside, forbiddenToChange } from "./roles.js";
 
-test("who may is told nothing; who may not, why, and who may", () => {
+test("a permitted user sees no hint; another user sees why not, and which role is required", () => {
   expect(forbiddenFor("admin", "environments")).toBeUndefined();
   expect(forbiddenFor("viewer", "environments")).toBe("Your role, viewer, is read-only. Required role: owner or admin.");
   expect(forbiddenFor("developer", "keys")).toBe("Your role, developer, does not allow this. Required role: owner or admin.");
@@ -15,7 +15,7 @@ test("owners are changed by owners only", () => {
   expect(forbiddenToChange("developer", "viewer")).toContain("Your role, developer");
 });
 
-test("in an environment viewers look, and billing has no business", () => {
+test("in an environment viewers may only read, and billing has no access", () => {
   expect(["owner", "admin", "developer"].map((role) => forbiddenInside(role as "owner"))).toEqual([
     undefined,
     undefined,

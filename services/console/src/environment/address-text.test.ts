@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { changedSearch, lastSegments } from "./address-text.js";
 
-test("parameters are added, changed and taken away", () => {
+test("parameters are added, changed and removed", () => {
   expect(changedSearch("?a=1&b=2", { a: "3", b: undefined, c: "x y" })).toBe("?a=3&c=x+y");
   expect(changedSearch("?a=1", { a: "" })).toBe("");
 });

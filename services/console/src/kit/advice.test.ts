@@ -11,7 +11,7 @@ test.each([
   [undefined, undefined, undefined, undefined],
 ])("%j of %s, %s becomes %j", (advice, code, status, text) => expect(browserAdvice(advice, code, status)).toBe(text));
 
-test("a server that cannot be reached is told in one sentence, without a command to type", () => {
+test("a server that cannot be reached is described in one sentence, without a command to type", () => {
   const cause = Object.assign(new Error("http://localhost:9070 cannot be reached: Failed to fetch"), {
     status: 0,
     advice: "Is the server running? `perdure dev` starts one; `perdure env use` chooses another environment.",

@@ -3,7 +3,7 @@ import { chartSummary, valueAt } from "./chart-text.js";
 
 const plain = (value: number) => `${value}`;
 
-test("says of each series where it stands and how far it went", () => {
+test("has for each series its last value and its range", () => {
   const series = [
     { name: "Requests", values: [3, 40, null, 12, null] },
     { name: "Failures", values: [null, null] },
@@ -12,7 +12,7 @@ test("says of each series where it stands and how far it went", () => {
   expect(chartSummary(series, plain)).toBe("Requests: last 12, most 40. Failures: nothing. Waiting: last 0, most 0.");
 });
 
-test("the value pointed at, or the last one that is known", () => {
+test("the value at the pointer, or the last one that exists", () => {
   const series = { name: "Requests", values: [3, null, 12, null] };
   expect([0, 1, 2, 7, undefined].map((index) => valueAt(series, index))).toEqual([3, null, 12, null, 12]);
 });

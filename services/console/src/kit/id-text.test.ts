@@ -5,7 +5,7 @@ test("ids are shown short, with both ends", () => {
   expect([shortId("inv_1gm4LUXPiTUX1WkZ5bZXtGwmwbP9zKNGHD"), shortId("inv_1")]).toEqual(["inv_1gm4LUXP…zKNGHD", "inv_1"]);
 });
 
-test("awakeables of invocations that were made together are told apart", () => {
+test("awakeables of invocations that were made together have different short ids", () => {
   const ids = ["sign_1JP9fibPbhYts7a4UqNuolfNo3hfAAAAEQ", "sign_1JP9fibPbhYts7a4UqNuolf8C2xkAAAAEQ"];
   expect(ids.map(shortId)).toEqual(["sign_1JP…olfNo3hfAAAAEQ", "sign_1JP…olf8C2xkAAAAEQ"]);
 });

@@ -16,7 +16,7 @@ test.each([
   [-1_500, "−1.50 s"],
 ])("%d ms is %s", (ms, text) => expect(durationText(ms)).toBe(text));
 
-test("a moment is told by its distance, and as a date when it is long ago", () => {
+test("a moment is shown by its distance, and as a date when it is long ago", () => {
   const now = Date.UTC(2026, 10, 22, 12);
   expect([now - 400, now - 12_000, now - 200_000, now + 7_300_000].map((at) => ago(at, now))).toEqual([
     "just now",

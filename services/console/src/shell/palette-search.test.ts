@@ -21,7 +21,7 @@ test("without a word pages and actions are shown", () => {
   expect(labels("")).toEqual(["Overview", "State", "Theme: Dark"]);
 });
 
-test("services and handlers are found by any part of their name", () => {
+test("services and handlers match any part of their name", () => {
   expect(labels("inventory")).toEqual(["InventoryService", "InventoryService/reserve"]);
   expect(labels("reserve")).toEqual(["InventoryService/reserve"]);
   expect(labels("handler inv")).toEqual(["InventoryService/reserve"]);

@@ -14,22 +14,22 @@ const groups: readonly NavGroup[] = [
 ];
 const press = (key: string, more: Partial<Press> = {}): Press => ({ key, hasModifier: false, isReserved: false, ...more });
 
-test("g and a letter go to the page of this letter", () => {
+test("g and a letter open the page of this letter", () => {
   expect(shortcutOf(press("g"), undefined, 0, groups)).toEqual({ kind: "waits" });
   expect(shortcutOf(press("d"), { sinceMs: 0 }, LETTER_WAIT_MS, groups)).toEqual({ kind: "go", href: "/deployments" });
 });
 
-test("a letter without g, or long after it, is nothing; nor is a letter of nobody", () => {
+test("a letter without g, or long after it, does nothing; nor does a letter without a page", () => {
   expect(shortcutOf(press("d"), undefined, 0, groups)).toEqual({ kind: "nothing" });
   expect(shortcutOf(press("d"), { sinceMs: 0 }, LETTER_WAIT_MS + 1, groups)).toEqual({ kind: "nothing" });
   expect(shortcutOf(press("x"), { sinceMs: 0 }, 1, groups)).toEqual({ kind: "nothing" });
 });
 
-test("? tells of all keys", () => {
+test("? lists all keys", () => {
   expect(shortcutOf(press("?"), undefined, 0, groups)).toEqual({ kind: "help" });
 });
 
-test.each([{ hasModifier: true }, { isReserved: true }])("nothing is heard with %p", (more) => {
+test.each([{ hasModifier: true }, { isReserved: true }])("keys are ignored with %p", (more) => {
   for (const key of ["g", "?"]) expect(shortcutOf(press(key, more), undefined, 0, groups)).toEqual({ kind: "nothing" });
   expect(shortcutOf(press("d", more), { sinceMs: 0 }, 1, groups)).toEqual({ kind: "nothing" });
 });

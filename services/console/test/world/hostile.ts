@@ -1,4 +1,4 @@
-/** Why: whatever a stranger may write ends up on somebody's page. Here all of it is an attack. */
+/** Every text that a client may store is shown to a user. Here all of it is an attack. */
 import { handlers, type ObjectContext, object, TerminalError } from "@restatedev/restate-sdk";
 
 /** Each would set `window.pwned` in a page that takes text for something else. */
@@ -15,7 +15,7 @@ export const PAYLOADS = [
 /** All of them, as one text. */
 export const HOSTILE = PAYLOADS.join(" ");
 
-/** As a stack of user code looks. */
+/** In the form of a stack of user code. */
 function stacked(message: string): Error {
   const error = new Error(message);
   error.stack = `Error: ${message}\n    at ${HOSTILE} (${HOSTILE}:1:1)`;
@@ -27,7 +27,7 @@ export const hostile = object({
   description: HOSTILE,
   metadata: { [PAYLOADS[0]]: HOSTILE, homepage: "javascript:window.pwned=1" },
   handlers: {
-    /** Leaves what it is told wherever it can. */
+    /** Stores its input wherever it can. */
     leave: handlers.object.exclusive(
       { description: HOSTILE, metadata: { link: "javascript:window.pwned=1" } },
       async (ctx: ObjectContext, text: string): Promise<string> => {

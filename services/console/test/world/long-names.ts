@@ -1,4 +1,4 @@
-/** Why: layouts break on names as long as those of real projects; the shop's are short. */
+/** Layouts break on names as long as those of real projects; the shop's are short. */
 import { eventually, type HttpAnswer, type TestWorld } from "@perdure/conformance";
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 

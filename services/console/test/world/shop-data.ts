@@ -1,9 +1,9 @@
-/** Why: lists and charts are looked at with something in them: a day of the shop, in a second. */
+/** Data for lists and charts: a day of the shop, in a second. */
 import type { TestWorld } from "@perdure/conformance";
 
 const AN_HOUR_MS = 3_600_000;
 
-/** Ids of invocations, for tests that look for a certain one. */
+/** Ids of invocations, for tests that need a certain one. */
 export interface ShopData {
   /** Completed well; its idempotency key is `sofa-for-ada`. */
   readonly placed: string;

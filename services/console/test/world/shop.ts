@@ -1,6 +1,6 @@
 /**
- * Why: pages are looked at with something on them. A small shop, whose handlers do everything that a page shows: steps, sleeps, calls
- * to others, state, promises, awakeables, failures that pass and failures that stay.
+ * A small shop, whose handlers do everything that a page shows: steps, sleeps, calls, state, promises, awakeables, transient failures and
+ * final ones.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import {
@@ -32,7 +32,7 @@ export const ran: string[] = [];
 const orders = service({
   name: "Orders",
   handlers: {
-    /** Calls two others, sleeps, and remembers its steps. */
+    /** Calls two others, sleeps, and journals its steps. */
     place: handlers.handler(
       { input: serde.schema(OrderShape) },
       async (ctx: Context, { item, amount }: Order): Promise<string> => {
@@ -56,14 +56,14 @@ const orders = service({
       return `${steps} parts`;
     },
 
-    /** Waits until somebody says yes: `POST /restate/awakeables/<id>/resolve`. */
+    /** Waits for an approval: `POST /restate/awakeables/<id>/resolve`. */
     approve: async (ctx: Context, what: string): Promise<string> => {
       const { id, promise } = ctx.awakeable<string>();
       await ctx.run("ask for approval", () => id);
       return `${what} approved by ${await promise}`;
     },
 
-    /** Sleeps for as many milliseconds as it is told. */
+    /** Sleeps for the given number of milliseconds. */
     rest: async (ctx: Context, ms: number): Promise<void> => ctx.sleep(ms, "rest"),
   },
 });

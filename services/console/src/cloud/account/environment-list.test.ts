@@ -7,14 +7,14 @@ test("an environment that runs needs no reason, unless its bytes go slowly or no
   expect(reasonOf({ status: "ACTIVE", failure: "no answer" })).toBe("no answer");
 });
 
-test("one that does not run says why", () => {
+test("an environment that does not run shows the reason", () => {
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "idle" })).toContain("idle");
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "moon" })).toBe("It is suspended: moon.");
   expect(reasonOf({ status: "FAILED", failure: "no room" })).toBe("no room");
   expect(statusLabel("DELETING")).toEqual({ label: "being deleted", tone: "warn" });
 });
 
-test("people resume what people or idleness suspended, and what failed", () => {
+test("users can resume what a user or idleness suspended, and what failed", () => {
   expect(cannotResume({ status: "SUSPENDED", suspendedFor: "user" })).toBeUndefined();
   expect(cannotResume({ status: "FAILED" })).toBeUndefined();
   expect(cannotResume({ status: "SUSPENDED", suspendedFor: "quota" })).toContain("larger plan");

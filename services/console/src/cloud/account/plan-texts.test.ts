@@ -10,7 +10,7 @@ test.each([
   [536_870_912_000, "500 GiB"],
 ])("%d bytes are %s", (bytes, text) => expect(bytesText(bytes)).toBe(text));
 
-test("limits are told with their units, and unknown ones are left out", () => {
+test("limits have their units, and unknown ones are left out", () => {
   const texts = limitTexts({
     environmentsPerAccountMax: 2,
     actionsPerMonth: 50_000,

@@ -25,7 +25,7 @@ test("every day has its place, and environments are summed up", () => {
   expect(all.map(trafficOf)).toEqual([0, 30, 0]);
 });
 
-test("what is stored now is what was stored on the last day that is known", () => {
+test("current storage is the storage of the last day with data", () => {
   const stored = storedNow([
     used("env_a", "2026-11-02", 0, 20),
     used("env_a", "2026-11-01", 0, 90),

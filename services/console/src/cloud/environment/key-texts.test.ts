@@ -16,7 +16,7 @@ test.each([
   ["ten", false],
 ])("a rate of %j is fine: %s", (text, isFine) => expect(rateProblem(text) === undefined).toBe(isFine));
 
-test("who made a key is told by name, and told to be no member any more only when that is known", () => {
+test("the user who made a key is shown by name, and as no member any more only when members are loaded", () => {
   const members = [
     { userId: "user_ada", email: "ada@perdure.test", name: "Ada" },
     { userId: "user_bo", email: "bo@perdure.test" },

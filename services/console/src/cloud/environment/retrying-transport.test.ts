@@ -16,7 +16,7 @@ const answer = (status: number, retryAfter?: string): TransportResponse => ({
   body: new Uint8Array(),
 });
 
-/** Answers in turn; the last one stays. Pauses take no time, and are told. */
+/** Answers in turn; the last one stays. Pauses take no time, and are recorded. */
 function tried(answers: readonly TransportResponse[]) {
   const left = [...answers];
   const pauses: number[] = [];
@@ -38,7 +38,7 @@ function tried(answers: readonly TransportResponse[]) {
   return { send, pauses, requestCount: () => requestCount };
 }
 
-test("what only asks waits until the environment is up", async () => {
+test("a request that only reads waits until the environment is up", async () => {
   const { send, pauses } = tried([answer(503, "5"), answer(503, "1"), answer(200)]);
   expect((await send(request(true))).status).toBe(200);
   expect(pauses).toEqual([2_000, 1_000]);
@@ -62,7 +62,7 @@ test("what changes something is not repeated, nor what will not get better", asy
   }
 });
 
-test("who goes away does not wait on", async () => {
+test("an aborted request does not wait any longer", async () => {
   const stop = new AbortController();
   const send = retryingTransport(async () => answer(503, "1"));
   const waiting = send({ ...request(true), signal: stop.signal });

@@ -3,7 +3,7 @@ import { onRestored } from "./restored.js";
 
 const pageShow = (persisted: boolean): Event => Object.assign(new Event("pageshow"), { persisted });
 
-test("a page that somebody goes back to is told so, one that is loaded is not", () => {
+test("a page that is shown again after Back calls back, one that is loaded does not", () => {
   const page = new EventTarget();
   let times = 0;
   const stop = onRestored(page, () => times++);

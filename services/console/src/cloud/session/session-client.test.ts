@@ -15,7 +15,7 @@ interface SentRequest {
   readonly csrf: string | null;
 }
 
-/** A door before a server that answers in turn; the last answer stays. */
+/** A transport to a server that answers in turn; the last answer stays. */
 function clientWith(answers: Readonly<Record<string, readonly (() => Response)[]>>) {
   const requests: SentRequest[] = [];
   const left = new Map(Object.entries(answers).map(([path, list]) => [path, [...list]]));
@@ -42,7 +42,7 @@ test("every request shows the page's proof, and other answers are passed on as t
   expect(requests).toEqual([{ path: OPERATION, csrf: "one" }]);
 });
 
-test("when somebody must show that it is them they are asked, and the request goes out again", async () => {
+test("a request waits while the user proves their identity, and is then repeated", async () => {
   const { client, requests } = clientWith({
     [OPERATION]: [json(403, { restate_code: "PERD0428" }), json(200, { keyId: "key_1" })],
   });
@@ -55,7 +55,7 @@ test("when somebody must show that it is them they are asked, and the request go
   expect(client.question).toBeUndefined();
 });
 
-test("who does not want to is refused with what the server said", async () => {
+test("when the user dismisses the prompt the request fails with the server's error", async () => {
   const { client } = clientWith({ [OPERATION]: [json(403, { restate_code: "PERD0428" })] });
   const answer = client.fetch(OPERATION);
   await flushPromises();
@@ -64,7 +64,7 @@ test("who does not want to is refused with what the server said", async () => {
   expect(client.question).toBeUndefined();
 });
 
-test("a service cannot make the page ask for a password", async () => {
+test("a service cannot make the page prompt for a password", async () => {
   const path = "/console/environments/env_1/ingress/Shop/buy";
   const answers = { [path]: [json(403, { restate_code: "PERD0428" })], "/console/session": [json(200, session("one"))] };
   const { client } = clientWith(answers);
@@ -96,7 +96,7 @@ test("after a session has ended all requests wait for the same question, and go 
   expect(requests.slice(-2).map(({ csrf }) => csrf)).toEqual(["two", "two"]);
 });
 
-test("who signs in later is not asked by every request, until they want to", async () => {
+test("after the sign-in prompt was dismissed no request shows it again until the user does", async () => {
   const { client } = clientWith({ [OPERATION]: [json(401, {})], "/console/session": [json(401, {})] });
   const first = client.fetch(OPERATION);
   await flushPromises();
@@ -117,7 +117,7 @@ test("a page that signed in again elsewhere has another proof, which is used wit
   expect(requests.at(-1)).toEqual({ path: OPERATION, csrf: "two" });
 });
 
-test("somebody else's session is not taken for ours", async () => {
+test("the session of another user is not used", async () => {
   const other = session("two", { user: { userId: "user_2", email: "eve@example.com" } });
   const { client, others } = clientWith({
     [OPERATION]: [json(403, { restate_code: "PERD0403" })],
@@ -128,7 +128,7 @@ test("somebody else's session is not taken for ours", async () => {
   expect(client.session.csrf).toBe("one");
 });
 
-test("who goes away while a question is open does not wait for the answer", async () => {
+test("an aborted request does not wait for an open prompt", async () => {
   const { client } = clientWith({ [OPERATION]: [json(403, { restate_code: "PERD0428" })] });
   const stop = new AbortController();
   const answer = client.fetch(OPERATION, { signal: stop.signal });

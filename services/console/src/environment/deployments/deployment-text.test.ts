@@ -33,7 +33,7 @@ test("a deployment drains when none of its revisions is the latest", () => {
   expect(stateOf(old, latest, 0)).toBe("drained");
 });
 
-test("says how it is spoken with", () => {
+test("shows its protocol", () => {
   expect(protocolText({ http_version: "HTTP/2.0", protocol_type: "BidiStream" })).toBe("HTTP/2, bidirectional streaming");
   expect(protocolText({ http_version: "HTTP/1.1", protocol_type: "RequestResponse" })).toBe("HTTP/1.1, request/response");
   expect(protocolText({ arn: "arn:aws:lambda:x" })).toBe("Lambda");
@@ -49,7 +49,7 @@ test.each([
   ["", true],
 ])("%s as an address: %s", (address, isFine) => expect(addressProblem(address) === undefined).toBe(isFine));
 
-test("changes are told by service", () => {
+test("changes are listed by service", () => {
   const service = (
     name: string,
     revision: number,

@@ -22,7 +22,7 @@ describe("rules", () => {
     });
   });
 
-  test("a change says everything the form says, and from what it was made", () => {
+  test("a change has all fields of the form, and the version that it is based on", () => {
     expect(ruleChange({ ...ruleFields(rule), concurrency: "", weight: "" }, rule)).toEqual({
       pattern: "acme/*",
       limits: { concurrency: null, rate: { limit: 100, per: "60000ms", burst: 10 } },
@@ -45,7 +45,7 @@ describe("rules", () => {
     });
   });
 
-  test("what is wrong is told by field", () => {
+  test("errors are reported by field", () => {
     expect(ruleProblems(ruleFields(rule))).toEqual({});
     expect(Object.keys(ruleProblems({ ...ruleFields(rule), pattern: "a//b", priority: "6", burst: "x" }))).toEqual([
       "pattern",
@@ -62,7 +62,7 @@ test("what is used of a scope or key leads to its invocations", () => {
   expect(scopeHref({ scope: "acme", limitKey: "" })).toBe("/invocations?scope=acme");
 });
 
-test("a queue says what its head waits for", () => {
+test("a queue shows what its head waits for", () => {
   const blocked_on_json = '{"resource":"limit-key-concurrency","scope":"acme","blocked_rule":"acme"}';
   expect(
     queueOf({ id: "vq_1", scope: "acme", limit_key: "t1", num_inbox: 2, blocked_on: "limit-key-concurrency", blocked_on_json }),

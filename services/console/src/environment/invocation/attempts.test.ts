@@ -37,7 +37,7 @@ const aTimeline = (changes: Partial<InvocationTimeline>): InvocationTimeline => 
   ...changes,
 });
 
-test("a step belongs to the attempt in which it began, also when only the end of that is known", () => {
+test("a step belongs to the attempt in which it began, also when only the end of that is recorded", () => {
   const timeline = aTimeline({
     steps: [aStep(0, 0, "Input"), aStep(1, 20), aStep(2, 90), aStep(3, 210), aStep(4, 500), aStep(5, 500, "Signal")],
   });
@@ -51,7 +51,7 @@ test("a step belongs to the attempt in which it began, also when only the end of
   expect([aStep(1, 50), aStep(2, 250), aStep(3, 999)].map((step) => attemptOf(step, cut))).toEqual([7, 8, 8]);
 });
 
-test("of attempts that are not kept any more no step is told", () => {
+test("steps of attempts that are not kept any more have no attempt", () => {
   const timeline = aTimeline({ areAttemptsMissing: true, attempts: [anAttempt(9, 200, 300)] });
   expect([aStep(1, 50), aStep(2, 250)].map((step) => attemptOf(step, timeline))).toEqual([undefined, 9]);
   expect(attemptOf(aStep(1, 5), aTimeline({ attempts: [] }))).toBeUndefined();

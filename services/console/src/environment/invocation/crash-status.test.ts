@@ -25,7 +25,7 @@ function aTimeline(attempts: readonly TimelineAttempt[], changes: Partial<Invoca
 const cut = anAttempt(1, 50);
 const next = anAttempt(2, 100, true);
 
-test("the story follows the invocation from the cut to its end", () => {
+test("the status follows the invocation from the cut to its end", () => {
   expect(crashStatusOf(crash, aTimeline([anAttempt(1, 60, true)])).stage).toBe("cut");
   expect(crashStatusOf(crash, aTimeline([])).stage).toBe("cut");
   expect(crashStatusOf(crash, aTimeline([cut])).stage).toBe("waiting");

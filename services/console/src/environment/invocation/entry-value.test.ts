@@ -33,7 +33,7 @@ describe("the value of an entry", () => {
   });
 });
 
-test("a command's result is found by its completion id", () => {
+test("a command's result is read by its completion id", () => {
   expect(completionIdOf(command("Call", { invocation_id_completion_id: 2, result_completion_id: 3 }))).toBe(3);
   expect(completionIdOf(command("Run", { completion_id: 1, name: "pack it" }))).toBe(1);
   expect(completionIdOf(command("SetState", { key: "left", value: [] }))).toBeUndefined();

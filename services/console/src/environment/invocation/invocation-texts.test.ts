@@ -24,12 +24,12 @@ describe("values", () => {
     expect(hexOf(new Uint8Array(17))).toBe(`${Array(16).fill("00").join(" ")}\n00`);
   });
 
-  test("that the server cut are not laid out, and say so", () => {
+  test("values that the server cut are not formatted, and are marked as cut", () => {
     expect(valueOfPayload({ text: '{"a":', cut: true })).toEqual({ kind: "text", text: '{"a":', isCut: true });
     expect(valueOfPayload({ base64: "/wA=", cut: false })).toEqual({ kind: "hex", text: "ff 00", isCut: false });
   });
 
-  test("are told in short", () => {
+  test("are shown short", () => {
     expect(beginning("aaaa\nbbbb\ncccc", 11)).toBe("aaaa\nbbbb");
     expect(inOneLine(valueOfBytes(utf8('{"a": 1}')), 5)).toBe('{ "a"…');
     expect([sizeText(12), sizeText(2_048), sizeText(3_565_158)]).toEqual(["12 B", "2.0 KiB", "3.4 MiB"]);
@@ -111,7 +111,7 @@ describe("actions", () => {
 });
 
 describe("the row of an invocation", () => {
-  test("gives what the head says", () => {
+  test("has the texts of the head", () => {
     const facts = factsOf({
       id: "inv_1",
       target: "Orders/place",

@@ -39,7 +39,7 @@ test("a running handler's open awakeables are shown once", () => {
   expect(waits.map(({ name }) => name)).toEqual(["sign_1abc"]);
 });
 
-test("the next attempt has a row that says when it starts", () => {
+test("the next attempt has a row with its start", () => {
   expect(pendingWaitsOf(explained({ kind: "retry", attempts: 3, next_at: at(3_900) }), TIMELINE)).toMatchObject([
     { kind: "retry", name: "4", startsInMs: 3_900 },
   ]);

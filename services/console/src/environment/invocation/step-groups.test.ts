@@ -37,7 +37,7 @@ test("no step is lost", () => {
   expect(groupedSteps(steps).flatMap((part) => ("steps" in part ? part.steps : [part]))).toEqual(steps);
 });
 
-test("steps are found by kind, name and subject", () => {
+test("steps match by kind, name and subject", () => {
   expect(isMatch(aStep(1, "charge the card"), " CARD ")).toBe(true);
   expect(isMatch(aStep(1, "", { type: "Call", subject: "Payments/charge" }), "payments")).toBe(true);
   expect(isMatch(aStep(1, "", { type: "GetLazyState", subject: "cart" }), "read state")).toBe(true);

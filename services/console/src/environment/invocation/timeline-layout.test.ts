@@ -110,8 +110,8 @@ const anyView = fc
 const isWithin = ({ fromMs, toMs }: TimeSpan, bounds: TimeSpan) =>
   bounds.fromMs <= fromMs && fromMs <= toMs && toMs <= bounds.toMs;
 
-describe("a life", () => {
-  test("has phases that add up to it exactly, whatever the server says", () => {
+describe("a timeline", () => {
+  test("has phases that add up to it exactly, whatever the server returns", () => {
     fc.assert(
       fc.property(anyView, (view) => {
         const { span, phases, sums } = timelineOf(view);
@@ -136,7 +136,7 @@ describe("a life", () => {
     );
   });
 
-  test("ends when it is completed, not when it is looked at", () => {
+  test("ends when it is completed, not when it is read", () => {
     const timeline = timelineOf(aView({ length: 67, phases: [aPhase("running", 0, 67), aPhase("completed", 67, 60_067)] }));
     expect(lengthOf(timeline.span)).toBe(67);
     expect(timeline.sums).toEqual([{ phase: "running", ms: 67, share: 1 }]);
@@ -149,7 +149,7 @@ describe("a life", () => {
     expect(lengthOf(timeline.steps[0]!)).toBe(400);
   });
 
-  test("says of time nobody explained that it is unknown", () => {
+  test("marks time without an explanation as unknown", () => {
     const timeline = timelineOf(aView({ length: 100, phases: [aPhase("queued", 0, 20, "lock"), aPhase("running", 50, 100)] }));
     expect(timeline.phases.map(({ phase }) => phase)).toEqual(["queued", "unknown", "running"]);
     expect(phaseText(timeline.phases[0]!)).toBe("waiting for its object, 20 ms");
@@ -163,7 +163,7 @@ describe("a life", () => {
     expect(timeline.nextStep).toBeUndefined();
   });
 
-  test("knows the entry of a command, between whose entries are completions and signals", () => {
+  test("finds the entry of a command, between whose entries are completions and signals", () => {
     const steps = [aStep(0, 0, 0, { type: "Input" }), aStep(2, 1, 1, { type: "Signal" }), aStep(3, 2, 3), aStep(6, 4, 5)];
     const timeline = timelineOf(aView({ steps }));
     expect([0, 1, 2, 3].map((command) => entryOfCommand(timeline, command))).toEqual([0, 3, 6, undefined]);
@@ -194,7 +194,7 @@ describe("rows", () => {
     expect(unfoldedChildIds(rows)).toEqual([]);
   });
 
-  test("of a call that is unfolded hold the child's own, and ask for it first", () => {
+  test("of a call that is unfolded hold the child's own, and request it first", () => {
     const unfolded = new Set(["1"]);
     const waiting = rowsOf(root, { unfolded, children: none });
     expect(unfoldedChildIds(waiting)).toEqual(["inv_child"]);
@@ -205,7 +205,7 @@ describe("rows", () => {
     expect(rows.map(({ key, depth }) => `${depth} ${key}`)).toEqual(["0 phases", "0 0", "0 1", "1 1/phases", "1 1/2", "0 4"]);
   });
 
-  test("of a child that could not be read say why", () => {
+  test("of a child that could not be read show why", () => {
     const children = new Map<string, TimelineChild>([["inv_child", { kind: "failed", message: "it is gone" }]]);
     const rows = rowsOf(root, { unfolded: new Set(["1"]), children });
     expect(rows.find(({ kind }) => kind === "note")).toMatchObject({ text: "it is gone", isProblem: true, depth: 1 });

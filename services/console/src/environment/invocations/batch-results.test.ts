@@ -34,7 +34,7 @@ test("failures are gathered from as many pages as it takes", async () => {
   expect(await nextResults(fetchPage, "3", true)).toEqual({ rows: [result(102, "failed")], next: undefined });
 });
 
-test("a running batch that has no more for now is not asked in a circle", async () => {
+test("a running batch that has no more results for now is not requested in a loop", async () => {
   let requestCount = 0;
   const shown = await nextResults(
     async (cursor) => {

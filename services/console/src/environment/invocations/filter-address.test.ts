@@ -64,7 +64,7 @@ describe("the address", () => {
     expect(sortOf(new URLSearchParams("sort=best"))).toBe("-created");
   });
 
-  test("knows how invocations ended as statuses, too", () => {
+  test("has the ends of invocations as statuses, too", () => {
     const filter = filterOf(new URLSearchParams("status=failed&status=paused"));
     expect(conditionOf(filter)).toBe("(status = 'paused' OR completion_result = 'failure')");
     expect(statusesOf(filter)).toEqual(["paused", "failed"]);

@@ -27,7 +27,7 @@ describe("new ones on top", () => {
     expect(spliced(listed, moved)).toEqual([...moved, ...listed.slice(HEAD_ROWS - 1).filter((id) => id !== "i200")]);
   });
 
-  test("what does not meet is to be asked for again", () => {
+  test("lists that do not overlap are requested again", () => {
     expect(spliced(from(1_000, 900), from(5_000, HEAD_ROWS))).toBeUndefined();
   });
 });
@@ -59,7 +59,7 @@ describe("the list on the screen", () => {
     expect([whole.ids, whole.isPaged]).toEqual([from(1_000, 1_000), true]);
   });
 
-  test("takes in what is new, but not under somebody's eyes", () => {
+  test("adds new invocations, but not while the user reads", () => {
     const later = response({ head: from(1_002, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
     expect(nextShown(whole, { ...later, mayMove: false })).toBe(whole);
     expect(shownOf(nextShown(whole, later)).ids).toEqual(from(1_002, 1_002));
@@ -67,7 +67,7 @@ describe("the list on the screen", () => {
     expect(nextShown(whole, response({ page: aPage(from(1_000, 500)), pageAt: 6, mayMove: false }))).toBe(whole);
   });
 
-  test("asks for all again when more have come than a head holds, or when somebody wants it anew", () => {
+  test("requests all again when more have come than a head holds, or when the user reloads", () => {
     const far = response({ head: from(5_000, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
     expect(nextShown(whole, far)).toBe("ask again");
     expect(nextShown({ ...whole, isPaged: false }, far)).toBe("ask again");

@@ -10,7 +10,7 @@ const row = (id: string, status = "running"): InvocationListRow => {
 };
 const idsFrom = (from: number, count: number) => Array.from({ length: count }, (_, i) => `inv_${from + i}`);
 
-/** Answers when it is told to. */
+/** Answers when the test resolves it. */
 function slowly() {
   const reads: {
     ids: readonly string[];
@@ -31,7 +31,7 @@ function slowly() {
 }
 const turn = () => new Promise((done) => setImmediate(done));
 
-test("rows are asked for once, some at a time, and those that are not answered are gone", async () => {
+test("rows are requested once, some at a time, and those without an answer are deleted", async () => {
   const { loader, reads, changes } = slowly();
   const ids = idsFrom(0, ROWS_AT_ONCE + 1);
   loader.load(ids);
@@ -45,7 +45,7 @@ test("rows are asked for once, some at a time, and those that are not answered a
   expect(reads).toHaveLength(2);
 });
 
-test("what is scrolled past is given up and says nothing; what is still wanted goes on", async () => {
+test("requests for rows that were scrolled past are cancelled silently; the others continue", async () => {
   const { loader, reads, changes } = slowly();
   loader.load(idsFrom(0, 10));
   loader.load(idsFrom(5, 10));
@@ -59,7 +59,7 @@ test("what is scrolled past is given up and says nothing; what is still wanted g
   expect(reads.at(-1)?.ids).toEqual(idsFrom(0, 10));
 });
 
-test("a failure is kept until a look succeeds, and the rows stay", async () => {
+test("a failure is kept until a request succeeds, and the rows stay", async () => {
   const { loader, reads } = slowly();
   loader.load(["a"]);
   reads[0]?.answer([row("a")]);
@@ -74,7 +74,7 @@ test("a failure is kept until a look succeeds, and the rows stay", async () => {
   expect([loader.problem, loader.get("a")?.status]).toEqual([undefined, "completed"]);
 });
 
-test("no more rows are remembered than it says, and those read last stay", async () => {
+test("the cache is bounded, and rows that were read last stay", async () => {
   const loader = new RowLoader({ readRows: async (ids) => ids.map((id) => row(id)), onChange: () => undefined });
   await loader.refresh(idsFrom(0, ROWS_KEPT));
   await loader.refresh(idsFrom(0, 1));

@@ -15,7 +15,7 @@ const completed = {
   completed_at: "2026-11-22T00:00:01.5Z",
 };
 
-test("a row is read, and says how long it took", () => {
+test("a row is parsed, and has its duration", () => {
   const row = rowOf(completed);
   expect(row && [targetOf(row), tookMs(row, 0), firstLine(row.failure ?? ""), row.retries]).toEqual([
     "Stock/lamp/take",
@@ -26,7 +26,7 @@ test("a row is read, and says how long it took", () => {
   expect(rowOf({ status: "running" })).toBeUndefined();
 });
 
-test("what runs is as old as the clock says, and never younger than nothing", () => {
+test("the age of a running invocation follows the clock, and is never negative", () => {
   const row = rowOf({ ...completed, status: "running", target_service_key: undefined, retry_count: 3 });
   expect(row && [targetOf(row), row.retries, tookMs(row, Date.UTC(2026, 10, 22, 0, 1)), tookMs(row, 0)]).toEqual([
     "Stock/take",
@@ -36,7 +36,7 @@ test("what runs is as old as the clock says, and never younger than nothing", ()
   ]);
 });
 
-test("statements ask for ids in order, and for rows by id", () => {
+test("statements request ids in order, and rows by id", () => {
   expect(headStatement(undefined, "-created")).toBe("SELECT id FROM sys_invocation ORDER BY created_at DESC, id LIMIT 200");
   expect(rowsStatement(["a'b"])).toMatch(/WHERE id = 'a''b'$/);
   expect(idsOfHead([{ id: "a" }])).toEqual(["a"]);

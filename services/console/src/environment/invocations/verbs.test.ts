@@ -25,7 +25,7 @@ test("more than a batch takes is refused before it is sent", () => {
   expect(tooManyFor({ kind: "matching" })).toBeUndefined();
 });
 
-test("what cannot be taken back is typed when it is many", () => {
+test("an action that cannot be undone needs a typed confirmation for many invocations", () => {
   expect([typedFor(verb("kill"), 12), typedFor(verb("kill"), 1), typedFor(verb("resume"), 12)]).toEqual([
     "kill 12",
     undefined,
@@ -33,7 +33,7 @@ test("what cannot be taken back is typed when it is many", () => {
   ]);
 });
 
-test("browsers all call themselves the same; others say who they are", () => {
+test("browsers all have the same name; other programs have their own", () => {
   expect([starterOf("Mozilla/5.0 (X11)"), starterOf("ada@example.com"), starterOf(null)]).toEqual([
     "a browser",
     "ada@example.com",

@@ -65,7 +65,7 @@ test("an hour of nothing is an hour of nothing", () => {
   expect(trafficOf([], 0, HOUR_WINDOW).total).toEqual({ ended: 0, failed: 0 });
 });
 
-describe("what needs somebody", () => {
+describe("invocations that need attention", () => {
   const rows = [
     { service: "P", handler: "charge", status: "failed", code: "402", n: 90, id: "inv_1", failure: "[402] no" },
     {
@@ -93,14 +93,14 @@ describe("what needs somebody", () => {
     expect(withoutReason(issues)).toEqual(["inv_3"]);
   });
 
-  test("is told by deployment, without what has ended", () => {
+  test("are grouped by deployment, without ended ones", () => {
     expect(deploymentIssues(issuesOf(rows))).toEqual([
       { deployment: "dp_2", count: 8, failure: undefined },
       { deployment: "dp_1", count: 4, failure: "a" },
     ]);
   });
 
-  test("has its reason from the journal, whatever else that says", () => {
+  test("have their reason from the journal, whatever else it contains", () => {
     const events = [
       { id: "inv_3", event_json: '{"ty":"TransientError","error_code":500,"error_message":"first"}' },
       { id: "inv_3", event_json: '{"ty":"Paused","last_failure":{"error_message":"the \\"bank\\"\\nat x"}}' },
@@ -110,6 +110,6 @@ describe("what needs somebody", () => {
   });
 });
 
-test("slow answers are asked for less often", () => {
+test("slow answers are requested less often", () => {
   expect([20, 700, 30_000].map(againAfterMs)).toEqual([5_000, 7_000, 60_000]);
 });

@@ -44,7 +44,7 @@ test("a muted failure stays away until its time is over, whatever happens", () =
   expect(isOpen(aCause(), marks, NOW_MS + HOUR_MS)).toBe(true);
 });
 
-test("a mark takes the place of the last one of its failure, and is taken away", () => {
+test("a mark replaces the last one of its failure, and can be removed", () => {
   const marks = withMark(withMark([], aCause(), NOW_MS, HOUR_MS), aCause({ count: 9 }), NOW_MS, undefined);
   expect(marks).toHaveLength(1);
   expect(withoutMark(marks, aCause())).toEqual([]);

@@ -11,7 +11,7 @@ test("JSON is laid out, other texts stay as they are, bytes become digits", () =
   expect(bodyOf(new Uint8Array([0xff, 0]), undefined)).toMatchObject({ language: "text", text: "ff 00" });
 });
 
-test("what is very long is cut, and says so", () => {
+test("a very long answer is cut and marked as cut", () => {
   const body = bodyOf(bytes("x".repeat(ANSWER_CHARS_MAX + 1)), "text/plain");
   expect([body.isCut, body.text.length, body.bytes]).toEqual([true, ANSWER_CHARS_MAX, ANSWER_CHARS_MAX + 1]);
 });

@@ -50,12 +50,12 @@ test.each([
   expect(bodyKindOf(handler({ input_description: takes }))).toBe(kind),
 );
 
-test("a body begins as its schema wants it", () => {
+test("an initial body matches its schema", () => {
   expect(firstBody(handler({ input_json_schema: SCHEMA }))).toBe('{\n  "amount": 0\n}');
   expect(firstBody(handler())).toBe("");
 });
 
-test("what cannot be sent says why", () => {
+test("a call that cannot be sent has an error", () => {
   expect(obstacleOf(draft())).toBeUndefined();
   expect(obstacleOf(draft({ service: service({ ty: "Service" }), key: "" }))).toBeUndefined();
   expect(obstacleOf(draft({ key: "" }))).toMatch(/^A key/);
@@ -65,7 +65,7 @@ test("what cannot be sent says why", () => {
   expect(obstacleOf(draft({ extras: { ...NO_EXTRAS, headers: "no header" } }))).toMatch(/name: value/);
 });
 
-test("the schema tells what is wrong with a body", () => {
+test("the schema reports the errors of a body", () => {
   const of = handler({ input_json_schema: SCHEMA });
   expect(bodyProblems(of, '{"amount":1}')).toEqual([]);
   expect(bodyProblems(of, "{}")).toEqual([{ path: "amount", message: "is required" }]);
@@ -99,7 +99,7 @@ test("only what was written is sent", () => {
   });
 });
 
-test("an invocation is forgotten when nothing keeps it", () => {
+test("an invocation is not kept when no retention keeps it", () => {
   expect(isNotRetained(draft())).toBe(false);
   expect(isNotRetained(draft({ service: service({ journal_retention: "0" }) }))).toBe(true);
   expect(

@@ -46,7 +46,7 @@ test("a body that is too long is not remembered", () => {
   expect(remembered([], entry(1, "x".repeat(HISTORY_BODY_CHARS_MAX + 1)))[0]?.body).toBe("");
 });
 
-test("what is not understood is forgotten, and so is what has no room", () => {
+test("invalid records are dropped, and so are those beyond the storage's quota", () => {
   const storage = storageOf();
   for (const text of ["{", "[{}]", '"x"']) {
     storage.setItem("perdure.playground.e", text);

@@ -64,7 +64,7 @@ test("a group has its fields in their order, and what contains itself becomes JS
   expect(fieldShape(ROOT, ROOT, 6).field).toEqual({ kind: "json" });
 });
 
-test("a field says what it is", () => {
+test("a field has a description of its type", () => {
   const part = { type: ["integer", "null"], title: "Amount", description: "How many", default: 3 };
   expect(fieldShape(part, {})).toMatchObject({
     isNullable: true,
@@ -75,7 +75,7 @@ test("a field says what it is", () => {
   });
 });
 
-test("a text with a format says which, with an example", () => {
+test("a text with a format names it, with an example", () => {
   expect(fieldShape({ type: "string", format: "date-time" }, {}).formatText).toBe("date-time, such as 2026-01-31T12:00:00Z");
   expect(fieldShape({ type: "string", format: "iban" }, {}).formatText).toBe("iban");
   expect(fieldShape({ type: "string" }, {}).formatText).toBeUndefined();
@@ -92,7 +92,7 @@ test("what has no form is written as JSON only", () => {
   expect([ROOT, { type: "integer" }].map(hasForm)).toEqual([true, true]);
 });
 
-test("fields are set where they stand, added at the end, and taken away", () => {
+test("fields are set in place, added at the end, and removed", () => {
   expect(JSON.stringify(withField({ a: 1, b: 2 }, "a", 5))).toBe('{"a":5,"b":2}');
   expect(JSON.stringify(withField({ a: 1 }, "b", null))).toBe('{"a":1,"b":null}');
   expect(withField({ a: 1, b: 2 }, "a", undefined)).toEqual({ b: 2 });
@@ -100,7 +100,7 @@ test("fields are set where they stand, added at the end, and taken away", () => 
   expect(withField({}, "__proto__", 1)).not.toBe(Object.prototype);
 });
 
-test("items are set and taken out", () => {
+test("items are set and removed", () => {
   expect(withItem([1, 2, 3], 1, 9)).toEqual([1, 9, 3]);
   expect(withItem([1, 2, 3], 1, undefined)).toEqual([1, 3]);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { promiseLine, promisesStatement } from "./promises.js";
 
-test("what people type stays inside its literal", () => {
+test("the user's text stays inside its literal", () => {
   expect(promisesStatement({ service: "Sign'up", part: "a", state: "pending" })).toContain(
     "WHERE service_name = 'Sign''up' AND contains(service_key, 'a') AND completed = false ORDER BY",
   );

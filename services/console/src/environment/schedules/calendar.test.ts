@@ -20,11 +20,11 @@ test("intervals count from the start, and nothing is before it or after the end"
   ]);
 });
 
-test("no more are counted than asked for", () => {
+test("the count stops at the requested number", () => {
   expect(timesWithin(ok(readWhen({ cron: "* * * * * *", zone: "UTC" })), NOON, NOON + 86_400_000, 7)).toHaveLength(7);
 });
 
-test("what cannot be read says which field it is", () => {
+test("an invalid expression names the field with the error", () => {
   expect(readWhen({ cron: "61 * * * *", zone: "UTC" })).toMatchObject({ ok: false, field: "cron" });
   expect(readWhen({ cron: "@daily", zone: "Mars/Base" })).toMatchObject({ ok: false, field: "zone" });
 });

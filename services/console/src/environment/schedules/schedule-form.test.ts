@@ -17,7 +17,7 @@ const schedule = {
   payload: { kind: "daily" },
 } as unknown as ScheduleView;
 
-test("a change keeps what the form does not know", () => {
+test("a change keeps the fields that the form does not have", () => {
   const body = bodyOf({ ...fieldsOf(schedule), cron: "@hourly" }, schedule);
   expect(body).toMatchObject({ cron: "@hourly", headers: { a: "b" }, max_queued: 5, target: { scope: "acme" } });
   expect(body["payload"]).toEqual({ kind: "daily" });
@@ -34,7 +34,7 @@ test("no input is none, and bytes stay until JSON takes their place", () => {
   expect(bodyOf({ ...fieldsOf(bytes), input: "1" }, bytes)).toMatchObject({ payload: 1, content_type: "application/json" });
 });
 
-test("what is missing or cannot be read is told by field", () => {
+test("missing and invalid values are reported by field", () => {
   expect(problemsOf({ ...newFields("", ""), input: "{", startAt: "soon", firingsMax: "0" })).toEqual({
     name: expect.any(String),
     service: expect.any(String),

@@ -26,7 +26,7 @@ test("what fits has no problems", () => {
   expect(problemTexts({ ...order, buyer: "Ada" }, ORDER)).toEqual([]);
 });
 
-test("each thing that is wrong is told with its place", () => {
+test("each error is reported with its place", () => {
   const order = { item: "", amount: 0.5, speed: "slow", note: 5, tags: ["a", "a", 3], buyer: {}, colour: "red" };
   expect(problemTexts(order, ORDER)).toEqual([
     "item: must not be empty",

@@ -29,7 +29,7 @@ test("variants are called by title, tag or type, and have the fields that stand 
   expect(variantsOf({ type: "string" }, {})).toEqual([]);
 });
 
-test("a value is of the variant that its tag, its type or else its problems tell", () => {
+test("a value belongs to the variant of its tag, its type, or the one with the fewest errors", () => {
   const variants = variantsOf(PAYMENT, PAYMENT);
   expect(variantAt({ kind: "transfer" }, variants, PAYMENT)).toBe(1);
   expect(variantAt({ iban: "DE1" }, variants, PAYMENT)).toBe(1);

@@ -15,7 +15,7 @@ const SERVICE: ServiceView = {
   ],
 };
 
-test("retries are told as a sentence", () => {
+test("retries are described by a sentence", () => {
   const policy = {
     initial_interval: "500ms",
     exponentiation_factor: 2,

@@ -15,7 +15,7 @@ test("columns are those of the statement, also where every row has null", () => 
   expect(resultOf(undefined, [{ x: 1 }, { x: 2, y: 3 }]).columns.map(({ name }) => name)).toEqual(["x", "y"]);
 });
 
-test("a result that is too long is cut and says so", () => {
+test("a result that is too long is cut and marked as cut", () => {
   const rows = Array.from({ length: ROWS_MAX + 1 }, (_, a) => ({ a }));
   expect(resultOf(described, rows)).toMatchObject({ isCut: true, rows: { length: ROWS_MAX } });
   expect(resultOf(described, rows.slice(1)).isCut).toBe(false);
@@ -32,7 +32,7 @@ test("JSON leaves null out and keeps large integers", () => {
   );
 });
 
-test("types are told in words", () => {
+test("types have short names", () => {
   expect(['Timestamp(ms, "+00:00")', "List(UInt32)", "LargeUtf8", "Boolean", "Float64"].map(typeText)).toEqual([
     "moment",
     "list of integer",

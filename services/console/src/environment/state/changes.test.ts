@@ -11,7 +11,7 @@ test("changes set, add and take away, and leave the state they were made from", 
   expect(before).toEqual(map({ a: "1", b: "2" }));
 });
 
-test("what both changed is told apart from what only one changed", () => {
+test("a conflict is distinguished from a change of one side", () => {
   const before = map({ a: "1", b: "2", c: "3", same: "x" });
   const theirs = map({ a: "5", b: "2", d: "4", same: "x" });
   const changes = map({ a: "9", b: "7" });
@@ -22,7 +22,7 @@ test("what both changed is told apart from what only one changed", () => {
   expect(changedBeside(before, theirs, changes)).toEqual(["c", "d"]);
 });
 
-test("who changed it to the same has no quarrel", () => {
+test("two equal changes are no conflict", () => {
   expect(clashesOf(map({ a: "1" }), map({ a: "2" }), map({ a: "2" }))).toEqual([]);
   expect(clashesOf(map({ a: "1" }), map({}), new Map([["a", undefined]]))).toEqual([]);
 });

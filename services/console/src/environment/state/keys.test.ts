@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { keyHref, keyLine, keysStatement } from "./keys.js";
 
-test("what people type stays inside its literal", () => {
+test("the user's text stays inside its literal", () => {
   expect(keysStatement("Stock", "o'b", "a'")).toBe(
     "SELECT service_key, count(1) AS entries, sum(value_length) AS bytes FROM state WHERE service_name = 'Stock' AND " +
       "contains(service_key, 'o''b') AND service_key > 'a''' GROUP BY service_key ORDER BY service_key LIMIT 101",

@@ -36,7 +36,7 @@ test("digits are read with or without spaces, and nothing else", () => {
   expect(bytesOf("zz", "hex")).toMatchObject({ ok: false });
 });
 
-test("sizes are told in the unit that fits", () => {
+test("sizes have a unit that fits", () => {
   expect([0, 1023, 1536, 20 * 1024, 3 * 1024 * 1024].map(sizeText)).toEqual(["0 B", "1023 B", "1.5 KiB", "20 KiB", "3.0 MiB"]);
 });
 

@@ -17,7 +17,7 @@ const status: SubscriptionStatus = {
   handled_records: 10,
 };
 
-test("addresses are taken apart", () => {
+test("addresses are split", () => {
   expect(sourceOf("kafka://k1/a.b/c")).toEqual({ cluster: "k1", topic: "a.b/c" });
   expect(sourceOf("other://x")).toBeUndefined();
   expect(sinkText("service://Orders/place")).toBe("Orders/place");
@@ -29,7 +29,7 @@ test("options are lines of name=value", () => {
   expect(optionsOf("a=1\na=2")).toMatchObject({ ok: false });
 });
 
-test("lag is the sum of what is behind, and unknown where nobody reads", () => {
+test("lag is the sum over partitions, and unknown without a consumer", () => {
   expect(lagOf(status)).toBe(3);
   expect(lagOf({ ...status, positions: [] })).toBeUndefined();
 });
@@ -47,7 +47,7 @@ test("secrets are never shown", () => {
   ]);
 });
 
-test("only what the protocol wants is told to the client", () => {
+test("the client gets only options of the protocol", () => {
   const fields = { name: "k", brokers: " a:1 ", protocol: "", mechanism: "PLAIN", user: "u", password: "p", more: "" };
   expect(clusterProperties(fields, { x: "y" })).toEqual({ "bootstrap.servers": "a:1", x: "y" });
   expect(clusterProperties({ ...fields, protocol: "SASL_SSL" }, {})).toMatchObject({

@@ -49,7 +49,7 @@ test.each([null, "", "{", "[]", '{"language":"cobol"}', '{"crash":{"id":7}}', '{
   },
 );
 
-test("progress is found again as it was left", () => {
+test("progress is restored as it was left", () => {
   const left = { ...NO_PROGRESS, language: "go" as const, calledId: "inv_1", crash: { id: "inv_2", isSurvived: true } };
   expect(parseProgress(JSON.stringify(left))).toEqual(left);
 });
