@@ -1,4 +1,4 @@
-/** Why: what a browser relies on: the right form, the right time to ask again, and a page in which only our scripts run. */
+/** Behaviour that browsers rely on: the right encoding, the right caching, and a page in which only our scripts run. */
 import { mkdir, rm, symlink, truncate, writeFile } from "node:fs/promises";
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { connect as connectHttp2, createServer as createHttp2Server } from "node:http2";
@@ -99,7 +99,7 @@ describe("the page", () => {
     expect(nonces.size).toBe(20);
   });
 
-  test("says what may be done with it", async () => {
+  test("has headers that restrict its use", async () => {
     const request = await open();
     const { headers } = await request("/ui/");
     expect(headers).toMatchObject({
@@ -113,7 +113,7 @@ describe("the page", () => {
     expect(headers).not.toHaveProperty("access-control-allow-origin");
   });
 
-  test("is told its start as JSON that cannot leave its element", async () => {
+  test("gets its boot data as JSON that cannot leave its element", async () => {
     const request = await open();
     const text = (await request("/ui/")).body.toString();
     const bootJson = /<script type="application\/json" id="boot">(.*?)<\/script>/s.exec(text)?.[1] ?? "";
@@ -122,7 +122,7 @@ describe("the page", () => {
     expect(text.match(/<\/script>/g)).toHaveLength(2);
   });
 
-  test("may be told of other origins for one answer, but not of another policy", async () => {
+  test("may get other origins for one answer, but not another policy", async () => {
     const host = await openConsole(tiny.directory, OPTIONS);
     const refused: unknown[] = [];
     const server = createServer((req, res) => {
@@ -167,7 +167,7 @@ describe("assets", () => {
     expect(plain.toString()).toBe(TINY_SCRIPT);
   });
 
-  test("with a hash in their name are kept for ever, others are asked for again", async () => {
+  test("with a hash in their name are cached for ever, others are revalidated", async () => {
     const request = await open();
     const script = await request(SCRIPT);
     expect(script.headers).toMatchObject({
@@ -181,7 +181,7 @@ describe("assets", () => {
     expect(icon.headers).not.toHaveProperty("vary");
   });
 
-  test("are not sent to who has them, in the form they would get", async () => {
+  test("are not sent to a client that has them, in the form it would get", async () => {
     const request = await open();
     const first = await request(SCRIPT, { "accept-encoding": "br" });
     const etag = first.headers.etag as string;
@@ -214,7 +214,7 @@ describe("assets", () => {
 });
 
 describe("requests", () => {
-  test("HEAD says what GET would", async () => {
+  test("HEAD has the headers of GET", async () => {
     const request = await open();
     for (const path of [SCRIPT, "/ui/"]) {
       const [head, get] = [await request(path, {}, "HEAD"), await request(path)];
@@ -227,7 +227,7 @@ describe("requests", () => {
     const request = await open();
     expect((await request("/ui/assets%2Findex%2DAbCd_123.js")).headers["content-type"]).toBe("text/javascript; charset=utf-8");
     expect((await request("/ui/%ff")).status).toBe(400);
-    expect((await request("/ui/%00")).status).toBe(200); // The page says that it knows no such address.
+    expect((await request("/ui/%00")).status).toBe(200); // The page itself shows that the address is unknown.
   });
 
   test.each([
@@ -294,7 +294,7 @@ describe("the directory", () => {
     await expect(openConsole(tiny.directory, OPTIONS)).rejects.toMatchObject({ code: "OPS0001" });
   });
 
-  test("needs a base and origins that say nothing else", async () => {
+  test("needs a valid base and valid origins", async () => {
     for (const base of ["ui/", "/ui", '/"><script>/', "//"]) {
       await expect(openConsole(tiny.directory, { ...OPTIONS, base })).rejects.toMatchObject({ code: "OPS0001" });
     }

@@ -3,7 +3,7 @@ import { Secret } from "@perdure/base";
 import { aDesiredRuntime } from "@perdure/cloud/testing";
 import { launchOf } from "./launch.js";
 
-test("a runtime is told where its tunnels are, and its token only by a file", () => {
+test("a runtime gets the addresses of its tunnels, and its token only by a file", () => {
   const desired = aDesiredRuntime();
   const launchWith = (tunnels: { proxyUrl: string; token: Secret } | undefined) =>
     launchOf(
@@ -35,7 +35,7 @@ test("T6, T23: a runtime assumes roles in the name of its own environment only, 
   expect(launch.args).toContain('--egress.own-domains=["perdure.test"]');
 });
 
-test("a runtime is told of a collector of traces where there is one, by a process of its own", () => {
+test("a runtime gets the address of a collector of traces where there is one, from a process of its own", () => {
   const launchWith = (tracingEndpoint: string | undefined) =>
     launchOf(
       aDesiredRuntime(),

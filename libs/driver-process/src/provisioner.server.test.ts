@@ -28,7 +28,7 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Ports that the machine has just given to nobody. */
+/** Ports that were free a moment ago. */
 async function somePorts(): Promise<{ first: number; last: number }> {
   const probe = createServer();
   probe.listen(0, "127.0.0.1");
@@ -48,7 +48,7 @@ async function open(changed: Partial<ProcessProvisionerOptions> = {}, clock: Clo
   return provisioner;
 }
 
-/** Patience runs out sooner; what others do takes as long as ever. */
+/** Timeouts of a runtime are shorter; the real work takes as long as ever. */
 const HURRY = 20;
 const hastyClock: Clock = {
   nowMs: systemClock.nowMs,
@@ -76,7 +76,7 @@ const startsOf = (desired: ReturnType<typeof aDesiredRuntime>): string[] =>
     .split("\n");
 
 test(
-  "nobody else sees the key, the secret or the data, and nobody without the secret is answered",
+  "no other user can read the key, the secret or the data, and no request without the secret is answered",
   async () => {
     const provisioner = await open();
     const desired = aDesiredRuntime();
@@ -134,7 +134,7 @@ test(
 );
 
 test(
-  "one that always ends has failed after some tries, and gets more with a newer wish",
+  "one that always ends has failed after some tries, and gets more with a newer request",
   async () => {
     const provisioner = await open();
     const desired = aDesiredRuntime();
@@ -226,7 +226,7 @@ test(
 );
 
 test(
-  "one that takes more memory than it may is ended each time, until that is told as its failure",
+  "one that takes more memory than it may is ended each time, until that is reported as its failure",
   async () => {
     const provisioner = await open({}, hastyClock);
     const desired = aDesiredRuntime({ limits: { ...aDesiredRuntime().limits, memoryMibMax: 128 } });
@@ -241,7 +241,7 @@ test(
 );
 
 test(
-  "when told to leave them, disposing changes nothing for runtimes, and the next one goes on with them",
+  "with `leave`, disposing changes nothing for runtimes, and the next provisioner continues with them",
   async () => {
     const provisioner = await open({ onDispose: "leave" });
     const desired = aDesiredRuntime();

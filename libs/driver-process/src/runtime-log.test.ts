@@ -36,7 +36,7 @@ test("lines of a span are shown, the latest when there are too many, and other o
   expect(await read(5, 6)).toEqual(["ended"]);
 });
 
-test("a log stays bounded, and what it said before is still there", async () => {
+test("a log stays bounded, and keeps earlier output", async () => {
   writeFileSync(files.log, `${lineAt(1)}\n`);
   boundLog(files);
   expect(statSync(files.log).size).toBeGreaterThan(0);

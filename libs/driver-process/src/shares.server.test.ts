@@ -29,7 +29,7 @@ test("each runtime gets a group with its memory and a fair share, and its proces
   expect(read(id, "cgroup.procs")).toBe(pid);
 });
 
-test("a group that is gone, or was never made, is forgotten without a word", () => {
+test("releasing a group that is gone, or was never made, does nothing", () => {
   writeFileSync(join(group, "cgroup.controllers"), "cpu memory pids");
   const shares = cgroupShares(group);
   const { environmentId: id } = aDesiredRuntime();
@@ -37,7 +37,7 @@ test("a group that is gone, or was never made, is forgotten without a word", () 
   expect(existsSync(join(group, id))).toBe(false);
 });
 
-test("OPS0001 where the kernel would not keep anybody to anything", () => {
+test("OPS0001 where the kernel would not enforce limits", () => {
   expect(() => cgroupShares(group)).toThrow("ENOENT");
   writeFileSync(join(group, "cgroup.controllers"), "cpu pids");
   expect(() => cgroupShares(group)).toThrow(

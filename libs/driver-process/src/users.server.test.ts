@@ -49,7 +49,7 @@ async function start(provisioner: Provisioner, desired: ReturnType<typeof aDesir
 const filesOf = (desired: ReturnType<typeof aDesiredRuntime>): EnvironmentFiles =>
   new EnvironmentFiles(directory, desired.environmentId);
 
-/** What the kernel says of a process: its four user ids, its groups and its capabilities. */
+/** The kernel's record of a process: its four user ids, its groups and its capabilities. */
 function statusOf(pid: number): Record<string, string> {
   const lines = readFileSync(`/proc/${pid}/status`, "utf8").split("\n");
   return Object.fromEntries(lines.map((line) => line.split(":\t").map((part) => part.trim())));
@@ -143,6 +143,6 @@ test("OPS0001 where users cannot be given, or would not read what every runtime 
     `user ${USERS.first} cannot read ${hidden}/server.mjs`,
   );
   rmSync(hidden, { recursive: true });
-  // The command that the check runs, of a user who may not.
+  // The command that the check runs, of a user without the right.
   expect(() => asUser(USERS.first, ...becoming(USERS.last), "true")).toThrow("setpriv");
 });

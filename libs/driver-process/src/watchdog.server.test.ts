@@ -30,7 +30,7 @@ test("one that answers and stays small is left alone, and nothing is left when t
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a pause shorter than the patience is no trouble; a longer one is", async () => {
+test("a pause shorter than the timeout is no problem; a longer one is", async () => {
   const { clock, state, result, pass } = watched();
   state.answers = false;
   await pass(25);
@@ -43,7 +43,7 @@ test("a pause shorter than the patience is no trouble; a longer one is", async (
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a machine that slept blames nobody", async () => {
+test("a machine that slept ends no runtime", async () => {
   const { clock, state, result, pass } = watched();
   await pass(10);
   state.answers = false; // It wakes up as well, and needs a moment.
@@ -55,7 +55,7 @@ test("a machine that slept blames nobody", async () => {
   expect(result.isOver).toBe(false);
 });
 
-test("memory beyond the limit is trouble when it stays, and far beyond it at once", async () => {
+test("memory beyond the limit is a problem when it stays, and far beyond it at once", async () => {
   const short = watched();
   short.state.mib = 120;
   await short.pass(4);
@@ -72,7 +72,7 @@ test("memory beyond the limit is trouble when it stays, and far beyond it at onc
   expect(far.result.trouble).toEqual({ reason: "it used 151 MiB of memory and may use 100", atOnce: true });
 });
 
-test("without a limit, and of a process that is gone, memory is nobody's concern", async () => {
+test("without a limit, and of a process that is gone, memory is not checked", async () => {
   for (const one of [watched(undefined), watched()]) {
     one.state.mib = one.result.isOver ? 0 : undefined;
     await one.pass(30);
@@ -81,7 +81,7 @@ test("without a limit, and of a process that is gone, memory is nobody's concern
   }
 });
 
-test("mapped files do not count, where they are told apart", () => {
+test("mapped files do not count, where the system reports them separately", () => {
   expect(kibOf("Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  500 kB\nRssFile:\t 400 kB\n")).toBe(500);
   expect(kibOf("VmRSS:\t  900 kB\n")).toBe(900);
   expect(kibOf("State:\tZ (zombie)\n")).toBeUndefined();

@@ -1,4 +1,4 @@
-/** Who looks after runtimes may be killed; runtimes go on, and so does who comes next. */
+/** The process that manages runtimes may be killed; runtimes continue, and the next provisioner manages them. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -48,7 +48,7 @@ async function pidAt({ admin, secret }: Upstream): Promise<number> {
   return Number(await (await fetch(`${admin}/`, { headers })).text());
 }
 
-/** Applies the wish in another process, which is killed when its runtime is ready. */
+/** Applies the request in another process, which is killed when its runtime is ready. */
 async function applyAndDie(desired: ReturnType<typeof aDesiredRuntime>): Promise<void> {
   const task: SupervisorTask = { options: optionsHere(), desired, signingKeyPem: desired.signingKeyPem.reveal() };
   const runner = spawn(process.execPath, [at("../../../deploy/run-ts.mjs"), at("supervisor.ts"), JSON.stringify(task)], {
@@ -92,7 +92,7 @@ test(
 );
 
 test(
-  "one that was left with other settings is replaced, and a stranger with its number is left alone",
+  "one that was left with other settings is replaced, and another process with its id is left alone",
   async () => {
     const desired = aDesiredRuntime();
     await applyAndDie(desired);
@@ -111,7 +111,7 @@ test(
     expect(next.state(desired.environmentId)).toBeUndefined();
     await next.apply(newer);
     await untilState(next, newer, "ready");
-    await next.remove(desired.environmentId, { erase: true }); // Would end this test if it meant the stranger.
+    await next.remove(desired.environmentId, { erase: true }); // Would end this test if it signalled the other process.
   },
   TEST_MS,
 );

@@ -1,4 +1,4 @@
-/** A provisioner in a process of its own, so that a test can kill it: applies one wish and says when it is ready. */
+/** A provisioner in a process of its own, so that a test can kill it: applies one request and reports when it is ready. */
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { DesiredRuntime } from "@perdure/cloud";
 import { openProcessProvisioner, type ProcessProvisionerOptions } from "../src/index.js";
@@ -6,7 +6,7 @@ import { openProcessProvisioner, type ProcessProvisionerOptions } from "../src/i
 export interface SupervisorTask {
   readonly options: ProcessProvisionerOptions;
   readonly desired: Omit<DesiredRuntime, "signingKeyPem">;
-  /** Of the wish: JSON knows no secrets. */
+  /** Of the request: JSON has no type for secrets. */
   readonly signingKeyPem: string;
 }
 

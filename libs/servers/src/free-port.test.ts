@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { freePortRange, freePorts } from "./free-port.js";
 import { PORT_STRIPES } from "./limits.js";
 
-test("ports are all different, also those of the next who asks, and none is one that the system gives to others", async () => {
+test("ports are all different, also those of the next call, and none is one that the system gives out", async () => {
   const ports = [...(await freePorts(40)), ...(await freePorts(40))];
   expect(new Set(ports).size).toBe(80);
   const others = createServer().listen(0, "127.0.0.1");
@@ -13,7 +13,7 @@ test("ports are all different, also those of the next who asks, and none is one 
   others.close();
 });
 
-test("a port that somebody listens on is passed over", async () => {
+test("a port with a listener is passed over", async () => {
   const [port] = (await freePorts(1)) as [number];
   const next = port + PORT_STRIPES;
   const occupant = createServer().listen(next, "127.0.0.1");

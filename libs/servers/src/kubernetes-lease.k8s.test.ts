@@ -76,7 +76,7 @@ test(
   BUILD_MS_MAX,
 );
 
-test("users are the administrator and the operator of the suites, who may do nothing by itself", async () => {
+test("users are the administrator and the operator of the suites, who has no rights at first", async () => {
   const kubernetes = await leaseKubernetes();
   expect(await kubernetes.request({ path: NAMESPACES }, "perdure-operator")).toMatchObject({ status: 403 });
   await kubernetes[Symbol.asyncDispose]();

@@ -25,7 +25,7 @@ test("it is the release that its modules are of", async () => {
 });
 
 test(
-  "what is created is found, and is still there after API server and etcd were killed",
+  "an object that was created is read, and is still there after API server and etcd were killed",
   async () => {
     expect(await kubernetes.request({ method: "POST", path: CONFIG_MAPS, body: configMap("kept") })).toMatchObject({
       status: 201,
@@ -42,7 +42,7 @@ test(
   READY_MS_MAX,
 );
 
-test("a user may do nothing until a role says so", async () => {
+test("a user may do nothing until a role allows it", async () => {
   expect(await kubernetes.request({ path: CONFIG_MAPS }, "visitor")).toMatchObject({ status: 403 });
   expect(() => kubernetes.kubeconfig("stranger")).toThrow("without a user 'stranger'");
 });
@@ -87,7 +87,7 @@ async function served(request: () => Promise<{ status: number }>): Promise<void>
 }
 
 test(
-  "controllers make a pod of a StatefulSet, and collect what is owned by somebody who is gone",
+  "controllers make a pod of a StatefulSet, and collect objects whose owner is gone",
   async () => {
     const labels = { app: "one" };
     const pod = { metadata: { labels }, spec: { containers: [{ name: "c", image: "none" }] } };

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { startPostgres } from "./postgres.js";
 
-test("PostgreSQL starts for anybody, root included, survives kill -9, and goes with its data", async () => {
+test("PostgreSQL starts for every user, root included, survives kill -9, and goes with its data", async () => {
   let directory = "";
   {
     await using postgres = await startPostgres();
@@ -22,7 +22,7 @@ test("PostgreSQL starts for anybody, root included, survives kill -9, and goes w
   expect(existsSync(directory)).toBe(false);
 });
 
-test("data may lie in a folder that is closed to everybody but us", async () => {
+test("data may be in a folder that is closed to all users but us", async () => {
   const closed = mkdtempSync(join(tmpdir(), "perdure-closed-"));
   try {
     const directory = join(closed, "data");

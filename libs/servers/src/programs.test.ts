@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { onPath } from "./programs.js";
 import { dataDirectory } from "./temporary.js";
 
-test("a program that is a link to another is called by the name that was looked for", async () => {
+test("a program that is a link to another is called by the requested name", async () => {
   const directory = await dataDirectory("programs", undefined);
   writeFileSync(join(directory.path, "check-files"), "");
   symlinkSync("check-files", join(directory.path, "the-server"));

@@ -23,7 +23,7 @@ test("what was acknowledged is there after kill -9, on the same port; disposing 
   expect(() => process.kill(pid, 0)).toThrow("ESRCH");
 });
 
-test("a frozen server keeps its connections and answers nobody until it thaws", async () => {
+test("a frozen server keeps its connections and answers no request until it thaws", async () => {
   await using redis = await startRedis({ password: "secret" });
   const socket = connect(redis.port, "127.0.0.1");
   await new Promise((resolve) => socket.once("connect", resolve));
@@ -35,7 +35,7 @@ test("a frozen server keeps its connections and answers nobody until it thaws", 
   socket.destroy();
 });
 
-test("a server that cannot start says why in its own words", async () => {
+test("a server that cannot start reports its own error", async () => {
   await expect(startRedis({ config: { maxmemory: "much" } })).rejects.toThrow(/argument must be a memory value/);
 });
 
