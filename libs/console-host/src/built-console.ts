@@ -21,7 +21,7 @@ export interface EncodedFile {
 
 export interface BuiltFile {
   readonly contentType: string;
-  /** Its name changes with its content, so it may be kept for ever. */
+  /** The name of the file changes with its content, so it may be cached for ever. */
   readonly isImmutable: boolean;
   /** The best first; identity is the last and always there. */
   readonly forms: readonly EncodedFile[];
@@ -30,7 +30,7 @@ export interface BuiltFile {
 export interface BuiltConsole {
   /** The page, with its placeholders. */
   readonly page: string;
-  /** By path below the base, without a slash in front. */
+  /** By path below the base, without a leading slash. */
   readonly files: ReadonlyMap<string, BuiltFile>;
 }
 
@@ -97,7 +97,7 @@ function builtFile(path: string, bytes: Buffer, read: ReadonlyMap<string, Buffer
   return { contentType: CONTENT_TYPES[extname(path)] ?? "application/octet-stream", isImmutable: HASHED.test(path), forms };
 }
 
-/** As the build names them: `assets/index-C2kYc7Qe.js`. */
+/** Hashed names of the build: `assets/index-C2kYc7Qe.js`. */
 const HASHED = /^assets\/.+-[\w-]{8}\.\w+$/;
 
 /** 132 bits, so an attacker cannot find a second file with the same digest. */

@@ -237,7 +237,7 @@ describe("requests", () => {
     ["GET", "/uix/"],
     ["GET", "/services"],
     ["GET", "http://a/ui/"],
-  ])("%s %s are somebody else's", async (method, path) => {
+  ])("%s %s are left to the caller", async (method, path) => {
     const request = await open();
     expect((await request(path, {}, method)).status).toBe(599);
   });

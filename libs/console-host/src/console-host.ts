@@ -44,7 +44,7 @@ export async function openConsole(directory: string, { base, csp }: ConsoleHostO
 
 const BASE = /^\/(?:[\w.-]+\/)*$/;
 
-/** As a browser writes an origin: a policy has no way to quote. */
+/** An origin as browsers serialise it: a policy has no way to quote. */
 const ORIGIN = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function checkOrigins(origins: readonly string[]): void {
@@ -62,7 +62,7 @@ const COMMON: Readonly<Record<string, string>> = {
   "cross-origin-resource-policy": "same-origin",
 };
 
-/** What the page needs of the browser's powers: nothing but its clipboard, and only to write. */
+/** Permissions that the page needs: only the clipboard, and only to write. */
 const PERMISSIONS =
   "accelerometer=(), camera=(), clipboard-read=(), display-capture=(), geolocation=(), gyroscope=(), magnetometer=(), microphone=(), midi=(), payment=(), usb=()";
 
@@ -137,7 +137,7 @@ function write(req: AnyRequest, res: AnyResponse, status: number, body: Buffer, 
 }
 
 function writeHead(res: AnyResponse, status: number, headers: Readonly<Record<string, string>>): void {
-  (res as ServerResponse).writeHead(status, { ...COMMON, ...headers }); // What is used here, both have.
+  (res as ServerResponse).writeHead(status, { ...COMMON, ...headers }); // Both kinds of response have the methods that are used here.
 }
 
 function headerOf(req: AnyRequest, name: string): string | undefined {

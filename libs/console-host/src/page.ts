@@ -15,7 +15,7 @@ export type PageTemplate = (nonce: string, boot: unknown) => string;
  * missing.
  */
 export function pageTemplate(page: string, base: string): PageTemplate {
-  const parts = page.split(PLACEHOLDERS); // Every second one is the name of a placeholder.
+  const parts = page.split(PLACEHOLDERS); // Every second part is the name of a placeholder.
   for (const name of ["NONCE", "BASE", "BOOT"]) {
     const isThere = parts.some((part, index) => index % 2 === 1 && part === name);
     if (!isThere) throw new PerdureError("OPS0001", `the page is not the console's: it has no __${name}__`);
@@ -26,7 +26,7 @@ export function pageTemplate(page: string, base: string): PageTemplate {
   };
 }
 
-/** JSON in which nothing ends the script element it stands in, begins a comment, or is another line to a parser of scripts. */
+/** JSON that cannot end the script element around it, begin a comment, or contain a line separator of JavaScript. */
 export function scriptJson(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

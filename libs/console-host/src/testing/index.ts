@@ -25,7 +25,7 @@ const PAGE = `<!doctype html>
 </html>
 `;
 
-/** As a build leaves it, in a directory that goes with it. */
+/** Like the output of a build, in a directory that is removed with it. */
 export async function writeTinyConsole(): Promise<TinyConsole> {
   const directory = await mkdtemp(join(tmpdir(), "perdure-console-"));
   await mkdir(join(directory, "assets"));
