@@ -16,7 +16,7 @@ function signalTo(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(pid, signal);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // It ended in this very moment: all the better.
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // ESRCH: it has ended meanwhile.
   }
 }
 
@@ -72,7 +72,7 @@ export class ChildServer {
     return this.#running;
   }
 
-  /** What it wrote last to its outputs, oldest line first. */
+  /** The last output, oldest line first. */
   log(): string {
     return this.#lines.join("\n");
   }
@@ -90,7 +90,7 @@ export class ChildServer {
     if (this.#running) signalTo(this.pid, name);
   }
 
-  /** The end without a word, as in a power cut of this program alone. */
+  /** SIGKILL, as in a crash of this program alone. */
   async kill(): Promise<void> {
     this.signal("SIGKILL");
     await this.exited;

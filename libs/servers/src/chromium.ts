@@ -17,7 +17,7 @@ import { type InstalledProgram, onPath } from "./programs.js";
 
 const run = promisify(execFile);
 
-/** What a browser of the machine may be called, where the package has none for it. */
+/** Names of a browser of the machine, for platforms without the package. */
 const NAMES = ["chromium", "chromium-browser", "google-chrome", "chrome"] as const;
 
 let program: Promise<InstalledProgram> | undefined;

@@ -27,7 +27,7 @@ export async function startDatabase(): Promise<EmptyDatabase> {
   await execute(shared, `CREATE DATABASE ${name}`);
   return {
     url: new URL(name, shared).href,
-    // With sessions that are still open: a suite may leave a killed process's connections behind.
+    // Also with open sessions: a suite may leave a killed process's connections behind.
     [Symbol.asyncDispose]: () => execute(shared, `DROP DATABASE ${name} WITH (FORCE)`),
   };
 }

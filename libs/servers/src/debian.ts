@@ -23,7 +23,7 @@ export function cacheDirectory(): string {
 /** Packages unpacked in one directory, as a file system of their own. */
 export interface Unpacked {
   readonly root: string;
-  /** For `LD_LIBRARY_PATH`. */
+  /** Value of `LD_LIBRARY_PATH`. */
   readonly libraryPath: string;
 }
 
@@ -62,7 +62,7 @@ async function fetchInto(root: string, name: string, selection: PackageSelection
   }
 }
 
-/** With the machine's package lists; with fresh ones of our own, which need no root, when those are empty or out of date. */
+/** Uses the machine's package lists; when those are empty or out of date, fresh ones of our own, which need no root. */
 async function download(selection: PackageSelection, into: string, work: string): Promise<void> {
   const withLists = async (options: readonly string[]): Promise<void> => {
     const packages = typeof selection === "function" ? await selection((pattern) => searched(pattern, options)) : selection;

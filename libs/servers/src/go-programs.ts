@@ -12,9 +12,9 @@ import { cacheDirectory } from "./debian.js";
 import { BUILD_LINES_MAX, BUILD_LOCK_POLL_MS, BUILD_MS_MAX } from "./limits.js";
 
 export interface GoPrograms {
-  /** What and which version: the directory in the cache. */
+  /** Program and version: the directory in the cache. */
   readonly name: string;
-  /** With `go.mod` and `go.sum`. */
+  /** Directory with `go.mod` and `go.sum`. */
   readonly modules: string;
   /** Files beside them that are compiled with: programs of our own. */
   readonly sources?: readonly string[];
@@ -62,12 +62,12 @@ async function run(
 ): Promise<void> {
   const env = { ...process.env, CGO_ENABLED: "0" };
   const child = spawn(program, args, { cwd, env, timeout: BUILD_MS_MAX, stdio: ["ignore", "ignore", "pipe"] });
-  const said: string[] = [];
+  const lines: string[] = [];
   let compiled = 0;
   const listening = (async () => {
     for await (const line of createInterface({ input: child.stderr })) {
-      said.push(line);
-      if (said.length > BUILD_LINES_MAX) said.shift();
+      lines.push(line);
+      if (lines.length > BUILD_LINES_MAX) lines.shift();
       if (isPackage(line)) onPackage(line, ++compiled);
     }
   })();
@@ -76,10 +76,10 @@ async function run(
     child.once("close", (...ending: [number | null, string | null]) => resolve(ending));
   });
   await listening;
-  if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}: ${said.join("\n")}`);
+  if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}: ${lines.join("\n")}`);
 }
 
-/** With `-v` go writes the import path of each package as it comes to it, and "go: downloading …" before. */
+/** With `-v` go prints the import path of each package when it compiles it, and "go: downloading …" before. */
 const isPackage = (line: string): boolean => !line.includes(" ") && !line.startsWith("#");
 
 /** Held by one running process at a time; the lock of a process that has ended is taken over. */

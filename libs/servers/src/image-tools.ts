@@ -53,14 +53,14 @@ export interface ImageConfig {
 }
 
 export interface CheckedDockerfile {
-  /** Of the checks that BuildKit has of its own. */
+  /** Warnings of BuildKit's own checks. */
   readonly warnings: readonly { readonly rule: string; readonly detail: string; readonly line: number }[];
   readonly stages: readonly ImageStage[];
-  /** By stage. */
+  /** Configurations by stage. */
   readonly images: Readonly<Record<string, ImageConfig>>;
 }
 
-/** As BuildKit reads it; rejects with its complaint. `variables`: of the build, such as `TARGETARCH`. */
+/** A Dockerfile as BuildKit parses it; rejects with its error. `variables`: of the build, such as `TARGETARCH`. */
 export async function checkDockerfile(file: string, variables: Readonly<Record<string, string>>): Promise<CheckedDockerfile> {
   const pairs = Object.entries(variables).map(([name, value]) => `${name}=${value}`);
   return JSON.parse(await runImageTools("dockerfile", file, ...pairs)) as CheckedDockerfile;

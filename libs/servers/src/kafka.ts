@@ -79,7 +79,7 @@ export class KafkaServer implements AsyncDisposable {
     }
   }
 
-  /** For `bootstrap.servers`. */
+  /** Value of `bootstrap.servers`. */
   get brokers(): string {
     return `127.0.0.1:${this.port}`;
   }
@@ -134,7 +134,7 @@ async function prepare(directory: string, port: number, controllerPort: number, 
   const lines = Object.entries({ ...settingsOf(directory, port, controllerPort, options), ...options.config });
   await writeFile(file, lines.map(([name, value]) => `${name}=${value.replaceAll("\n", "\\n")}\n`).join(""));
   if (existsSync(join(directory, "log", "meta.properties"))) return;
-  const id = randomBytes(16).toString("base64url"); // One in 64 begins with a dash: it is given as one word with its flag.
+  const id = randomBytes(16).toString("base64url"); // One in 64 begins with a dash, so it is passed in one argument with its flag.
   const { sasl } = options;
   const user =
     sasl === undefined || sasl.mechanism === "PLAIN"

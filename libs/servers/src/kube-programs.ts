@@ -6,7 +6,7 @@ import { builtPrograms, type OnPackageBuilt } from "./go-programs.js";
 /** The release that `kube-programs/go.mod` requires; programs report it to their clients. */
 export const KUBERNETES_VERSION = "1.36.4";
 
-/** With the `go.mod` of all of them, and of kubectl. */
+/** Directory with the `go.mod` of all of them, and of kubectl. */
 export const MODULES = join(dirname(fileURLToPath(import.meta.url)), "kube-programs");
 
 export interface KubernetesPrograms {

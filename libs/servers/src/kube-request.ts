@@ -12,7 +12,7 @@ export interface KubernetesEndpoint {
 export interface KubernetesQuestion {
   /** GET when absent. */
   readonly method?: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** With its query. */
+  /** Path with its query. */
   readonly path: string;
   /** Sent as JSON. */
   readonly body?: unknown;

@@ -16,11 +16,11 @@ const SHARED_KUBERNETES = "SHARED_KUBERNETES";
 /** Users besides `admin`: the operator of the suites, with the rights that a suite gives it. */
 const SHARED_USERS: Readonly<Record<string, readonly string[]>> = { "perdure-operator": [] };
 
-/** What such a file has, in JSON. */
+/** Fields of such a file, in JSON. */
 interface SharedControlPlane {
   readonly access: ControlPlaneAccess;
   readonly etcdPort: number;
-  /** Of the empty control plane. */
+  /** Kubeconfig of the empty control plane. */
   readonly contents: EtcdContents;
 }
 

@@ -6,7 +6,7 @@ import { BUILD_MS_MAX, READY_MS_MAX } from "./limits.js";
 let kubernetes: KubernetesServer;
 
 beforeAll(async () => {
-  kubernetes = await startKubernetes({ users: { visitor: ["visitors"] } });
+  kubernetes = await startKubernetes({ users: { reader: ["readers"] } });
 }, BUILD_MS_MAX);
 afterAll(async () => {
   const { directory, apiServer, etcd, controllerManager } = kubernetes;
@@ -43,8 +43,8 @@ test(
 );
 
 test("a user may do nothing until a role allows it", async () => {
-  expect(await kubernetes.request({ path: CONFIG_MAPS }, "visitor")).toMatchObject({ status: 403 });
-  expect(() => kubernetes.kubeconfig("stranger")).toThrow("without a user 'stranger'");
+  expect(await kubernetes.request({ path: CONFIG_MAPS }, "reader")).toMatchObject({ status: 403 });
+  expect(() => kubernetes.kubeconfig("unknown")).toThrow("without a user 'unknown'");
 });
 
 test(

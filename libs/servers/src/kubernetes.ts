@@ -24,7 +24,7 @@ export interface KubernetesOptions {
   readonly apiServerFlags?: Readonly<Record<string, string>>;
 }
 
-/** Of all that Kubernetes has, those that our objects meet. */
+/** Controllers that act on our objects, out of all that Kubernetes has. */
 const CONTROLLERS = [
   "garbage-collector-controller",
   "namespace-controller",
@@ -112,7 +112,7 @@ export class KubernetesServer extends ControlPlane implements AsyncDisposable {
   readonly apiServer: KubernetesPart;
   /** Undefined without controllers. */
   readonly controllerManager: KubernetesPart | undefined;
-  /** Where etcd listens, without TLS. */
+  /** Address of etcd, without TLS. */
   readonly etcdPort: number;
   readonly #data: DataDirectory;
 
@@ -233,7 +233,7 @@ function etcdFlags(directory: string, { etcd, etcdPeer }: ControlPlanePorts): Fl
     "initial-advertise-peer-urls": `http://127.0.0.1:${etcdPeer}`,
     "initial-cluster": `default=http://127.0.0.1:${etcdPeer}`,
     "log-level": "warn",
-    // What it has acknowledged survives its own death, though not the machine's; and tests do not wait for the disk.
+    // Acknowledged writes survive a crash of the process, though not of the machine; and tests do not wait for the disk.
     "unsafe-no-fsync": "true",
   };
 }

@@ -15,7 +15,7 @@ export const PORT_ATTEMPTS_MAX = 5;
 export const REQUEST_MS_MAX = 2_000;
 /** Downloading packages: some MB from a mirror. */
 export const DOWNLOAD_MS_MAX = 300_000;
-/** What a package tool may print. */
+/** Maximum output of a package tool. */
 export const TOOL_OUTPUT_BYTES_MAX = 16 * 1024 * 1024;
 /** A database whose children are still ending after a crash refuses to start; it is started again that often, this far apart. */
 export const DATABASE_TRIES_MAX = 20;
@@ -36,7 +36,7 @@ export const HELM_MS_MAX = 120_000;
 export const RULES_CHECK_MS_MAX = 120_000;
 /** kubectl itself waits for what it deletes; a namespace takes seconds, and a minute on a busy machine. */
 export const KUBECTL_MS_MAX = 180_000;
-/** Between two words of progress while something is compiled. */
+/** Interval of progress messages while a program is compiled. */
 export const PROGRESS_EVERY_MS = 10_000;
 /** Unpacking an archive of a few MB: a moment, and longer on a busy machine. */
 export const UNPACK_MS_MAX = 60_000;
@@ -44,7 +44,7 @@ export const UNPACK_MS_MAX = 60_000;
 export const PORT_MIN = 11_000;
 /** Where the system's own ports begin, if it does not report it: the default of Linux. */
 export const SYSTEM_PORT_MIN = 32_768;
-/** From here on to the system's own ports: ranges of ports for programs that give ports to what they start. */
+/** Ports from here up to the system's own: ranges for programs that assign ports to what they start. */
 export const RANGES_PORT_MIN = 21_000;
-/** So many test processes draw ports at the same time without meeting. */
+/** Number of test processes that can draw ports at the same time without a collision. */
 export const PORT_STRIPES = 16;

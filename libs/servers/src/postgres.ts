@@ -32,7 +32,10 @@ const CONFIG: Readonly<Record<string, string>> = {
   timezone: "UTC",
 };
 
-/** For data that go with the server: what was committed survives its death, though not the machine's; and tests do not wait for the disk. */
+/**
+ * For data that are removed with the server: commits survive a crash of the process, though not of the machine; and tests do not wait for
+ * the disk.
+ */
 const CONFIG_OF_TEMPORARY: Readonly<Record<string, string>> = { fsync: "off" };
 
 const USER = "perdure";
@@ -209,7 +212,7 @@ async function launch(port: number, directory: string, config: Readonly<Record<s
   return ChildServer.launch({ ...unprivileged(join(bin, "postgres"), ["-D", directory, ...settings]), cwd: directory, env });
 }
 
-/** Knocks as a client does: once its start-up and recovery are over it speaks of authentication. */
+/** Connects as a client does: once start-up and recovery are over the server requests authentication. */
 function accepts(port: number): Promise<boolean> {
   return new Promise((resolve) => {
     const socket = connect(port, "127.0.0.1");
@@ -232,7 +235,7 @@ function startupMessage(): Buffer {
   return Buffer.concat([length, text]);
 }
 
-/** After a crash the database's children need a moment to see that they are orphans; until then it does not start. */
+/** After a crash the database's children need a moment to notice that they are orphans; until then it does not start. */
 export async function startPostgresPatiently(options: PostgresServerOptions): Promise<PostgresServer> {
   for (let tries = 1; ; tries++) {
     try {

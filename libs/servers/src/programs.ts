@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { unpackedPackages } from "./debian.js";
 
-/** Where a program is and what it needs in its environment. */
+/** Path of a program and its environment variables. */
 export interface InstalledProgram {
   readonly path: string;
   readonly env: Readonly<Record<string, string>>;

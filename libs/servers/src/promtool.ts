@@ -5,7 +5,7 @@ import { fromPackages, type InstalledProgram, onPath } from "./programs.js";
 
 export interface PromtoolResult {
   readonly isGood: boolean;
-  /** What it wrote, both streams together. */
+  /** Output, both streams together. */
   readonly output: string;
 }
 

@@ -23,7 +23,7 @@ export function requestRedis(port: number, command: readonly string[], password?
       let last: RedisReply = null;
       for (const _ of commands) {
         const parsed = parse(received, at);
-        if (parsed === undefined) return; // More is to come.
+        if (parsed === undefined) return; // The reply is incomplete.
         if (parsed.value instanceof Error) return finish(() => reject(parsed.value));
         last = parsed.value;
         at = parsed.end;

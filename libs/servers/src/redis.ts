@@ -101,7 +101,7 @@ export class RedisServer implements AsyncDisposable {
     return this.#child.isRunning;
   }
 
-  /** What it logged last. */
+  /** The last lines of its log. */
   log(): string {
     return this.#child.log();
   }
@@ -148,7 +148,7 @@ export function startRedis(options: RedisServerOptions = {}): Promise<RedisServe
 async function launch(port: number, directory: string, config: Readonly<Record<string, string>>): Promise<ChildServer> {
   const { path, env } = await redisProgram();
   const settings = Object.entries({ ...config, port: String(port), dir: directory });
-  // One value may be several words (`save 900 1`); an empty one is a word of its own.
+  // One value may have several words (`save 900 1`); an empty one is an argument of its own.
   const args = settings.flatMap(([name, value]) => [`--${name}`, ...(value === "" ? [""] : value.split(" "))]);
   return ChildServer.launch({ command: path, args, cwd: directory, env });
 }
