@@ -53,7 +53,7 @@ try {
     await ready;
     const readyMs = Math.round(performance.now() - startedAtMs);
     const { pid } = JSON.parse(readFileSync(join(directory, environmentId, "process.json"), "utf8")) as { pid: number };
-    await delay(IDLE_MS / 3); // What it does after its start is not idleness.
+    await delay(IDLE_MS / 3); // Work after its start is not idleness.
     const before = ticksOf(pid);
     await delay(IDLE_MS);
     const cpuPercent = ((ticksOf(pid) - before) / TICKS_PER_SECOND / (IDLE_MS / 1_000)) * 100;

@@ -32,7 +32,7 @@ const PASSING_ALL = 0o711;
 export interface RuntimeLaunch {
   readonly generation: number;
   readonly heapMib: number;
-  /** What the process may take in all; undefined of a launch that an older version wrote. */
+  /** Memory limit of the process, in MiB; undefined for a launch that an older version wrote. */
   readonly memoryMib?: number;
   /** The user and group that the process runs as; undefined: those of the platform. */
   readonly uid?: number | undefined;
@@ -40,7 +40,7 @@ export interface RuntimeLaunch {
   readonly args: readonly string[];
   readonly ingressPort: number;
   readonly adminPort: number;
-  /** Of all that needs a new process when it changes. */
+  /** Digest of all settings that need a new process when they change. */
   readonly fingerprint: string;
 }
 
@@ -110,7 +110,7 @@ export class EnvironmentFiles {
     return readText(this.secret);
   }
 
-  /** Whole or not at all, and for this user's eyes alone, or those of the user `uid`. */
+  /** Written atomically, readable by this user only, or by the user `uid`. */
   writePrivate(path: string, text: string, uid?: number): void {
     const draft = `${path}.new`;
     rmSync(draft, { force: true }); // An older one would keep its mode.
@@ -130,7 +130,7 @@ export class EnvironmentFiles {
   }
 }
 
-/** Also one that was there with other rights. */
+/** Also when the folder existed with other rights. */
 export function makePrivateFolder(path: string): void {
   mkdirSync(path, { recursive: true, mode: OWNER_ONLY_FOLDER });
   chmodSync(path, OWNER_ONLY_FOLDER);

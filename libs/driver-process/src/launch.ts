@@ -13,16 +13,16 @@ const DAY_MS = 86_400_000;
 export interface LaunchPorts {
   readonly ingressPort: number;
   readonly adminPort: number;
-  /** As which user it runs; undefined: as ours. */
+  /** The user that it runs as; undefined: the same as ours. */
   readonly uid?: number | undefined;
 }
 
-/** What is run for every environment. */
+/** The program that runs for every environment. */
 export interface RuntimeProgram {
   readonly path: string;
   readonly configFile: string | undefined;
   readonly egress: "guarded" | "open";
-  /** Of the platform: a guarded runtime connects to nothing below them (cloud.md §6.6, T6). */
+  /** Domains of the platform: a guarded runtime connects to nothing below them (cloud.md §6.6, T6). */
   readonly ownDomains: readonly string[];
   /** URL that runtimes send their traces to; undefined: as `configFile` says. */
   readonly tracingEndpoint: string | undefined;
@@ -44,7 +44,7 @@ export function launchOf(
     "request-identity-private-key-pem-file": files.signingKey,
     "runtime.secret-file": files.secret,
     "runtime.mode": mode,
-    // Never a request's to choose: a role that trusts one environment must not be lent to another.
+    // A request must not choose it: a role that trusts one environment must not be lent to another.
     "aws-assume-role-external-id": environmentId,
     ...(tracingEndpoint === undefined ? {} : { "tracing-endpoint": tracingEndpoint }),
     "egress.policy": egress,

@@ -21,21 +21,21 @@ export const STABLE_MS = 60_000;
 export const LOG_BYTES_MAX = 8 * 1024 * 1024;
 /** Longest line that a reader gets; a stack trace is shorter. */
 export const LOG_LINE_CHARS_MAX = 8 * 1024;
-/** Of each of the two files: the latest lines of a busy hour. */
+/** Bytes that are read of each of the two files: the latest lines of a busy hour. */
 export const LOG_READ_BYTES_MAX = 4 * 1024 * 1024;
 /** Interval of checks of the size of logs. */
 export const LOG_CHECK_EVERY_MS = 10_000;
-/** Of the memory of an environment, what JavaScript may use; the rest is for the engine, its caches and SQL. */
+/** Share of an environment's memory that JavaScript may use; the rest is for the engine, its caches and SQL. */
 export const HEAP_SHARE = 0.6;
 export const HEAP_MIB_MIN = 64;
-/** Of the memory of an environment, what SQL may use, and what it may use at most (cloud.md §5.3). */
+/** Share of an environment's memory that SQL may use, and its upper bound (cloud.md §5.3). */
 export const SQL_SHARE = 0.2;
 export const SQL_BYTES_MAX = 256 * 1024 * 1024;
-/** Of one statement (cloud.md §5.3). */
+/** Bound of one statement (cloud.md §5.3). */
 export const SQL_TIMEOUT_MS = 30_000;
 /** Files and sockets of one runtime. */
 export const OPEN_FILES_MAX = 4_096;
-/** Of the secret between gateway and runtime: 238 bits. */
+/** Length of the secret between gateway and runtime: 238 bits. */
 export const SECRET_CHARS = 40;
 /** Interval of health checks of a ready runtime: for a thousand runtimes that is a hundred requests per second. */
 export const PROBE_EVERY_MS = 10_000;
@@ -49,9 +49,9 @@ export const MEMORY_CHECKS_MAX = 3;
 export const MEMORY_SHARE_AT_ONCE = 1.5;
 /** With control groups the kernel's bound is this part of its memory: our own check comes first, and records the reason. */
 export const CGROUP_MEMORY_SLACK = 1.25;
-/** And this much for the processes of its SQL statements, which fit themselves into what there is. */
+/** Memory for the processes of SQL statements, which adapt to what is available. */
 export const CGROUP_SQL_MIB = 512;
 /** Processes and threads of one runtime and of its SQL statements: each Node has some twenty. */
 export const CGROUP_TASKS_MAX = 128;
-/** How far runtimes stand back behind the platform's own processes, where there are no control groups (0 not at all, 19 entirely). */
+/** Niceness of runtimes relative to the platform's processes, where there are no control groups (0 none, 19 lowest priority). */
 export const NICENESS = 5;

@@ -28,7 +28,7 @@ function ofLinux(pid: number): number | undefined {
   return kibOf(status);
 }
 
-/** Of `/proc/<pid>/status`; undefined of one that has ended and waits for its parent. Exported for its table of cases. */
+/** Parses `/proc/<pid>/status`; undefined for a process that has ended and waits for its parent. Exported for its table of cases. */
 export function kibOf(status: string): number | undefined {
   const field = (name: string): number | undefined => {
     const match = new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1];

@@ -27,7 +27,7 @@ export function signal(pid: number, identity: string, name: "SIGTERM" | "SIGKILL
 
 const bootId = (): string => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
 
-/** The 22nd field: ticks since the machine began. The second one is a name in parentheses, and may hold anything. */
+/** The 22nd field: ticks since boot. The second one is a name in parentheses, and may contain any character. */
 function ofLinux(pid: number): string | undefined {
   let stat: string;
   try {
@@ -39,7 +39,7 @@ function ofLinux(pid: number): string | undefined {
   }
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   const [state, startedAt] = [fields[0], fields[19]];
-  // Ended, and not yet noticed by its parent.
+  // The process has ended, but its parent has not read its exit status.
   return state === "Z" || state === "X" || startedAt === undefined ? undefined : `${bootId()} ${startedAt}`;
 }
 

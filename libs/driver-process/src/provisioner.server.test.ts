@@ -262,7 +262,7 @@ test(
   TEST_MS,
 );
 
-test("runtimes stand back behind the platform", async () => {
+test("runtimes have a lower priority than the platform", async () => {
   const provisioner = await open();
   const desired = aDesiredRuntime();
   await provisioner.apply(desired);
@@ -274,6 +274,6 @@ test("a number that another process has now is not the process", () => {
   const me = identityOf(process.pid)!;
   expect(isAlive(process.pid, me)).toBe(true);
   expect(isAlive(process.pid, `${me}0`)).toBe(false);
-  signal(process.pid, `${me}0`, "SIGKILL"); // It would be the end of this test.
+  signal(process.pid, `${me}0`, "SIGKILL"); // It would end this test.
   expect(identityOf(2 ** 22 + 1)).toBeUndefined();
 });

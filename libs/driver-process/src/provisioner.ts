@@ -29,7 +29,7 @@ export interface ProcessProvisionerPorts {
 }
 
 export interface ProcessProvisionerOptions {
-  /** Of all environments; made when it is not there. Of one provisioner at a time. */
+  /** Directory of all environments; created when it is missing. Used by one provisioner at a time. */
   readonly directory: string;
   /** The bundle of `perdure server`. */
   readonly program: string;
@@ -41,9 +41,9 @@ export interface ProcessProvisionerOptions {
   readonly configFile?: string | undefined;
   /** Where runtimes may connect to for their users; `open` lets tenants reach into the network of this machine. */
   readonly egress: "guarded" | "open";
-  /** What becomes of the runtimes when this is disposed of: `leave` lets them go on for the next one. `stop` when not set. */
+  /** What happens to the runtimes on dispose: `leave` keeps them running for the next provisioner. Default: `stop`. */
   readonly onDispose?: "stop" | "leave" | undefined;
-  /** A directory of cgroup v2 that is ours alone; without one runtimes stand back behind the platform. */
+  /** A directory of cgroup v2 that only this process uses; without one runtimes have a lower priority than the platform. */
   readonly cgroup?: string | undefined;
   /** Each runtime gets a user of these; all run as ours when not set. */
   readonly uidRange?: UidRange | undefined;
@@ -70,7 +70,7 @@ class ProcessProvisioner implements Provisioner {
   readonly #free: PortPool;
   readonly #runtimes = new Map<EnvironmentId, Runtime>();
   readonly #listeners = new Set<RuntimeStateListener>();
-  /** What is done to an environment is done in order. */
+  /** Operations on one environment run in order. */
   readonly #queues = new Map<EnvironmentId, Promise<void>>();
   readonly #shares: Shares;
   readonly #users: UidPool | undefined;

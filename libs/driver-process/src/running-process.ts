@@ -41,7 +41,7 @@ export function startProcess(
   try {
     const node = [process.execPath, `--max-old-space-size=${launch.heapMib}`, program, ...launch.args];
     const { script: enter, prefix } = shares.prepare(id, launch.memoryMib ?? launch.heapMib / HEAP_SHARE);
-    // No image of its memory is left behind, whatever happens: there are keys in it.
+    // No core dump is written: its memory holds keys.
     const script = `${enter}ulimit -c 0; ulimit -n ${OPEN_FILES_MAX} 2>/dev/null; exec "$@"`;
     const user = launch.uid === undefined ? [] : becoming(launch.uid);
     if (launch.uid !== undefined) files.handOverData(launch.uid);
@@ -55,7 +55,7 @@ export function startProcess(
       child.once("error", (cause) => resolve(`it could not be started: ${cause.message}`));
       child.once("exit", (code, name) => resolve(endingOf(code, name)));
     });
-    child.unref(); // It may outlive us.
+    child.unref(); // The process may outlive this one.
     const { pid } = child;
     const identity = pid === undefined ? undefined : identityOf(pid);
     if (pid === undefined || identity === undefined)
@@ -92,7 +92,7 @@ export function adoptProcess(files: EnvironmentFiles, clock: Clock): RunningProc
 
 function endingOf(code: number | null, name: NodeJS.Signals | null): string {
   if (name === null) return `it ended with exit code ${code}`;
-  // So ends Node when JavaScript needs more memory than it has, after saying so in the log.
+  // Node exits this way when JavaScript exceeds its memory, after it has logged the reason.
   return name === "SIGABRT" ? "it ended itself (SIGABRT), most likely for want of memory" : `it was ended by ${name}`;
 }
 

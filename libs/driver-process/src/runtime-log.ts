@@ -18,7 +18,7 @@ export interface LogLine {
 
 export interface LogSpan {
   readonly fromMs: number;
-  /** Before. */
+  /** Exclusive. */
   readonly toMs: number;
   /** The latest ones, when there are more. */
   readonly linesMax: number;
@@ -51,7 +51,7 @@ async function readLog({ log, oldLog }: EnvironmentFiles, { fromMs, toMs, linesM
   for (const text of [await endOf(oldLog), await endOf(log)]) {
     for (const line of text.split("\n")) {
       if (line === "") continue;
-      // What is not of our logger (a stack of Node's own) belongs to the time before it.
+      // A line that is not from our logger (a stack of Node's own) has the time of the line before it.
       atMs = timeOf(line) ?? atMs;
       if (atMs === undefined || atMs < fromMs || atMs >= toMs) continue;
       logLines.push({ atMs, line: line.slice(0, LOG_LINE_CHARS_MAX) });
@@ -76,7 +76,7 @@ async function endOf(path: string): Promise<string> {
   return length < stats.size ? text.slice(text.indexOf("\n") + 1) : text;
 }
 
-/** Of the JSON of our logger; undefined of anything else. */
+/** Time of a JSON line of our logger; undefined for any other line. */
 function timeOf(line: string): number | undefined {
   if (!line.startsWith("{")) return undefined;
   try {
@@ -84,6 +84,6 @@ function timeOf(line: string): number | undefined {
     const ms = typeof ts === "string" ? Date.parse(ts) : Number.NaN;
     return Number.isFinite(ms) ? ms : undefined;
   } catch {
-    return undefined; // It was cut off while it was written.
+    return undefined; // The line was cut off while it was written.
   }
 }

@@ -28,7 +28,7 @@ import { untilUnhealthy } from "./watchdog.js";
 export interface RuntimePorts {
   readonly id: EnvironmentId;
   readonly files: EnvironmentFiles;
-  /** What is run: a bundle of `perdure server`. */
+  /** The program: a bundle of `perdure server`. */
   readonly program: string;
   readonly secret: Secret;
   readonly shares: Shares;
@@ -189,7 +189,7 @@ export class Runtime {
     return problem.reason;
   }
 
-  /** In the log that the owner of the environment may read. */
+  /** Written to the log that the owner of the environment may read. */
   #logForOwner(reason: string, crashes: number): void {
     const { files, clock, logger, id } = this.#ports;
     try {
@@ -212,7 +212,7 @@ export class Runtime {
     return (await this.#probe(launch, `${this.#upstream(launch).ingress}/restate/health`)) !== undefined;
   }
 
-  /** What it answers; undefined when it does not. */
+  /** The runtime's answer; undefined without an answer. */
   async #probe(
     launch: RuntimeLaunch,
     url = `${this.#upstream(launch).admin}/readyz`,

@@ -12,7 +12,7 @@ import { CGROUP_MEMORY_SLACK, CGROUP_SQL_MIB, CGROUP_TASKS_MAX, NICENESS } from 
 export interface Shares {
   /** Lines of a shell that the process becomes the runtime behind, and what precedes its command. */
   prepare(id: EnvironmentId, memoryMib: number): { readonly script: string; readonly prefix: readonly string[] };
-  /** Nothing of the environment runs any more. */
+  /** Call it when no process of the environment runs any more. */
   release(id: EnvironmentId): void;
 }
 
@@ -45,7 +45,7 @@ export function cgroupShares(group: string): Shares {
       const own = ofEnvironment(id);
       mkdirSync(own, { recursive: true });
       const bytes = (Math.ceil(memoryMib * CGROUP_MEMORY_SLACK) + CGROUP_SQL_MIB) * MIB;
-      // Where memory is short a process of a statement goes first, and it alone.
+      // When memory is short the kernel kills a statement's process first, and only that one.
       const settings = { "memory.max": bytes, "memory.oom.group": 0, "cpu.weight": 100, "pids.max": CGROUP_TASKS_MAX };
       for (const [name, value] of Object.entries(settings)) writeFileSync(join(own, name), String(value));
       // The shell enters it and then becomes the runtime, so that nothing of it was ever outside.
@@ -55,7 +55,7 @@ export function cgroupShares(group: string): Shares {
       try {
         rmdirSync(ofEnvironment(id));
       } catch (cause) {
-        // It was never made, or the kernel still counts down what ended; an empty group costs nothing.
+        // The group was never made, or the kernel still counts processes that have ended; an empty group costs nothing.
         const { code } = cause as NodeJS.ErrnoException;
         if (code !== "ENOENT" && code !== "EBUSY" && code !== "ENOTEMPTY") throw cause;
       }

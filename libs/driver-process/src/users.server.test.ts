@@ -86,7 +86,7 @@ test(
     for (const path of [theirs.folder, theirs.data, theirs.signingKey, theirs.secret, join(theirs.folder, "launch.json")]) {
       expect(() => asUser(USERS.first, "ls", path)).toThrow("Permission denied");
     }
-    // What the platform writes and opens again is not the runtime's to replace.
+    // A runtime must not replace files that the platform writes and opens again.
     expect(() => asUser(USERS.first, "rm", "-f", join(mine.folder, "process.json"))).toThrow("Permission denied");
     expect(() => asUser(USERS.first, "ln", "-s", "/etc/passwd", join(mine.folder, "x"))).toThrow("Permission denied");
     expect(() => asUser(USERS.first, "/bin/kill", String(pids[1]))).toThrow("not permitted");

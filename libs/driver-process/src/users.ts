@@ -48,7 +48,7 @@ export class UidPool {
     this.#used.add(uid);
   }
 
-  /** Not given to another environment before all others were: something of it may still lie about. */
+  /** Releases a user. It is reused only after all others of the range, because files of the earlier runtime may remain. */
   giveBack(uid: number): void {
     this.#used.delete(uid);
   }

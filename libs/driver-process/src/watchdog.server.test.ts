@@ -46,7 +46,7 @@ test("a pause shorter than the timeout is no problem; a longer one is", async ()
 test("a machine that slept ends no runtime", async () => {
   const { clock, state, result, pass } = watched();
   await pass(10);
-  state.answers = false; // It wakes up as well, and needs a moment.
+  state.answers = false; // The machine itself wakes up at the same time, and needs a moment.
   clock.advanceBy(3_600_000);
   await new Promise(setImmediate);
   await pass(10);

@@ -63,7 +63,7 @@ async function applyAndDie(desired: ReturnType<typeof aDesiredRuntime>): Promise
 }
 
 test(
-  "a runtime outlives a killed provisioner, and the next one goes on with that very process",
+  "a runtime outlives a killed provisioner, and the next one continues with the same process",
   async () => {
     const desired = aDesiredRuntime();
     await applyAndDie(desired);
