@@ -2,7 +2,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** Of an answer: more than the kernel's buffers of both ends take. */
+/** Size of an answer that exceeds the kernel's buffers of both ends. */
 export const STUCK_BYTES = 32 * 1024 * 1024;
 
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -21,6 +21,6 @@ export async function stuckClient(port: number, answered: Promise<unknown>): Pro
   client.write(PREFACE);
   client.write(REQUEST);
   await answered;
-  await new Promise<void>((resolve) => setTimeout(resolve, 100)); // What the kernel takes has been written.
+  await new Promise<void>((resolve) => setTimeout(resolve, 100)); // By then the kernel's buffers are full.
   return client;
 }

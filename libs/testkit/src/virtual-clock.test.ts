@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import fc from "fast-check";
 import { VirtualClock } from "./index.js";
 
-test("time stands still until it is moved", () => {
+test("time advances only when the test advances it", () => {
   const clock = new VirtualClock(1000);
   expect([clock.nowMs(), clock.monotonicMs()]).toEqual([1000, 0]);
   clock.advanceBy(250.5);

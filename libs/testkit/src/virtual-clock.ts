@@ -6,7 +6,7 @@ type Timer = { dueMs: number; order: number; fire: (() => void) | undefined };
 /** A bound on `runAll`, so that two timers arming each other end in an error instead of a hang. */
 const RUN_ALL_TIMERS_MAX = 1_000_000;
 
-/** Time that stands still until it is advanced. Timers fire by due time, and in the order they were set when due together. */
+/** Time that advances only when a test advances it. Timers fire by due time, and in the order they were set when due together. */
 export class VirtualClock implements Clock {
   #nowMs: number;
   readonly #startMs: number;
