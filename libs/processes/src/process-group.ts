@@ -60,14 +60,14 @@ export class ProcessGroup {
           await member.startAgain();
           this.#record.add(member.name, member.process.pid, stage);
         } catch (cause) {
-          // What it needs may have ended too and be the next in this round: it has another chance in the next one.
+          // A program that it depends on may have ended too and come later in this round; the next round tries again.
           report(`${member.name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`);
         }
       }
     }
   }
 
-  /** Nothing is left of the list afterwards. */
+  /** The list is empty afterwards. */
   async stop(): Promise<void> {
     for (const stage of STOP_ORDER) {
       const running = this.#members.filter((one) => one.stage === stage && one.member.process.isRunning);

@@ -28,7 +28,7 @@ export function startOf(pid: number): string | undefined {
       if (["ENOENT", "ESRCH"].includes((cause as NodeJS.ErrnoException).code ?? "")) return undefined;
       throw cause;
     }
-    // After the name, which may hold anything: the state, and as the 20th field the start in ticks since boot (proc(5)).
+    // The fields after the name, which may contain any character: the first is the state, the 20th the start in ticks since boot (proc(5)).
     const fields = text.slice(text.lastIndexOf(")") + 2).split(" ");
     return fields[0] === "Z" ? undefined : fields[19];
   }
@@ -47,7 +47,7 @@ export function signalTo(listed: ListedProcess, signal: NodeJS.Signals): void {
   try {
     process.kill(listed.pid, signal);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // It ended in this very moment: all the better.
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // ESRCH: it has ended meanwhile.
   }
 }
 

@@ -69,7 +69,7 @@ export class RoleProcess {
     clearTimeout(insist);
   }
 
-  /** With the same settings, after it has ended. */
+  /** Restarts it with the same settings, after it has ended. */
   async startAgain(): Promise<void> {
     const child = launch(this.#options);
     await new Promise<void>((resolve, reject) => child.once("spawn", resolve).once("error", reject));

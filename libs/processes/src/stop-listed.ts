@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { ORDERLY_MS_MAX, POLL_MS, STOP_MS_MAX } from "./limits.js";
 import { isAlive, type ListedProcess, type Record, signalTo } from "./record.js";
 
-/** Stops what is on the list, the last started first. Resolves with the names of what had to be stopped here. */
+/** Stops the listed processes, the last started first. Resolves with the names of those that had to be stopped here. */
 export async function stopListed(record: Record): Promise<string[]> {
   const { supervisor } = record;
   if (supervisor !== undefined && isAlive(supervisor)) {
@@ -18,7 +18,7 @@ export async function stopListed(record: Record): Promise<string[]> {
   const left = [...alive.filter(({ stage }) => stage !== "server"), ...alive.filter(({ stage }) => stage === "server")];
   for (const one of left) {
     signalTo(one, "SIGCONT"); // A frozen process does not handle the signal.
-    signalTo(one, one.name === "PostgreSQL" ? "SIGINT" : "SIGTERM"); // Its word for: now, but in order.
+    signalTo(one, one.name === "PostgreSQL" ? "SIGINT" : "SIGTERM"); // SIGINT requests a fast but orderly shutdown of PostgreSQL.
     await untilGone([one], STOP_MS_MAX);
     signalTo(one, "SIGKILL");
   }
