@@ -10,7 +10,7 @@ import type { Browser, BrowserContext, BrowserContextOptions, Download, Page } f
 
 /** Options of a window. */
 export interface View {
-  /** Of the window, in pixels; 1280 when absent, 360 for a phone. */
+  /** Width of the window, in pixels; 1280 when absent, 360 for a phone. */
   readonly width?: number;
   /** 860 when absent. */
   readonly height?: number;
@@ -27,7 +27,7 @@ const LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 /** Timeout for one thing on a page: the slowest of ours is a chart on a busy machine. */
 const TIMEOUT_MS = 10_000;
 
-/** What Chromium writes when an answer is a failure, or none comes. */
+/** Chromium's message for an answer with an error status, or for no answer. */
 const FAILED_LOAD = /^Failed to load resource/;
 
 /** A browser, its windows, and what they complained of. */
@@ -66,7 +66,7 @@ export class Watched implements AsyncDisposable {
       viewport: { width, height },
       colorScheme: dark ? "dark" : "light",
       reducedMotion: "reduce",
-      // Without one Chromium makes it from the environment, where it may be no language at all.
+      // Without one Chromium takes the locale from the environment, where it may be invalid.
       locale: "en-GB",
       ...context,
     });
@@ -126,7 +126,7 @@ export async function expectAccessible(page: Page): Promise<void> {
   if (messages.length > 0) throw new Error(`axe on ${page.url()}:\n${messages.join("\n")}`);
 }
 
-/** Throws when one has to scroll sideways to see all of the page. */
+/** Throws when the page must be scrolled sideways. */
 export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   const wide = await page.evaluate(() => {
     const viewportWidth = document.documentElement.clientWidth;
@@ -168,7 +168,7 @@ export async function expectNoSplitWords(page: Page): Promise<void> {
   if (problems.length > 0) throw new Error(`${page.url()} splits words, or its tables do not fit:\n${problems.join("\n")}`);
 }
 
-/** Throws when a label of a drawing stands beyond its SVG, or two of them overlap. */
+/** Throws when a label of a drawing is outside of its SVG, or two of them overlap. */
 export async function expectLabelsInside(page: Page): Promise<void> {
   const problems = await page.evaluate(() =>
     [...document.querySelectorAll<SVGSVGElement>("main svg")].flatMap((svg) => {

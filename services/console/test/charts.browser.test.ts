@@ -7,7 +7,7 @@ const ui = suiteConsole({ world: "shop" });
 
 interface Label {
   readonly text: string;
-  /** In pixels of the canvas. */
+  /** Position in pixels of the canvas. */
   readonly left: number;
   readonly right: number;
   readonly canvasWidth: number;

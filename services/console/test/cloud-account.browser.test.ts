@@ -3,7 +3,7 @@
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
 import type { Locator, Page } from "playwright-core";
-import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud, textOf } from "./cloud.js";
+import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type SignedInUser, suiteCloud, textOf } from "./cloud.js";
 
 const TEST_MS = 60_000;
 /** An environment comes up in seconds; a busy machine takes its time. */
@@ -12,10 +12,10 @@ const ACTIVE_MS = 45_000;
 const WICKED = `<img src=x onerror="alert(1)">`;
 
 const cloud = suiteCloud();
-let owner: Person;
+let owner: SignedInUser;
 let dev: EnvironmentId;
 beforeAll(async () => {
-  owner = await cloud.world.person("owner");
+  owner = await cloud.world.user("owner");
   dev = await cloud.world.environment(owner, "dev");
 }, TEST_MS);
 
@@ -70,7 +70,7 @@ describe("a new user", () => {
   );
 });
 
-async function signIn(page: Page, { email }: Person): Promise<void> {
+async function signIn(page: Page, { email }: SignedInUser): Promise<void> {
   await page.getByLabel(/mail/i).fill(email);
   await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
   await page.getByRole("button", { name: /^(sign|log) in$/i }).click();
@@ -104,8 +104,8 @@ describe("a session", () => {
   test(
     "is ended from the menu, and elsewhere from the list",
     async () => {
-      const person = await cloud.world.person("leaver");
-      const page = await cloud.open(person, "/");
+      const user = await cloud.world.user("leaver");
+      const page = await cloud.open(user, "/");
       await heading(page, "Environments").waitFor();
       await page.locator(".frame__foot .place-button").click();
       await page.getByRole("menuitem", { name: "Sessions" }).click();
@@ -246,7 +246,7 @@ describe("members", () => {
   test(
     "of other accounts get the same message as for an id that does not exist",
     async () => {
-      const nonMember = await cloud.world.person("stranger");
+      const nonMember = await cloud.world.user("non-member");
       const page = await cloud.open(nonMember, at(), { mayFail: true });
       await page.getByRole("heading", { name: "You are not a member of this account" }).waitFor();
       await page.goto(cloud.url(`/accounts/${nonMember.accountId}/environments/${dev}/`));
@@ -260,9 +260,9 @@ describe("books", () => {
   test(
     "usage is shown by day, against the plan, for each environment and month",
     async () => {
-      const { people } = cloud.world;
+      const { testTenancy } = cloud.world;
       const totals = { ingressRequests: 1_234, adminRequests: 1, bytesIn: 10, bytesOut: 100 * 2 ** 30, tunnelBytes: 0 };
-      await people.tenancy.report([{ source: "test", environmentId: dev, atMs: Date.now(), totals }]);
+      await testTenancy.tenancy.report([{ source: "test", environmentId: dev, atMs: Date.now(), totals }]);
       const page = await cloud.open(owner, at("/usage"));
       await page.getByText("100.0 GiB of 500 GiB per month").or(page.getByText("100 GiB of 500 GiB per month")).waitFor();
       await page.getByText("20 %").waitFor();
@@ -304,8 +304,8 @@ describe("books", () => {
   test(
     "an account is renamed, its plan compared with others and changed",
     async () => {
-      const person = await cloud.world.person("renamer", "free");
-      const page = await cloud.open(person, `/accounts/${person.accountId}/settings`);
+      const user = await cloud.world.user("renamer", "free");
+      const page = await cloud.open(user, `/accounts/${user.accountId}/settings`);
       await page.getByLabel("Name").fill(WICKED);
       await button(page, "Save").click();
       await page.getByText("Saved").waitFor();
@@ -350,7 +350,7 @@ test(
     const { environmentId } = made as { environmentId: string };
     await callApi(`${account}/CreateApiKey`, { environmentId, roleId: "perdure:role::AdminReadOnly", description: WICKED });
 
-    // Not only where the account is named.
+    // Not only where the account's name is.
     const showing = ["/members", "/audit", ...inside(environmentId)];
     for (const path of ["", "/usage", "/settings", ...showing]) {
       await page.goto(cloud.url(`/accounts/${account}${path}`));
@@ -365,7 +365,7 @@ test(
 );
 
 describe("every page of an account", () => {
-  /** With what stands there when the cloud has answered. */
+  /** Text on the page after the cloud has answered. */
   const pages = (): readonly (readonly [path: string, content: (page: Page) => Locator])[] => [
     ["", (page) => page.getByRole("link", { name: "dev", exact: true })],
     ["/members", (page) => page.getByText(owner.email).last()],

@@ -5,18 +5,18 @@ import type { EnvironmentId } from "@perdure/cloud";
 import { SdkEndpoint } from "@perdure/conformance";
 import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import type { Locator, Page } from "playwright-core";
-import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type Person, suiteCloud } from "./cloud.js";
+import { CONSOLE_PASSWORD, expectAccessible, expectNoSidewaysScroll, type SignedInUser, suiteCloud } from "./cloud.js";
 
 const TEST_MS = 60_000;
 const greeter = service({ name: "Greeter", handlers: { greet: async (_ctx, name: string) => `Hello, ${name}!` } });
 const shelf = object({ name: "Shelf", handlers: { put: async (ctx: ObjectContext, count: number) => ctx.set("left", count) } });
 
 const cloud = suiteCloud({ "cloud.lambda-principal-arn": "arn:aws:iam::123456789012:role/PerdureCloud-us" });
-let owner: Person;
+let owner: SignedInUser;
 let dev: EnvironmentId;
 let endpoint: SdkEndpoint;
 beforeAll(async () => {
-  owner = await cloud.world.person("owner");
+  owner = await cloud.world.user("owner");
   [dev, endpoint] = await Promise.all([cloud.world.environment(owner, "dev"), SdkEndpoint.start({ services: [greeter, shelf] })]);
 }, TEST_MS);
 afterAll(async () => endpoint?.[Symbol.asyncDispose]());
@@ -26,8 +26,8 @@ const button = (page: Page, name: string | RegExp): Locator => page.getByRole("b
 const at = (path: string): string => `/accounts/${owner.accountId}/environments/${dev}${path}`;
 
 /** As after a quarter of an hour. */
-async function clearConfirmation({ userId }: Person): Promise<void> {
-  const { session } = cloud.world.people.ports.database.tables;
+async function clearConfirmation({ userId }: SignedInUser): Promise<void> {
+  const { session } = cloud.world.testTenancy.ports.database.tables;
   await session.write("UPDATE perdure_sessions SET confirmed_at_ms = NULL WHERE user_id = $1", [userId]);
 }
 
@@ -83,7 +83,7 @@ test(
 );
 
 test(
-  "snippets have the environment's values; roles of AWS trust it alone",
+  "snippets have the environment's values; AWS roles trust this environment only",
   async () => {
     const page = await cloud.open(owner, at("/developers"));
     const { ingressBaseUrl } = (await owner.call("DescribeEnvironment", { environmentId: dev })).json;
@@ -139,7 +139,7 @@ test(
     const page = await cloud.open(owner, at("/developers"));
     await page.getByText("No tunnel is connected.").waitFor();
     const one = { environmentId: dev, name: "laptop", clientVersion: "1.7.12", workerId: undefined, connectedAtMs: Date.now() };
-    await cloud.world.people.tenancy.reportTunnels({
+    await cloud.world.testTenancy.tenancy.reportTunnels({
       relay: "relay-1",
       atMs: Date.now(),
       connections: [{ ...one, id: "a", inFlight: 3, ports: [9080, 9081] }],
@@ -259,11 +259,11 @@ test(
 test(
   "an environment that quotas suspended shows so, and resuming it does not get around them",
   async () => {
-    const { environments } = cloud.world.people.ports.database.tables;
-    const person = await cloud.world.person("heavy");
-    const id = await cloud.world.environment(person, "busy");
+    const { environments } = cloud.world.testTenancy.ports.database.tables;
+    const user = await cloud.world.user("heavy");
+    const id = await cloud.world.environment(user, "busy");
     await environments.take(id, { event: "suspend", suspendedFor: "quota", nowMs: Date.now() });
-    const page = await cloud.open(person, `/accounts/${person.accountId}/environments/${id}/invocations`);
+    const page = await cloud.open(user, `/accounts/${user.accountId}/environments/${id}/invocations`);
     await page.getByRole("heading", { level: 1, name: "busy suspended" }).waitFor();
     await page.getByText(/The monthly quota of actions is used up/).waitFor();
     expect(await button(page, "Resume").getAttribute("aria-description")).toMatch(/a larger plan/);

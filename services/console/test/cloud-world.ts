@@ -23,7 +23,7 @@ const ACTIVE_MS = 60_000;
 export { CONSOLE_PASSWORD };
 
 /** A user who has signed up and belongs to an account. */
-export interface Person {
+export interface SignedInUser {
   readonly userId: UserId;
   readonly email: string;
   readonly accountId: AccountId;
@@ -37,13 +37,13 @@ export interface Person {
 
 export class CloudWorld implements AsyncDisposable {
   readonly origin: string;
-  readonly people: TestTenancy;
+  readonly testTenancy: TestTenancy;
   readonly #close: AsyncDisposableStack;
   #count = 0;
 
-  private constructor(parts: Pick<CloudWorld, "origin" | "people">, close: AsyncDisposableStack) {
+  private constructor(parts: Pick<CloudWorld, "origin" | "testTenancy">, close: AsyncDisposableStack) {
     this.origin = parts.origin;
-    this.people = parts.people;
+    this.testTenancy = parts.testTenancy;
     this.#close = close;
   }
 
@@ -87,31 +87,31 @@ export class CloudWorld implements AsyncDisposable {
     const relay = { service: "tunnel-relay", settings: tunnelRelaySettings(cloud, { probes: 0 }) };
     if (tunnels) programs.push(close.use(await ServiceProgram.launch(relay)));
     await Promise.all(programs.map((program) => program.ready()));
-    const people = close.use(await openTestTenancy(database.url));
-    return new CloudWorld({ origin: apiUrlOf(cloud), people }, close.move());
+    const testTenancy = close.use(await openTestTenancy(database.url));
+    return new CloudWorld({ origin: apiUrlOf(cloud), testTenancy }, close.move());
   }
 
   /** A new user with an account of their own; or, with `role`, a new member of that one. */
-  async person(name: string, plan: "free" | "team" = "team"): Promise<Person> {
+  async user(name: string, plan: "free" | "team" = "team"): Promise<SignedInUser> {
     const email = `${name}${this.#count++}@perdure.test`;
     const page = await ConsolePage.of(this.origin, email);
     const { accounts } = (await page.post("/console/cloud/ListAccounts")).json as { accounts: { accountId: AccountId }[] };
     const accountId = accounts[0]?.accountId as AccountId;
     const { userId } = (await page.post("/console/cloud/GetUserIdentity")).json as { userId: UserId };
-    await this.people.ports.database.tables.accounts.setPlan(accountId, plan);
+    await this.testTenancy.ports.database.tables.accounts.setPlan(accountId, plan);
     return this.#personOf(page, { userId, email, accountId });
   }
 
   /** A new user in the account of another. */
-  async member(of: Person, role: MemberRole): Promise<Person> {
-    const one = await this.person(role);
-    const { accounts } = this.people.ports.database.tables;
+  async member(of: SignedInUser, role: MemberRole): Promise<SignedInUser> {
+    const one = await this.user(role);
+    const { accounts } = this.testTenancy.ports.database.tables;
     await accounts.addMember({ accountId: of.accountId, userId: one.userId, role, sinceMs: Date.now() });
     return { ...one, accountId: of.accountId, call: (operation, body) => one.call(operation, body) };
   }
 
   /** Resolves when it runs. */
-  async environment(owner: Person, name: string): Promise<EnvironmentId> {
+  async environment(owner: SignedInUser, name: string): Promise<EnvironmentId> {
     const made = await owner.call("CreateEnvironment", { name, region: "us" });
     const { environmentId } = made.json as { environmentId: EnvironmentId };
     const isActive = async () => (await owner.call("DescribeEnvironment", { environmentId })).json.status === "ACTIVE";
@@ -119,7 +119,7 @@ export class CloudWorld implements AsyncDisposable {
     return environmentId;
   }
 
-  #personOf(page: ConsolePage, facts: Pick<Person, "userId" | "email" | "accountId">): Person {
+  #personOf(page: ConsolePage, facts: Pick<SignedInUser, "userId" | "email" | "accountId">): SignedInUser {
     return {
       ...facts,
       cookies: [...page.browser.cookies].map(([name, value]) => ({ name, value, url: this.origin })),

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll } from "@jest/globals";
 import type { RoleSettings } from "@perdure/conformance";
 import type { BrowserContext, Page } from "playwright-core";
 import { type View, Watched } from "./browser.js";
-import { CloudWorld, type Person } from "./cloud-world.js";
+import { CloudWorld, type SignedInUser } from "./cloud-world.js";
 
 export {
   expectAccessible,
@@ -13,7 +13,7 @@ export {
   textOf,
   type View,
 } from "./browser.js";
-export { CONSOLE_PASSWORD, type Person } from "./cloud-world.js";
+export { CONSOLE_PASSWORD, type SignedInUser } from "./cloud-world.js";
 
 /** Starting everything, on a machine that builds programs and console first. */
 const START_MS_MAX = 240_000;
@@ -23,9 +23,9 @@ export interface SuiteCloud {
   readonly browser: Watched;
   url(path: string): string;
   /** A window of this signed-in user; undefined: of a user who is not signed in. */
-  open(person: Person | undefined, path: string, view?: View): Promise<Page>;
-  /** Their browser, with any number of windows. */
-  newContext(person: Person | undefined, view?: View): Promise<BrowserContext>;
+  open(user: SignedInUser | undefined, path: string, view?: View): Promise<Page>;
+  /** The user's browser, with any number of windows. */
+  newContext(user: SignedInUser | undefined, view?: View): Promise<BrowserContext>;
 }
 
 /** Called once, outside of all tests. `settings`: of tenancy, beside the usual ones; `parts`: what only some suites need. */
@@ -49,9 +49,9 @@ export function suiteCloud(settings: RoleSettings = {}, parts: { readonly tunnel
     await browser?.[Symbol.asyncDispose]();
     await world?.[Symbol.asyncDispose]();
   }, START_MS_MAX);
-  const newContext = async (person: Person | undefined, view: View = {}): Promise<BrowserContext> => {
+  const newContext = async (user: SignedInUser | undefined, view: View = {}): Promise<BrowserContext> => {
     const context = await started(browser).newContext(view);
-    if (person !== undefined) await context.addCookies(person.cookies);
+    if (user !== undefined) await context.addCookies(user.cookies);
     return context;
   };
   return {
@@ -63,8 +63,8 @@ export function suiteCloud(settings: RoleSettings = {}, parts: { readonly tunnel
     },
     url: (path) => `${started(world).origin}${path}`,
     newContext,
-    async open(person, path, view) {
-      const page = await (await newContext(person, view)).newPage();
+    async open(user, path, view) {
+      const page = await (await newContext(user, view)).newPage();
       await page.goto(`${started(world).origin}${path}`);
       return page;
     },

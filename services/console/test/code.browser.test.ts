@@ -231,7 +231,7 @@ test("a deployment lists the invocations that need it, and is checked against th
   await page.getByRole("row").getByRole("link", { name: /^http/ }).first().click();
   await page.getByRole("region", { name: "Invocations in flight on it" }).getByText("Orders/rest").first().waitFor();
   await button(page, "Verify compatibility").click();
-  // Of what waits, only what is suspended by now is tried.
+  // Of the waiting invocations, only those that are suspended by now are tried.
   const result = page.getByText(/^All verified invocations are compatible|^There was no journal to replay/);
   await result.first().waitFor({ timeout: CHECK_MS_MAX });
   await button(page, "More actions").click();

@@ -19,9 +19,9 @@ export {
 } from "./browser.js";
 
 export interface ConsoleOptions {
-  /** Of the server. */
+  /** Options of the server. */
   readonly settings?: RoleSettings;
-  /** What the server has: the shop and its day (when absent), the shop alone, or nothing at all. */
+  /** Data of the server: the shop and its day (when absent), the shop alone, or nothing. */
   readonly world?: "filled" | "shop" | "empty";
 }
 
@@ -55,7 +55,7 @@ export class Console implements AsyncDisposable {
     return new Console(world, browser, data);
   }
 
-  /** What is in the shop; only of a filled one. */
+  /** Data of the shop; only of a filled one. */
   get data(): ShopData {
     if (this.#data === undefined) throw new Error("this console's shop was not filled");
     return this.#data;

@@ -8,7 +8,7 @@ const ui = suiteConsole({ settings: { "worker.invoker.inactivity-timeout": "500m
 
 const heading = (page: Page, name: string | RegExp) => page.getByRole("heading", { level: 1, name }).waitFor();
 const press = (page: Page, name: string | RegExp) => page.getByRole("button", { name }).click();
-/** As with the keyboard: what browsers put in the place of coloured text keeps its colour, which the page's policy takes away. */
+/** By keyboard events: the element that browsers insert for coloured text keeps its colour, which the page's policy removes. */
 const write = async (page: Page, label: string, text: string) => {
   const editor = page.locator(".cm-content").and(page.getByRole("textbox", { name: label }));
   await editor.press("Control+a");
@@ -88,7 +88,7 @@ test("keys with every sign keep their address; failures are shown and retried", 
   await page.getByRole("row", { name: /Signup \/ ada/ }).waitFor();
 });
 
-test("promises lead to the handlers that settle them", async () => {
+test("promises link to the handlers that complete them", async () => {
   const page = await ui.open("/promises?state=pending&service=Signup&find=ada", { width: 360 });
   await page.getByRole("row", { name: /ada.*confirmed.*pending/ }).waitFor();
   await expect(page.getByRole("link", { name: "confirm" }).getAttribute("href")).resolves.toMatch(
@@ -96,7 +96,7 @@ test("promises lead to the handlers that settle them", async () => {
   );
   await expectAccessible(page);
   await expectNoSidewaysScroll(page);
-  await page.goto(ui.url("/promises?find=nobody"));
+  await page.goto(ui.url("/promises?find=absent"));
   await page.getByRole("heading", { name: "No matching promises" }).waitFor();
 });
 
@@ -172,7 +172,7 @@ test("text that is typed over other text brings no style of the browser, and com
   await page.locator(".cm-lintRange, .cm-lintPoint").first().waitFor({ state: "attached" });
 });
 
-test("SQL that takes long can be given up, also on a phone", async () => {
+test("SQL that takes long can be cancelled, also on a phone", async () => {
   const page = await ui.open("/sql", { width: 360, dark: true, mayFail: true });
   await page.route("**/v4/query", async (route) => {
     if (route.request().postData()?.includes("information_schema") === true) await route.continue();

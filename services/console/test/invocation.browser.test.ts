@@ -135,7 +135,7 @@ test("a completed one is restarted from a step, and purged", async () => {
   ui.browser.takeComplaints();
 });
 
-test("an attempt is crashed, and what it had done is not done again", async () => {
+test("an attempt is crashed, and its completed steps are not run again", async () => {
   const { invocationId } = await ui.world.ingress.send(["Orders", "assemble"], { steps: 100, stepMs: 400 });
   const page = await open(invocationId);
   await row(page, /^run 'part 1'/).waitFor();

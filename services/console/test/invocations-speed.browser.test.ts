@@ -10,7 +10,7 @@ import { suiteConsole, textOf } from "./console.js";
 const ui = suiteConsole({ world: "empty" });
 
 const INVOCATIONS = 100_000;
-/** What a screen leaves for a frame. */
+/** Time of a frame on a usual screen. */
 const FRAME_MS = 1000 / 60;
 const ROW_PX = 36;
 

@@ -11,7 +11,7 @@ const line = (page: Page) => page.getByLabel("Filter expression or invocation id
 const chosen = (page: Page) => page.locator(".runs-bulk [role=status]");
 /** Until what is listed belongs to the address. */
 const statusShown = (page: Page, text: RegExp) => page.getByRole("status").filter({ hasText: text }).waitFor();
-/** How many are listed, the head not counted. */
+/** Number of listed rows, without the head. */
 const listed = async (page: Page) => Number(await page.getByRole("grid").getAttribute("aria-rowcount")) - 1;
 
 test("new invocations appear on top, those that run change, and a reader is not disturbed", async () => {
@@ -82,7 +82,7 @@ test("a condition is written by hand; the server's error is beside it; an id lea
   await page.waitForURL((url) => url.pathname.endsWith(`/invocations/${ui.data.placed}`));
 });
 
-test("with the keyboard one goes through the rows, chooses some and opens one", async () => {
+test("the keyboard moves through the rows, selects some and opens one", async () => {
   const page = await ui.open("/invocations?service=Orders&handler=place&sort=created");
   await row(page, "Orders/place").first().waitFor();
   for (const key of ["j", "j", "x", "j", "ArrowDown", "Shift+X"]) await page.keyboard.press(key);
@@ -175,7 +175,7 @@ test.each([
   { width: 360, dark: true },
   { width: 1280, dark: true },
   { width: 1280, dark: false },
-])("everybody can read it: %j", async (view) => {
+])("it is accessible: %j", async (view) => {
   const page = await ui.open("/invocations?status=failed&status=backing-off", view);
   await row(page, "Payments/broken").waitFor();
   await row(page, "Payments/broken").locator("[data-select]").click();

@@ -157,10 +157,10 @@ async function approve(page: Page, link: string): Promise<void> {
 test(
   "after login the user is on a page of the console, whatever address was requested",
   async () => {
-    const person = await cloud.world.person("phished");
+    const user = await cloud.world.user("phished");
     for (const returnTo of ["//evil.test/", "https://evil.test/", "/\\evil.test", "javascript:alert(1)"]) {
       const page = await cloud.open(undefined, `/login?return=${encodeURIComponent(returnTo)}`);
-      await page.getByLabel(/mail/i).fill(person.email);
+      await page.getByLabel(/mail/i).fill(user.email);
       await page.getByLabel(/^Password/).fill(CONSOLE_PASSWORD);
       await page.getByRole("button", { name: /^(sign|log) in$/i }).click();
       await page.waitForURL((url) => url.pathname !== "/login");

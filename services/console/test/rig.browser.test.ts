@@ -14,7 +14,7 @@ test("a page is opened, and nothing is wrong with it", async () => {
 });
 
 test.each([
-  ["an error that nobody catches", "setTimeout(() => { throw new Error('boom'); })", /boom/],
+  ["an uncaught error", "setTimeout(() => { throw new Error('boom'); })", /boom/],
   ["an error in the console", "console.error('it went wrong')", /it went wrong/],
   [
     "a script that the policy forbids",
@@ -46,7 +46,7 @@ test("unreadable text, and content too wide for a phone, are reported", async ()
   await expect(expectNoSidewaysScroll(page)).rejects.toThrow(/wider than its window/);
 });
 
-test("words on two lines, tables that do not fit, and labels that overlap or are cut off, are noticed", async () => {
+test("words on two lines, tables that do not fit, and labels that overlap or are cut off, are reported", async () => {
   const page = await ui.open("/errors/RT0001", { width: 360 });
   await page.getByRole("heading", { level: 1 }).waitFor();
   await expectNoSplitWords(page);

@@ -9,7 +9,7 @@ import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
 import { ROOT } from "@perdure/conformance";
 import type { Page } from "playwright-core";
-import { type Person, suiteCloud } from "./cloud.js";
+import { type SignedInUser, suiteCloud } from "./cloud.js";
 import { suiteConsole, type View } from "./console.js";
 
 const PICTURES = join(ROOT, "docs/screenshots");
@@ -19,7 +19,7 @@ const START_MS = 240_000;
 /** Charts count by minutes. */
 const TRAFFIC_MS = 130_000;
 
-test("each picture is small, and stands in the walk", () => {
+test("each picture is small, and is part of the tour in docs", () => {
   const walk = readFileSync(join(ROOT, "docs/console.md"), "utf8");
   const pictures = readdirSync(PICTURES);
   expect(pictures.length).toBeGreaterThan(8);
@@ -133,10 +133,10 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
 
   describe("of the cloud", () => {
     const cloud = suiteCloud({}, { tunnels: true });
-    let ada: Person;
+    let ada: SignedInUser;
     let dev: EnvironmentId;
     beforeAll(async () => {
-      ada = await cloud.world.person("ada");
+      ada = await cloud.world.user("ada");
       dev = await cloud.world.environment(ada, "dev");
       await cloud.world.environment(ada, "production");
     }, START_MS);

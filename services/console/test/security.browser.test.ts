@@ -10,7 +10,7 @@ import type { Page } from "playwright-core";
 import { suiteConsole } from "./console.js";
 import { HOSTILE, hostile, PAYLOADS } from "./world/hostile.js";
 
-/** Of another origin: what it serves is up to the test. */
+/** A server of another origin, whose answers the test chooses. */
 let attackerServer: Server;
 let attackerHtml = "";
 beforeAll(async () => {
@@ -146,7 +146,7 @@ test("a foreign name that resolves to this machine is refused", async () => {
     return [await request("/deployments"), await request("/v4/query", { method: "POST", body: "{}" })];
   });
   expect(answers).toEqual(["403 OPS0101", "403 OPS0101"]);
-  ui.browser.takeComplaints(); // It is another origin's page.
+  ui.browser.takeComplaints(); // The page belongs to another origin.
 });
 
 test("no page can put the console into a frame", async () => {

@@ -128,7 +128,7 @@ test("a server that is killed and started again under an open page", async () =>
 test("a newer console while an old page is open", async () => {
   const page = await ui.open("/errors/RT0016", { mayFail: true });
   await heading(page, "RT0016").waitFor();
-  // As after an installation: other names, the old files gone.
+  // Like a new installation: other names, the old files are deleted.
   await page.route("**/assets/*-page-*", (route) => route.fulfill({ status: 404, body: "" }));
   await page.route(ui.url("/"), async (route) => {
     const response = await route.fetch();

@@ -27,10 +27,10 @@ beforeAll(async () => {
 });
 
 interface PageCase {
-  /** As in the table of pages. */
+  /** Path as in the table of pages. */
   readonly route: string;
   readonly path: () => string;
-  /** What stands there when the server has answered. */
+  /** Text on the page after the server has answered. */
   readonly content: (page: Page) => Locator;
   /** A page that requests nothing before this button is pressed. */
   readonly press?: string;
@@ -150,7 +150,7 @@ interface Part {
   readonly path: () => string;
   readonly fails: (url: URL, body: string) => boolean;
   readonly title: string;
-  /** What stands there when it was read after all. */
+  /** Text on the page after a successful retry. */
   readonly content?: (page: Page) => Locator;
 }
 

@@ -16,7 +16,7 @@ const ui = suiteConsole();
 interface Load {
   readonly bytes: number;
   readonly requests: number;
-  /** Until the figures of the overview stand there. */
+  /** Until the figures of the overview are shown. */
   readonly ms: number;
 }
 
@@ -32,7 +32,7 @@ async function firstLoad(): Promise<Load> {
   return { ...counted, ms };
 }
 
-/** As they came, with their headers: what the network had to carry. Answers of the API belong to it. */
+/** Responses with their headers, as transferred, including answers of the API. */
 async function countBytes(page: Page): Promise<{ bytes: number; requests: number }> {
   const counted = { bytes: 0, requests: 0 };
   const session = await page.context().newCDPSession(page);
@@ -50,7 +50,7 @@ test("the first page is small and quick", async () => {
   const sorted = loads.map(({ ms }) => ms).toSorted((a, b) => a - b);
   const median = sorted[Math.floor(ROUNDS / 2)] as number;
   const [{ bytes, requests } = { bytes: 0, requests: 0 }] = loads;
-  // For docs/benchmarks.md.
+  // Output for docs/benchmarks.md.
   process.stdout.write(
     `first load: ${(bytes / 1024).toFixed(0)} KiB in ${requests} requests; ${sorted.map((ms) => ms.toFixed(0)).join(", ")} ms\n`,
   );

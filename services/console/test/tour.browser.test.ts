@@ -84,7 +84,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
   expect(await crash.getByText(/^(done after the crash|interrupted, run again)$/).count()).toBeGreaterThanOrEqual(1);
   await expectAccessible(page);
 
-  // What was done before the crash ran once; only the step in the middle of which it came may have begun twice.
+  // Steps before the crash ran once; only the step in whose middle it came may have begun twice.
   const [first, second, ...rest] = sample.lines.filter((line) => line.startsWith('ran "'));
   expect([first, second]).toEqual(['ran "choose a date" for Ada', 'ran "invite the friends" for Ada']);
   expect(new Set(rest)).toEqual(
@@ -97,7 +97,7 @@ test("from nothing to a crash that nothing is lost in", async () => {
   await crash.getByRole("button", { name: "Start" }).waitFor();
 });
 
-test("what is registered elsewhere is noticed", async () => {
+test("a deployment that is registered elsewhere is noticed", async () => {
   const page = await ui.open("/tour", { width: 360, dark: true });
   await page.getByText("Registered: Greeter").waitFor();
   await page.getByText("Start another one").click();
