@@ -21,7 +21,7 @@ function compressed(): Plugin {
     configResolved({ root, build }) {
       directory = resolve(root, build.outDir);
     },
-    // Only when everything was written: a build that failed has its own words.
+    // Only when everything was written: a failed build reports its own errors.
     writeBundle() {
       compressBelow(directory);
     },
@@ -57,7 +57,7 @@ function listed(): Plugin {
   };
 }
 
-/** What the host of the built page fills in. */
+/** Placeholders that the host of the built page fills in. */
 function filledIn(): Plugin {
   const boot = { kind: "local", ingressUrl: INGRESS, canCrash: true, version: "dev" };
   return {

@@ -20,7 +20,7 @@ const bootShape = z.discriminatedUnion("kind", [
  */
 export type Boot = z.infer<typeof bootShape>;
 
-/** What the host of the page wrote into it. Throws when it did not. */
+/** The boot data that the host wrote into the page. Throws when there are none. */
 export function readBoot(document: Document): Boot {
   return bootShape.parse(JSON.parse(document.getElementById("boot")?.textContent ?? "null"));
 }

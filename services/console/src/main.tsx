@@ -1,4 +1,4 @@
-/** Where the page begins. */
+/** The element that holds the page. */
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { App } from "./app.js";
@@ -27,7 +27,7 @@ page.render(
   </StrictMode>,
 );
 
-/** For libraries that write style elements. */
+/** Nonce for libraries that write style elements. */
 function nonceOf(document: Document): string {
   return document.querySelector<HTMLMetaElement>("meta[property=csp-nonce]")?.nonce ?? "";
 }

@@ -6,7 +6,7 @@ import { type LazyPart, partOf } from "./shell/part.js";
 
 export const CloudConsole = partOf(() => import("./cloud/cloud-console.js"));
 
-/** After this a page shows that it is being loaded. */
+/** After this time a page shows that it is loading. */
 const LOADING_DELAY_MS = 600;
 
 /** Resolves when what the page's own address shows is here, or would take long. */

@@ -110,18 +110,18 @@ export class CloudApi {
   }
 }
 
-/** Of an answer that is not ours: enough to recognise a proxy by. */
+/** Bytes of a foreign answer that are kept: enough to recognise a proxy. */
 const SHOWN_CHARS_MAX = 300;
 
 async function errorOf(response: Response): Promise<CloudApiError> {
   const text = await response.text();
-  const said = errorShape.safeParse(jsonOf(text));
-  if (said.success) {
-    const { message, restate_code, request_id } = said.data;
+  const parsed = errorShape.safeParse(jsonOf(text));
+  if (parsed.success) {
+    const { message, restate_code, request_id } = parsed.data;
     return new CloudApiError(response.status, message, restate_code, request_id);
   }
   const shown = text.slice(0, SHOWN_CHARS_MAX) || `answered ${response.status}`;
-  return new CloudApiError(response.status, shown, undefined, undefined, said.error);
+  return new CloudApiError(response.status, shown, undefined, undefined, parsed.error);
 }
 
 function jsonOf(text: string): unknown {

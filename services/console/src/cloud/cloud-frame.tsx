@@ -10,7 +10,7 @@ import "./cloud.css";
 
 export interface CloudFrameProps {
   readonly groups: readonly NavGroup[];
-  /** The environment one is in. */
+  /** The current environment. */
   readonly at?: { readonly environmentId: string; readonly name: string } | undefined;
   readonly children: ReactNode;
 }

@@ -18,7 +18,7 @@ const ACCOUNT_PAGES = [
   { page: "/settings", label: "Account settings", icon: "settings", keywords: "plan limits name" },
 ] as const;
 
-/** In the sidebar of an account. */
+/** Entries of an account's sidebar. */
 export function accountLinks(): readonly NavGroup[] {
   return [
     {
@@ -28,7 +28,7 @@ export function accountLinks(): readonly NavGroup[] {
   ];
 }
 
-/** In the sidebar of an environment: back to its account. */
+/** Entry of an environment's sidebar: back to its account. */
 export function accountLinksFromInside({ accountId, name }: AccountSummary): NavGroup {
   return {
     label: name,
@@ -41,7 +41,7 @@ export function accountLinksFromInside({ accountId, name }: AccountSummary): Nav
   };
 }
 
-/** In the palette: everywhere else. */
+/** Entries of the palette: all other places. */
 export function elsewhere(
   accounts: readonly AccountSummary[],
   account: AccountSummary | undefined,

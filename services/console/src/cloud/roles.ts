@@ -3,21 +3,21 @@
  */
 import { type AccountPower, hasPower, type MemberRole, mayChangeMember, memberRoles } from "@perdure/cloud";
 
-/** Why a member with this role may not; undefined when they may. */
+/** Why a member with this role may not do it; undefined when the role allows it. */
 export function forbiddenFor(role: MemberRole, power: AccountPower): string | undefined {
   if (hasPower(role, power)) return undefined;
   const others = memberRoles.filter((one) => hasPower(one, power));
   return `Your role, ${role}, ${role === "viewer" ? "is read-only" : "does not allow this"}. Required role: ${alternatives(others)}.`;
 }
 
-/** Why they may not give, change or take a role; undefined when they may. */
+/** Why the member may not give, change or remove a role; undefined when the role allows it. */
 export function forbiddenToChange(role: MemberRole, of: MemberRole): string | undefined {
   return mayChangeMember(role, of)
     ? undefined
     : (forbiddenFor(role, "members") ?? "Only owners can add, change and remove owners.");
 }
 
-/** Why a member may not change or call what is in an environment; undefined when they may. */
+/** Why a member may not change or call anything in an environment; undefined when the role allows it. */
 export function forbiddenInside(role: MemberRole): string | undefined {
   switch (role) {
     case "viewer":

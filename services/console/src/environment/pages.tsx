@@ -32,7 +32,7 @@ const ROUTES: readonly (readonly [path: string, load: Loader])[] = [
 
 const PAGES = ROUTES.map(([path, load]) => ({ path, part: partOf(load) }));
 
-/** What shows the path, which begins below the environment. */
+/** The part that renders the path, which begins below the environment. */
 export function environmentPart(path: string): LazyPart | undefined {
   return PAGES.find((page) => isOfPattern(page.path, path))?.part;
 }
@@ -51,7 +51,7 @@ export function EnvironmentPages({ more = [] }: { readonly more?: readonly Place
       <Switch>
         {[...PAGES, ...more].map(({ path, part }) => (
           <Route key={path} path={path}>
-            {/* Of another service, deployment or key nothing may stand there that was of the last one. */}
+            {/* A page of another service, deployment or key must not show state of the last one. */}
             <PartPage key={address} part={part} />
           </Route>
         ))}

@@ -17,7 +17,7 @@ export function storedOr<T>(shape: z.ZodType<T>, stored: string | null, none: T)
   }
 }
 
-/** `name`: of what is kept, such as `sql`. `read`: a function that stays the same. */
+/** `name`: of the data, such as `sql`. `read`: a function that stays the same. */
 export function useStored<T>(name: string, read: (stored: string | null) => T): readonly [T, (change: (value: T) => T) => void] {
   const place = `perdure.${name}.${useEnvironment().key}`;
   const [value, setValue] = useState(() => read(localStorage.getItem(place)));

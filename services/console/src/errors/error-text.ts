@@ -6,7 +6,7 @@ export type ErrorLink =
   /** A document that the console does not carry. */
   | { readonly kind: "words" };
 
-/** Where a link of `docs/errors/*.md` leads. */
+/** Target of a link of `docs/errors/*.md`. */
 export function errorLink(href: string): ErrorLink {
   const code = /^(?:\.\/)?([A-Z]+\d{4})\.md(?:#.*)?$/.exec(href)?.[1];
   if (code !== undefined) return { kind: "page", code };

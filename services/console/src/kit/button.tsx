@@ -6,12 +6,12 @@ import "./button.css";
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   /** `quiet` by default. One `primary` on a page or dialog; `danger` for what cannot be undone. */
   readonly appearance?: "primary" | "quiet" | "bare" | "danger";
-  /** With `bare`: it deletes something, after a confirmation. */
+  /** With `bare`: the button deletes something, after a confirmation. */
   readonly isDanger?: boolean;
   readonly type?: "button" | "submit";
   /** Something is under way: it cannot be pressed again. */
   readonly isBusy?: boolean | undefined;
-  /** Why it may not be pressed now; shown when pointed at or focused. */
+  /** Why the button is disabled now; shown on hover or focus. */
   readonly forbidden?: string | undefined;
   readonly isSmall?: boolean;
   readonly children: ReactNode;

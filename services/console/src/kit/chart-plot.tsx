@@ -109,7 +109,7 @@ function optionsOf(
         values: (_plot, values) => values.map(valueText),
       },
     ],
-    // From nothing up, and never flat.
+    // From zero up, and never flat.
     scales: { y: { range: (_plot, _low, high) => [0, high > 0 ? high * 1.1 : 1] } },
     legend: { show: false },
     cursor: { y: false, drag: { setScale: false, x: false, y: false }, points: { size: 6 } },
@@ -120,7 +120,7 @@ function optionsOf(
 const AXIS_FONT = "11px system-ui";
 const AXIS_GAP_PX = 6;
 
-/** Of the widest label, in CSS pixels. There are none yet when uPlot requests it first. */
+/** Width of the widest label, in CSS pixels. There are none yet when uPlot requests it first. */
 function widthOf({ ctx }: uPlot, labels: readonly string[] | null): number {
   ctx.save();
   ctx.font = AXIS_FONT.replace(/^\d+/, (size) => String(Number(size) * devicePixelRatio));

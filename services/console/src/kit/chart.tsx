@@ -7,7 +7,7 @@ import "./chart.css";
 
 export type { ChartInk, ChartSeries } from "./chart-text.js";
 
-/** The numbers stand beside it as words: without the drawing, the page is still whole. */
+/** The numbers are beside it as text: without the drawing, the page is still complete. */
 const Plot = lazy(() => import("./chart-plot.js").catch(() => ({ default: Undrawn })));
 
 function Undrawn() {
@@ -23,7 +23,7 @@ export interface ChartProps {
   readonly valueText?: (value: number) => string;
   /** Distances between labels at the axis of values, rising; powers of ten and their halves when left out. */
   readonly steps?: readonly number[];
-  /** Of the drawing, in pixels. */
+  /** Size of the drawing, in pixels. */
   readonly height?: number;
 }
 

@@ -39,7 +39,7 @@ export default function Mirror(props: CodeTextProps) {
         ],
       }),
     });
-    // What only scrolls is reached with the keyboard, too: text that cannot be written into has no focus of its own.
+    // Scrolling read-only text must be reachable by keyboard: it has no focus of its own.
     if (latest.current.isReadOnly === true) made.scrollDOM.tabIndex = 0;
     view.current = made;
     return () => {
@@ -103,7 +103,7 @@ function fixed(latest: { readonly current: CodeTextProps }): Extension {
       indentWithTab,
     ]),
     EditorView.domEventHandlers({
-      // It is the editor's own (then Tab leaves it), and must not close the dialog around it.
+      // The key belongs to the editor (then Tab leaves it), and must not close the dialog around it.
       keydown: (event) => {
         if (event.key === "Escape" && latest.current.isReadOnly !== true) event.stopPropagation();
         return false;
@@ -148,7 +148,7 @@ function languageOf({ language, isReadOnly, tables, complete }: EditorLanguage):
 
 const parseProblems = jsonParseLinter();
 
-/** Nothing written is nothing wrong. */
+/** An empty text has no errors. */
 function jsonProblems(view: EditorView): readonly Diagnostic[] {
   return /\S/.test(view.state.sliceDoc(0, 1_000)) || view.state.doc.length > 1_000 ? parseProblems(view) : [];
 }

@@ -3,7 +3,7 @@ import type { CompletionSource } from "@codemirror/autocomplete";
 import { lazy, type ReactNode, Suspense, useId } from "react";
 import "./code-editor.css";
 
-/** When it cannot be loaded, one writes without it. */
+/** When it cannot be loaded, a plain field replaces it. */
 const Mirror = lazy(() => import("./code-editor-mirror.js").catch(() => ({ default: Plain })));
 
 export type CodeLanguage = "json" | "sql" | "text";
@@ -19,9 +19,9 @@ export interface CodeEditorProps {
   readonly onChange?: (value: string) => void;
   readonly language: CodeLanguage;
   readonly isReadOnly?: boolean | undefined;
-  /** Of SQL: what tables have which columns. */
+  /** For SQL: columns by table. */
   readonly tables?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** Of SQL: what else could be written here. The same function at every rendering. */
+  /** For SQL: further completions. The same function at every rendering. */
   readonly complete?: CompletionSource | undefined;
   /** Ctrl+Enter, ⌘Enter. */
   readonly onSubmit?: (() => void) | undefined;

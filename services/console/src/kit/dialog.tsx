@@ -19,7 +19,7 @@ const FIRST_FIELD = "input:not([tabindex='-1'], [type=checkbox]), textarea, [rol
 /** Open dialogs, the topmost last. A press into one is a press outside those below it, which must not close them. */
 const pile: object[] = [];
 
-/** Closes with Escape, a click beside it, and its cross. Focus goes in and comes back. */
+/** Closes with Escape, a click beside it, and its cross. Focus moves in and returns. */
 export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProps) {
   const self = useRef({}).current;
   const popup = useRef<HTMLDivElement>(null);
@@ -36,7 +36,7 @@ export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProps
         <Base.Popup
           ref={popup}
           className={`dialog${isWide ? " dialog--wide" : ""}`}
-          // What one came to fill in, rather than the cross; where that would bring up a keyboard, nothing is filled in unasked.
+          // The first field, rather than the cross; on touch screens nothing, because a keyboard would open.
           initialFocus={(how) => (how === "touch" ? true : (popup.current?.querySelector<HTMLElement>(FIRST_FIELD) ?? true))}
         >
           <header className="dialog__head">
@@ -61,9 +61,9 @@ export interface ConfirmationProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
-  /** What will happen, and what will not be there any more. */
+  /** The effect of the action, and what it deletes. */
   readonly children: ReactNode;
-  /** What the button does: `Kill it`. */
+  /** Label of the button: `Kill it`. */
   readonly verb: string;
   /** Must be typed first, for what takes much with it. */
   readonly typed?: string | undefined;

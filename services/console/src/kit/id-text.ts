@@ -11,7 +11,7 @@ export function shortId(id: string): string {
   return id.startsWith("sign_") ? `${id.slice(0, 8)}…${id.slice(-14)}` : `${id.slice(0, 12)}…${id.slice(-6)}`;
 }
 
-/** After which characters a long name may continue on the next line. Browsers do so after `-` alone. */
+/** Characters after which a long name may continue on the next line. Browsers break after `-` only. */
 const PART_END = /(?<=[/._:@-])(?=[\p{L}\p{N}])/u;
 
 /** `Orders/my-key/place` → `Orders/`, `my-`, `key/`, `place`. */

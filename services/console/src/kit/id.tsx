@@ -4,7 +4,7 @@ import { shortId } from "./id-text.js";
 
 export interface ShortIdProps {
   readonly id: string;
-  /** Names what a button beside it copies: `id`. Left out: there is no button. */
+  /** Name of the value that a button beside it copies: `id`. Left out: there is no button. */
   readonly copyLabel?: string;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Why: descriptions of services come from their code as markdown, and users who register deployments are not trusted: raw HTML
+ * Descriptions of services come from their code as markdown, and users who register deployments are not trusted: raw HTML
  * is shown as text, links lead to the web or to a mail address only, pictures are replaced by their alternative text. Pure.
  */
 import { Marked } from "marked";
@@ -28,7 +28,7 @@ const marked = new Marked({
   },
 });
 
-/** As browsers read it; undefined when it does not lead to the web or to a mail address. */
+/** A URL as browsers parse it; undefined when it does not lead to the web or to a mail address. */
 function webAddress(href: string): string | undefined {
   if (!URL.canParse(href)) return undefined;
   const { protocol, href: whole } = new URL(href);

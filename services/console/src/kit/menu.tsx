@@ -10,7 +10,7 @@ export interface MenuAction {
   readonly icon?: IconName;
   readonly onSelect: () => void;
   readonly isDanger?: boolean;
-  /** Why it cannot be chosen now. */
+  /** Why the entry is disabled now. */
   readonly forbidden?: string | undefined;
 }
 

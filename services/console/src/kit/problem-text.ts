@@ -6,7 +6,7 @@ export interface ProblemDetails {
   readonly message: string;
   /** `META0003`, `PERD0403`; undefined when the error has no code. */
   readonly code: string | undefined;
-  /** What to do about it. */
+  /** Advice. */
   readonly advice: string | undefined;
   readonly requestId: string | undefined;
   /** No server answered the request. */

@@ -51,7 +51,7 @@ export function ProblemNote({
   );
 }
 
-/** Text with what stands between backticks as code. */
+/** Text with the parts between backticks as code. */
 function Ticked({ text }: { readonly text: string }) {
   return text.split(/`([^`]+)`/).map((part, index) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: parts of one text have no other name

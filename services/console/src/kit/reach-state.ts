@@ -1,4 +1,4 @@
-/** Why: while a banner shows that the server cannot be reached, pages do not show it again. */
+/** While a banner shows that the server cannot be reached, pages do not show it again. */
 import { useSyncExternalStore } from "react";
 
 const listeners = new Set<() => void>();

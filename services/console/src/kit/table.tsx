@@ -6,7 +6,7 @@ export interface TableColumn<R> {
   readonly name: string;
   readonly cell: (row: R) => ReactNode;
   readonly isNumber?: boolean;
-  /** Sentences of any kind: as wide as is left, and broken anywhere when a word of it is wider. */
+  /** Free text: as wide as the rest of the table, and broken anywhere when a word is wider. */
   readonly isText?: boolean;
   /** Read out, not shown: of buttons. */
   readonly isNameHidden?: boolean;

@@ -1,4 +1,4 @@
-/** Moments and durations as words. Pure. */
+/** Moments and durations as text. Pure. */
 
 const UNITS = [
   ["d", 86_400_000],

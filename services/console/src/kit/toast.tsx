@@ -36,7 +36,7 @@ function Toasts() {
 
 export interface Toaster {
   done(title: string, more?: string): void;
-  /** Of an error of any kind. */
+  /** Shows an error of any kind. */
   failed(title: string, cause: unknown): void;
 }
 

@@ -17,7 +17,7 @@ export interface NavLink {
   readonly icon?: IconName;
   /** Further search terms. */
   readonly keywords?: string;
-  /** After `g` on the keyboard. */
+  /** The letter key after `g`. */
   readonly letter?: string;
 }
 
@@ -28,7 +28,7 @@ export interface NavGroup {
 
 export interface FrameProps {
   readonly groups: readonly NavGroup[];
-  /** Only in the palette: places of which there are too many for a sidebar. */
+  /** Only in the palette: places that are too many for a sidebar. */
   readonly more?: readonly NavGroup[];
   /** Beside the mark: which environment or account this is, and the way to others. */
   readonly place: ReactNode;

@@ -1,7 +1,7 @@
 /** A page that handles keys of its own registers them, so that the list of all keys (`?`) shows them, too. */
 import { useEffect } from "react";
 
-/** What it does, and the keys that do it. */
+/** Description of a shortcut, and its keys. */
 export type PageKey = readonly [what: string, keys: readonly string[]];
 
 const NONE: readonly PageKey[] = [];

@@ -17,7 +17,7 @@ const ENTRIES = [
 ];
 const labels = (text: string) => placesFor(text, GROUPS, ENTRIES).map(({ label }) => label);
 
-test("without a word pages and actions are shown", () => {
+test("without a text pages and actions are shown", () => {
   expect(labels("")).toEqual(["Overview", "State", "Theme: Dark"]);
 });
 
@@ -27,7 +27,7 @@ test("services and handlers match any part of their name", () => {
   expect(labels("handler inv")).toEqual(["InventoryService/reserve"]);
 });
 
-test("names that begin with the word come before what only has to do with it", () => {
+test("names that begin with the text come before entries that are only related", () => {
   expect(labels("o")[0]).toBe("Overview");
   expect(labels("night")).toEqual(["Theme: Dark"]);
 });

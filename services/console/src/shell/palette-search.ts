@@ -2,7 +2,7 @@
 import type { NavGroup } from "./frame.js";
 import type { PaletteEntry } from "./palette-sources.js";
 
-/** More are not read; a longer text finds fewer. */
+/** Bound of the results: users do not read more, and a longer text finds fewer. */
 const SHOWN_MAX = 40;
 
 export interface PaletteItem extends PaletteEntry {

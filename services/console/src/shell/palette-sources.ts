@@ -6,7 +6,7 @@ import { useEffect, useRef } from "react";
 
 export interface PaletteEntry {
   readonly label: string;
-  /** What kind of thing it is: `Service`, `Action`. */
+  /** Kind of the entry: `Service`, `Action`. */
   readonly kind: string;
   /** Further texts that find the entry. */
   readonly keywords?: string;

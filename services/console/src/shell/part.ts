@@ -5,7 +5,7 @@
 import { type ComponentType, lazy } from "react";
 
 export interface LazyPart {
-  /** What can be shown now: the part itself, or something that waits for it. */
+  /** What can be rendered now: the part itself, or a component that waits for it. */
   readonly shown: () => ComponentType;
   /** Resolves when it is loaded, or cannot be loaded: its display shows the error then. */
   readonly preload: () => Promise<void>;
@@ -29,7 +29,7 @@ export function partOf(load: () => Promise<{ readonly default: ComponentType }>)
   return { shown: () => here ?? later, preload, isHere: () => here !== undefined };
 }
 
-/** Whether a path such as `/services/Greeter` is of `/services/:service`. */
+/** Whether a path such as `/services/Greeter` matches `/services/:service`. */
 export function isOfPattern(pattern: string, path: string): boolean {
   const expected = pattern.split("/");
   const given = path.split("/");

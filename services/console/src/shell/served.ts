@@ -7,7 +7,7 @@ export type Served =
   | { readonly kind: "unreachable" }
   /** The console that this page is of. */
   | { readonly kind: "same" }
-  /** Another build of it: files of this one may be gone. */
+  /** Another build of the console: files of this one may be deleted. */
   | { readonly kind: "other" };
 
 /** One try; a server that is there answers in a moment. */

@@ -24,7 +24,7 @@ export function useForbidden(power: AccountPower): string | undefined {
   return forbiddenFor(useAccount().role, power);
 }
 
-/** With plan, plans to choose and regions. */
+/** Account with plan, available plans and regions. */
 export function useAccountFacts(): UseQueryResult<AccountFacts> {
   const { accountId } = useAccount();
   return useCloudRequest(["account", accountId], (api, signal) => api.account(accountId, "DescribeAccount", {}, signal));

@@ -22,7 +22,7 @@ export function fieldsOf(search: URLSearchParams): AuditFilterFields {
   };
 }
 
-/** Without what is empty. */
+/** Omits empty fields. */
 export function searchOf(fields: AuditFilterFields): URLSearchParams {
   return new URLSearchParams(AUDIT_FIELDS.filter((field) => fields[field] !== "").map((field) => [field, fields[field]]));
 }
@@ -50,7 +50,7 @@ export function fileName(format: "jsonl" | "csv", nowMs: number): string {
   return `perdure-audit-${new Date(nowMs).toISOString().slice(0, 10)}.${format}`;
 }
 
-/** What is done in accounts, to choose from. */
+/** Actions of the audit log, for the filter. */
 export const ACTIONS = [
   "account.change-plan",
   "account.create",

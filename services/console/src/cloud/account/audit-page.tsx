@@ -209,7 +209,7 @@ function Details({ event }: { readonly event: Event }) {
   );
 }
 
-/** As if it had been linked to. */
+/** Downloads the file as a click on a link would. */
 function offer(file: Blob, name: string): void {
   const url = URL.createObjectURL(file);
   const link = document.createElement("a");
@@ -219,5 +219,5 @@ function offer(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), REVOKE_URL_AFTER_MS);
 }
 
-/** By then the browser has begun to write it. */
+/** By then the browser has begun to write the file. */
 const REVOKE_URL_AFTER_MS = 60_000;

@@ -63,7 +63,7 @@ export function Quota({ label, used, max, percent, tone }: QuotaProps) {
         <span>{percent} %</span>
       </div>
       <div className="quota__room" aria-hidden>
-        {/* Its length is the value; beyond the quota it is full. */}
+        {/* The length of the bar is the value; beyond the quota it is full. */}
         <div className={`quota__used quota__used--${tone}`} style={{ width: `${Math.min(100, percent)}%` }} />
       </div>
       <div className="quiet small">

@@ -12,7 +12,7 @@ export type EnvironmentSubject = Pick<EnvironmentDescription, "environmentId" | 
   readonly suspendedFor?: string | undefined;
 };
 
-/** What can be done, and why not; `ask` opens what must be confirmed first. */
+/** Possible actions, and why others are forbidden; `ask` opens those that must be confirmed first. */
 export function useLifecycle({ environmentId, name, status, suspendedFor }: EnvironmentSubject) {
   const { accountId, role } = useAccount();
   const mayNot = useForbidden("environments");
@@ -79,7 +79,7 @@ export function useLifecycle({ environmentId, name, status, suspendedFor }: Envi
   };
 }
 
-/** In a row of the list. */
+/** Used in a row of the list. */
 export function EnvironmentMenu({ environment }: { readonly environment: ListedEnvironment }) {
   const { environmentId, name, status, facts } = environment;
   const { accountId } = useAccount();

@@ -8,7 +8,7 @@ import type { CloudApi, CloudResponse, EnvironmentDescription } from "../cloud-a
 type Summary = CloudResponse<"ListEnvironments">["environments"][number];
 
 export interface ListedEnvironment extends Summary {
-  /** Of those that do not simply run. */
+  /** Details of environments that do not run normally. */
   readonly facts: EnvironmentDescription | undefined;
 }
 
@@ -65,7 +65,7 @@ const SUSPENDED_FOR: Readonly<Record<string, string>> = {
   abuse: "The operator suspended it: write to support.",
 };
 
-/** Why it does not simply run; undefined when it does. */
+/** Why the environment does not run; undefined when it does. */
 export function reasonOf(
   facts: Pick<EnvironmentDescription, "status" | "suspendedFor" | "failure" | "isThrottled">,
 ): string | undefined {

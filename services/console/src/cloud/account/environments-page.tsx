@@ -77,7 +77,7 @@ interface FirstStepsProps {
   readonly forbidden: string | undefined;
 }
 
-/** What a newcomer sees. */
+/** The page of a new user. */
 function FirstSteps({ onCreate, forbidden }: FirstStepsProps) {
   return (
     <div className="card">

@@ -1,7 +1,7 @@
 /** Checks a name while the user types it. Pure. */
 import { isEnvironmentName } from "@perdure/cloud";
 
-/** What is wrong with it; undefined when nothing is, or nothing was typed yet. */
+/** The error of the name; undefined when it is valid, or nothing was typed yet. */
 export function nameProblem(name: string, existingNames: readonly string[]): string | undefined {
   if (name === "") return undefined;
   if (name.length > 40) return "At most 40 characters.";

@@ -20,25 +20,25 @@ export function limitTexts(limits: Limits): readonly LimitText[] {
     if (typeof value?.perSecond !== "number") return undefined;
     return `${count(value.perSecond)}/s${typeof value.burst === "number" ? `, burst ${count(value.burst)}` : ""}`;
   };
-  const said = <T>(value: T | undefined, say: (input: T) => string): string | undefined =>
-    value === undefined ? undefined : say(value);
+  const optional = <T>(value: T | undefined, textOf: (input: T) => string): string | undefined =>
+    value === undefined ? undefined : textOf(value);
   const all: readonly (readonly [string, string | undefined])[] = [
-    ["Environments", said(number("environmentsPerAccountMax"), count)],
-    ["Members, open invitations included", said(number("membersMax"), count)],
-    ["Actions per month", said(number("actionsPerMonth"), count)],
-    ["Traffic per month", said(number("trafficBytesPerMonth"), bytesText)],
-    ["Storage per environment", said(number("storedBytesMax"), bytesText)],
+    ["Environments", optional(number("environmentsPerAccountMax"), count)],
+    ["Members, open invitations included", optional(number("membersMax"), count)],
+    ["Actions per month", optional(number("actionsPerMonth"), count)],
+    ["Traffic per month", optional(number("trafficBytesPerMonth"), bytesText)],
+    ["Storage per environment", optional(number("storedBytesMax"), bytesText)],
     ["Requests to handlers", rate("ingressRate")],
     ["Requests to management", rate("adminRate")],
-    ["Concurrent invocations", said(number("concurrentInvocationsMax"), count)],
-    ["Maximum body size", said(number("bodyBytesMax"), bytesText)],
-    ["Retention of completed invocations", said(number("retentionMsMax"), daysText)],
-    ["Deployments", said(number("deploymentsMax"), count)],
-    ["Services", said(number("servicesMax"), count)],
-    ["API keys per environment", said(number("apiKeysMax"), count)],
-    ["Kafka subscriptions", said(number("subscriptionsMax"), count)],
-    ["Tunnels", said(number("tunnelNamesMax"), (names) => tunnelsText(names, number("tunnelConnectionsMax")))],
-    ["Suspended when idle for", said(number("idleSuspendMs"), daysText) ?? "never"],
+    ["Concurrent invocations", optional(number("concurrentInvocationsMax"), count)],
+    ["Maximum body size", optional(number("bodyBytesMax"), bytesText)],
+    ["Retention of completed invocations", optional(number("retentionMsMax"), daysText)],
+    ["Deployments", optional(number("deploymentsMax"), count)],
+    ["Services", optional(number("servicesMax"), count)],
+    ["API keys per environment", optional(number("apiKeysMax"), count)],
+    ["Kafka subscriptions", optional(number("subscriptionsMax"), count)],
+    ["Tunnels", optional(number("tunnelNamesMax"), (names) => tunnelsText(names, number("tunnelConnectionsMax")))],
+    ["Suspended when idle for", optional(number("idleSuspendMs"), daysText) ?? "never"],
   ];
   return all.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value }]));
 }

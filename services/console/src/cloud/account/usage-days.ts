@@ -44,7 +44,7 @@ const nothing = (): Record<keyof UsageCounters, number> => ({
   storedBytesPeak: 0,
 });
 
-/** What the plan's traffic is spent on: answers and tunnels. */
+/** Use of the plan's traffic: answers and tunnels. */
 export function trafficOf({ bytesOut, tunnelBytes }: Pick<UsageCounters, "bytesOut" | "tunnelBytes">): number {
   return bytesOut + tunnelBytes;
 }
@@ -73,7 +73,7 @@ export interface Month {
   /** `2026-11` */
   readonly id: string;
   readonly from: string;
-  /** Its last day, or today in the present one. */
+  /** The last day of the month, or today in the current month. */
   readonly to: string;
 }
 

@@ -41,7 +41,7 @@ export function expiresAt(expiry: Expiry, nowMs: number): number | undefined {
 
 export const RATE_MAX = 100_000;
 
-/** What is wrong with it; empty means no bound of its own. */
+/** The error of the field; empty means no limit of its own. */
 export function rateProblem(text: string): string | undefined {
   if (text === "") return undefined;
   const rate = Number(text);

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { originsOf, originsProblem } from "./origins.js";
 
-test("origins stand one a line, and a slash at their end does no harm", () => {
+test("origins are one a line, and a slash at their end is ignored", () => {
   expect(originsOf("https://app.example/\n\n http://localhost:3000 , *")).toEqual([
     "https://app.example",
     "http://localhost:3000",

@@ -10,7 +10,7 @@ export function originsOf(text: string): readonly string[] {
     .filter((one) => one !== "");
 }
 
-/** What is wrong with them; undefined when nothing is. */
+/** The error of the list; undefined when it is valid. */
 export function originsProblem(text: string): string | undefined {
   const origins = originsOf(text);
   if (origins.length > ORIGINS_MAX) return `At most ${ORIGINS_MAX}.`;

@@ -53,7 +53,7 @@ interface InFlightCount {
   readonly count: number;
 }
 
-/** Those that have begun on it and not ended. */
+/** Invocations that have begun on it and have not ended. */
 function useInFlight(id: string) {
   const statement = `SELECT target_service_name AS service, target_handler_name AS handler, status, count(*) AS n
 FROM sys_invocation WHERE pinned_deployment_id = ${sqlText(id)} AND status != 'completed' GROUP BY 1, 2, 3 ORDER BY n DESC LIMIT 200`;

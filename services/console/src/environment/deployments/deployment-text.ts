@@ -1,4 +1,4 @@
-/** What deployments are and where they stand. Pure. */
+/** Texts for deployments and their states. Pure. */
 import type { DeploymentSummary, ServiceView, SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 
@@ -63,7 +63,7 @@ export interface ServiceChangeText {
   readonly typeChange: string | undefined;
 }
 
-/** What a registration would make of services as they are now. */
+/** The changes that a registration would make to the current services. */
 export function serviceChanges(now: readonly ServiceView[], next: readonly ServiceView[]): readonly ServiceChangeText[] {
   const byName = new Map(now.map((service) => [service.name, service]));
   return next.map((service) => {

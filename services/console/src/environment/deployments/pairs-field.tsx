@@ -4,7 +4,7 @@ import type { NamedValue } from "./deployment-text.js";
 
 export interface PairsFieldProps {
   readonly label: string;
-  /** Of one: `header`. */
+  /** Singular: `header`. */
   readonly what: string;
   readonly hint: string;
   readonly pairs: readonly NamedValue[];

@@ -1,4 +1,4 @@
-/** What a registration would change. */
+/** The changes that a registration would make. */
 import type { RegistrationView } from "@perdure/admin-client";
 import { Badge, Loaded, Table, type TableColumn } from "../../kit/index.js";
 import { useRequest } from "../request.js";

@@ -146,7 +146,7 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
   );
 }
 
-/** Of a refusal with META0101. */
+/** Details of a refusal with META0101. */
 function Findings({ cause }: { readonly cause: unknown }) {
   const verification = findingsOf(cause);
   return verification === undefined ? null : <VerificationNote verification={verification} />;

@@ -1,4 +1,4 @@
-/** Where a deployment stands, in a word. */
+/** The state of a deployment as a badge. */
 import { Badge } from "../../kit/index.js";
 import type { DeploymentState } from "./deployment-text.js";
 

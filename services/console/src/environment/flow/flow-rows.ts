@@ -74,7 +74,7 @@ export interface WaitingQueue {
   readonly waiting: number;
   readonly running: number;
   readonly suspended: number;
-  /** In a clause; undefined when nothing keeps its head. */
+  /** A clause of a sentence; undefined when nothing blocks the head. */
   readonly blockedOn: string | undefined;
   readonly head: string | undefined;
 }

@@ -3,7 +3,7 @@
  */
 import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
 
-/** What decides about actions; `status` as `sys_invocation` has it. */
+/** The state that decides about actions; `status` as in `sys_invocation`. */
 export interface ActionFacts {
   readonly status: string;
   readonly isWorkflow: boolean;
@@ -13,7 +13,7 @@ export interface ActionFacts {
 
 const NOT_BEGUN: ReadonlySet<string> = new Set(["scheduled", "pending"]);
 
-/** Why it cannot be done now; undefined when it can. */
+/** Why the action is not possible now; undefined when it is. */
 export function whyNot(verb: InvocationVerb, { status, isWorkflow, journalSize }: ActionFacts): string | undefined {
   const isDone = status === "completed";
   switch (verb) {
@@ -41,7 +41,7 @@ export function whyNot(verb: InvocationVerb, { status, isWorkflow, journalSize }
   }
 }
 
-/** A pinned one goes on where it was unless it is moved, and moving is for those that stand still. */
+/** A pinned invocation continues on its deployment unless it is moved, and only suspended or paused invocations can be moved. */
 export function whyNotMove(status: string): string | undefined {
   return status === "paused" || status === "suspended"
     ? undefined
@@ -50,7 +50,7 @@ export function whyNotMove(status: string): string | undefined {
 
 // ── remedies ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What `explain` proposes, as something that can be pressed. */
+/** The actions that `explain` proposes, as buttons. */
 export type RemedyAction = { readonly effect: string; readonly request: string } & (
   | { readonly kind: "verb"; readonly id: string; readonly verb: InvocationVerb; readonly deployment: string | undefined }
   | { readonly kind: "queue"; readonly queue: string }

@@ -13,7 +13,7 @@ import { ResumeDialog } from "./resume-dialog.js";
 type ParameterlessVerb = Exclude<InvocationVerb, "resume" | "restart-as-new">;
 
 export interface InvocationActions {
-  /** Why it may not be done now. */
+  /** Why the action is not possible now. */
   forbidden(verb: InvocationVerb): string | undefined;
   isBusy(verb: InvocationVerb): boolean;
   /**
@@ -39,7 +39,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
   const [, navigate] = useLocation();
   const close = () => setPendingAction(undefined);
   const apply = useChange(({ admin }, verb: ParameterlessVerb) => admin.invocations.apply(verb, id), {
-    done: (outcome, verb) => said(verb, outcome),
+    done: (outcome, verb) => outcomeText(verb, outcome),
     failed: "The action failed",
     onDone: close,
   });
@@ -123,7 +123,7 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
   return { actions, dialogs };
 }
 
-function said(verb: ParameterlessVerb, outcome: "done" | "accepted"): string {
+function outcomeText(verb: ParameterlessVerb, outcome: "done" | "accepted"): string {
   switch (verb) {
     case "cancel":
       return outcome === "done" ? "Cancelled before it started" : "Cancellation requested";

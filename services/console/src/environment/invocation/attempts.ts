@@ -14,7 +14,7 @@ export function attemptOf(
   return attempts.find(({ toMs }) => fromMs <= toMs)?.number ?? attempts.at(-1)?.number;
 }
 
-/** By attempt, how many steps it began, as far as steps were read. */
+/** Number of steps that each attempt began, as far as steps were read. */
 export function stepCounts(timeline: InvocationTimeline): ReadonlyMap<number, number> {
   const counts = new Map<number, number>();
   for (const step of timeline.steps) {

@@ -13,7 +13,7 @@ export interface CrashButtonProps {
   readonly onCrashed: (crash: Crash) => void;
 }
 
-/** Nothing where attempts cannot be cut off. */
+/** Shows nothing where attempts cannot be cut off. */
 export function CrashButton({ id, onCrashed }: CrashButtonProps) {
   const { canCrash, forbidden } = useEnvironment();
   const { data: timeline } = useTimeline(id);

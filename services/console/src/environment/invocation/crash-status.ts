@@ -1,11 +1,11 @@
 /** Texts for the phases after an attempt was cut off: the cut, the pause, the replay, and the continuation. Pure. */
 import type { InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
 
-/** What is remembered of the moment when the button was pressed. */
+/** The state at the moment when the button was pressed. */
 export interface Crash {
   /** Journal entries that were stored by then. */
   readonly journalLength: number;
-  /** Attempts that there had been by then; the one that was cut off is the last of them. */
+  /** Attempts up to then; the last of them was cut off. */
   readonly attemptsBefore: number;
 }
 
@@ -14,7 +14,7 @@ export interface CrashStatus {
   readonly sentence: string;
 }
 
-/** What became of a step: `replayed` was done before the cut and is not run again; `rerun` was in the middle of it. */
+/** State of a step after the cut: `replayed` was done before and is not run again; `rerun` was in the middle of it. */
 export type StepFate = "replayed" | "rerun" | undefined;
 
 export function fateOf(step: TimelineStep, crash: Crash, timeline: InvocationTimeline): StepFate {

@@ -9,7 +9,7 @@ const textOf = (json: string) => {
 };
 
 describe("the value of an entry", () => {
-  test("stands in a place that differs by type", () => {
+  test("is in a field that differs by type", () => {
     expect(textOf(command("SetState", { key: "left", value: [52, 50] }))).toBe("42");
     expect(textOf(command("Output", { result: { Success: [104, 105] } }))).toBe("hi");
     expect(textOf(command("Call", { request: { parameter: [55] }, result_completion_id: 3 }))).toBe("7");

@@ -6,7 +6,7 @@ import { isRecord } from "../../kit/problem-text.js";
 export interface EntryValue {
   /** Undefined when the entry has no value. */
   readonly bytes: Uint8Array | undefined;
-  /** Of an input: what the caller sent along. */
+  /** Headers of an input. */
   readonly headers: readonly (readonly [name: string, value: string])[];
   /** The entry is a result that failed. */
   readonly failure: { readonly code: number; readonly message: string } | undefined;

@@ -145,7 +145,7 @@ function RemedyButton({
   }
 }
 
-/** The answer is given where one sees what waits for it. */
+/** The completion is entered where the page shows what waits for it. */
 function AnswerButton({ awakeable }: { readonly awakeable: string }) {
   const { forbidden } = useEnvironment();
   const [isOpen, setOpen] = useState(false);

@@ -10,7 +10,7 @@ export interface FailureViewProps {
   readonly stack?: readonly string[];
   /** `Run 'pack it' (command 3)` */
   readonly step?: string | undefined;
-  /** Where that step is shown. */
+  /** Link to that step. */
   readonly stepHref?: string | undefined;
 }
 

@@ -146,7 +146,7 @@ export function usePayloads(id: string, from: number, signature: string): UseQue
 
 export type ValueOf = "argument" | "result";
 
-/** The whole value of a step: of the entry itself, or of the completion that answers it. Rejects when it is gone. */
+/** The whole value of a step: of the entry itself, or of the completion that answers it. Rejects when it was deleted. */
 export async function loadValue(
   admin: AdminClient,
   id: string,

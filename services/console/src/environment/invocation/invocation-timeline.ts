@@ -23,7 +23,7 @@ export interface TimelinePhase extends TimeSpan {
 export interface PhaseSum {
   readonly phase: PhaseName;
   readonly ms: number;
-  /** Of the whole, 0 to 1. */
+  /** Part of the whole, 0 to 1. */
   readonly share: number;
 }
 
@@ -50,7 +50,7 @@ export interface InvocationTimeline {
   /** From its creation to its end, or to now. */
   readonly span: TimeSpan;
   readonly isDone: boolean;
-  /** In order, without gaps and overlaps, together exactly `span`. */
+  /** In order, without gaps and overlaps; together they cover exactly `span`. */
   readonly phases: readonly TimelinePhase[];
   /** In the order in which they occur; they add up to the length of `span`. Phases that did not occur are left out. */
   readonly sums: readonly PhaseSum[];
@@ -96,7 +96,7 @@ export function lengthOf({ fromMs, toMs }: TimeSpan): number {
   return toMs - fromMs;
 }
 
-/** What of `span` lies within `bounds`; of no length at the nearer end when nothing does. */
+/** The part of `span` within `bounds`; of no length, at the nearer end, when they do not overlap. */
 export function clipped(span: TimeSpan, bounds: TimeSpan): TimeSpan {
   const fromMs = Math.min(Math.max(span.fromMs, bounds.fromMs), bounds.toMs);
   return { fromMs, toMs: Math.min(Math.max(span.toMs, fromMs), bounds.toMs) };
@@ -158,7 +158,7 @@ export function entryOfCommand({ steps }: InvocationTimeline, command: number): 
   return steps.filter(({ view }) => view.type !== "Signal")[command]?.index;
 }
 
-// ── words ────────────────────────────────────────────────────────────────────────────────────────
+// ── texts ────────────────────────────────────────────────────────────────────────────────────────
 
 const PHASE_LABELS: Readonly<Record<PhaseName, string>> = {
   delayed: "delayed",
@@ -235,7 +235,7 @@ export function stepKind(type: string): string {
   return KINDS[type] ?? type;
 }
 
-/** What the step is called: the label of user code, or what it is about. */
+/** Name of the step: the label in user code, or its subject. */
 export function stepName({ name, subject }: StepView): string {
   return name !== "" ? name : subject;
 }

@@ -15,7 +15,7 @@ export const STEP_PAGES_MAX = 50;
 /** Attempts that have rows of their own; more of them share one row until the user unfolds it. */
 export const ATTEMPT_ROWS_MAX = 4;
 
-/** The shortest time one can zoom into: the server counts in milliseconds. */
+/** The shortest visible range: the server counts in milliseconds. */
 export const WINDOW_MS_MIN = 1;
 
 /** Characters of a value that are shown before the user requests all of it. */
@@ -60,5 +60,5 @@ export const WAITS_SHOWN_MAX = 20;
 /** Bars of the minimap: some five pixels each in a usual window. */
 export const MINIMAP_BARS = 160;
 
-/** Attempts that one can choose between: the newest, a list that still fits a window. */
+/** Attempts in the list of choices: the newest, as many as fit a window. */
 export const CHOSEN_ATTEMPTS_MAX = 50;

@@ -8,7 +8,7 @@ export interface MinimapBar {
   readonly hasFailure: boolean;
 }
 
-/** As many as `MINIMAP_BARS`, of equal time. */
+/** `MINIMAP_BARS` bars of equal time. */
 export function minimapBars({ span, steps }: InvocationTimeline): readonly MinimapBar[] {
   const whole = Math.max(1, lengthOf(span));
   const bars = Array.from({ length: MINIMAP_BARS }, () => ({ count: 0, hasFailure: false }));

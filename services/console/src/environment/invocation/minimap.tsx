@@ -6,7 +6,7 @@ import { placeOf, selected } from "./timeline-layout.js";
 
 export interface MinimapProps {
   readonly timeline: InvocationTimeline;
-  /** What the chart shows; undefined: everything. */
+  /** The range that the chart shows; undefined: everything. */
   readonly window: TimeSpan | undefined;
   readonly onWindow: (window: TimeSpan | undefined) => void;
 }
@@ -14,7 +14,7 @@ export interface MinimapProps {
 export function Minimap({ timeline, window, onWindow }: MinimapProps) {
   const { span } = timeline;
   const bars = useMemo(() => minimapBars(timeline), [timeline]);
-  /** Where the pointer went down: of a range that is drawn, or of the window that is moved. */
+  /** Where the pointer was pressed, and the window that it moves; undefined: it draws a range. */
   const grip = useRef<{ readonly part: number; readonly moved: TimeSpan | undefined }>(undefined);
   const place = window === undefined ? undefined : placeOf(window, span);
   const partOf = (event: PointerEvent<HTMLElement>): number => {

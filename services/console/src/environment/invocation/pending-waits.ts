@@ -11,7 +11,7 @@ export interface PendingWait extends TimeSpan {
   readonly kind: "awakeable" | "signal" | "retry";
   /** Id of the awakeable, name of the signal, number of the attempt. */
   readonly name: string;
-  /** Of the next attempt: milliseconds from now until it starts; undefined while it waits for a slot. */
+  /** For the next attempt: milliseconds from now until it starts; undefined while it waits for a slot. */
   readonly startsInMs: number | undefined;
 }
 

@@ -56,7 +56,7 @@ export function StepDetails({ timeline, step, actions, onClose }: StepDetailsPro
   );
 }
 
-/** What went in and what came out, whole. */
+/** The whole input and output. */
 export function StepValues({ id, step }: { readonly id: string; readonly step: TimelineStep }) {
   const { view, index, result } = step;
   const hasResult = view.result_bytes !== null && result === "success";
@@ -88,7 +88,7 @@ export function StepValues({ id, step }: { readonly id: string; readonly step: T
 
 export function RestartFrom({ step, actions }: { readonly step: TimelineStep; readonly actions: InvocationActions }) {
   const { type } = step.view;
-  // What is kept includes this entry: with the output there would be nothing left to do.
+  // The kept part includes this entry: with the output there would be nothing left to run.
   const forbidden =
     actions.forbidden("restart-as-new") ??
     (type === "Output"

@@ -25,7 +25,7 @@ export function groupedSteps(steps: readonly TimelineStep[]): readonly (Timeline
   return parts;
 }
 
-/** Equal for steps that belong together; undefined for those that stand alone. */
+/** Equal for steps that share a row; undefined for steps with a row of their own. */
 function likenessOf({ result, view }: TimelineStep): string | undefined {
   if (result !== "success" || view.type === "Input" || view.type === "Output") return undefined;
   return `${view.type} ${stepName(view).replaceAll(/\d+/g, "#")}`;

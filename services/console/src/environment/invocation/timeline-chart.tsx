@@ -206,7 +206,7 @@ export function TimelineChart(props: TimelineChartProps) {
                   if (!drag.hasJustDrawn()) choose(row);
                 }}
               >
-                {/* The name of the row; what follows is for eyes. */}
+                {/* The name of the row; the rest is hidden from screen readers. */}
                 <span className="visually-hidden">{`${rowText(row, timeline)}${fate === undefined ? "" : FATES[fate]}`}</span>
                 <RowName row={row} fate={fate} onToggle={unfoldedOf(row) === undefined ? undefined : () => onToggle(row)} />
                 <Bars row={row} window={window} />

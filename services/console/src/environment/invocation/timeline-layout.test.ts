@@ -169,7 +169,7 @@ describe("a timeline", () => {
     expect([0, 1, 2, 3].map((command) => entryOfCommand(timeline, command))).toEqual([0, 3, 6, undefined]);
   });
 
-  test("has words for each bar", () => {
+  test("has a text for each bar", () => {
     const failed = aStep(3, 0, 120, { result: "failure", failure: { code: 402, message: "more than the card has" } });
     const timeline = timelineOf(
       aView({ steps: [aStep(1, 0, 120), aStep(2, 0, null, { type: "Call", name: "", subject: "Stock/lamp/take" }), failed] }),

@@ -28,7 +28,7 @@ export type TimelineChild =
   | { readonly kind: "life"; readonly timeline: InvocationTimeline };
 
 interface RowFacts {
-  /** Of this row among all. */
+  /** Key of this row, unique among all rows. */
   readonly key: string;
   /** 0: of the invocation itself; of a child one more than of the step that called it. */
   readonly depth: number;
@@ -53,7 +53,7 @@ export interface AttemptsRow extends RowFacts {
 export interface AttemptRow extends RowFacts {
   readonly kind: "attempt";
   readonly bar: TimelineAttempt;
-  /** That it began, as far as they were read. */
+  /** Number of steps that it began, as far as they were read. */
   readonly stepCount: number;
 }
 
@@ -76,7 +76,7 @@ export interface GroupRow extends RowFacts {
   readonly isUnfolded: boolean;
 }
 
-/** What it waits for now, and the attempt to come. */
+/** Current waits, and the next attempt. */
 export interface WaitRow extends RowFacts {
   readonly kind: "wait";
   readonly bar: PendingWait;
@@ -111,7 +111,7 @@ export interface RowsOptions {
   readonly attempt?: number | undefined;
   /** Journal index of a step that is shown even when its group is folded. */
   readonly shown?: number | undefined;
-  /** Of the invocation itself. */
+  /** Waits of the invocation itself. */
   readonly waits?: readonly PendingWait[] | undefined;
 }
 
@@ -234,7 +234,7 @@ export interface BarPlacement {
   readonly width: number;
 }
 
-/** Where a bar stands in the window; undefined when it lies outside of it. */
+/** Position of a bar in the window; undefined when it is outside of it. */
 export function placeOf(span: TimeSpan, window: TimeSpan): BarPlacement | undefined {
   const whole = Math.max(lengthOf(window), WINDOW_MS_MIN);
   if (span.toMs < window.fromMs || span.fromMs > window.toMs) return undefined;

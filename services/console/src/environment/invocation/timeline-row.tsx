@@ -17,7 +17,7 @@ import {
 import type { PendingWait } from "./pending-waits.js";
 import { placeOf, type TimelineRow } from "./timeline-layout.js";
 
-/** The whole row in words: `run 'pack it', 120 ms, succeeded, at 61 ms`. */
+/** The whole row as text: `run 'pack it', 120 ms, succeeded, at 61 ms`. */
 export function rowText(row: TimelineRow, timeline: InvocationTimeline): string {
   const offset = (span: TimeSpan) => `, at ${durationText(span.fromMs - timeline.span.fromMs)}`;
   switch (row.kind) {
@@ -68,7 +68,7 @@ export interface RowNameProps {
   readonly onToggle: (() => void) | undefined;
 }
 
-/** The row itself has the text, the role and the keys: what is in here is for eyes and mice. */
+/** The row itself has the text, the role and the keys: its contents are for sight and mouse only. */
 export function RowName({ row, fate, onToggle }: RowNameProps) {
   return (
     <span className="tl__name" aria-hidden="true" style={{ paddingInlineStart: `${row.depth * 1.1}rem` }}>

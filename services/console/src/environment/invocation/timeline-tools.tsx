@@ -6,7 +6,7 @@ import type { InvocationTimeline } from "./invocation-timeline.js";
 import { CHOSEN_ATTEMPTS_MAX, SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limits.js";
 import { groupedSteps } from "./step-groups.js";
 
-/** How the steps of a timeline are shown. */
+/** Display options of the steps of a timeline. */
 export interface StepViewOptions {
   readonly search: string;
   readonly isGrouped: boolean;

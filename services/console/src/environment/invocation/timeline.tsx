@@ -23,12 +23,12 @@ export interface TimelineProps {
   readonly onStep?: ((index: number | undefined) => void) | undefined;
   /** An attempt was cut off: what was done before is marked as replayed. */
   readonly crash?: Crash | undefined;
-  /** What it waits for now, and no step shows. */
+  /** Current waits that no step shows. */
   readonly explanation?: ExplanationView | undefined;
 }
 
 export function Timeline(props: TimelineProps) {
-  // Nothing of one invocation is ever shown for another.
+  // State of one invocation is never shown for another.
   return <TimelineOf key={props.id} {...props} />;
 }
 

@@ -11,7 +11,7 @@ export interface ValueText {
 /** JSON beyond this is shown as it came: laying it out would make it several times as long. */
 const LAID_OUT_CHARS_MAX = 1_000_000;
 
-/** Of a whole value. */
+/** The text of a whole value. */
 export function valueOfBytes(bytes: Uint8Array): ValueText {
   if (bytes.length === 0) return { kind: "empty", text: "", isCut: false };
   try {
@@ -22,7 +22,7 @@ export function valueOfBytes(bytes: Uint8Array): ValueText {
   }
 }
 
-/** Of what a timeline shows of it. */
+/** The text of the part of a value that a timeline has. */
 export function valueOfPayload(payload: PayloadView): ValueText {
   if ("text" in payload && typeof payload.text === "string") return valueOfText(payload.text, payload.cut);
   const { base64, cut } = payload as { readonly base64: string; readonly cut: boolean };

@@ -174,7 +174,7 @@ function EndButton({ id }: { readonly id: string }) {
 
 function Results({ id, isOver, hasFailures }: { readonly id: string; readonly isOver: boolean; readonly hasFailures: boolean }) {
   const [isFailuresOnly, setFailuresOnly] = useState(false);
-  /** Where the pages before this one began. */
+  /** Starts of the pages before this one. */
   const [before, setBefore] = useState<readonly (string | undefined)[]>([]);
   const cursor = before.at(-1);
   const results = useRequest(

@@ -8,7 +8,7 @@ import { BULK_VERBS, type BulkVerb, tooManyFor } from "./verbs.js";
 
 export interface BulkBarProps {
   readonly selection: ListSelection;
-  /** Of the list; undefined when it has none. */
+  /** Condition of the list; undefined when it has none. */
   readonly condition: string | undefined;
   /** Number of invocations that match the condition; undefined until it is loaded. */
   readonly total: number | undefined;

@@ -3,7 +3,7 @@
 export interface InvocationListColumn {
   readonly name: string;
   readonly label: string;
-  /** As a track of a CSS grid. */
+  /** Width as a track of a CSS grid. */
   readonly width: string;
 }
 
@@ -26,7 +26,7 @@ export const CHOICES: readonly InvocationListColumn[] = [
 
 export const USUAL: readonly string[] = ["id", "created", "took", "attempts", "failure"];
 
-/** From what was remembered; the usual ones when that is nothing, or nonsense. */
+/** The stored columns; the default ones when nothing valid is stored. */
 export function chosenColumns(remembered: string | null): readonly string[] {
   if (remembered === null) return USUAL;
   const names = remembered.split(",");

@@ -16,7 +16,7 @@ const CHOICES = [
 
 export interface ExportDialogProps {
   readonly list: InvocationList;
-  /** How many meet the condition. */
+  /** Number of invocations that match the condition. */
   readonly total: number;
   readonly condition: string | undefined;
   readonly sort: Sort;
@@ -48,7 +48,7 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
         const byId = new Map(rows.map((row) => [row["id"], row]));
         for (const id of some) {
           const row = byId.get(id);
-          // What is gone meanwhile is left out.
+          // Invocations that were deleted meanwhile are left out.
           if (row !== undefined) parts.push(lineOfRow(format, EXPORTED_COLUMNS, row));
         }
         setDone(from + some.length);
@@ -92,7 +92,7 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
   );
 }
 
-/** In the order of the list, also those of its pages that were not read yet. */
+/** In the order of the list, also those of pages that were not read yet. */
 async function allIdsOf(
   admin: AdminClient,
   list: InvocationList,

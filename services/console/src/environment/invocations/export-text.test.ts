@@ -11,7 +11,7 @@ test("CSV quotes what must be quoted, and makes no formulas", () => {
   expect(lineOfRow("csv", ["a"], { a: [1, 2] })).toBe('"[1,2]"\r\n');
 });
 
-test("JSON has a row a line, whatever is in it", () => {
+test("JSON has one row a line, whatever it contains", () => {
   expect(headOf("jsonl", COLUMNS)).toBe("");
   expect(lineOfRow("jsonl", COLUMNS, { id: "a\nb", retry_count: 1 })).toBe('{"id":"a\\nb","retry_count":1}\n');
 });

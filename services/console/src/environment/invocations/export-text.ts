@@ -4,7 +4,7 @@ import type { SqlRow } from "@perdure/admin-client";
 export const FORMATS = ["csv", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** What comes before the first line. */
+/** Text before the first line. */
 export function headOf(format: Format, columns: readonly string[]): string {
   return format === "csv" ? `${columns.map(csvCell).join(",")}\r\n` : "";
 }

@@ -71,7 +71,7 @@ describe("the address", () => {
   });
 });
 
-test("ranges of time are spans back, or ends of which one may be open", () => {
+test("ranges of time are spans before now, or bounds of which one may be missing", () => {
   expect(rangeOf("15m")).toEqual({ withinMs: 900_000 });
   expect(rangeText({ withinMs: 86_400_000 })).toBe("1d");
   expect(rangeText({ withinMs: 5_400_000 })).toBe("90m");
@@ -100,7 +100,7 @@ test("each chip takes its part away and nothing else", () => {
   expect(chip).toEqual({ name: "Created", text: "the last 1 h", without: { where: "1 = 1" } });
 });
 
-test("the line is the condition, as it was typed when nothing stands beside it", () => {
+test("the text is the condition, as it was typed when there are no other filters", () => {
   expect(lineOf({})).toBe("");
   expect(lineOf({ where: "retry_count > 3" })).toBe("retry_count > 3");
   expect(lineOf({ services: ["A"], where: "retry_count > 3" })).toBe("target_service_name = 'A' AND (retry_count > 3)");

@@ -12,7 +12,7 @@ import {
 import { dateTimeText, durationText } from "../../kit/time-text.js";
 
 export const SORTS = ["-created", "created", "-modified", "modified"] as const;
-/** By when it was made, or changed; `-`: the newest first. */
+/** Sorts by creation or by change; `-`: the newest first. */
 export type Sort = (typeof SORTS)[number];
 
 /** Fields of the filter that are one text. */

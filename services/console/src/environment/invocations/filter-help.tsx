@@ -1,4 +1,4 @@
-/** Why: the field takes an SQL condition; the help lists the columns that are used most, and links to the list of all. */
+/** The field takes an SQL condition; the help lists the columns that are used most, and links to the list of all. */
 import { Link } from "wouter";
 import { Button, Dialog } from "../../kit/index.js";
 

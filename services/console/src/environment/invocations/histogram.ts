@@ -14,9 +14,9 @@ export interface HistogramBar {
 export interface InvocationHistogram {
   readonly fromMs: number;
   readonly toMs: number;
-  /** As many as `HISTOGRAM_BARS`, also those of nothing. */
+  /** `HISTOGRAM_BARS` bars, also empty ones. */
   readonly bars: readonly HistogramBar[];
-  /** Of the highest bar. */
+  /** Count of the highest bar. */
   readonly countMax: number;
 }
 

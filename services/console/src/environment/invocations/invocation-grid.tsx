@@ -47,7 +47,7 @@ export interface InvocationGridProps {
   readonly ids: readonly string[];
   /** All ids are there. */
   readonly isWhole: boolean;
-  /** They are of the condition before; those of this one are on their way. */
+  /** The rows are of the earlier condition; those of the current one are being requested. */
   readonly isOld: boolean;
   readonly rows: VisibleRows;
   readonly columns: readonly InvocationListColumn[];

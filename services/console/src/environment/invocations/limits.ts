@@ -32,7 +32,7 @@ export const BATCH_MAX = 100_000;
 export const EXPORTED_MAX = 100_000;
 /** Rows of an export per request. */
 export const EXPORTED_AT_ONCE = 2_000;
-/** From this many on, what cannot be undone must be typed. */
+/** Number of invocations from which on an action that cannot be undone needs a typed confirmation. */
 export const MANY = 2;
 /** How often the counts of the status chips are requested. */
 export const COUNTS_MS = 10_000;
@@ -40,7 +40,7 @@ export const COUNTS_MS = 10_000;
 export const COUNTS_SHARE = 0.05;
 /** Views that one browser keeps for an environment: a menu that still fits a window. */
 export const VIEWS_MAX = 30;
-/** Of a view's name: a line of the menu. */
+/** Length of a view's name: a line of the menu. */
 export const VIEW_NAME_CHARS_MAX = 60;
 /** Bars of the histogram: some six pixels each on a phone. */
 export const HISTOGRAM_BARS = 60;

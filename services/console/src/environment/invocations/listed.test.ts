@@ -45,8 +45,8 @@ describe("the list on the screen", () => {
     mayMove: true,
     ...more,
   });
-  const shownOf = (next: Shown | "ask again"): Shown => {
-    if (next === "ask again") throw new Error("it wants to ask again");
+  const shownOf = (next: Shown | "reload"): Shown => {
+    if (next === "reload") throw new Error("the list must be reloaded");
     return next;
   };
   const head = shownOf(nextShown(NOTHING_SHOWN, response()));
@@ -55,7 +55,7 @@ describe("the list on the screen", () => {
   test("begins with the head, and is whole when a head is not full or all ids are there", () => {
     expect([head.ids.length, head.isPaged]).toEqual([HEAD_ROWS, false]);
     expect(nextShown(NOTHING_SHOWN, response({ head: ["a"] }))).toMatchObject({ ids: ["a"], isPaged: true });
-    // What came while all were counted is on top.
+    // Ids that arrived while all were counted are on top.
     expect([whole.ids, whole.isPaged]).toEqual([from(1_000, 1_000), true]);
   });
 
@@ -69,8 +69,8 @@ describe("the list on the screen", () => {
 
   test("requests all again when more have come than a head holds, or when the user reloads", () => {
     const far = response({ head: from(5_000, HEAD_ROWS), page: aPage(from(999, 999)), pageAt: 5 });
-    expect(nextShown(whole, far)).toBe("ask again");
-    expect(nextShown({ ...whole, isPaged: false }, far)).toBe("ask again");
+    expect(nextShown(whole, far)).toBe("reload");
+    expect(nextShown({ ...whole, isPaged: false }, far)).toBe("reload");
     expect(shownOf(nextShown({ ...whole, isPaged: false }, { ...far, page: aPage(from(5_000, 4_000)), pageAt: 6 })).ids).toEqual(
       from(5_000, 4_000),
     );

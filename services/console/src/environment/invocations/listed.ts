@@ -2,7 +2,7 @@
 import { HEAD_ROWS } from "./limits.js";
 import type { Cursor, InvocationIdPage } from "./statements.js";
 
-/** How many of the head are above what is listed; undefined when they have nothing in common. */
+/** Number of ids in the head above the listed ones; undefined when the two do not overlap. */
 export function freshCount(listed: readonly string[], head: readonly string[]): number | undefined {
   if (head.length === 0) return 0;
   if (listed.length === 0) return head.length;
@@ -35,9 +35,9 @@ export interface Shown {
   readonly ids: readonly string[];
   /** The list is longer than the head, or complete. */
   readonly isPaged: boolean;
-  /** Where the next page begins; undefined: there is none, or the first one was not read. */
+  /** Start of the next page; undefined: there is none, or the first one was not read. */
   readonly next: Cursor | undefined;
-  /** When the answer with the first page came. */
+  /** Time of the answer with the first page. */
   readonly pageAt: number;
 }
 
@@ -61,7 +61,7 @@ export interface ListResponse {
 }
 
 /** The list after an answer; the same object when nothing changes. `ask again`: for the first page. */
-export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: ListResponse): Shown | "ask again" {
+export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: ListResponse): Shown | "reload" {
   const isAll = head.length < HEAD_ROWS;
   if (shown.key !== key) return { key, ids: head, isPaged: isAll, next: undefined, pageAt: 0 };
   if (isAll && !shown.isPaged) return { ...shown, ids: head, isPaged: true };
@@ -71,10 +71,10 @@ export function nextShown(shown: Shown, { key, head, page, pageAt, mayMove }: Li
     return { ...shown, ids: spliced(page.ids, head) ?? page.ids, isPaged: true, next: page.next, pageAt };
   }
   // The user requested a newer list.
-  if (!shown.isPaged && page !== undefined && !isNewer && !isAll) return "ask again";
+  if (!shown.isPaged && page !== undefined && !isNewer && !isAll) return "reload";
   if (!mayMove || !shown.isPaged) return shown;
   if (isSame(shown.ids.slice(0, head.length), head) && (!isAll || shown.ids.length === head.length)) return shown;
   if (isAll) return { ...shown, ids: head, next: undefined };
   const ids = spliced(shown.ids, head);
-  return ids === undefined ? "ask again" : { ...shown, ids };
+  return ids === undefined ? "reload" : { ...shown, ids };
 }

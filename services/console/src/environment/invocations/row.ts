@@ -4,7 +4,7 @@ import type { SqlRow } from "@perdure/admin-client";
 export interface InvocationListRow {
   readonly id: string;
   readonly service: string;
-  /** Of objects and workflows. */
+  /** Key of objects and workflows. */
   readonly key: string | undefined;
   readonly handler: string;
   readonly status: string;
@@ -15,7 +15,7 @@ export interface InvocationListRow {
   /** Attempts that failed, of those that still run. */
   readonly retries: number;
   readonly nextRetryMs: number | undefined;
-  /** Why it failed, as a whole or the last time. */
+  /** The failure of the invocation, or of its last attempt. */
   readonly failure: string | undefined;
   readonly deployment: string | undefined;
   readonly idempotencyKey: string | undefined;

@@ -3,7 +3,7 @@ import { isNothing, isSelected, NOTHING, toggled, withRange } from "./selection.
 
 const LISTED = ["a", "b", "c", "d", "e"];
 
-test("one is chosen and let go again", () => {
+test("an id is selected and deselected", () => {
   const one = toggled(NOTHING, "b", LISTED);
   expect([isSelected(one, "b"), isSelected(one, "a"), isNothing(one)]).toEqual([true, false, false]);
   expect(isNothing(toggled(one, "b", LISTED))).toBe(true);
@@ -14,7 +14,7 @@ test("a range has both its ends, whichever comes first, and keeps what was chose
   expect(LISTED.filter((id) => isSelected(chosen, id))).toEqual(["a", "c", "d", "e"]);
 });
 
-test("all that match are chosen, until one is not: then those listed are", () => {
+test("all matches are selected, until one is deselected: then the listed ones are", () => {
   expect(isSelected({ kind: "matching" }, "never seen")).toBe(true);
   const others = toggled({ kind: "matching" }, "c", LISTED);
   expect(LISTED.filter((id) => isSelected(others, id))).toEqual(["a", "b", "d", "e"]);

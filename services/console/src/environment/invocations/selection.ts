@@ -2,7 +2,7 @@
 
 export type ListSelection =
   | { readonly kind: "ids"; readonly ids: ReadonlySet<string> }
-  /** All that the list shows and more: whatever meets its condition. */
+  /** The list and more: everything that matches its condition. */
   | { readonly kind: "matching" };
 
 export const NOTHING: ListSelection = { kind: "ids", ids: new Set() };

@@ -23,7 +23,7 @@ export function headStatement(condition: string | undefined, sort: Sort): string
   return `SELECT id FROM sys_invocation${where(condition)} ORDER BY ${ORDERS[sort]} LIMIT ${HEAD_ROWS}`;
 }
 
-/** Where a page ends. */
+/** End of a page. */
 export interface Cursor {
   /** The moment that the list is sorted by, microseconds since 1970. */
   readonly atUs: number;
@@ -33,7 +33,7 @@ export interface Cursor {
 
 export interface InvocationIdPage {
   readonly ids: readonly string[];
-  /** Where the next page begins; undefined after the last one. */
+  /** Start of the next page; undefined after the last one. */
   readonly next: Cursor | undefined;
 }
 
@@ -63,7 +63,7 @@ export function pageOf(rows: readonly SqlRow[]): InvocationIdPage {
   return { ids, next: id === undefined || ids.length < PAGE_IDS || !Number.isSafeInteger(atUs) ? undefined : { atUs, id } };
 }
 
-/** How many there are of each status, and of each result of completed ones. */
+/** Counts of each status, and of each result of completed ones. */
 export function countsStatement(condition: string | undefined): string {
   return `SELECT status, completion_result AS result, count(*) AS n FROM sys_invocation${where(condition)} GROUP BY 1, 2`;
 }
@@ -81,7 +81,7 @@ export function countsByStatus(rows: readonly SqlRow[]): ReadonlyMap<string, num
 
 const STATUS_OF_RESULT: ReadonlyMap<string, string> = new Map(RESULTS.map(([status, result]) => [result, status]));
 
-/** How many meet the filter, by the counts of the filter without its statuses. */
+/** Number of matches of the filter, from the counts of the filter without its statuses. */
 export function totalOf(counts: ReadonlyMap<string, number>, filter: InvocationFilter): number {
   const statuses = statusesOf(filter).flatMap((status) =>
     status === "completed" ? RESULTS.map(([result]) => result) : [status],
@@ -101,7 +101,7 @@ const COLUMNS = [
   ...["invoked_by", "invoked_by_id", "invoked_by_target", "scope", "limit_key", "trace_id"],
 ] as const;
 
-/** In no order. At least one id. */
+/** Unordered. At least one id. */
 export function rowsStatement(ids: readonly string[]): string {
   return `SELECT ${COLUMNS.join(", ")} FROM sys_invocation WHERE ${sqlOneOf("id", ids)}`;
 }

@@ -1,4 +1,4 @@
-/** Why: each status chip shows a count. A count reads every invocation, so it is requested seldom. */
+/** Each status chip shows a count. A count reads every invocation, so it is requested rarely. */
 import type { InvocationFilter } from "@perdure/admin-client";
 import { useRef } from "react";
 import { useRequest } from "../request.js";

@@ -15,13 +15,13 @@ export interface InvocationList {
   readonly isWhole: boolean;
   /** Where the ids continue; undefined when no further page is expected. */
   readonly next: Cursor | undefined;
-  /** There are more than can be listed. */
+  /** The result is longer than a list can be. */
   readonly isCut: boolean;
-  /** So many are above what is listed, and not shown yet; undefined: more than a head holds. */
+  /** New ids above the list that are not shown yet; undefined: more than a head holds. */
   readonly fresh: number | undefined;
-  /** What is listed, if anything, is of another condition. */
+  /** The listed ids, if any, belong to another condition. */
   readonly isLoading: boolean;
-  /** There is no list of this condition: the server does not understand it, or it is not whole. */
+  /** The condition has no list: the server cannot parse it, or it is incomplete. */
   readonly isRefused: boolean;
   readonly error: unknown;
   /** New ones are being requested. */
@@ -64,7 +64,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: I
         throw cause;
       }
     },
-    // What was not understood once will not be the next time.
+    // A condition that could not be parsed once is not sent again.
     { everyMs: isWatched && refused.current !== key && Math.max(LIVE_MS, tookMs.current / HEAD_SHARE), isOff },
   );
   const isFull = !head.isPlaceholderData && head.data?.length === HEAD_ROWS;
@@ -81,7 +81,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: I
   useEffect(() => {
     if (headIds === undefined) return;
     const next = nextShown(shown, { key, head: headIds, page: firstPage, pageAt, mayMove });
-    if (next === "ask again") {
+    if (next === "reload") {
       if (refetched.current === headIds) return;
       refetched.current = headIds;
       void refetch();
@@ -95,7 +95,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: I
       if (now.key !== key) return now;
       const next = nextShown(now, { key, head: newest, page: firstPage, pageAt, mayMove: true });
       // Until the first page is there again, what is newest is shown.
-      return next === "ask again" ? { ...now, ids: newest, isPaged: false, next: undefined, pageAt } : next;
+      return next === "reload" ? { ...now, ids: newest, isPaged: false, next: undefined, pageAt } : next;
     });
   };
   const renew = async (): Promise<void> => {

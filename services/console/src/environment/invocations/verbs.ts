@@ -10,13 +10,13 @@ export interface BulkVerb {
   /** As in `12 were …`, `cannot be …`. */
   readonly done: string;
   readonly effect: string;
-  /** To which it applies; the others are left alone. */
+  /** Condition of the invocations to which it applies; others stay as they are. */
   readonly condition: string;
-  /** That in words. */
+  /** The condition as text. */
   readonly which: string;
   /** Cannot be undone. */
   readonly isDanger: boolean;
-  /** It goes on with some deployment. */
+  /** The user chooses a deployment to continue on. */
   readonly isMoving: boolean;
 }
 
@@ -29,7 +29,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
     label: "Cancel",
     done: "cancelled",
     effect:
-      "Each handler is asked to stop: what it waits for fails, and it can clean up. Invocations that they called are cancelled, too.",
+      "Each handler gets a cancellation: what it waits for fails, and it can clean up. Invocations that they called are cancelled, too.",
     ...UNFINISHED,
     isDanger: true,
     isMoving: false,
@@ -83,7 +83,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
   },
 ];
 
-/** What a batch acts on: exactly one of the two. */
+/** Target of a batch: exactly one of the two. */
 export interface BatchTarget {
   readonly filter?: string;
   readonly ids?: readonly string[];
@@ -98,13 +98,13 @@ export function targetOfBatch(selection: ListSelection, condition: string | unde
   return ids.length > CONDITION_IDS_MAX ? { ids } : { filter: `${sqlOneOf("id", ids)} AND ${verb.condition}` };
 }
 
-/** Why so many cannot be acted upon at once; undefined when they can. */
+/** Why the action is not possible for so many; undefined when it is. */
 export function tooManyFor(selection: ListSelection): string | undefined {
   if (selection.kind === "matching" || selection.ids.size <= BATCH_IDS_MAX) return undefined;
   return `A batch takes ${BATCH_IDS_MAX.toLocaleString("en")} selected invocations; select all matching instead`;
 }
 
-/** What must be typed before it is done to so many; undefined when nothing must. */
+/** Text that the user must type before the action on so many; undefined when none is needed. */
 export function typedFor({ verb, isDanger }: BulkVerb, count: number): string | undefined {
   return isDanger && count >= MANY ? `${verb} ${count}` : undefined;
 }

@@ -7,7 +7,7 @@ import { VIEW_NAME_CHARS_MAX } from "./limits.js";
 import { hrefOfView, type View, viewsOf, withoutView, withView } from "./views.js";
 
 export interface ViewsMenuProps {
-  /** Of the list as it is now. */
+  /** Filter of the current list. */
   readonly query: string;
 }
 

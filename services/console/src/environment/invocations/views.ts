@@ -22,7 +22,7 @@ export function withoutView(views: readonly View[], name: string): readonly View
   return views.filter((each) => each.name !== name);
 }
 
-/** Of the list with this view; the rest of a stored text is never part of another address. */
+/** Address of the list with this view; other parameters of a stored text are never used. */
 export function hrefOfView({ query }: View): string {
   const text = new URLSearchParams(query).toString();
   return text === "" ? "/invocations" : `/invocations?${text}`;

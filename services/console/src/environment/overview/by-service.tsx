@@ -13,7 +13,7 @@ export function ByService({
   isWindowLoaded,
 }: {
   readonly services: readonly ServiceFigures[];
-  /** Of calls, failures and durations. */
+  /** Time range of calls, failures and durations. */
   readonly window: Window;
   readonly isWindowLoaded: boolean;
 }) {

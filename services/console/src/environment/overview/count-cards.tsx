@@ -1,4 +1,4 @@
-/** How many invocations there are in each state that is not the end; each number leads to them. */
+/** The number of invocations in each state except the final ones; each number links to them. */
 import { Link } from "wouter";
 import { InvocationBadge } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";

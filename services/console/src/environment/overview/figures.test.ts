@@ -82,7 +82,7 @@ describe("invocations that need attention", () => {
     { service: "P", handler: "flaky", status: "backing-off", code: "", n: 8, id: "inv_4", deployment: "dp_2" },
   ];
 
-  test("stands with the most urgent first, each with the first line of its failure", () => {
+  test("are sorted by urgency, each with the first line of its failure", () => {
     const issues = issuesOf(rows.slice(0, 1), rows.slice(1));
     expect(issues.map(({ invocationId, failure, code }) => [invocationId, failure, code])).toEqual([
       ["inv_3", undefined, undefined],

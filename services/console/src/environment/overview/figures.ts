@@ -1,4 +1,4 @@
-/** What the overview shows, made of the rows of its statements. Pure. */
+/** Computes the contents of the overview from the rows of its statements. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 import { countOf, numberOf, textOf } from "../rows.js";
 import type { Window } from "./windows.js";
@@ -19,7 +19,7 @@ export interface ServiceFigures {
   readonly p99Ms: number | undefined;
 }
 
-/** Of a window; the arrays have an entry for each of its points. */
+/** Values of a time range; the arrays have an entry for each of its points. */
 export interface Traffic {
   /** Begins of points, milliseconds since 1970. */
   readonly times: readonly number[];
@@ -30,7 +30,7 @@ export interface Traffic {
   readonly total: { readonly ended: number; readonly failed: number; readonly p50Ms?: number; readonly p99Ms?: number };
 }
 
-/** Bits of GROUPING(service, made, ended) that are set for what a row does not speak of. */
+/** Bits of GROUPING(service, made, ended) that are set for columns that a row does not group by. */
 const BY_SERVICE = 0b011;
 const BY_MADE = 0b101;
 const BY_ENDED = 0b110;
@@ -158,7 +158,7 @@ export interface DeploymentIssues {
   readonly failure: string | undefined;
 }
 
-/** Where what fails was tried, most first. */
+/** Deployments where failing invocations ran, most first. */
 export function deploymentIssues(issues: readonly InvocationIssue[]): readonly DeploymentIssues[] {
   const withDeployment = issues.filter(({ deployment, status }) => deployment !== undefined && status !== "failed");
   return [...Map.groupBy(withDeployment, ({ deployment }) => deployment ?? "")]

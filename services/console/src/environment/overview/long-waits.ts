@@ -18,7 +18,7 @@ export interface LongWait {
   readonly invocationId: string;
 }
 
-/** By the rows that count invocations by service and status; the longest wait first. */
+/** From the rows that count invocations by service and status; the longest wait first. */
 export function longWaitsOf(now: readonly SqlRow[], slotWaits: readonly ServiceSlotWait[]): readonly LongWait[] {
   const forSlots = new Set(slotWaits.map(({ service }) => service));
   return now

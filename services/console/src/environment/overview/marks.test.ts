@@ -38,7 +38,7 @@ test("of completed invocations a later failure counts, as the number falls with 
   expect(isOpen(aCause({ status: "failed", count: 2, at: "2026-11-26T12:00:01Z" }), marks)).toBe(true);
 });
 
-test("a muted failure stays away until its time is over, whatever happens", () => {
+test("a muted failure is hidden until its time is over, whatever happens", () => {
   const marks = withMark([], aCause(), NOW_MS, HOUR_MS);
   expect(isOpen(aCause({ count: 5_000 }), marks, NOW_MS + HOUR_MS - 1)).toBe(false);
   expect(isOpen(aCause(), marks, NOW_MS + HOUR_MS)).toBe(true);

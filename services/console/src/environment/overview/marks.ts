@@ -6,7 +6,7 @@ import { z } from "zod";
 import { storedOr } from "../stored.js";
 import { type Cause, fingerprint } from "./causes.js";
 
-/** Of one browser and environment; the oldest go first. */
+/** Marks of one browser and environment; the oldest are dropped first. */
 export const MARKS_MAX = 200;
 /** A failure that has not been acknowledged again for this long is shown as a new one. */
 const ACKNOWLEDGED_MS_MAX = 7 * 86_400_000;
@@ -16,7 +16,7 @@ const markShape = z.object({
   atMs: z.number(),
   /** Muted until then; absent for acknowledged ones. */
   untilMs: z.number().optional(),
-  /** As they were when it was acknowledged. */
+  /** Counts at the time of the acknowledgement. */
   count: z.number(),
   lastSeen: z.string().optional(),
 });

@@ -1,4 +1,4 @@
-/** What fails, stands still or has failed: alike ones together, each with its last failure and a way to it. */
+/** Invocations that fail, are paused or have failed: similar ones in one row, each with its last failure and a link. */
 import { type InvocationFilter, sqlText } from "@perdure/admin-client";
 import { Link } from "wouter";
 import {

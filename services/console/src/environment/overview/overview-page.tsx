@@ -39,7 +39,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
   const now = usePaced("now", NOW, ISSUES_STATEMENT, SLOT_WAITS);
   const traffic = usePaced(`traffic ${window.name}`, trafficStatement(window));
   const failed = usePaced("failed", FAILED);
-  // Of another window it would be drawn in the wrong places.
+  // Data of another range would be drawn in the wrong places.
   const rows = traffic.isPlaceholderData ? undefined : traffic.data?.[0];
   return (
     <>

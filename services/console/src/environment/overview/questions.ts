@@ -5,7 +5,7 @@
  */
 import type { Window } from "./windows.js";
 
-/** What has not ended yet, by service and status, with the invocation that has been in that status longest. */
+/** Invocations that have not ended, by service and status, with the one that has been in that status longest. */
 export const NOW = `SELECT target_service_name AS service, status, count(*) AS n,
   epoch_ms(now()) - epoch_ms(min(modified_at)) AS longest_ms, min_by(id, modified_at) AS id
 FROM sys_invocation WHERE status != 'completed' GROUP BY 1, 2`;
@@ -31,13 +31,13 @@ FROM (
 /** The largest groups that need attention; more rows would not be readable here. */
 const GROUPS_MAX = 20;
 
-/** What fails and is tried again, or was paused: alike ones together, with one of them and its last failure. */
+/** Invocations that are retried or paused: similar ones in one row, with one of them and its last failure. */
 export const ISSUES_STATEMENT = `SELECT target_service_name AS service, target_handler_name AS handler, status, last_failure_error_code AS code,
   coalesce(last_attempt_deployment_id, pinned_deployment_id) AS deployment, count(*) AS n, max(modified_at) AS at,
   max_by(id, modified_at) AS id, max_by(last_failure, modified_at) AS failure
 FROM sys_invocation WHERE status IN ('backing-off', 'paused') GROUP BY 1, 2, 3, 4, 5 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;
 
-/** What ended with a failure within the hour: alike ones together. */
+/** Invocations that failed within the hour: similar ones in one row. */
 export const FAILED = `SELECT target_service_name AS service, target_handler_name AS handler, 'failed' AS status,
   regexp_extract(completion_failure, '^\\[(\\d+)', 1) AS code, count(*) AS n, max(completed_at) AS at,
   max_by(id, completed_at) AS id, max_by(completion_failure, completed_at) AS failure,
@@ -49,7 +49,7 @@ GROUP BY 1, 2, 3, 4 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;
 /** A user who watches the page expects it to change. */
 const EVERY_MS = 5_000;
 const EVERY_MS_MAX = 60_000;
-/** Of the time, at most a tenth is spent on answering one page. */
+/** At most a tenth of the time is spent on the requests of one page. */
 const SHARE = 10;
 
 /** Pause before the next request, after an answer that took so long. */

@@ -1,11 +1,11 @@
 /** The time range of the overview's figures and charts: minutes for an outage, days for a trend. Pure. */
 
 export interface Window {
-  /** In the address. */
+  /** Value in the address. */
   readonly name: string;
   readonly label: string;
   readonly spanMs: number;
-  /** Of one point of a chart; at most a hundred of them are read in a drawing of that size. */
+  /** Duration of one point of a chart; at most a hundred are readable at that size. */
   readonly bucketMs: number;
   /** `Per minute`: what a point of the chart counts. */
   readonly per: string;

@@ -1,4 +1,4 @@
-/** What came back, and the way to the invocation. */
+/** The answer, and a link to the invocation. */
 import { useEffect, useRef } from "react";
 import { Link } from "wouter";
 import { Badge, CodeEditor, CopyButton, Duration, Moment, ProblemNote, Section } from "../../kit/index.js";
@@ -15,7 +15,7 @@ export interface AnswerPanelProps {
 export function AnswerPanel({ state, service, handler }: AnswerPanelProps) {
   const container = useRef<HTMLDivElement>(null);
   const isDone = state.kind === "done";
-  // On narrow windows it stands above a form that may be long.
+  // On narrow windows it is above a form that may be long.
   useEffect(() => {
     if (isDone) container.current?.scrollIntoView({ block: "nearest" });
   }, [isDone]);

@@ -1,4 +1,4 @@
-/** What came back, as the page shows it. Pure. */
+/** The answer, as the page shows it. Pure. */
 import { type CallResult, InvocationFailure, type SendResult } from "@perdure/admin-client";
 import { ANSWER_CHARS_MAX } from "./limits.js";
 

@@ -1,4 +1,4 @@
-/** How it is called, and the button that does it. */
+/** The kind of call, and the button that sends it. */
 import { Button, ChoiceField, Duration, TextField, useNow } from "../../kit/index.js";
 import type { CallMode, Extras } from "./call.js";
 import type { CallState } from "./use-call.js";
@@ -10,9 +10,9 @@ export interface CallButtonsProps {
   readonly onWay: (way: CallMode) => void;
   readonly extras: Extras;
   readonly onExtras: (extras: Extras) => void;
-  /** Why it cannot be sent. */
+  /** Why the call cannot be sent. */
   readonly obstacle: string | undefined;
-  /** Of the schema's: it may be sent anyway. */
+  /** Errors of the schema: the call may be sent anyway. */
   readonly problemCount: number;
   readonly state: CallState;
   readonly onLeave: () => void;

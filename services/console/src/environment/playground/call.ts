@@ -19,7 +19,7 @@ export interface Extras {
   readonly priority: string;
   /** Such as `10s`. */
   readonly delay: string;
-  /** Where the body is no JSON. */
+  /** Content type of a body that is no JSON. */
   readonly contentType: string;
 }
 
@@ -35,7 +35,7 @@ export const NO_EXTRAS: Extras = {
 
 export type BodyKind = "none" | "json" | "text";
 
-/** What kind of body a handler takes. */
+/** The kind of body that a handler takes. */
 export function bodyKindOf({ input_description: takes, input_json_schema: schema }: HandlerView): BodyKind {
   if (schema !== undefined || /json|\*\/\*|^any/i.test(takes)) return "json";
   return takes === "none" ? "none" : "text";
@@ -56,7 +56,7 @@ export interface Draft {
   readonly extras: Extras;
 }
 
-/** What the schema has against the body; empty when it is no JSON at all. */
+/** The schema's errors for the body; empty when it is no JSON at all. */
 export function bodyProblems({ input_json_schema: schema }: HandlerView, body: string): readonly SchemaProblem[] {
   if (schema === undefined) return [];
   const reading = readBody(body);
@@ -64,7 +64,7 @@ export function bodyProblems({ input_json_schema: schema }: HandlerView, body: s
   return reading.kind === "value" ? problemsOf(reading.value, schema) : [];
 }
 
-/** Why it cannot be sent at all. */
+/** Why the call cannot be sent at all. */
 export function obstacleOf({ service, handler, key, way, body, extras }: Draft): string | undefined {
   if (isKeyed(service) && key === "") return "A key is required";
   if (!handler.public || !service.public) return "The service is private: only other handlers can call it";
@@ -92,7 +92,7 @@ export function headersOf(text: string): ReadHeaders {
   return { headers, problem: undefined };
 }
 
-/** What the client is given. */
+/** Arguments of the client. */
 export function inputOf({ handler, body, extras }: Draft): Omit<HandlerInput, "signal"> {
   const kind = bodyKindOf(handler);
   const hasBody = kind !== "none" && body !== "";

@@ -1,4 +1,4 @@
-/** A call as a command one can paste. Pure. */
+/** A call as a curl command for the clipboard. Pure. */
 import { type HandlerAddress, handlerPath } from "@perdure/admin-client";
 
 export interface CurlCall extends HandlerAddress {
@@ -30,7 +30,7 @@ export function curlText(call: CurlCall): string {
   ];
   const parts = [
     `curl ${quoted(`${ingressUrl}${handlerPath(verb, call, call.scope || undefined)}${query}`)}`,
-    // In double quotes, so that the shell fills it in.
+    // In double quotes, so that the shell expands it.
     ...(needsKey ? ['-H "authorization: Bearer $PERDURE_TOKEN"'] : []),
     ...headers.map((header) => `-H ${always(header)}`),
     bodyPart(body, contentType),

@@ -3,8 +3,8 @@
 /** Calls that are remembered: as many as one finds again by looking. */
 export const HISTORY_MAX = 20;
 
-/** Of one body that is remembered; browsers give a page some 5 MB for everything. */
+/** Size of one stored body; browsers give a page some 5 MB for everything. */
 export const HISTORY_BODY_CHARS_MAX = 32 * 1024;
 
-/** Of an answer that is shown; all of it is at its invocation. */
+/** Size of an answer that is shown; the page of its invocation has all of it. */
 export const ANSWER_CHARS_MAX = 512 * 1024;

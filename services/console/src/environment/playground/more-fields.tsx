@@ -1,4 +1,4 @@
-/** What most calls do without. */
+/** Fields that most calls leave empty. */
 import type { ServiceView } from "@perdure/admin-client";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import type { CallMode, Extras } from "./call.js";

@@ -1,4 +1,4 @@
-/** The form of a JSON schema: fields that change one value. What is wrong stands beside the field it is about. */
+/** The form of a JSON schema: fields that change one value. Errors are beside their fields. */
 import { type ReactNode, useState } from "react";
 import { Button, CheckField, ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import { exampleOfPart } from "../schema/example.js";
@@ -12,7 +12,7 @@ export interface SchemaFieldsProps {
   readonly root: unknown;
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;
-  /** By path. */
+  /** Errors by path. */
   readonly problems: ReadonlyMap<string, string>;
 }
 

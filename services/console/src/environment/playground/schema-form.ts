@@ -19,7 +19,7 @@ export type FormFieldKind =
   | { readonly kind: "group"; readonly parts: readonly NamedPart[] }
   /** One of several forms. */
   | { readonly kind: "variant"; readonly variants: readonly Variant[] }
-  /** Nothing simpler would do: it is written as JSON. */
+  /** No simpler field fits: it is entered as JSON. */
   | { readonly kind: "json" };
 
 export interface FieldShape {
@@ -130,7 +130,7 @@ export function withItem(value: unknown, index: number, item: unknown): readonly
   return item === undefined ? items.filter((_, i) => i !== index) : items.with(index, item);
 }
 
-/** What is typed into a field of numbers; undefined while it is none. */
+/** Number in a field; undefined while the text is not a number. */
 export function numberOfText(text: string): number | undefined {
   const trimmed = text.trim();
   if (!/^[-+]?(\d+\.?\d*|\.\d+)(e[-+]?\d+)?$/i.test(trimmed)) return undefined;

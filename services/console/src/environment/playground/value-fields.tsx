@@ -11,7 +11,7 @@ export interface CommonProps {
   readonly onChange: (value: unknown) => void;
 }
 
-/** Keeps what is typed while it is not a number yet, such as `-`. */
+/** Keeps the text while it is not a number yet, such as `-`. */
 export function NumberField({ value, onChange, problem, ...common }: CommonProps) {
   const [text, setText] = useState(String(value ?? ""));
   useEffect(() => {

@@ -105,7 +105,7 @@ function countText(count: number): string {
   return count === 1 ? "once" : `${count.toLocaleString()} times`;
 }
 
-/** Labels stand in the middle of their ticks, but not beyond the ends of the axis. */
+/** Labels are centred below their ticks, but not beyond the ends of the axis. */
 function anchorOf(at: number): "start" | "middle" | "end" {
   if (at < 8) return "start";
   return at > 92 ? "end" : "middle";

@@ -17,6 +17,6 @@ test.each([
   ["0 12 * * 7", "At 12:00, only on Sunday"],
 ])("%j is %j in words", (cron, expected) => expect(cronText(cron)).toBe(expected));
 
-test("what the server refuses has no words", () => {
+test("an expression that the server refuses has no text", () => {
   expect(["", "61 * * * *", "soon", "* * *"].map(cronText)).toEqual([undefined, undefined, undefined, undefined]);
 });

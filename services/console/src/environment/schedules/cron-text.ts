@@ -11,7 +11,7 @@ export function cronText(cron: string): string | undefined {
   try {
     return cronstrue.toString(cron.trim(), { use24HourTimeFormat: true });
   } catch {
-    // It throws texts, for expressions that are the server's own, such as those with a year.
+    // The parser throws for expressions that only the server supports, such as those with a year.
     return undefined;
   }
 }

@@ -71,7 +71,7 @@ export function fieldsOf(schedule: ScheduleView): ScheduleFormFields {
   };
 }
 
-/** Its input is bytes that are no JSON: they are kept as they are. */
+/** The input is bytes that are no JSON: they are kept as they are. */
 export function hasBytes(schedule: ScheduleView | undefined): boolean {
   return typeof schedule?.["payload_base64"] === "string";
 }

@@ -3,7 +3,7 @@ import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn }
 import { textOfPattern } from "./pattern-text.js";
 import { variantsOf } from "./variants.js";
 
-/** What contains itself ends somewhere. */
+/** A recursive schema ends at a maximum depth. */
 const DEPTH_MAX = 8;
 
 /** `{}` where the schema is missing. */

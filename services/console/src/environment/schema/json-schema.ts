@@ -27,7 +27,7 @@ export function read(part: unknown, root: unknown): Reading {
   const others = choices.filter((each) => !isNull(resolved(each, root)));
   if (others.length < choices.length) isNullable = true;
   choices = others;
-  // `X or null` is X that may be null; `X` with words beside it is X with these words.
+  // `X or null` is X that may be null; `X` with annotations beside it is X with these annotations.
   const [only] = choices;
   if (choices.length === 1 && only !== undefined) {
     const { anyOf: _any, oneOf: _one, ...keywords } = schema;

@@ -11,7 +11,7 @@ export function textOfPattern(pattern: string): string | undefined {
     const [text, end] = alternatives(pattern, 0);
     return end === pattern.length && new RegExp(pattern, "u").test(text) ? text : undefined;
   } catch {
-    // Not understood, or no pattern at all.
+    // The pattern is not supported, or is invalid.
     return undefined;
   }
 }

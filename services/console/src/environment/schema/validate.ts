@@ -65,7 +65,7 @@ function closest(value: unknown, choices: readonly JsonSchema[], root: unknown, 
   return counted.sort((a, b) => a.count - b.count)[0]?.choice;
 }
 
-/** How much is wrong with the value as one of this part. */
+/** Number of errors of the value against this part. */
 export function problemCount(value: unknown, part: unknown, root: unknown, depth = 0): number {
   let count = 0;
   check(value, part, root, "", depth + 1, () => {

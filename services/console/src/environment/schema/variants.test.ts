@@ -14,7 +14,7 @@ const PAYMENT = {
 };
 const NAMED = { anyOf: [{ title: "By name", type: "string" }, { type: "integer" }, { type: "null" }] };
 
-test("variants are called by title, tag or type, and have the fields that stand beside the union", () => {
+test("variants are named by title, tag or type, and have the fields beside the union", () => {
   const variants = variantsOf(PAYMENT, PAYMENT);
   expect(variants.map(({ label }) => label)).toEqual(["card", "transfer"]);
   expect(problemsOf({ kind: "card", number: "123456789012", amount: 1 }, variants[0]?.part)).toEqual([]);
@@ -34,14 +34,14 @@ test("a value belongs to the variant of its tag, its type, or the one with the f
   expect(variantAt({ kind: "transfer" }, variants, PAYMENT)).toBe(1);
   expect(variantAt({ iban: "DE1" }, variants, PAYMENT)).toBe(1);
   expect(variantAt({}, variants, PAYMENT)).toBe(0);
-  // What was chosen stays while the value may be of it, and no longer.
+  // The chosen variant stays while the value may belong to it, and no longer.
   expect(variantAt({}, variants, PAYMENT, 1)).toBe(1);
   expect(variantAt({ kind: "card" }, variants, PAYMENT, 1)).toBe(0);
   expect(variantAt(5, variantsOf(NAMED, NAMED), NAMED)).toBe(1);
   expect(variantAt(undefined, variants, PAYMENT)).toBe(0);
 });
 
-test("problems of a union are those of the variant that is meant, at their places", () => {
+test("errors of a union are those of the matching variant, at their places", () => {
   expect(problemsOf({ kind: "card", number: "1", amount: 0 }, PAYMENT)).toEqual([
     { path: "number", message: "must have at least 12 characters" },
     { path: "amount", message: "must be at least 1" },

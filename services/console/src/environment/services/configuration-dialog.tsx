@@ -1,4 +1,4 @@
-/** What may be changed of a service without new code; it holds until the next registration. */
+/** Settings of a service that can be changed without new code; they apply until the next registration. */
 import type { ServiceView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** Where each revision of a service is: the deployments that still have one. */
+/** Deployments that still have each revision of a service. */
 import type { DeploymentSummary } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Breakable, Loaded, Moment, ShortId, Table, type TableColumn } from "../../kit/index.js";

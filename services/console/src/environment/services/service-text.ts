@@ -1,4 +1,4 @@
-/** What services and handlers are, as words. Pure. */
+/** Texts for services and handlers. Pure. */
 import type { HandlerView, RetryPolicyView, ServiceView } from "@perdure/admin-client";
 
 const TYPES = { Service: "service", VirtualObject: "virtual object", Workflow: "workflow" } as const;
@@ -45,7 +45,7 @@ export const OPTIONS: readonly Option[] = [
   {
     name: "inactivity_timeout",
     label: "Inactivity timeout",
-    means: "After this time without a message the handler is asked to suspend, and resumes when a result it waits for arrives.",
+    means: "After this time without a message the server suspends the handler, which resumes when a result it waits for arrives.",
   },
   {
     name: "abort_timeout",
@@ -81,7 +81,7 @@ export function retryText(policy: RetryPolicyView | undefined): string {
   return parts.join(", ");
 }
 
-/** What a service does when nothing ends its attempts. */
+/** Retry policy of a service as text; `unlimited` without a limit of attempts. Empty without a policy. */
 export function serviceRetryText(policy: RetryPolicyView | undefined): string {
   if (policy === undefined) return "";
   if (policy.max_attempts) return retryText(policy);

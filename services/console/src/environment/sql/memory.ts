@@ -13,7 +13,7 @@ export type Memory = z.infer<typeof memoryShape>;
 
 export const NO_MEMORY: Memory = { history: [], saved: [] };
 
-/** Nothing is remembered where nothing, or something else, is stored. */
+/** Empty when nothing valid is stored. */
 export function memoryOf(stored: string | null): Memory {
   return storedOr(memoryShape, stored, NO_MEMORY);
 }

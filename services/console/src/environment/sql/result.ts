@@ -12,7 +12,7 @@ export interface SqlResultColumn {
 export interface SqlResult {
   readonly columns: readonly SqlResultColumn[];
   readonly rows: readonly SqlRow[];
-  /** There are more rows than these. */
+  /** The result was cut. */
   readonly isCut: boolean;
 }
 
@@ -31,7 +31,7 @@ export function cellText(value: unknown): string | undefined {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** Numbers stand on the right. */
+/** Numbers are aligned right. */
 export function isNumeric({ type }: SqlResultColumn): boolean {
   return type !== undefined && /^(?:U?Int|Float|Decimal)/.test(type);
 }
@@ -67,7 +67,7 @@ function jsonValue(value: unknown): string {
   return typeof value === "bigint" ? String(value) : JSON.stringify(value);
 }
 
-/** What a spreadsheet would take for a formula is made a text by a quote in front of it. */
+/** A text that a spreadsheet would parse as a formula gets a quote in front of it. */
 function csvCell(value: unknown): string {
   const text = cellText(value) ?? "";
   return csvField(typeof value === "string" && /^[=+\-@\t\r]/.test(text) ? `'${text}` : text);

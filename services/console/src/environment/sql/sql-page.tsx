@@ -123,7 +123,7 @@ export default function SqlPage() {
 interface SqlTables {
   /** Columns by table, for completion. */
   readonly tables: Readonly<Record<string, readonly string[]>>;
-  /** To be shown where they could not be read. */
+  /** The error of a failed request for the tables. */
   readonly problem: ReactNode;
 }
 

@@ -6,11 +6,11 @@
 export interface ParsedStatement {
   /** Without comments and semicolons at its end. */
   readonly text: string;
-  /** In upper case; empty when there is nothing but spaces and comments. */
+  /** In upper case; empty when the text has only spaces and comments. */
   readonly keyword: string;
 }
 
-/** In quotes, quoted names, and both kinds of comments; an end that never comes is the end of the text. */
+/** Quoted strings, quoted names, and both kinds of comments; without an end they reach to the end of the text. */
 const PIECES = /'(?:[^']|'')*(?:'|$)|"(?:[^"]|"")*(?:"|$)|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\s+|;|[^\s'"\-/;]+|[-/]/g;
 
 export function statementOf(written: string): ParsedStatement {

@@ -24,7 +24,7 @@ export function useRun(): { readonly run: SqlRun; readonly start: (written: stri
       const begunMs = performance.now();
       setRun({ kind: "running", sinceMs: Date.now() });
       const finish = (next: SqlRun) => {
-        // Another one may have begun meanwhile.
+        // Another run may have begun meanwhile.
         if (running.current === mine) setRun(next);
       };
       const { signal } = mine;

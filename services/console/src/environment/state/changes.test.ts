@@ -4,7 +4,7 @@ import { changedBeside, clashesOf, withChanges } from "./changes.js";
 const map = (entries: Readonly<Record<string, string>>) =>
   new Map(Object.entries(entries).map(([name, text]) => [name, new TextEncoder().encode(text)]));
 
-test("changes set, add and take away, and leave the state they were made from", () => {
+test("changes set, add and remove, and leave the original state as it is", () => {
   const before = map({ a: "1", b: "2" });
   const after = withChanges(before, new Map([...map({ a: "9", c: "3" }), ["b", undefined] as const]));
   expect(after).toEqual(map({ a: "9", c: "3" }));

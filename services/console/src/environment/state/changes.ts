@@ -10,7 +10,7 @@ export interface Clash {
   /** Undefined where there is none. */
   readonly mine: Uint8Array | undefined;
   readonly theirs: Uint8Array | undefined;
-  /** They changed it too. */
+  /** The other user changed it too. */
   readonly isOver: boolean;
 }
 
@@ -23,7 +23,7 @@ export function withChanges(state: StateMap, changes: StateChanges): StateMap {
   return next;
 }
 
-/** What my changes would do to their state, by name. `before` is what I had read. */
+/** Effect of my changes on the current state, by name. `before` is the state that I had read. */
 export function clashesOf(before: StateMap, theirs: StateMap, changes: StateChanges): readonly Clash[] {
   return [...changes]
     .map(([name, mine]) => {
@@ -34,7 +34,7 @@ export function clashesOf(before: StateMap, theirs: StateMap, changes: StateChan
     .sort((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-/** What they changed that mine leaves as it is now. */
+/** Changes of the other user that mine leave as they are now. */
 export function changedBeside(before: StateMap, theirs: StateMap, changes: StateChanges): readonly string[] {
   const names = [...new Set([...before.keys(), ...theirs.keys()])].sort();
   return names.filter((name) => !changes.has(name) && !sameBytes(before.get(name), theirs.get(name)));

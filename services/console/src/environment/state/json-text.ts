@@ -14,7 +14,7 @@ export function isJson(text: string): boolean {
   }
 }
 
-/** Of a text that is JSON. */
+/** Formats a text that is JSON. */
 export function wideJson(json: string): string {
   const tokens = json.match(TOKENS) ?? [];
   let text = "";
@@ -35,7 +35,7 @@ export function wideJson(json: string): string {
   return text;
 }
 
-/** Of a text that is JSON: without the spaces between its parts. */
+/** Compacts a text that is JSON: removes the spaces between its parts. */
 export function narrowJson(json: string): string {
   return (json.match(TOKENS) ?? []).join("");
 }

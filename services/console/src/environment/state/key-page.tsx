@@ -68,7 +68,7 @@ interface EntriesProps {
   readonly isHeld: boolean;
 }
 
-/** What is being edited; `before` is the state that it was begun from. */
+/** The edited entry; `before` is the state at the beginning of the edit. */
 type Editing =
   | { readonly kind: "entry"; readonly name: string | undefined; readonly before: KeyState }
   | { readonly kind: "remove"; readonly name: string; readonly before: KeyState }

@@ -9,14 +9,14 @@ export interface ShownValue {
   readonly text: string;
 }
 
-/** In the best form for it. */
+/** In the best format for the value. */
 export function shownValue(bytes: Uint8Array): ShownValue {
   const text = utf8Of(bytes);
   if (text === undefined) return { form: "hex", text: hexOf(bytes) };
   return isJson(text) ? { form: "json", text: wideJson(text) } : { form: "text", text };
 }
 
-/** In a form of one's choice; undefined when it cannot be shown so. */
+/** In the chosen format; undefined when the value cannot be shown so. */
 export function valueAs(bytes: Uint8Array, form: ValueForm): string | undefined {
   if (form === "hex") return hexOf(bytes);
   const text = utf8Of(bytes);
@@ -66,7 +66,7 @@ export function sizeText(bytes: number): string {
 /** Bytes that are readable as a text; undefined for others. */
 function utf8Of(bytes: Uint8Array): string | undefined {
   const text = new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes);
-  // What was no UTF-8 has become a sign of that, and differs when it is written again.
+  // Invalid UTF-8 was replaced, so the bytes would differ when they are written again.
   if (text.includes("\uFFFD") && !sameBytes(new TextEncoder().encode(text), bytes)) return undefined;
   return /[\u0000-\u0008\u000b\u000c\u000e-\u001f]/.test(text) ? undefined : text;
 }

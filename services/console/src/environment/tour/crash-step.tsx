@@ -176,7 +176,7 @@ function Act({
   );
 }
 
-/** There is nothing to see when nothing is done yet. */
+/** Why the attempt cannot be cut off yet; undefined when it can. */
 function whyNot(timeline: InvocationTimeline): string | undefined {
   const isSomethingDone = timeline.steps.some(({ view, result }) => view.type !== "Input" && result === "success");
   return isSomethingDone ? undefined : "Wait until the first step is done";

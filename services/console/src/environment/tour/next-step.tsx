@@ -1,4 +1,4 @@
-/** Where to go from here. */
+/** Links to the next pages. */
 import { Link } from "wouter";
 import { useEnvironment } from "../environment.js";
 

@@ -1,7 +1,7 @@
 /** A user who leaves the tour comes back to the same step. Kept in this browser only. Pure. */
 import { z } from "zod";
 
-/** What is remembered of one environment; all of it may be missing. */
+/** The progress of one environment; each field may be missing. */
 const progressShape = z.object({
   language: z.enum(["typescript", "python", "java", "go", "rust"]).default("typescript"),
   address: z.string().max(2_000).default("http://localhost:9080"),
@@ -13,7 +13,7 @@ const progressShape = z.object({
       id: z.string().max(200),
       /** Set when it was cut off. */
       cut: z.object({ journalLength: z.int().min(0), attemptsBefore: z.int().min(0) }).optional(),
-      /** It was cut off and finished all the same. */
+      /** The invocation was cut off and completed nevertheless. */
       isSurvived: z.boolean().default(false),
     })
     .optional(),

@@ -17,9 +17,9 @@ export interface SampleFile {
 export interface Sample {
   readonly value: SampleLanguage;
   readonly label: string;
-  /** What has to be there already. */
+  /** Programs that must be installed. */
   readonly needs: string;
-  /** In an empty folder, before the files are written. */
+  /** Commands in an empty folder, before the files are written. */
   readonly prepare: string;
   readonly files: readonly SampleFile[];
   /** Starts it at port 9080, which it listens on until it is stopped. */

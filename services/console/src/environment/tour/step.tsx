@@ -5,7 +5,7 @@ export interface StepProps {
   readonly number: number;
   readonly title: string;
   readonly isDone: boolean;
-  /** What has to be there before; undefined when nothing has. */
+  /** Requirements of the step; undefined when it has none. */
   readonly waitsFor?: string | undefined;
   readonly children: ReactNode;
 }
