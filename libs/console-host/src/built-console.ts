@@ -34,7 +34,7 @@ export interface BuiltConsole {
   readonly files: ReadonlyMap<string, BuiltFile>;
 }
 
-/** Beside each file that is worth it the build has left its compressed forms. */
+/** The build leaves compressed forms beside each file that gains from it. */
 const COMPRESSED: readonly (readonly [encoding: Encoding, suffix: string])[] = [
   ["br", ".br"],
   ["gzip", ".gz"],

@@ -13,10 +13,10 @@ export type AnyRequest = IncomingMessage | Http2ServerRequest;
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
 export interface ConsoleHostOptions {
-  /** Path where the console is: `/` or `/ui/`. */
+  /** Path of the console: `/` or `/ui/`. */
   readonly base: string;
   readonly csp: {
-    /** Origins that the page may talk to beside its own, for instance `http://localhost:8080`. */
+    /** Origins that the page may call beside its own, for instance `http://localhost:8080`. */
     readonly connect: readonly string[];
   };
 }
@@ -150,7 +150,7 @@ function pathOf(target: string): string {
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Undefined when it is not what an address may be. */
+/** Undefined when the path has an invalid encoding. */
 function decoded(path: string): string | undefined {
   try {
     return decodeURIComponent(path);

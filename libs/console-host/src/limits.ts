@@ -12,7 +12,7 @@ export const FILE_BYTES_MAX = 8 * 1024 * 1024;
 /** All of it, which stays in memory: the console has a few MiB. */
 export const ALL_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Folders below each other: the console has one below its own. */
+/** Depth of folders: the console has one level below its own. */
 export const DEPTH_MAX = 8;
 
 /** Characters of an `accept-encoding` or `if-none-match` that are read; browsers send some dozens. */

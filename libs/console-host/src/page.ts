@@ -36,7 +36,7 @@ export function newNonce(): string {
   return randomBytes(16).toString("base64url");
 }
 
-/** `connect`: origins that the page may talk to beside its own. */
+/** `connect`: origins that the page may call beside its own. */
 export function policyOf(nonce: string, connect: readonly string[]): string {
   return [
     "default-src 'none'",
