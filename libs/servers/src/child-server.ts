@@ -25,7 +25,7 @@ export interface ServerLaunch {
   readonly args: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Whether `env` is all of its environment; ours comes first when absent. */
+  /** Whether `env` is its whole environment; by default it is added to the environment of this process. */
   readonly isEnvComplete?: boolean;
 }
 

@@ -48,7 +48,7 @@ async function ofPackage(): Promise<InstalledProgram> {
   return { path, env: { ...(await librariesFor(path, root)), ...(await fontsFor(root)) } };
 }
 
-/** The browser, libraries of its distribution, and a font; what it has for WebGL is of no use to us. */
+/** The browser, libraries of its distribution, and a font. Its files for WebGL are not needed. */
 async function unpackInto(root: string, packed: string): Promise<void> {
   await mkdir(cacheDirectory(), { recursive: true });
   const work = await mkdtemp(join(cacheDirectory(), "unpack-"));
@@ -72,7 +72,7 @@ async function unpackInto(root: string, packed: string): Promise<void> {
   }
 }
 
-/** Fonts beside this file, and a cache of them that is remade when need be. */
+/** Fonts beside this file, and a cache of them that is rebuilt when needed. */
 const FONTS_CONF = `<?xml version="1.0"?>
 <!DOCTYPE fontconfig SYSTEM "fonts.dtd">
 <fontconfig>

@@ -109,7 +109,7 @@ async function librariesOf(packages: readonly string[], options: readonly string
   return [...libraries];
 }
 
-/** Each package begins a line, what it depends on follows indented; names in angle brackets are no packages. */
+/** Each package begins a line, its dependencies follow indented; names in angle brackets are no packages. */
 function dependenciesIn(listing: string, name: string): string[] {
   const lines = listing.split("\n");
   const start = lines.indexOf(name);

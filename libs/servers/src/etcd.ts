@@ -8,7 +8,7 @@ interface EtcdPair {
 /** All keys with their values. */
 export type EtcdContents = readonly EtcdPair[];
 
-/** Below it is everything that Kubernetes keeps; the key after the last of them ends the range. */
+/** Prefix of all keys of Kubernetes; the next key after the prefix ends the range. */
 const ALL = { key: base64("/registry/"), range_end: base64("/registry0") };
 /** The API server and the controllers renew their leases here again and again. */
 const LIVENESS = /^\/registry\/(?:leases\/kube-system|masterleases)\//;

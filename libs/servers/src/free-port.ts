@@ -30,8 +30,8 @@ export async function freePorts(count: number): Promise<number[]> {
 }
 
 /**
- * `count` adjacent ports of 127.0.0.1, all free a moment ago, that `freePorts` never returns: for a program that gives ports to what it
- * starts. Both ends belong to the range. Throws when this process's share of the ports has no such range.
+ * `count` adjacent ports of 127.0.0.1, all free a moment ago, that `freePorts` never returns: for a program that assigns ports to its
+ * children. Both ends belong to the range. Throws when this process's share of the ports has no such range.
  */
 export async function freePortRange(count: number): Promise<{ readonly first: number; readonly last: number }> {
   const share = Math.floor((Math.max(systemPortMin(), RANGES_PORT_MIN) - RANGES_PORT_MIN) / PORT_STRIPES);

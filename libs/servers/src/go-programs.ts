@@ -16,7 +16,7 @@ export interface GoPrograms {
   readonly name: string;
   /** Directory with `go.mod` and `go.sum`. */
   readonly modules: string;
-  /** Files beside them that are compiled with: programs of our own. */
+  /** Further source files of this repository that are compiled too. */
   readonly sources?: readonly string[];
   /** Import paths of the programs; each file is called like the last part, without a major version. */
   readonly packages: readonly string[];
@@ -96,7 +96,7 @@ async function lockOf(path: string): Promise<AsyncDisposable> {
   }
 }
 
-/** Undefined when it was given back, or is being written, in this moment. */
+/** Undefined when the lock was released, or is being written, at this moment. */
 function holderOf(path: string): number | undefined {
   try {
     return Number(readFileSync(path, "utf8")) || undefined;

@@ -21,7 +21,7 @@ export function helmProgram(onPackage?: OnPackageBuilt): Promise<string> {
   return program;
 }
 
-/** Runs helm and resolves with what it printed; rejects with what it complained of. The first call on a machine compiles for minutes. */
+/** Runs helm and resolves with its output; rejects with its error output. The first call on a machine compiles for minutes. */
 export async function runHelm(...args: readonly string[]): Promise<string> {
   const path = join(await helmProgram(), "helm");
   try {

@@ -15,7 +15,7 @@ export type ImageStep =
   | { readonly kind: "workdir"; readonly path: string }
   | {
       readonly kind: "copy";
-      /** A stage; empty for the files that the builder is given. */
+      /** A stage; empty for the files of the build context. */
       readonly from: string;
       readonly sources: readonly string[];
       readonly target: string;
@@ -26,7 +26,7 @@ export type ImageStep =
       readonly command: readonly string[];
       /** Whether a shell reads it. */
       readonly shell: boolean;
-      /** Directories that are kept from one build to the next; `mounts` counts all that is mounted. */
+      /** Directories that are kept from one build to the next; `mounts` counts all mounts. */
       readonly caches: readonly string[];
       readonly mounts: number;
     }
@@ -66,7 +66,7 @@ export async function checkDockerfile(file: string, variables: Readonly<Record<s
   return JSON.parse(await runImageTools("dockerfile", file, ...pairs)) as CheckedDockerfile;
 }
 
-/** Names of the files that a builder is given of a directory: what its `.dockerignore` leaves. */
+/** Names of the files of a build context: those that its `.dockerignore` leaves. */
 export async function buildContextOf(directory: string): Promise<readonly string[]> {
   return JSON.parse(await runImageTools("context", directory)) as readonly string[];
 }

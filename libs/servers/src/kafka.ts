@@ -39,7 +39,7 @@ export interface KafkaOptions {
   };
   /** PEM texts of the broker; connections are encrypted then. */
   readonly tls?: { readonly certificate: string; readonly privateKey: string };
-  /** Settings of server.properties beyond ours, or instead of them. */
+  /** Settings of server.properties that add to ours or replace them. */
   readonly config?: Readonly<Record<string, string>>;
 }
 

@@ -17,7 +17,7 @@ export interface KubernetesPrograms {
 
 let programs: Promise<KubernetesPrograms> | undefined;
 
-/** The first call on a machine compiles for minutes, the others find what it made. */
+/** The first call on a machine compiles for minutes, later ones use the result. */
 export function kubernetesPrograms(onPackage?: OnPackageBuilt): Promise<KubernetesPrograms> {
   programs ??= (async () => {
     const [major, minor] = KUBERNETES_VERSION.split(".");

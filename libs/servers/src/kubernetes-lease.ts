@@ -56,7 +56,7 @@ export async function startSharedKubernetes(): Promise<{ readonly file: string; 
   return { file, server };
 }
 
-/** Controllers are done with what every control plane has when each namespace has its account. */
+/** Controllers have made all default objects of a control plane when each namespace has its account. */
 async function hasAccounts(server: KubernetesServer): Promise<boolean> {
   const { text } = await server.request({ path: "/api/v1/serviceaccounts?fieldSelector=metadata.name%3Ddefault" });
   return (JSON.parse(text) as { readonly items?: readonly object[] }).items?.length === NAMESPACES_OF_KUBERNETES.size;
@@ -75,7 +75,7 @@ class ControlPlaneLease extends ControlPlane implements LeasedControlPlane {
   }
 }
 
-/** Resolves when the API server shows what etcd has: it answers from a cache that follows. */
+/** Resolves when the API server, which answers from a cache, has the state of etcd. */
 async function empty({ access, etcdPort, contents }: SharedControlPlane): Promise<void> {
   const controlPlane = new ControlPlane(access);
   for (const deadline = performance.now() + READY_MS_MAX; ; await sleep(READY_POLL_MS)) {

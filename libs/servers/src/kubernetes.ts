@@ -16,11 +16,11 @@ import { PORT_ATTEMPTS_MAX } from "./limits.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 export interface KubernetesOptions {
-  /** Users besides `admin`, each with its groups; RBAC decides what they may. */
+  /** Users besides `admin`, each with its groups; RBAC decides their rights. */
   readonly users?: Readonly<Record<string, readonly string[]>>;
   /** Whether controllers run; true when absent. */
   readonly controllers?: boolean;
-  /** Flags of kube-apiserver beyond ours, or instead of them. */
+  /** Flags of kube-apiserver that add to ours or replace them. */
   readonly apiServerFlags?: Readonly<Record<string, string>>;
 }
 
@@ -145,7 +145,7 @@ export class KubernetesServer extends ControlPlane implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all([this.controllerManager?.kill(), this.apiServer.kill()]); // Not stopped in order: what they hold goes with their data.
+    await Promise.all([this.controllerManager?.kill(), this.apiServer.kill()]); // Not stopped in order: the data are removed.
     await this.etcd.kill();
     await this.#data.remove();
   }

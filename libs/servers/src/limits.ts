@@ -22,7 +22,7 @@ export const DATABASE_TRIES_MAX = 20;
 export const DATABASE_PAUSE_MS = 250;
 /** Connections of the PostgreSQL server that the suites of a run share: two workers, each with a cloud of a dozen processes. */
 export const SHARED_CONNECTIONS_MAX = 400;
-/** Compiling a control plane: 1,900 packages, minutes on two cores and more beside others. */
+/** Compiling a control plane: 1,900 packages, minutes on two cores and more beside other work. */
 export const BUILD_MS_MAX = 45 * 60_000;
 /** Lines of a compiler's output that are kept for the error when it fails. */
 export const BUILD_LINES_MAX = 40;
@@ -34,7 +34,7 @@ export const API_ANSWER_MS_MAX = 30_000;
 export const HELM_MS_MAX = 120_000;
 /** Playing all alerts through hours of series takes seconds; minutes on a busy machine. */
 export const RULES_CHECK_MS_MAX = 120_000;
-/** kubectl itself waits for what it deletes; a namespace takes seconds, and a minute on a busy machine. */
+/** kubectl itself waits until deleted objects are gone; a namespace takes seconds, and a minute on a busy machine. */
 export const KUBECTL_MS_MAX = 180_000;
 /** Interval of progress messages while a program is compiled. */
 export const PROGRESS_EVERY_MS = 10_000;

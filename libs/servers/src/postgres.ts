@@ -20,7 +20,7 @@ export interface PostgresServerOptions {
   readonly directory?: string;
   /** A free one when absent. */
   readonly port?: number;
-  /** Settings of postgresql.conf beyond ours, or instead of them. */
+  /** Settings of postgresql.conf that add to ours or replace them. */
   readonly config?: Readonly<Record<string, string>>;
 }
 
@@ -51,7 +51,7 @@ let binaries: Promise<Binaries> | undefined;
 function postgresBinaries(): Promise<Binaries> {
   binaries ??= (async () => {
     const initdb = onPath("initdb");
-    // A link leads to where the others of its version are.
+    // A link leads to the programs of the same version.
     if (initdb !== undefined) return { directory: dirname(realpathSync(initdb)), env: {} };
     const installed = newestBelow("/usr/lib/postgresql");
     if (installed !== undefined) return { directory: installed, env: {} };

@@ -17,7 +17,7 @@ export interface RedisServerOptions {
   /** A free one when absent. */
   readonly port?: number;
   readonly password?: string;
-  /** Settings of redis.conf beyond ours, or instead of them. */
+  /** Settings of redis.conf that add to ours or replace them. */
   readonly config?: Readonly<Record<string, string>>;
 }
 
@@ -110,7 +110,7 @@ export class RedisServer implements AsyncDisposable {
     return requestRedis(this.port, command, this.password);
   }
 
-  /** kill -9: what it has acknowledged must be there when it comes back. */
+  /** kill -9: acknowledged writes must survive it. */
   kill(): Promise<void> {
     return this.#child.kill();
   }
