@@ -83,7 +83,7 @@ export class EnvironmentFiles {
     chmodSync(this.folder, OWNER_AND_PASSING_GROUP);
   }
 
-  /** The data is that user's, also what another one left there. Nothing of the runtime may run. */
+  /** Gives the data to that user, also files of an earlier user. No process of the runtime may run. */
   handOverData(uid: number): void {
     if (lstatSync(this.data).uid !== uid) handOver(this.data, uid);
   }
@@ -136,7 +136,7 @@ export function makePrivateFolder(path: string): void {
   chmodSync(path, OWNER_ONLY_FOLDER);
 }
 
-/** Others may pass through to what is theirs below, and list nothing. */
+/** Other users may pass through to their folders below, but cannot list it. */
 export function letPass(path: string): void {
   chmodSync(path, PASSING_ALL);
 }

@@ -45,9 +45,9 @@ export interface ProcessProvisionerOptions {
   readonly onDispose?: "stop" | "leave" | undefined;
   /** A directory of cgroup v2 that only this process uses; without one runtimes have a lower priority than the platform. */
   readonly cgroup?: string | undefined;
-  /** Each runtime gets a user of these; all run as ours when not set. */
+  /** Range of users for runtimes, one each; when not set, all run as the user of this process. */
   readonly uidRange?: UidRange | undefined;
-  /** Domains of the platform itself, where no guarded runtime connects to. */
+  /** Domains of the platform itself, which no guarded runtime may connect to. */
   readonly ownDomains?: readonly string[];
   /** OTLP/HTTP collector that all runtimes send their traces to; as `configFile` says when not set. */
   readonly tracingEndpoint?: string | undefined;
@@ -56,8 +56,8 @@ export interface ProcessProvisionerOptions {
 type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
 
 /**
- * Goes on with the processes that an earlier one left. Disposing of it ends them all, unless it shall leave them; their data stays. Throws
- * OPS0001 when the control group, or the users, cannot be used.
+ * Continues with the processes that an earlier provisioner left. Its disposal ends them all, unless `onDispose` is `leave`; their data
+ * stay. Throws OPS0001 when the control group, or the users, cannot be used.
  */
 export function openProcessProvisioner(ports: ProcessProvisionerPorts, options: ProcessProvisionerOptions): Provisioner {
   return new ProcessProvisioner(ports, options);

@@ -39,7 +39,7 @@ export function boundLog({ log, oldLog }: EnvironmentFiles): void {
   truncateSync(log);
 }
 
-/** A line of ours between those of the runtime, in its form. */
+/** A line of the provisioner between those of the runtime, in the same format. */
 export function appendToLog({ log }: EnvironmentFiles, atMs: number, message: string, fields: object): void {
   const line = { level: "warn", ts: new Date(atMs).toISOString(), component: "platform", ...fields, msg: message };
   appendFileSync(log, `${JSON.stringify(line)}\n`, { mode: 0o600 });

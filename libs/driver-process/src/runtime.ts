@@ -73,7 +73,7 @@ export class Runtime {
     return this.#state;
   }
 
-  /** A process that fits already goes on undisturbed. */
+  /** A running process with the right settings continues undisturbed. */
   apply(launch: RuntimeLaunch): void {
     const needsStart = launch.fingerprint !== this.#launch.fingerprint || this.#state.phase === "failed";
     this.#launch = launch;
@@ -177,7 +177,7 @@ export class Runtime {
     const { clock } = this.#ports;
     const { pid } = running;
     const memoryMib = (): number | undefined => (pid === undefined ? undefined : memoryMibOf(pid));
-    // One that is not ready may be about to be; one that commits nothing is of no use, however well it answers.
+    // A runtime that is not ready may become ready soon; one that commits nothing is of no use, although it answers.
     const answers = (): Promise<boolean> =>
       this.#probe(launch).then((answer) => answer !== undefined && !(answer.status === 503 && answer.text.includes(NO_COMMIT)));
     // A process that has ended does not answer either: its end is noticed first, and stops the watch.

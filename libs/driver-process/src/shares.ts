@@ -10,7 +10,7 @@ import type { EnvironmentId } from "@perdure/cloud";
 import { CGROUP_MEMORY_SLACK, CGROUP_SQL_MIB, CGROUP_TASKS_MAX, NICENESS } from "./limits.js";
 
 export interface Shares {
-  /** Lines of a shell that the process becomes the runtime behind, and what precedes its command. */
+  /** Lines of a shell script that runs before the runtime, and the prefix of its command. */
   prepare(id: EnvironmentId, memoryMib: number): { readonly script: string; readonly prefix: readonly string[] };
   /** Call it when no process of the environment runs any more. */
   release(id: EnvironmentId): void;
@@ -26,8 +26,8 @@ export const niceShares: Shares = {
 };
 
 /**
- * `group`: a directory of cgroup v2 that is ours alone and has no processes (systemd: `Delegate=yes` and `DelegateSubgroup=`). Throws
- * OPS0001 when it cannot be used.
+ * `group`: a directory of cgroup v2 that only this process uses and that has no processes (systemd: `Delegate=yes` and
+ * `DelegateSubgroup=`). Throws OPS0001 when it cannot be used.
  */
 export function cgroupShares(group: string): Shares {
   try {

@@ -6,7 +6,9 @@ import { EnvironmentFiles } from "./files.js";
 import { STOP_MS_MAX, WATCH_EVERY_MS } from "./limits.js";
 import { isAlive, signal } from "./process-identity.js";
 
-/** Stops what runs for the environments of this folder; their data stay. Resolves with those it stopped. No provisioner may be open on it. */
+/**
+ * Stops the runtimes of all environments of this folder; their data stay. Resolves with those it stopped. No provisioner may be open on it.
+ */
 export async function stopRuntimesOf(directory: string): Promise<readonly EnvironmentId[]> {
   const running = environmentsOf(directory).flatMap((id) => {
     const record = new EnvironmentFiles(directory, id).process;

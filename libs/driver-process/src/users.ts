@@ -17,7 +17,7 @@ export function becoming(uid: number): readonly string[] {
   return ["setpriv", ...id, "--no-new-privs", "--inh-caps=-all", "--bounding-set=-all"];
 }
 
-/** Users of the system by number; their groups have the same numbers. An environment keeps its own until it is erased. */
+/** Users of the system by number; their groups have the same numbers. An environment keeps its user until it is erased. */
 export class UidPool {
   readonly #range: UidRange;
   readonly #used = new Set<number>();

@@ -6,7 +6,7 @@ import type { Clock } from "@perdure/base";
 import { HUNG_AFTER_MS, MEMORY_CHECK_EVERY_MS, MEMORY_CHECKS_MAX, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
 
 export interface WatchdogPorts {
-  /** Whether it answers, and commits what it is given; takes a bounded time. */
+  /** Whether it answers and commits; takes a bounded time. */
   readonly answers: () => Promise<boolean>;
   /** MiB; undefined when the process has ended. */
   readonly memoryMib: () => number | undefined;
@@ -20,7 +20,7 @@ export interface HealthProblem {
   readonly atOnce: boolean;
 }
 
-/** Resolves with what is wrong when something is, or with nothing when the signal aborts. */
+/** Resolves with the problem when there is one, or with undefined when the signal aborts. */
 export function untilUnhealthy(ports: WatchdogPorts, signal: AbortSignal): Promise<HealthProblem | undefined> {
   const own = new AbortController();
   const over = AbortSignal.any([signal, own.signal]);
