@@ -21,7 +21,7 @@ export async function sendSegments(port: number, segments: readonly Uint8Array[]
   await closed;
 }
 
-/** Time in which sockets of this process read what was written to them. */
+/** Time in which sockets of this process read pending data. */
 const ROUND_MS = 2;
 
 /**

@@ -68,7 +68,7 @@ export class SeededRandom implements Random {
     return list[this.below(list.length)] as T;
   }
 
-  /** A generator of its own, seeded from this one: what it draws does not shift what others draw. */
+  /** A generator of its own, seeded from this one: its draws do not shift those of others. */
   fork(): SeededRandom {
     return new SeededRandom(this.uint32());
   }

@@ -13,7 +13,7 @@ const REQUEST = Uint8Array.from([
   ...[0, 0, 6, 1, 5, 0, 0, 0, 1, 0x82, 0x84, 0x86, 0x41, 1, 0x61],
 ]);
 
-/** A client that has sent its request and reads nothing of the answer. `answered` resolves when `STUCK_BYTES` were given to the server. */
+/** A client that has sent its request and reads nothing of the answer. `answered` resolves when the server has written `STUCK_BYTES`. */
 export async function stuckClient(port: number, answered: Promise<unknown>): Promise<Socket> {
   const client = connect(port, "127.0.0.1").on("error", () => undefined);
   await once(client, "connect");

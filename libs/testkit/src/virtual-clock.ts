@@ -71,7 +71,7 @@ export class VirtualClock implements Clock {
     return this.#fireNext(Number.POSITIVE_INFINITY);
   }
 
-  /** Fires timers until none is left. Throws after a million: something arms itself for ever. */
+  /** Fires timers until none is left. Throws after a million, because a timer that arms itself would never end. */
   runAll(): void {
     for (let fired = 0; this.runNext(); fired++) {
       if (fired >= RUN_ALL_TIMERS_MAX) throw new Error("timers keep arming each other");
