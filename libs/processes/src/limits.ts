@@ -14,5 +14,5 @@ export const WATCH_MS = 500;
 export const RESTARTS_MAX = 50;
 /** Lines of a log that are shown when its program did not come up. */
 export const LAST_LINES = 30;
-/** A log file beyond this is put aside at the next start; the one put aside before goes. */
+/** A log file larger than this is renamed at the next start; the one renamed before is deleted. */
 export const LOG_BYTES_MAX = 16 * 1024 * 1024;

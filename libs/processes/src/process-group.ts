@@ -9,7 +9,7 @@ import type { ProcessStage, Record } from "./record.js";
 
 export type { ProcessStage } from "./record.js";
 
-/** Any kind of process, as far as watching it goes. */
+/** Any kind of process that can be watched. */
 export interface WatchedProcess {
   readonly pid: number;
   readonly isRunning: boolean;
@@ -42,13 +42,13 @@ export class ProcessGroup {
     }
   }
 
-  /** Has it watched, stopped, and on the list of what runs. */
+  /** Adds the program: it is watched, stopped with the group, and listed. */
   keep(stage: ProcessStage, member: GroupMember): void {
     this.#members.push({ stage, member });
     this.#record.add(member.name, member.process.pid, stage);
   }
 
-  /** Starts again what ends by itself, until the signal fires. Rejects when that happens too often. */
+  /** Restarts programs that end by themselves, until the signal fires. Rejects when that happens too often. */
   async watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
     for (let restarts = 0; !signal.aborted; await pause(WATCH_MS, signal)) {
       for (const { stage, member } of this.#members) {

@@ -84,7 +84,7 @@ export class Record {
     rmSync(this.#path, { force: true });
   }
 
-  /** Whole or not at all: a crash in the middle must not lose what runs. */
+  /** Written atomically: a crash in the middle must not lose the list. */
   #write(listed: readonly ListedProcess[]): void {
     this.#listed = listed;
     writeFileSync(`${this.#path}.new`, JSON.stringify(listed, null, 1));

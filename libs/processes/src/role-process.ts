@@ -46,7 +46,7 @@ export class RoleProcess {
     return this.#isRunning;
   }
 
-  /** Resolves when it answers; rejects with what it wrote last when it ends before, or takes too long. */
+  /** Resolves when it answers; rejects with its last output when it ends before, or takes too long. */
   async ready(): Promise<void> {
     const deadline = performance.now() + READY_MS_MAX;
     while (!(await answersWell(this.#options.readyUrl))) {
