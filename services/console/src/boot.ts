@@ -25,7 +25,7 @@ export function readBoot(document: Document): Boot {
   return bootShape.parse(JSON.parse(document.getElementById("boot")?.textContent ?? "null"));
 }
 
-/** `/ui` or ``: what paths of the console begin with. */
+/** `/ui` or ``: prefix of the console's paths. */
 export function basePath(document: Document): string {
   return new URL(document.baseURI).pathname.replace(/\/+$/, "");
 }

@@ -9,7 +9,7 @@ export const CloudConsole = partOf(() => import("./cloud/cloud-console.js"));
 /** After this time a page shows that it is loading. */
 const LOADING_DELAY_MS = 600;
 
-/** Resolves when what the page's own address shows is here, or would take long. */
+/** Resolves when the part for the page's own address is loaded, or would take long. */
 export async function firstParts(boot: Boot, base: string, pathname: string): Promise<void> {
   const part = partAt(pathname.slice(base.length));
   await patiently([part, boot.kind === "cloud" ? CloudConsole : undefined]);

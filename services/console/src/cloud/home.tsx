@@ -10,7 +10,7 @@ import { UserMenu } from "./session/user-menu.js";
 import { useCloudChange } from "./use-cloud.js";
 import "./cloud.css";
 
-/** `mayLeave`: goes on by itself where there is no choice. */
+/** `mayLeave`: continues by itself where there is only one choice. */
 export function Home({ mayLeave = false }: { readonly mayLeave?: boolean }) {
   const accounts = useAccounts();
   const [isCreating, setCreating] = useState(false);

@@ -10,7 +10,7 @@ export function changedSearch(search: string, changes: Readonly<Record<string, s
   return parameters.size === 0 ? "" : `?${parameters}`;
 }
 
-/** The last parts of a path, decoded; what is no encoding stays as it is. */
+/** The last parts of a path, decoded; invalid encodings stay as they are. */
 export function lastSegments(path: string, count: number): readonly string[] {
   return path.split("/").slice(-count).map(decoded);
 }

@@ -10,7 +10,7 @@ import { changedSearch, lastSegments } from "./address-text.js";
 /** Undefined or empty takes a parameter away. */
 export type AddressChange = Readonly<Record<string, string | undefined>>;
 
-/** Parameters of the address, and how to change some of them; `isStep`: Back returns to what was there. */
+/** Parameters of the address, and how to change some of them; `isStep`: Back returns to the earlier values. */
 export function useAddress(): readonly [URLSearchParams, (change: AddressChange, isStep?: boolean) => void] {
   const search = useSearch();
   const [, go] = useLocation();

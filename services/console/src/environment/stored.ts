@@ -6,7 +6,7 @@ import { useCallback, useState } from "react";
 import type { z } from "zod";
 import { useEnvironment } from "./environment.js";
 
-/** `none` where nothing, or something else, is stored. */
+/** `none` when nothing valid is stored. */
 export function storedOr<T>(shape: z.ZodType<T>, stored: string | null, none: T): T {
   if (stored === null) return none;
   try {

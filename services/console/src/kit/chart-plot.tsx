@@ -1,4 +1,6 @@
-/** uPlot, driven by React: made anew when the colours or the series change, given new numbers otherwise. Loaded lazily by `chart.tsx`. */
+/**
+ * uPlot in React: created again when the colours or the series change, updated with new numbers otherwise. Loaded lazily by `chart.tsx`.
+ */
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import uPlot from "uplot";

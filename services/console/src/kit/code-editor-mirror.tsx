@@ -108,7 +108,7 @@ function fixed(latest: { readonly current: CodeTextProps }): Extension {
         if (event.key === "Escape" && latest.current.isReadOnly !== true) event.stopPropagation();
         return false;
       },
-      // The browser itself would wrap what is typed in a span with the colours of the text it replaces, which the page's policy refuses.
+      // The browser itself would wrap the typed text in a span with the colours of the text it replaces, which the page's policy refuses.
       beforeinput: (event, view) => {
         const { main, ranges } = view.state.selection;
         const text = event.inputType === "insertText" ? event.data : null;

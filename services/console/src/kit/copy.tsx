@@ -24,7 +24,7 @@ export function CopyButton({ text, what = "Copy" }: { readonly text: string; rea
   );
 }
 
-/** Whether it is in the clipboard now. Pages over plain http of another machine have no other clipboard than a selection. */
+/** Whether it is in the clipboard now. On pages over plain http from another machine a selection is the only access to the clipboard. */
 async function copied(text: string): Promise<boolean> {
   if (window.isSecureContext) {
     return navigator.clipboard.writeText(text).then(

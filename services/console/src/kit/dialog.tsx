@@ -26,7 +26,7 @@ export function Dialog({ title, isOpen, onClose, children, isWide }: DialogProps
   useEffect(() => {
     if (!isOpen) return;
     pile.push(self);
-    // Later, so that the press that closes it is still one beside the others.
+    // Later, so that the press that closes it still counts as one outside the others.
     return () => void setTimeout(() => pile.splice(pile.indexOf(self), 1));
   }, [isOpen, self]);
   return (
@@ -65,7 +65,7 @@ export interface ConfirmationProps {
   readonly children: ReactNode;
   /** Label of the button: `Kill it`. */
   readonly verb: string;
-  /** Must be typed first, for what takes much with it. */
+  /** Text that must be typed first, for actions that delete a lot. */
   readonly typed?: string | undefined;
   readonly isBusy?: boolean;
   readonly isDanger?: boolean;

@@ -1,4 +1,4 @@
-/** A text of others as markdown. Not among `kit/index.js`: only pages that are loaded on demand carry the parser. */
+/** Markdown of untrusted text. Not part of `kit/index.js`: only pages that are loaded on demand contain the parser. */
 import { useMemo } from "react";
 import { markdownHtml } from "./markdown-html.js";
 import "./markdown.css";

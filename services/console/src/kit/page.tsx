@@ -9,7 +9,7 @@ export interface PageProps {
   readonly lead?: ReactNode;
   readonly actions?: ReactNode;
   readonly children: ReactNode;
-  /** The page fills the window and what is in it scrolls. */
+  /** The page fills the window and its contents scroll. */
   readonly isFull?: boolean;
 }
 

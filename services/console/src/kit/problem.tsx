@@ -59,7 +59,7 @@ function Ticked({ text }: { readonly text: string }) {
   ));
 }
 
-/** `RT0016`, leading to what it means. */
+/** `RT0016`, with a link to its page. */
 export function ErrorCode({ code }: { readonly code: string }) {
   // Codes of the catalogue have pages; other codes are plain text.
   if (!/^(META|RT|ING|TEN|STO|OPS)\d{4}$/.test(code)) return <code>{code}</code>;

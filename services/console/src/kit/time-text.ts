@@ -61,7 +61,7 @@ const DAY = formatOf({ day: "numeric", month: "short" });
 const DATE_TIME = formatOf({ dateStyle: "medium", timeStyle: "short" });
 const DATE_TIME_SECONDS = formatOf({ dateStyle: "medium", timeStyle: "medium" });
 
-/** `14:05`, `14:05:09`: for axes and for what happened today. */
+/** `14:05`, `14:05:09`: for axes and for moments of today. */
 export function clockText(ms: number, hasSeconds = false): string {
   return (hasSeconds ? CLOCK_SECONDS : CLOCK).format(ms);
 }

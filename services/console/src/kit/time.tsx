@@ -45,7 +45,7 @@ function subscribe(listener: () => void): () => void {
   };
 }
 
-/** The time to the second: one clock for all that show it. */
+/** The time to the second: one clock for all components that show it. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => nowMs);
 }

@@ -23,7 +23,7 @@ function Toasts() {
   return toasts.map((toast) => (
     <Toast.Root key={toast.id} toast={toast} className={`toast toast--${toast.type ?? "done"}`} swipeDirection={[]}>
       <div>
-        {/* No heading: it is not of the page, and comes and goes. */}
+        {/* No heading: it is not part of the page, and appears and disappears. */}
         <Toast.Title className="toast__title" render={<p />} />
         <Toast.Description className="small" />
       </div>

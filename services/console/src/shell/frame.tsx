@@ -30,7 +30,7 @@ export interface FrameProps {
   readonly groups: readonly NavGroup[];
   /** Only in the palette: places that are too many for a sidebar. */
   readonly more?: readonly NavGroup[];
-  /** Beside the mark: which environment or account this is, and the way to others. */
+  /** Beside the logo: the current environment or account, and links to others. */
   readonly place: ReactNode;
   /** At the foot of the sidebar: the signed-in user. */
   readonly foot?: ReactNode;
@@ -51,7 +51,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
     if (shown.current === path) return;
     shown.current = path;
     setOpen(false);
-    // The next thing that is read out, and where the next Tab begins.
+    // The next element that is read out, and where the next Tab begins.
     main.current?.focus({ preventScroll: true });
     main.current?.scrollTo(0, 0);
   }, [path]);

@@ -23,7 +23,7 @@ export function partOf(load: () => Promise<{ readonly default: ComponentType }>)
     try {
       here ??= (await load()).default;
     } catch {
-      // `later` fails the same way, where it can be shown.
+      // `later` fails the same way when it is rendered.
     }
   };
   return { shown: () => here ?? later, preload, isHere: () => here !== undefined };

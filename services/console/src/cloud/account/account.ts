@@ -50,5 +50,5 @@ export function useEnvironmentFacts(
   );
 }
 
-/** Others suspend, make and delete environments too. */
+/** Other members suspend, create and delete environments too. */
 const RARELY_MS = 30_000;

@@ -27,7 +27,7 @@ import { useAccount, useForbidden } from "./account.js";
 type AccountMember = CloudResponse<"ListMembers">["members"][number];
 type Invitation = CloudResponse<"ListMembers">["invitations"][number];
 
-/** `Owner · everything …`: what one chooses by. */
+/** `Owner · everything …`: label of the choice. */
 const ROLE_CHOICES = memberRoles.map((value) => ({ value, label: `${value} · ${ROLE_LABELS[value]}` }));
 
 export default function MembersPage() {

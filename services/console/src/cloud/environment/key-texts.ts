@@ -34,7 +34,7 @@ export const EXPIRIES = [
 ] as const;
 export type Expiry = (typeof EXPIRIES)[number]["value"];
 
-/** Unix seconds; undefined for ever. */
+/** Unix seconds; undefined: for ever. */
 export function expiresAt(expiry: Expiry, nowMs: number): number | undefined {
   return expiry === "never" ? undefined : Math.floor(nowMs / 1_000) + Number(expiry) * 86_400;
 }

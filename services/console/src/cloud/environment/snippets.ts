@@ -132,7 +132,7 @@ export function trustPolicy({
   return JSON.stringify(policy, null, 2);
 }
 
-/** The command that makes a service of a laptop reachable. */
+/** The command that makes a service on a laptop reachable. */
 export function tunnelCommands({ name }: Pick<EnvironmentDescription, "name">): string {
   return `perdure tunnel -e ${name} --tunnel-name laptop --local-port 9080
 perdure deployments register -e ${name} tunnel://laptop:9080`;

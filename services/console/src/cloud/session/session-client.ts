@@ -11,7 +11,7 @@ const sessionShape = z.object({
   confirmedUntil: z.number().nullable(),
   /** How they show that it is them: by a password here, or through the provider of this name. */
   confirmBy: z.object({ password: z.boolean(), provider: z.string().nullable() }),
-  /** Where the Cloud API answers command lines. */
+  /** Path of the Cloud API for command lines. */
   apiUrl: z.string(),
 });
 export type ConsoleSession = z.infer<typeof sessionShape>;
@@ -91,7 +91,7 @@ export class SessionClient {
     return "there";
   }
 
-  /** `isDone` false: not now, and what waited is refused. */
+  /** `isDone` false: dismissed, and the waiting requests fail. */
   answer(isDone: boolean): void {
     const isLater = !isDone && this.#question?.kind === "signIn";
     this.#question = isLater ? { kind: "signIn", isLater } : undefined;

@@ -34,7 +34,7 @@ export function SessionGate({ children }: { readonly children: ReactNode }) {
 /** The page's own `fetch` must be called on the window. */
 const pageFetch: typeof fetch = (input, init) => fetch(input, init);
 
-/** Leads back here. */
+/** Links back here. */
 function loginUrl(): string {
   return `/login?return=${encodeURIComponent(`${location.pathname}${location.search}`)}`;
 }

@@ -1,7 +1,7 @@
 /** After a sign-in in another window the user is sent back, and the first window is notified at once. */
 
 const CHANNEL = "perdure.signed-in";
-/** Where login leads to in the other window. */
+/** Target of the login in the other window. */
 export const SIGNED_IN_PATH = "/signed-in";
 
 export function notifySignedIn(): void {
@@ -10,7 +10,7 @@ export function notifySignedIn(): void {
   channel.close();
 }
 
-/** Returns what ends the listening. */
+/** Returns a function that stops listening. */
 export function onSignedIn(listen: () => void): () => void {
   const channel = new BroadcastChannel(CHANNEL);
   channel.onmessage = listen;

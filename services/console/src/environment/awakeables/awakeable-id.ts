@@ -10,10 +10,10 @@ const PARTS = [
 ] as const;
 const ALPHABET = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 
-/** The first number of a signal that is an awakeable; those below are ours. */
+/** The first number of a signal that is an awakeable; lower numbers are reserved. */
 export const FIRST_AWAKEABLE_SIGNAL = 17;
 
-/** Throws on what is not an invocation id. */
+/** Throws when the text is not an invocation id. */
 export function awakeableIdOf(invocationId: string, signalIndex: number): string {
   if (!/^inv_1[0-9A-Za-z]{33}$/.test(invocationId)) throw new TypeError(`${invocationId} is not an invocation id`);
   const raw = new Uint8Array(28);

@@ -47,7 +47,7 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
     register.reset();
     if (obstacle === undefined) preview.mutate();
   };
-  // A plan is one of what was written then.
+  // A plan belongs to the input it was made for.
   const edited =
     <V,>(set: (value: V) => void) =>
     (value: V) => {

@@ -1,4 +1,4 @@
-/** The same code at another address, or with other headers: invocations that began there go on there. */
+/** The same code at another address, or with other headers: invocations that began on it continue on it. */
 import type { DeploymentChanges, DeploymentView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";

@@ -48,7 +48,7 @@ export function ruleProblems(fields: RuleFields): Partial<Record<keyof RuleField
   return problems;
 }
 
-/** Refused when the rule is not any more what it was (`rule`), or when there is one already. */
+/** Refused when the rule has changed since it was loaded (`rule`), or when there is one already. */
 export function ruleChange(fields: RuleFields, rule: LimitRule | undefined): RuleChange {
   const count = (text: string): number | null => (text === "" ? null : Number(text));
   const burst = fields.burst === "" ? {} : { burst: Number(fields.burst) };

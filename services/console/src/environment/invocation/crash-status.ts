@@ -18,12 +18,12 @@ export interface CrashStatus {
 export type StepFate = "replayed" | "rerun" | undefined;
 
 export function fateOf(step: TimelineStep, crash: Crash, timeline: InvocationTimeline): StepFate {
-  // The input is given to every attempt; a signal is nothing that runs.
+  // Every attempt gets the input; a signal is nothing that runs.
   if (step.index >= crash.journalLength || step.view.type === "Input" || step.view.type === "Signal") return undefined;
   const cut = timeline.attempts.find(({ number }) => number === crash.attemptsBefore);
   if (cut === undefined || cut.isRunning) return undefined;
   if (step.toMs <= cut.toMs && step.result !== "pending") return "replayed";
-  // Others go on without the attempt: only code of one's own was in its middle.
+  // Other steps continue without the attempt: only the handler's own code was in its middle.
   return step.view.type === "Run" ? "rerun" : undefined;
 }
 

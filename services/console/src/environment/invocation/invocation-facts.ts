@@ -20,7 +20,7 @@ export interface InvocationSummary {
   readonly scheduledStartAt: string | undefined;
   readonly completionRetention: string | undefined;
   readonly journalRetention: string | undefined;
-  /** Pinned, or where the last attempt ran. */
+  /** Pinned, or the deployment of the last attempt. */
   readonly deploymentId: string | undefined;
   readonly isPinned: boolean;
   readonly sdk: string | undefined;

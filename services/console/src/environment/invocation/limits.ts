@@ -30,7 +30,7 @@ export const FRAMES_SHOWN_MAX = 3;
 /** Raw entries of the journal on one page. */
 export const RAW_ENTRIES_MAX = 100;
 
-/** Failures that are read: the server keeps fewer. */
+/** Failures that are requested: the server keeps fewer. */
 export const EVENTS_MAX = 200;
 
 /** Rows that are rendered outside of the window, so that scrolling shows no holes. */

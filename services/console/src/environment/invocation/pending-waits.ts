@@ -15,7 +15,7 @@ export interface PendingWait extends TimeSpan {
   readonly startsInMs: number | undefined;
 }
 
-/** Rows for what the invocation awaits and what no step shows. */
+/** Rows for current waits that no step shows. */
 export function pendingWaitsOf(explanation: ExplanationView, timeline: InvocationTimeline): readonly PendingWait[] {
   if (timeline.isDone) return [];
   const { waits_for: wait } = explanation;

@@ -49,7 +49,7 @@ export function RestartDialog({ id, target, from: chosen, onClose, onRestarted }
   );
 }
 
-/** The input, and the first steps; one that was chosen elsewhere is there too. */
+/** The input, and the first steps; one that was chosen on another page is added. */
 function choicesOf(timeline: InvocationTimeline | undefined, from: number) {
   const steps = keepable(timeline).filter((step, order) => order < JOURNAL_ROWS_MAX || step.index === from);
   const choices = [

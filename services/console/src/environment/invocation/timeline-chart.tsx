@@ -26,11 +26,11 @@ export interface TimelineChartProps {
   readonly chosen: string | undefined;
   readonly crash?: Crash | undefined;
   readonly isCompact?: boolean | undefined;
-  /** A row to bring into sight; another object each time. */
+  /** A row to scroll to; another object each time. */
   readonly jump?: { readonly key: string } | undefined;
 }
 
-/** The axis stays in sight above the rows; the same height as in `timeline.css`. */
+/** The axis stays visible above the rows; the same height as in `timeline.css`. */
 const AXIS_PX = 28;
 const ROW_PX = 30;
 const NARROW_ROW_PX = 46;

@@ -63,7 +63,7 @@ export interface StepRow extends RowFacts {
   /** The invocation that it called, when that has a timeline of its own to show here. */
   readonly childId: string | undefined;
   readonly isUnfolded: boolean;
-  /** Which attempt began it, where there were several. */
+  /** The attempt that began it, where there were several. */
   readonly attempt: number | undefined;
 }
 
@@ -212,7 +212,7 @@ function addAttempts(
   }
 }
 
-/** A call leads to its child, except where that would never end. */
+/** A call shows its child, except in a recursion without end. */
 function childOf({ view }: TimelineStep, depth: number, above: ReadonlySet<string>): string | undefined {
   const id = view.invocation_id ?? undefined;
   return id === undefined || depth + 1 >= DEPTH_MAX || above.has(id) ? undefined : id;
@@ -230,7 +230,7 @@ export function unfoldedChildIds(rows: readonly TimelineRow[]): readonly string[
 export interface BarPlacement {
   /** Percent of the window's width, 0 to 100. */
   readonly left: number;
-  /** Percent; 0 for what has no length. `left + width` is at most 100. */
+  /** Percent; 0 for an interval of no length. `left + width` is at most 100. */
   readonly width: number;
 }
 

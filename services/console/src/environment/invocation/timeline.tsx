@@ -21,7 +21,7 @@ export interface TimelineProps {
   /** Journal index of the step that is chosen. */
   readonly step?: number | undefined;
   readonly onStep?: ((index: number | undefined) => void) | undefined;
-  /** An attempt was cut off: what was done before is marked as replayed. */
+  /** An attempt was cut off: steps before it are marked as replayed. */
   readonly crash?: Crash | undefined;
   /** Current waits that no step shows. */
   readonly explanation?: ExplanationView | undefined;

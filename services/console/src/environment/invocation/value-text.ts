@@ -66,7 +66,7 @@ export function sizeText(bytes: number): string {
   return `${(bytes / unit).toFixed(1)} ${name}`;
 }
 
-/** The first of a long text, to a whole line where there is one. */
+/** The beginning of a long text, up to the end of a line where there is one. */
 export function beginning(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
   const cut = text.slice(0, charsMax);

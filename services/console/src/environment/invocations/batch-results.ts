@@ -28,7 +28,7 @@ export async function nextResults(
   for (let page = 0; page < (isFailuresOnly ? PAGES_AT_ONCE : 1); page++) {
     const { results, next } = await fetchPage(from);
     rows.push(...(isFailuresOnly ? results.filter(({ result }) => result === "failed") : results));
-    // A running batch gives the same cursor until there is more.
+    // A running batch returns the same cursor until there are more results.
     if (next === undefined || next === (from ?? "0")) return { rows, next: undefined };
     from = next;
     if (rows.length >= FAILURES_SHOWN) break;

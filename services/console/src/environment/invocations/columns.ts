@@ -7,7 +7,7 @@ export interface InvocationListColumn {
   readonly width: string;
 }
 
-/** Always there: what it is and how it does. */
+/** Always shown: the target and the status. */
 export const STATUS: InvocationListColumn = { name: "status", label: "Status", width: "8rem" };
 export const TARGET: InvocationListColumn = { name: "target", label: "Target", width: "minmax(11rem, 2fr)" };
 

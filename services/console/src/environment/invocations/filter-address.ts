@@ -67,7 +67,7 @@ export const RESULTS = [
   ["failed", "failure"],
 ] as const satisfies readonly (readonly [string, InvocationResult])[];
 
-/** All that can be chosen as a status: those of `sys_invocation`, with the ways in which completed ones ended. */
+/** All values of the status filter: those of `sys_invocation`, with the results of completed ones. */
 export const STATUS_CHOICES = [
   ...INVOCATION_STATUSES.filter((status) => status !== "completed"),
   ...RESULTS.map(([status]) => status),
@@ -145,7 +145,7 @@ export function rangeText({ withinMs, fromMs, toMs }: TimeRange): string | undef
   return `${fromMs === undefined ? "" : new Date(fromMs).toISOString()}..${toMs === undefined ? "" : new Date(toMs).toISOString()}`;
 }
 
-/** A part of the filter, and what is left without it. */
+/** A part of the filter, and the filter without it. */
 export interface Chip {
   readonly name: string;
   readonly text: string;
@@ -162,7 +162,7 @@ export function chipsOf(filter: InvocationFilter): readonly Chip[] {
   }
   for (const [field, name] of TEXTS) {
     const value = filter[field];
-    // A condition of one's own is shown where conditions are.
+    // A condition that the user wrote is shown in the text field.
     if (value !== undefined && field !== "where")
       chips.push({ name: NAMES[name], text: value, without: without(filter, [field]) });
   }
@@ -231,7 +231,7 @@ export function lineOf(filter: InvocationFilter): string {
 
 const ID = /^inv_1[0-9A-Za-z]{20,60}$/;
 
-/** The id of one invocation, if that is what was typed. */
+/** The id of one invocation, if the text is one. */
 export function idIn(text: string): string | undefined {
   const trimmed = text.trim();
   return ID.test(trimmed) ? trimmed : undefined;

@@ -117,7 +117,7 @@ type ConditionLineProps = Pick<FilterBarProps, "filter" | "problem" | "formRef">
   readonly onChange: (filter: InvocationFilter) => void;
 };
 
-/** Changed by hand it becomes a condition of its own; the id of an invocation leads to it. */
+/** After an edit by hand it is a condition of the user's; the id of an invocation opens its page. */
 function ConditionLine({ filter, onChange, problem, formRef }: ConditionLineProps) {
   const [, go] = useLocation();
   const line = lineOr(filter);

@@ -38,7 +38,7 @@ const OVERSCAN = 8;
 const POOL = 64;
 
 export interface GridHandle {
-  /** Makes a key of the page one of the grid. */
+  /** Translates a key of the page into one of the grid. */
   readonly press: (key: string, isShift: boolean) => boolean;
   readonly toTop: () => void;
 }
@@ -53,7 +53,7 @@ export interface InvocationGridProps {
   readonly columns: readonly InvocationListColumn[];
   readonly selection: ListSelection;
   readonly onSelect: (selection: ListSelection) => void;
-  /** The number of the last row in sight. */
+  /** The number of the last visible row. */
   readonly onReach: (index: number) => void;
   /** Whether the user reads at a position that must not move. */
   readonly onEngaged: (isEngaged: boolean) => void;
@@ -74,7 +74,7 @@ export function InvocationGrid(props: InvocationGridProps) {
     count: ids.length,
     getScrollElement: () => container.current,
     estimateSize: useCallback(() => rowPx, [rowPx]),
-    // The same function while the list is the same: a new one makes it count all rows anew.
+    // The same function while the list is the same: with a new one all rows would be counted again.
     getItemKey: useCallback((index: number) => ids[index] ?? index, [ids]),
     overscan: OVERSCAN,
   });

@@ -1,4 +1,4 @@
-/** The keys of the list: what they do, and where they lead. Pure. */
+/** The keys of the list, and their effects. Pure. */
 import type { PageKey } from "../../shell/page-keys.js";
 
 export const KEYS = [

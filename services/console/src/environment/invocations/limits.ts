@@ -6,7 +6,7 @@ export const LISTED_MAX = 250_000;
 export const HEAD_ROWS = 200;
 /** Ids of one page after the head: half a megabyte of text. Each page is a walk over all invocations, so that smaller ones cost the server more. */
 export const PAGE_IDS = 20_000;
-/** Rows before the end of what is listed at which the next page is read: a drag of the scrollbar stops there for as long as a page takes. */
+/** Rows before the end of the list at which the next page is read: a drag of the scrollbar stops there for as long as a page takes. */
 export const PAGE_AHEAD_ROWS = 2_000;
 /** Ids in one request for visible rows: a point read each, some 50 ms together. */
 export const ROWS_AT_ONCE = 100;

@@ -43,7 +43,7 @@ export interface Shown {
 
 export const NOTHING_SHOWN: Shown = { key: "", ids: [], isPaged: false, next: undefined, pageAt: 0 };
 
-/** The list with one page more; what has moved down meanwhile stays where it is. */
+/** The list with one page more; rows that have moved down meanwhile keep their place. */
 export function withPage(shown: Shown, { ids, next }: InvocationIdPage): Shown {
   const shownIds = new Set(shown.ids);
   return { ...shown, ids: [...shown.ids, ...ids.filter((id) => !shownIds.has(id))], next };

@@ -15,7 +15,7 @@ export function isNothing(selection: ListSelection): boolean {
   return selection.kind === "ids" && selection.ids.size === 0;
 }
 
-/** Chosen or not, the other way round. Of all that match, one less are only those that are listed: `listed`. */
+/** Toggles an id. When all matches are selected and one is deselected, the listed ones remain selected: `listed`. */
 export function toggled(selection: ListSelection, id: string, listed: readonly string[]): ListSelection {
   const ids = new Set(selection.kind === "matching" ? listed : selection.ids);
   if (!ids.delete(id)) ids.add(id);

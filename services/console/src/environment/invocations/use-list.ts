@@ -46,7 +46,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: I
   const [shown, setShown] = useState(NOTHING_SHOWN);
   const tookMs = useRef(0);
   const refused = useRef<string>(undefined);
-  // The oldest first: what is new comes at the end, which a full head does not reach.
+  // The oldest first: new ids come at the end, which a full head does not reach.
   const isOnTop = sort.startsWith("-");
   const isInHead = shown.key === key && shown.isPaged && shown.ids.length < HEAD_ROWS;
   const isWatched = isLive && (isOnTop || isInHead);
@@ -94,7 +94,7 @@ export function useInvocationList({ condition, sort, isLive, mayMove, isOff }: I
     setShown((now) => {
       if (now.key !== key) return now;
       const next = nextShown(now, { key, head: newest, page: firstPage, pageAt, mayMove: true });
-      // Until the first page is there again, what is newest is shown.
+      // Until the first page is loaded again, the newest ids are shown.
       return next === "reload" ? { ...now, ids: newest, isPaged: false, next: undefined, pageAt } : next;
     });
   };
@@ -126,7 +126,7 @@ interface MorePagesOptions extends Pick<InvocationListOptions, "condition" | "so
   readonly setShown: Dispatch<SetStateAction<Shown>>;
 }
 
-/** The pages after the first, each when the rows in sight come near the end of what is listed. */
+/** The pages after the first, each requested when the visible rows come near the end of the list. */
 function useMorePages({ shown, setShown, condition, sort, isOff }: MorePagesOptions) {
   const [reached, setReached] = useState(0);
   const cursor = shown.next;

@@ -3,7 +3,7 @@ import type { SqlRow } from "@perdure/admin-client";
 import { countOf, numberOf, textOf } from "../rows.js";
 import type { Window } from "./windows.js";
 
-/** Statuses of what has not ended, as they are shown. */
+/** Statuses of invocations that have not ended, as they are shown. */
 export const LIVE_STATUSES = ["running", "ready", "pending", "scheduled", "backing-off", "suspended", "paused"] as const;
 export type LiveStatus = (typeof LIVE_STATUSES)[number];
 
@@ -114,7 +114,7 @@ export interface InvocationIssue {
   readonly service: string;
   readonly handler: string;
   readonly status: "backing-off" | "paused" | "failed";
-  /** `RT0007` of what is tried again, `402` of what failed. */
+  /** `RT0007` of a retried attempt, `402` of a failed invocation. */
   readonly code: string | undefined;
   readonly count: number;
   readonly invocationId: string;

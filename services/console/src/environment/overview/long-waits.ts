@@ -14,7 +14,7 @@ export interface LongWait {
   readonly status: keyof typeof LONG_MS;
   readonly count: number;
   readonly longestMs: number;
-  /** The invocation that has waited longest: its page shows for what. */
+  /** The invocation that has waited longest: its page shows the reason. */
   readonly invocationId: string;
 }
 

@@ -80,7 +80,10 @@ function isOver({ untilMs, atMs }: Mark, nowMs: number): boolean {
   return nowMs >= (untilMs ?? atMs + ACKNOWLEDGED_MS_MAX);
 }
 
-/** Failed ones of the last hour become fewer as time passes, so a later failure counts; what is retried changes with each attempt, so the number counts. */
+/**
+ * Failures of the last hour become fewer as time passes, so a later failure counts; retried ones change with each attempt, so the number
+ * counts.
+ */
 function isWorse({ status, count, at }: Cause, mark: Mark): boolean {
   if (status !== "failed") return count > mark.count;
   return at !== undefined && mark.lastSeen !== undefined && Date.parse(at) > Date.parse(mark.lastSeen);

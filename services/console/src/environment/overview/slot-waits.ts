@@ -1,4 +1,6 @@
-/** Invocations that could run and have waited for a slot of their worker for long: which services, how many, and what holds the slots. Pure. */
+/**
+ * Invocations that could run and have waited for a slot of their worker for long: which services, how many, and what holds the slots. Pure.
+ */
 import type { SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 

@@ -7,7 +7,7 @@ export interface Window {
   readonly spanMs: number;
   /** Duration of one point of a chart; at most a hundred are readable at that size. */
   readonly bucketMs: number;
-  /** `Per minute`: what a point of the chart counts. */
+  /** `Per minute`: unit of a point of the chart. */
   readonly per: string;
 }
 

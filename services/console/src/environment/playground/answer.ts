@@ -41,7 +41,7 @@ export function failureTitle(cause: unknown): string {
     : `The call was refused with ${cause.status}.`;
 }
 
-/** JSON is laid out for reading; what is no text is shown as hexadecimal digits. */
+/** JSON is formatted for reading; bytes that are no text are shown as hexadecimal digits. */
 export function bodyOf(bytes: Uint8Array, contentType: string | undefined): CallResponseBody {
   const text = textOf(bytes);
   if (text === undefined) return cut("text", hexOf(bytes.subarray(0, ANSWER_CHARS_MAX / 3)), bytes.length);
@@ -63,10 +63,10 @@ function laidOut(text: string): string | undefined {
   }
 }
 
-/** Undefined for what is no UTF-8. */
+/** Undefined for invalid UTF-8. */
 function textOf(bytes: Uint8Array): string | undefined {
   const text = new TextDecoder().decode(bytes);
-  // The sign for what could not be read; it may have been written, too.
+  // The replacement character; it may also be part of the text.
   if (!text.includes("\uFFFD")) return text;
   const again = new TextEncoder().encode(text);
   return again.length === bytes.length && again.every((byte, i) => byte === bytes[i]) ? text : undefined;

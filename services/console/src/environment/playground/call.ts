@@ -6,7 +6,7 @@ import { isKeyed } from "../services/service-text.js";
 import { bodyOf, readBody } from "./schema-form.js";
 
 export const WAYS = ["call", "send", "delayed"] as const;
-/** Wait for the answer; send and go on; send for later. */
+/** Wait for the answer; send without waiting; send with a delay. */
 export type CallMode = (typeof WAYS)[number];
 
 export interface Extras {
@@ -15,7 +15,7 @@ export interface Extras {
   readonly headers: string;
   readonly scope: string;
   readonly limitKey: string;
-  /** `1` to `5`; empty for what the server makes of it. */
+  /** `1` to `5`; empty for the server's default. */
   readonly priority: string;
   /** Such as `10s`. */
   readonly delay: string;

@@ -45,7 +45,7 @@ function bodyPart(body: string | undefined, contentType: string): string {
 
 const always = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;
 
-/** Plain where no shell would read anything into it. */
+/** Unquoted where no shell would expand it. */
 function quoted(text: string): string {
   return /^[\w:/.,@%+=-]+$/.test(text) ? text : always(text);
 }

@@ -42,7 +42,7 @@ export function readHistory(storage: TextStorage, environmentKey: string): reado
   }
 }
 
-/** The history with one call more; the oldest goes when there are too many, and a body that is too long is not remembered. */
+/** The history with one call more; the oldest is dropped when there are too many, and a body that is too long is not stored. */
 export function remembered(history: readonly HistoryEntry[], entry: HistoryEntry): readonly HistoryEntry[] {
   const body = entry.body.length > HISTORY_BODY_CHARS_MAX ? "" : entry.body;
   return [{ ...entry, body }, ...history].slice(0, HISTORY_MAX);

@@ -35,7 +35,7 @@ export interface FieldShape {
   readonly typeText: string;
 }
 
-/** Forms within forms: deeper ones are written as JSON, and so is what contains itself. */
+/** Depth of nested forms: deeper ones are entered as JSON, and so are recursive schemas. */
 const DEPTH_MAX = 5;
 /** A text that may be longer than this gets more than a line. */
 const LINE_CHARS = 200;
@@ -112,7 +112,7 @@ export function hasForm(root: unknown): boolean {
   return root !== undefined && kindOf(root, root, 0).kind !== "json";
 }
 
-/** The object with one field set, at the place where it was; `undefined` takes it away. What is no object becomes one. */
+/** The object with one field set, in its old place; `undefined` removes it. A value that is no object becomes one. */
 export function withField(value: unknown, name: string, field: unknown): Readonly<Record<string, unknown>> {
   const entries = Object.entries(recordOf(value));
   const changed =

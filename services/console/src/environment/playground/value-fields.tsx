@@ -1,4 +1,4 @@
-/** Fields of one value, which keep what is typed until it is one. */
+/** Fields of one value, which keep the text until it is valid. */
 import { type ReactNode, useEffect, useState } from "react";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import { bodyOf, numberOfText, readBody } from "./schema-form.js";
@@ -53,7 +53,7 @@ export function PickField({
   );
 }
 
-/** Keeps what is typed while it is no JSON yet. */
+/** Keeps the text while it is no JSON yet. */
 export function JsonField({
   value,
   onChange,

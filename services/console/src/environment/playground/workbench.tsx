@@ -1,4 +1,4 @@
-/** One handler: its body as a form and as JSON, how it is called, what it answered, and what was called before. */
+/** One handler: its body as a form and as JSON, the kind of call, the answer, and earlier calls. */
 import type { HandlerView, ServiceView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Section, Snippet } from "../../kit/index.js";

@@ -1,4 +1,4 @@
-/** A value that begins well: what must be there is there, and what has a default has it. Pure. */
+/** An initial value of a schema: required fields and defaults. Pure. */
 import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 import { textOfPattern } from "./pattern-text.js";
 import { variantsOf } from "./variants.js";

@@ -40,7 +40,7 @@ export function read(part: unknown, root: unknown): Reading {
   return { schema, types: types.filter((type) => type !== "null"), isNullable: isNullable || types.includes("null"), choices };
 }
 
-/** Follows `$ref` within the document; what leads nowhere allows anything. */
+/** Follows `$ref` within the document; a reference without a target allows anything. */
 function resolved(part: unknown, root: unknown): JsonSchema {
   let at = part;
   let keywords: JsonSchema = {};
@@ -69,7 +69,7 @@ function decoded(token: string): string {
   return /%(?![0-9a-f]{2})/i.test(token) ? token : decodeURIComponent(token);
 }
 
-/** Parts of `allOf` become one: properties and what is required add up, of other keywords the outermost holds. */
+/** Parts of `allOf` become one: properties and required fields add up, of other keywords the outermost applies. */
 function joined(schema: JsonSchema, root: unknown, depth = 0): JsonSchema {
   const parts = listOf(schema["allOf"]);
   if (parts.length === 0 || depth > REFERENCES_MAX) return schema;

@@ -4,7 +4,7 @@
 const PATTERN_CHARS_MAX = 200;
 const REPEATED_MAX = 100;
 
-/** Undefined for a pattern that is not understood; what is returned always matches. */
+/** Undefined for a pattern that is not supported; a result always matches. */
 export function textOfPattern(pattern: string): string | undefined {
   if (pattern.length > PATTERN_CHARS_MAX) return undefined;
   try {
@@ -18,7 +18,7 @@ export function textOfPattern(pattern: string): string | undefined {
 
 type Read = readonly [text: string, end: number];
 
-/** `a|b`: the first; the others are read for where they end. */
+/** `a|b`: the first; the others are parsed to find their end. */
 function alternatives(pattern: string, from: number): Read {
   const first = sequence(pattern, from);
   let end = first[1];

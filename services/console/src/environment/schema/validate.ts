@@ -146,7 +146,7 @@ function checkText(value: string, schema: JsonSchema, path: string, report: Repo
   if (format !== undefined && FORMATS[format]?.(value) === false) report(path, `must be of the format ${format}`);
 }
 
-/** Patterns of other languages may be none here: they are not checked. */
+/** Patterns of other regular expression dialects may be invalid here: they are not checked. */
 function expressionOf(pattern: string): RegExp | undefined {
   try {
     return new RegExp(pattern, "u");

@@ -12,7 +12,7 @@ export interface Variant {
   readonly part: unknown;
 }
 
-/** At least two; none for what is no union. */
+/** At least two; none for a schema without a union. */
 export function variantsOf(part: unknown, root: unknown): readonly Variant[] {
   const { schema, types, choices } = read(part, root);
   const parts =

@@ -1,4 +1,4 @@
-/** One handler: what it takes and gives, what it sets for itself, and how it is called. */
+/** One handler: its input and output, its own settings, and how it is called. */
 import type { HandlerView, ServiceView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Facts, Snippet } from "../../kit/index.js";

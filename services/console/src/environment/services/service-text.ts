@@ -95,7 +95,7 @@ export function webAddress(text: string): string | undefined {
   return protocol === "http:" || protocol === "https:" ? href : undefined;
 }
 
-/** Fields of a changed configuration: only those that differ from what is. */
+/** Fields of a changed configuration: only those that differ from the current one. */
 export function changesOf(
   service: ServiceView,
   desired: Readonly<Partial<Record<OptionName, string>>> & { readonly public: boolean },

@@ -2,7 +2,7 @@
 
 /** Rows of one result: as many as a user reads and a browser holds easily. For more, the user adds a LIMIT or uses the command line. */
 export const ROWS_MAX = 10_000;
-/** Statements that are remembered, and the longest of them: together well below what a browser keeps for a site. */
+/** Number of statements that are stored, and the longest of them: together well below what a browser stores for a site. */
 export const HISTORY_MAX = 50;
 export const SAVED_MAX = 100;
 export const REMEMBERED_CHARS_MAX = 10_000;

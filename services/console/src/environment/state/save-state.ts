@@ -4,7 +4,7 @@ import { type StateChanges, withChanges } from "./changes.js";
 import { APPLIED_CHECKS_MAX, APPLIED_PAUSE_MS } from "./limits.js";
 
 export type Saved =
-  /** `waits`: behind what runs there now, and dropped if that changes the state first. */
+  /** `waits`: for the running invocation of the key, and dropped if that changes the state first. */
   { readonly kind: "applied" | "waits" } | { readonly kind: "changedMeanwhile"; readonly theirs: KeyState };
 
 export async function saveState(

@@ -8,7 +8,7 @@ export function sourceOf(uri: string): { readonly cluster: string; readonly topi
   return match?.[1] === undefined || match[2] === undefined ? undefined : { cluster: match[1], topic: match[2] };
 }
 
-/** `service://Orders/place` into what it calls. */
+/** `service://Orders/place` as service and handler. */
 export function sinkText(uri: string): string {
   return uri.replace(/^service:\/\//, "");
 }

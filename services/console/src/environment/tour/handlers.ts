@@ -4,7 +4,7 @@ import { isRecord } from "../../kit/problem-text.js";
 import { exampleOf } from "../schema/example.js";
 
 export interface Callable {
-  /** `Greeter/party`: what it is chosen by. */
+  /** `Greeter/party`: value of the choice. */
   readonly value: string;
   readonly service: string;
   readonly handler: string;

@@ -5,7 +5,7 @@ import { z } from "zod";
 const progressShape = z.object({
   language: z.enum(["typescript", "python", "java", "go", "rust"]).default("typescript"),
   address: z.string().max(2_000).default("http://localhost:9080"),
-  /** The invocation that was called, when it went well. */
+  /** The invocation that was called, when it succeeded. */
   calledId: z.string().max(200).optional(),
   /** The one that is to be crashed. */
   crash: z

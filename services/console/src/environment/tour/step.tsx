@@ -1,4 +1,4 @@
-/** One step of the tour: its number, whether it is done, and what it waits for. */
+/** One step of the tour: its number, whether it is done, and its requirements. */
 import type { ReactNode } from "react";
 
 export interface StepProps {
