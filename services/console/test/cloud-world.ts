@@ -99,7 +99,7 @@ export class CloudWorld implements AsyncDisposable {
     const accountId = accounts[0]?.accountId as AccountId;
     const { userId } = (await page.post("/console/cloud/GetUserIdentity")).json as { userId: UserId };
     await this.testTenancy.ports.database.tables.accounts.setPlan(accountId, plan);
-    return this.#personOf(page, { userId, email, accountId });
+    return this.#userOf(page, { userId, email, accountId });
   }
 
   /** A new user in the account of another. */
@@ -119,7 +119,7 @@ export class CloudWorld implements AsyncDisposable {
     return environmentId;
   }
 
-  #personOf(page: ConsolePage, facts: Pick<SignedInUser, "userId" | "email" | "accountId">): SignedInUser {
+  #userOf(page: ConsolePage, facts: Pick<SignedInUser, "userId" | "email" | "accountId">): SignedInUser {
     return {
       ...facts,
       cookies: [...page.browser.cookies].map(([name, value]) => ({ name, value, url: this.origin })),

@@ -100,7 +100,7 @@ test("promises link to the handlers that complete them", async () => {
   await page.getByRole("heading", { name: "No matching promises" }).waitFor();
 });
 
-test("an awakeable is answered, and its handler goes on", async () => {
+test("an awakeable is completed, and its handler continues", async () => {
   const page = await ui.open("/awakeables", { dark: true });
   await page.getByRole("link", { name: "Orders/approve" }).waitFor();
   await expectAccessible(page);

@@ -72,7 +72,7 @@ test("the calendar of many schedules fits a phone", async () => {
   expect(new URL(page.url()).searchParams.get("span")).toBe("week");
 });
 
-test("a rule is made, holds calls back, is changed, turned off and deleted; a queue is paused and goes on", async () => {
+test("a rule is made, holds calls back, is changed, turned off and deleted; a queue is paused and resumed", async () => {
   const page = await ui.open("/flow");
   await page.getByRole("heading", { name: "No rules yet" }).waitFor();
   await page.getByRole("heading", { name: "No scopes in use" }).waitFor();

@@ -142,7 +142,7 @@ describe("a timeline", () => {
     expect(timeline.sums).toEqual([{ phase: "running", ms: 67, share: 1 }]);
   });
 
-  test("of an invocation that goes on ends now, and so do its open steps", () => {
+  test("of an unfinished invocation ends now, and so do its open steps", () => {
     const timeline = timelineOf(aView({ completed_at: null, to: at(500), steps: [aStep(1, 100, null)] }));
     expect(timeline.isDone).toBe(false);
     expect(lengthOf(timeline.span)).toBe(500);
