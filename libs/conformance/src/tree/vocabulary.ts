@@ -1,0 +1,163 @@
+/** Words that names in the code do not use, and why (`docs/contributing/style.md` is the source of the terms). */
+
+/**
+ * Word → term to write instead. A word is banned because the field has a term for the thing, or because a participle does not say what
+ * the value is. The list may grow.
+ */
+export const BANNED_IN_NAMES: Readonly<Record<string, string>> = {
+  ask: "request, query, call",
+  asks: "requests",
+  asked: "what was requested",
+  asking: "requesting",
+  deed: "operation",
+  desk: "resolver, manager",
+  door: "listener, endpoint, API",
+  doors: "listeners, endpoints, APIs",
+  forget: "delete, evict, discard",
+  forgets: "deletes, evicts",
+  forgotten: "deleted, evicted",
+  found: "match, existing, row",
+  furniture: "what the thing is",
+  guest: "invitee, sandboxed process",
+  hear: "receive",
+  heard: "what was received",
+  hears: "receives",
+  house: "architecture, project",
+  incarnation: "epoch, instance",
+  judge: "check, evaluate",
+  judged: "checked, evaluated",
+  keeper: "manager",
+  keepers: "managers",
+  known: "cached, registered, expected",
+  late: "deferred, expired, overdue",
+  led: "leader partition",
+  life: "generation, lifetime",
+  lives: "generations",
+  look: "poll, check, read",
+  looked: "polled, checked",
+  looks: "polls, checks",
+  nobody: "no client, no leader",
+  owed: "pending",
+  owes: "has pending",
+  passage: "proxied request",
+  passages: "proxied requests",
+  patience: "timeout",
+  pulse: "heartbeat",
+  room: "capacity, space, page",
+  rooms: "pages",
+  seat: "slot",
+  seats: "slots",
+  seen: "what was received or published",
+  settled: "completed, resolved",
+  sleeper: "suspended invocation, hibernated environment",
+  sleepers: "suspended invocations",
+  somebody: "client, user, caller",
+  standing: "status",
+  stories: "demos, scenarios",
+  story: "demo, scenario, history",
+  stranger: "untrusted or unknown client",
+  strangers: "untrusted or unknown clients",
+  taken: "acquired, occupied, accepted",
+  tallies: "counters",
+  tally: "counters",
+  tell: "notify, report, publish",
+  tells: "notifies, reports",
+  told: "what was reported or published",
+  trouble: "error, problem",
+  troubles: "errors, problems",
+  verdict: "decision, result",
+  verdicts: "decisions, results",
+  visit: "request, exchange",
+  visits: "requests, exchanges",
+  walls: "network policy",
+  wanted: "desired, requested, required",
+  whoever: "client, user, caller",
+  wish: "effect, desired state, option",
+  wishes: "effects, options",
+};
+
+/** Names that stay although they have a banned word, by the reason. The table may only shrink: a new name follows the terms. */
+const FIXED: readonly { readonly why: string; readonly names: readonly string[] }[] = [
+  {
+    why: "fields of the SDK protocol, which its schema names",
+    names: ["knownEntries"],
+  },
+  {
+    why: "fields and messages of proto/control and the forms of v0.1, which other versions of the processes read",
+    names: ["ask", "door", "Door", "led", "news", "tell", "TenancyNewsMessage", "TenancyNewsMessageSchema"],
+  },
+  {
+    why: "stored fields, settings, JSON and SQL names that data and clients have already",
+    names: [
+      "callerLife",
+      "deviceCodeLooksPerNetwork",
+      "forgotten_at",
+      "found",
+      "incarnation",
+      "incarnationOf",
+      "invitationLooksPerNetwork",
+      "lastSeen",
+      "life",
+      "PERDURE_WORKER__INCARNATION",
+      "taken",
+      "takenUp",
+      "wakeAsked",
+    ],
+  },
+  {
+    why: "HTTP and gRPC call an absent resource not found",
+    names: [
+      "handlerNotFound",
+      "invocationNotFound",
+      "InvocationNotFoundError",
+      "isNotFound",
+      "NOT_FOUND",
+      "notFound",
+      "serviceNotFound",
+    ],
+  },
+  {
+    why: "names of JavaScript, of libraries and of tools",
+    names: [
+      "allSettled",
+      "autoinstall_known_extensions",
+      "autoload_known_extensions",
+      "onSettled",
+      "PromiseSettledResult",
+      "settled",
+      "visit",
+    ],
+  },
+  {
+    why: "a look-up is the term of the field",
+    names: ["lookUp", "mayLookUp"],
+  },
+];
+
+/** Fixed name → why it stays. */
+export const FIXED_NAMES: ReadonlyMap<string, string> = new Map(
+  FIXED.flatMap(({ why, names }) => names.map((name) => [name, why])),
+);
+
+/** TypeScript without comments and without the text of strings; identifiers inside `${…}` of a template are left out, too. */
+function codeOf(source: string): string {
+  return source
+    .replace(/\/\*[\s\S]*?\*\//g, " ")
+    .replace(/(^|\s)\/\/.*$/gm, "$1")
+    .replace(/"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`/g, '""')
+    .replace(/(?<=[(=,:[!&|?{};\s])\/(?![*/\s])(?:\\.|\[(?:\\.|[^\]\n\\])*\]|[^/\n\\[])+\/[a-z]*/g, '""');
+}
+
+/** `lastSeenAtMs` → last, seen, at, ms; `NOT_FOUND` → not, found. */
+export function wordsOf(name: string): string[] {
+  return name.split(/(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])|[_.-]/).map((word) => word.toLowerCase());
+}
+
+/** Each name in the source that has a banned word and is not fixed, once, with the term to write instead. */
+export function bannedNames(source: string): string[] {
+  const names = new Set(codeOf(source).match(/[A-Za-z_$][\w$]*/g));
+  return [...names].flatMap((name) => {
+    const banned = FIXED_NAMES.has(name) ? undefined : wordsOf(name).find((word) => Object.hasOwn(BANNED_IN_NAMES, word));
+    return banned === undefined ? [] : [`${name} (${banned}: ${BANNED_IN_NAMES[banned]})`];
+  });
+}
