@@ -1,10 +1,12 @@
 #!/usr/bin/env node
-/** The process `perdure-tunnel-client`. It only turns Node's compile cache on and loads the rest, so that the rest profits from it. */
+/**
+ * The process `perdure-tunnel-client`. Enables Node's compile cache before it loads the program, so that the program's modules are cached.
+ */
 import { enableCompileCache } from "node:module";
 import { fileURLToPath } from "node:url";
 
-// Beside the bundle, so that a new build starts with an empty one. An unwritable folder only costs the speed.
+// Beside the bundle, so that a new build starts with an empty cache. If the folder is not writable, starting is only slower.
 enableCompileCache(fileURLToPath(new URL("./compile-cache", import.meta.url)));
 const { runTunnelClient } = await import("./process/program.js");
-// All is closed or given up by now; what still holds the event loop is no reason to stay.
+// Everything is closed or was abandoned by now; open handles must not keep the process running.
 process.exit(await runTunnelClient(process.argv.slice(2), process.env));

@@ -1,5 +1,5 @@
 /**
- * What a tunnel costs: latency it adds to a request, requests in a second, and bytes in a second, beside the same without it. Relay,
+ * The overhead of a tunnel: added latency, requests per second and bytes per second, compared with direct requests. Relay,
  * client with the service behind it, and caller are processes of their own, on loopback and without TLS.
  *
  *   make microbench FILTER=tunnel
@@ -161,7 +161,7 @@ async function main(): Promise<void> {
       { ":method": "POST", ":path": `/${relay.said.bare}/bench/http/localhost/80${path}`, [RUNTIME_TOKEN_HEADER]: TOKEN },
       path,
     );
-  /** As a runtime does it, each time. */
+  /** Signs headers for each request, as a runtime does. */
   function signed(headers: Record<string, string>, path: string): Record<string, string> {
     identity.sign(headers, path, undefined);
     return headers;

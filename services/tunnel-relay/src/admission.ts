@@ -1,5 +1,6 @@
 /**
- * Why: who may open a tunnel. On the wire a client hears one word; the precise reason is for the environment's log (cloud.md §2.3).
+ * Decides which clients may open a tunnel. The wire carries only a status; the precise reason goes to the log of the environment (cloud.md
+ * §2.3).
  */
 import { PerdureError, type Random, Secret, type SummaryLog } from "@perdure/base";
 import { type AuthenticatedCaller, bareOf, mayCaller, parseEnvironmentId, randomBase62, type Tenancy } from "@perdure/cloud";
@@ -13,7 +14,7 @@ import type { OpenTunnels } from "./tunnels.js";
 const TUNNEL_ACCESS = { endpoint: "tunnel", method: "", path: "" } as const;
 const NAME_CHARS = 12;
 const ID_CHARS = 16;
-/** Of a name that a client chose, in logs. */
+/** Characters in logs of a tunnel name that a client chose. */
 const NAME_CHARS_SHOWN = 64;
 
 type RefusedStatus = "unauthorized" | "bad-tunnel-name" | "too-many-tunnels";
@@ -36,7 +37,7 @@ export class TunnelAdmission {
     this.#options = options;
   }
 
-  /** Never rejects. Whoever is welcome has a place among the tunnels, to be released once the handshake is over. */
+  /** Never rejects. An accepted client holds a reservation in `OpenTunnels`, which the caller releases when the handshake is over. */
   async decide(hello: TunnelHello | undefined): Promise<HandshakeDecision<ConnectionFacts>> {
     try {
       return await this.#decide(hello);
@@ -47,7 +48,7 @@ export class TunnelAdmission {
         this.#ports.logger,
         { service: "tunnel-relay", code },
         fields,
-        "a tunnel cannot be judged; the client will try again",
+        "a tunnel could not be authenticated; the client will retry",
       );
       return { kind: "later" };
     }
@@ -58,7 +59,7 @@ export class TunnelAdmission {
     const id = parseEnvironmentId(hello?.environmentId ?? "");
     if (hello === undefined || id === undefined) return this.#refuse("unauthorized", hello, "no credential or no environment");
     const environment = await environments.find(bareOf(id));
-    if (environment === "nobody") return this.#refuse("unauthorized", hello, "no such environment");
+    if (environment === "unknown") return this.#refuse("unauthorized", hello, "no such environment");
     const { facts } = environment;
     const refuse = (status: RefusedStatus, reason: string, caller?: AuthenticatedCaller): HandshakeDecision<ConnectionFacts> => {
       const name = hello.name?.slice(0, NAME_CHARS_SHOWN);
@@ -114,8 +115,8 @@ export class TunnelAdmission {
   }
 }
 
-/** Clients may say the same twice, or somebody else's: what is ours goes in front. */
-function connectionIdOf(said: string | undefined, random: Random): string {
+/** An id that is unique on this relay: random characters, then the id that the client sent, because clients may send duplicates. */
+function connectionIdOf(requestedId: string | undefined, random: Random): string {
   const own = randomBase62(ID_CHARS, random);
-  return said === undefined || !/^[A-Za-z0-9._:-]{1,64}$/.test(said) ? own : `${own}.${said}`;
+  return requestedId === undefined || !/^[A-Za-z0-9._:-]{1,64}$/.test(requestedId) ? own : `${own}.${requestedId}`;
 }

@@ -1,13 +1,13 @@
 /**
- * Why: the owner of an environment reads in the audit log who opened and closed tunnels into it, and who was refused. Events go to tenancy with
- * the next report. Strangers can be refused as often as they like: an environment has so many lines in ten minutes, and the next line
- * says how many were left out.
+ * Collects events of tunnels (opened, closed, refused) for the audit log of their environments; the next report carries them to tenancy.
+ * Clients without access can cause any number of refusals, so each environment has a bound of events per window, and the next event has
+ * the number of omitted ones.
  */
 import type { Clock } from "@perdure/base";
 import type { EnvironmentId, TunnelEvent } from "@perdure/cloud";
 import { AUDIT_ENVIRONMENTS_MAX, AUDIT_LINES_PER_WINDOW, AUDIT_WAITING_MAX, AUDIT_WINDOW_MS } from "./limits.js";
 
-/** Refusals do not use up the lines of tunnels that were let in. */
+/** Events of one environment in the current window. Refusals are counted apart from tunnels that were opened or closed. */
 interface RefusalCounter {
   window: number;
   lines: number;
@@ -34,12 +34,12 @@ export class TunnelAudit {
     counter.omitted = 0;
   }
 
-  /** What is not reported yet, oldest first. */
+  /** Events that are not reported yet, oldest first. */
   get waiting(): readonly TunnelEvent[] {
     return this.#waiting;
   }
 
-  /** Tenancy has them. */
+  /** Removes events that tenancy has stored. */
   reported(events: readonly TunnelEvent[]): void {
     const reportedEvents = new Set(events);
     this.#waiting = this.#waiting.filter((event) => !reportedEvents.has(event));

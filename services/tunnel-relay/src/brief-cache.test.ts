@@ -4,27 +4,27 @@ import { BriefCache } from "./brief-cache.js";
 
 const clock = new VirtualClock();
 const overloaded = () => new Error("overloaded");
-const isUnknown = (value: string) => value === "nobody";
-const common = { clock, believedMs: () => 1_000, overloaded, isUnknown };
+const isUnknown = (value: string) => value === "unknown";
+const common = { clock, validMs: () => 1_000, overloaded, isUnknown };
 
-test("invented keys push out none that exist", async () => {
-  const load = async (key: string) => (key.startsWith("real") ? key : "nobody");
+test("unknown keys do not evict existing ones", async () => {
+  const load = async (key: string) => (key.startsWith("real") ? key : "unknown");
   const cache = new BriefCache<string, string>({ ...common, entriesMax: 3, loadsMax: 10, load });
   await cache.get("real");
   for (let i = 0; i < 10; i++) await cache.get(`invented ${i}`);
-  expect([cache.peek("real"), cache.peek("invented 0"), cache.peek("invented 9")]).toEqual(["real", undefined, "nobody"]);
+  expect([cache.peek("real"), cache.peek("invented 0"), cache.peek("invented 9")]).toEqual(["real", undefined, "unknown"]);
   for (let i = 0; i < 3; i++) await cache.get(`real ${i}`);
   expect(cache.peek("real")).toBeUndefined();
 });
 
-test("what begins to exist, or no longer does, has one entry", async () => {
+test("a key that begins or ceases to exist has one entry", async () => {
   let exists = false;
-  const load = async () => (exists ? "real" : "nobody");
+  const load = async () => (exists ? "real" : "unknown");
   const cache = new BriefCache<string, string>({ ...common, entriesMax: 3, loadsMax: 10, load });
   for (const now of [false, true, false]) {
     exists = now;
     await cache.get("key");
-    expect(cache.peek("key")).toBe(now ? "real" : "nobody");
+    expect(cache.peek("key")).toBe(now ? "real" : "unknown");
     cache.evict("key");
     expect(cache.peek("key")).toBeUndefined();
   }

@@ -1,4 +1,7 @@
-/** Why: what tenancy says is asked with every request and changes rarely: it is believed for a while, and looked up once at a time. */
+/**
+ * A cache for answers of tenancy, which each request needs and which change rarely. A value is valid for a short time; each key is loaded
+ * once at a time.
+ */
 import type { Clock } from "@perdure/base";
 
 interface BriefEntry<V> {
@@ -8,24 +11,26 @@ interface BriefEntry<V> {
 
 interface BriefLoad<V> {
   readonly promise: Promise<V>;
-  /** News came meanwhile: the answer may be older, so it serves who asked and nobody else. */
+  /** The key was evicted during this load: the result serves the callers that wait for it and is not cached. */
   isOutdated: boolean;
 }
 
 export interface BriefCacheOptions<K, V> {
   readonly clock: Clock;
   readonly entriesMax: number;
-  /** Loads at the same time; the next one is refused with what `overloaded` makes. */
+  /** Loads in progress at the same time; `get` rejects with the error from `overloaded` when there are more. */
   readonly loadsMax: number;
   readonly overloaded: () => Error;
-  /** Of what does not exist: anybody can invent keys of that kind, which push out none of the others. */
+  /**
+   * Whether the value means that the key does not exist. Clients can invent such keys, so they are cached apart and evict no other entry.
+   */
   readonly isUnknown: (value: V) => boolean;
-  /** How long a value is believed (ms). */
-  readonly believedMs: (value: V) => number;
+  /** How long a value is valid (ms). */
+  readonly validMs: (value: V) => number;
   readonly load: (key: K) => Promise<V>;
 }
 
-/** The oldest entry goes first when there are too many. */
+/** A full cache evicts its oldest entry. */
 export class BriefCache<K, V> {
   readonly #options: BriefCacheOptions<K, V>;
   readonly #entries = new Map<K, BriefEntry<V>>();
@@ -36,13 +41,13 @@ export class BriefCache<K, V> {
     this.#options = options;
   }
 
-  /** What is known, at once; undefined when it must be loaded. */
+  /** The cached value; undefined when it must be loaded. */
   peek(key: K): V | undefined {
     const entry = this.#entries.get(key) ?? this.#unknown.get(key);
     return entry !== undefined && entry.untilMs > this.#options.clock.monotonicMs() ? entry.value : undefined;
   }
 
-  /** Rejects as `load` does, or overloaded. */
+  /** Rejects as `load` does, or with the error from `overloaded`. */
   get(key: K): Promise<V> {
     const cached = this.peek(key);
     if (cached !== undefined) return Promise.resolve(cached);
@@ -77,11 +82,11 @@ export class BriefCache<K, V> {
   }
 
   #keep(key: K, value: V): void {
-    const { clock, entriesMax, believedMs, isUnknown } = this.#options;
+    const { clock, entriesMax, validMs, isUnknown } = this.#options;
     this.#entries.delete(key);
     this.#unknown.delete(key);
     const entries = isUnknown(value) ? this.#unknown : this.#entries;
     if (entries.size >= entriesMax) entries.delete(entries.keys().next().value as K);
-    entries.set(key, { value, untilMs: clock.monotonicMs() + believedMs(value) });
+    entries.set(key, { value, untilMs: clock.monotonicMs() + validMs(value) });
   }
 }

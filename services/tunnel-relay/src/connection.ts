@@ -1,7 +1,8 @@
 /**
- * One tunnel, from our side: the client dialled, and now we ask and it answers (cloud.md §2.1–2.7).
+ * One open tunnel on the relay: the client opened the connection, and the relay sends requests through it (cloud.md §2.1–2.7).
  *
- *     serving ─▸ noticed (told to open another connection; still takes what nobody else can) ─▸ leaving (finishes what it has) ─▸ over
+ *     serving ─▸ notified (should open another connection; used only when no other serves the name) ─▸ draining (finishes its requests) ─▸
+ * closed
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants, type OutgoingHttpHeaders } from "node:http2";
 import type { Duplex } from "node:stream";
@@ -20,7 +21,7 @@ import {
 export interface ConnectionFacts {
   readonly environmentId: EnvironmentId;
   readonly name: string;
-  /** Of the connection, unique here. */
+  /** Id of the connection, unique on this relay. */
   readonly id: string;
   readonly credential: Secret;
   readonly caller: AuthenticatedCaller;
@@ -28,9 +29,9 @@ export interface ConnectionFacts {
   readonly supportsClientDrain: boolean;
   readonly workerId: string | undefined;
   readonly client: string | undefined;
-  /** Ports it serves on its own machine; undefined: it does not say. */
+  /** Ports that the client serves on its own machine; undefined: it did not declare any. */
   readonly ports: readonly number[] | undefined;
-  /** Of the environment when it was let in. */
+  /** First signing key of the environment when the handshake ended. */
   readonly signingPublicKey: string | undefined;
 }
 
@@ -43,12 +44,12 @@ export interface RelayConnectionPorts {
 export class RelayConnection {
   readonly facts: ConnectionFacts;
   readonly connectedAtMs: number;
-  /** Against the monotonic clock: when its credential was last found good. */
+  /** Monotonic time (ms) when tenancy last accepted the credential. */
   authorisedAtMs: number;
   readonly #session: ClientHttp2Session;
   readonly #socket: Duplex;
   readonly #ports: RelayConnectionPorts;
-  #state: "serving" | "noticed" | "leaving" | "over" = "serving";
+  #state: "serving" | "notified" | "draining" | "closed" = "serving";
   #inFlight = 0;
   #missed = 0;
   #health: TimerHandle | undefined;
@@ -83,10 +84,10 @@ export class RelayConnection {
     return this.#inFlight;
   }
 
-  /** Whether it takes requests: 2 gladly, 1 if nobody else does, 0 not at all. */
+  /** Priority for requests: 2 while serving, 1 when used only if no other connection serves the name, 0 when it takes none. */
   get rank(): 0 | 1 | 2 {
     if (this.#session.closed || this.#session.destroyed) return 0;
-    return this.#state === "serving" ? 2 : this.#state === "noticed" ? 1 : 0;
+    return this.#state === "serving" ? 2 : this.#state === "notified" ? 1 : 0;
   }
 
   get isFull(): boolean {
@@ -94,7 +95,7 @@ export class RelayConnection {
     return this.#inFlight >= Math.min(STREAMS_PER_NAME_MAX, allowed);
   }
 
-  /** A request of a runtime; undefined when the connection ended this very moment. */
+  /** Sends a request of a runtime; undefined when the connection has just ended. */
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream | undefined {
     if (this.rank === 0) return undefined;
     const stream = this.#session.request(headers, { endStream });
@@ -104,26 +105,26 @@ export class RelayConnection {
     return stream;
   }
 
-  /** The client said that it takes no more, in an answer or by GOAWAY. */
+  /** Call it when the client stops accepting requests, by an answer or by GOAWAY. */
   clientLeft(): void {
     this.#clientLeaves();
   }
 
   /**
-   * Our side wants it gone, without losing anything: notice, a second later GOAWAY, then the requests under way, then the end. Official
-   * command lines dial again only at GOAWAY (§2.7).
+   * Closes the connection without losing requests: sends the drain notice, a second later GOAWAY, then waits for the requests in flight.
+   * Official CLIs reconnect only after GOAWAY (§2.7).
    */
   drain(drainMs: number = DRAIN_MS): void {
     if (this.#state !== "serving") return;
-    this.#state = "noticed";
+    this.#state = "notified";
     if (this.facts.supportsDrain) this.#sendControl(DRAIN_PATH, "POST");
     this.#timer = this.#ports.clock.setTimer(DRAIN_NOTICE_MS, () => this.#leave(drainMs));
   }
 
-  /** At once, and with everything that runs on it: who is behind it has no right to be. */
+  /** Closes the connection and resets its requests at once, because its client may not use it any more. */
   destroy(reason: string): void {
-    if (this.#state === "over") return;
-    this.#state = "over";
+    if (this.#state === "closed") return;
+    this.#state = "closed";
     this.#health?.cancel();
     this.#timer?.cancel();
     this.#session.destroy();
@@ -135,12 +136,12 @@ export class RelayConnection {
 
   readonly #ended = (): void => {
     this.#inFlight--;
-    if (this.#inFlight === 0 && this.#state === "leaving") this.#closeGently();
+    if (this.#inFlight === 0 && this.#state === "draining") this.#closeGently();
   };
 
   #leave(drainMs: number): void {
-    if (this.#state !== "noticed") return;
-    this.#state = "leaving";
+    if (this.#state !== "notified") return;
+    this.#state = "draining";
     this.#health?.cancel();
     this.#session.goaway(constants.NGHTTP2_NO_ERROR);
     if (this.#inFlight === 0) this.#closeGently();
@@ -148,11 +149,11 @@ export class RelayConnection {
   }
 
   #clientLeaves(): void {
-    if (this.#state !== "serving" && this.#state !== "noticed") return;
-    this.#state = "leaving";
+    if (this.#state !== "serving" && this.#state !== "notified") return;
+    this.#state = "draining";
     this.#health?.cancel();
     this.#timer?.cancel();
-    // The client closes once it has answered everything; one that does not is not waited for for ever.
+    // The client closes once it has answered everything; the timer bounds the wait for a client that does not.
     this.#timer = this.#ports.clock.setTimer(DRAIN_MS, () => this.destroy("the client did not leave in time"));
   }
 
@@ -162,22 +163,22 @@ export class RelayConnection {
     this.#session.close(() => this.destroy("it was drained"));
   }
 
-  // ── is it there? ───────────────────────────────────────────────────────────────────────────────
+  // ── health ─────────────────────────────────────────────────────────────────────────────────────
 
   #armHealth(): void {
     this.#health = this.#ports.clock.setTimer(HEALTH_EVERY_MS, () => {
       this.#sendControl(HEALTH_PATH, "GET", () => {
         this.#missed = 0;
       });
-      if (this.#state !== "over") this.#armHealth();
+      if (this.#state !== "closed") this.#armHealth();
     });
   }
 
-  /** A control request; its answer says no more than that it came. */
+  /** Sends a control request; any response counts as an answer. */
   #sendControl(path: string, method: string, answered?: () => void): void {
     if (this.#session.closed || this.#session.destroyed) return;
     const stream = this.#session.request({ ":method": method, ":path": path, ":scheme": "http", ":authority": "tunnel-client" });
-    handleErrors(stream, () => timeout.cancel()); // The connection broke: its `close` says so.
+    handleErrors(stream, () => timeout.cancel()); // The connection broke; its `close` event follows.
     const timeout = this.#ports.clock.setTimer(HEALTH_TIMEOUT_MS, () => {
       stream.close(constants.NGHTTP2_CANCEL);
       if (answered !== undefined && ++this.#missed >= HEALTH_MISSED_MAX) this.destroy("the client does not answer");

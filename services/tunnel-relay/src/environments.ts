@@ -1,4 +1,4 @@
-/** Why: what the relay knows of environments (who they are, who signs for them), and whose runtime a token belongs to. */
+/** Cached facts of environments with their signing keys, and the environment that a runtime's token belongs to. */
 import { hash } from "node:crypto";
 import { type Clock, PerdureError } from "@perdure/base";
 import {
@@ -18,52 +18,52 @@ export interface RelayEnvironment {
   readonly verifier: IdentityVerifier;
 }
 
-/** Tokens are remembered by their digest. */
+/** Longer tokens are not looked up. The cache is keyed by the digest of a token. */
 const TOKEN_CHARS_MAX = 512;
 
 const BOUNDS = {
   loadsMax: LOOKUPS_MAX,
-  overloaded: () => new PerdureError("TEN0001", "too many callers are being looked up"),
-  isUnknown: (cached: unknown) => cached === "nobody",
+  overloaded: () => new PerdureError("TEN0001", "too many look-ups of callers are in progress; retry later"),
+  isUnknown: (cached: unknown) => cached === "unknown",
 };
 
 export class RelayEnvironments {
-  readonly #environments: BriefCache<BareEnvironmentId, RelayEnvironment | "nobody">;
-  readonly #runtimes: BriefCache<string, EnvironmentId | "nobody">;
+  readonly #environments: BriefCache<BareEnvironmentId, RelayEnvironment | "unknown">;
+  readonly #runtimes: BriefCache<string, EnvironmentId | "unknown">;
   readonly #pendingTokens = new Map<string, string>();
 
   constructor(tenancy: Tenancy, clock: Clock) {
-    this.#environments = new BriefCache<BareEnvironmentId, RelayEnvironment | "nobody">({
+    this.#environments = new BriefCache<BareEnvironmentId, RelayEnvironment | "unknown">({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
       ...BOUNDS,
-      believedMs: (cached) => (cached === "nobody" ? UNKNOWN_MS : CACHED_MS),
+      validMs: (cached) => (cached === "unknown" ? UNKNOWN_MS : CACHED_MS),
       load: async (bare) => {
         const facts = await tenancy.environment(bare);
-        return facts === undefined ? "nobody" : { facts, verifier: new IdentityVerifier(facts.signingPublicKeys, clock) };
+        return facts === undefined ? "unknown" : { facts, verifier: new IdentityVerifier(facts.signingPublicKeys, clock) };
       },
     });
-    this.#runtimes = new BriefCache<string, EnvironmentId | "nobody">({
+    this.#runtimes = new BriefCache<string, EnvironmentId | "unknown">({
       clock,
       entriesMax: TOKENS_MAX,
       ...BOUNDS,
-      believedMs: (cached) => (cached === "nobody" ? UNKNOWN_MS : CACHED_MS),
+      validMs: (cached) => (cached === "unknown" ? UNKNOWN_MS : CACHED_MS),
       load: async (digest) => {
         const token = this.#pendingTokens.get(digest);
-        if (token === undefined) throw new PerdureError("OPS0003", "nobody asks for this token any more");
-        return (await tenancy.runtimeOf(token)) ?? "nobody";
+        if (token === undefined) throw new PerdureError("OPS0003", "the look-up of this token has ended");
+        return (await tenancy.runtimeOf(token)) ?? "unknown";
       },
     });
   }
 
-  /** At once for what is known. Rejects with TEN0001. */
-  find(bare: BareEnvironmentId): RelayEnvironment | "nobody" | Promise<RelayEnvironment | "nobody"> {
+  /** The result itself when it is cached, else a promise that rejects with TEN0001. */
+  find(bare: BareEnvironmentId): RelayEnvironment | "unknown" | Promise<RelayEnvironment | "unknown"> {
     return this.#environments.peek(bare) ?? this.#environments.get(bare);
   }
 
-  /** Whose runtime shows this token. Rejects with TEN0001. */
-  runtimeOf(token: string): EnvironmentId | "nobody" | Promise<EnvironmentId | "nobody"> {
-    if (token === "" || token.length > TOKEN_CHARS_MAX) return "nobody";
+  /** The environment whose runtime has this token. The promise rejects with TEN0001. */
+  runtimeOf(token: string): EnvironmentId | "unknown" | Promise<EnvironmentId | "unknown"> {
+    if (token === "" || token.length > TOKEN_CHARS_MAX) return "unknown";
     const digest = hash("sha256", token, "base64");
     return this.#runtimes.peek(digest) ?? this.#lookUp(digest, token);
   }
@@ -74,12 +74,12 @@ export class RelayEnvironments {
       this.#runtimes.evictAll();
     } else if (change.kind === "environment") {
       this.#environments.evict(bareOf(change.id));
-      this.#runtimes.evictAll(); // It may be gone, and its runtime with it.
+      this.#runtimes.evictAll(); // The environment may be deleted, and its runtime's token with it.
     }
   }
 
-  /** The token itself is held only while it is being asked about. */
-  async #lookUp(digest: string, token: string): Promise<EnvironmentId | "nobody"> {
+  /** Keeps the token itself only while its look-up is in progress. */
+  async #lookUp(digest: string, token: string): Promise<EnvironmentId | "unknown"> {
     this.#pendingTokens.set(digest, token);
     try {
       return await this.#runtimes.get(digest);

@@ -1,4 +1,4 @@
-/** Why: a handshake costs a TLS exchange and a question to tenancy, and whoever dials in is nobody yet: each network has its share (T26). */
+/** Limits handshakes per network: a handshake costs a TLS exchange and a request to tenancy before the client is authenticated (T26). */
 import type { Clock } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import { NETWORKS_MAX } from "./limits.js";
@@ -18,7 +18,7 @@ export class HandshakeRate {
     this.#perMinute = perMinute;
   }
 
-  /** Whether one more may begin; counts it when it may. */
+  /** Whether one more handshake may begin; counts it if so. */
   take(remoteAddress: string | undefined): boolean {
     const network = networkOf(remoteAddress);
     const nowMs = this.#clock.monotonicMs();

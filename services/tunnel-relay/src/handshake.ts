@@ -1,6 +1,6 @@
 /**
- * Why: a socket becomes a tunnel, or is told why not, within five seconds. Byte for byte what official clients expect: the request for
- * credentials is the first stream, the verdict its trailers, sent only after the client's headers were read (cloud.md §2.3).
+ * Turns a socket into a tunnel or refuses it, within five seconds. The bytes are those that official clients expect: the request for
+ * credentials is the first stream, and its trailers carry the status, sent only after the client's headers were read (cloud.md §2.3).
  */
 import { type ClientHttp2Session, connect } from "node:http2";
 import type { Duplex } from "node:stream";
@@ -18,10 +18,10 @@ import {
   STREAM_WINDOW_BYTES,
 } from "./limits.js";
 
-/** What is answered: a verdict, or `later`: nothing can be said now, and a refusal would be final. */
+/** The outcome of a handshake. `later`: tenancy could not be reached, and a refusal would be final for the client. */
 export type HandshakeDecision<T> =
   | { readonly kind: "welcome"; readonly welcome: TunnelWelcome & { readonly status: "ok" }; readonly facts: T }
-  /** `about`: for the audit log of the environment, when there is one. */
+  /** `about`: facts for the audit log of the environment; undefined when the environment does not exist. */
   | { readonly kind: "refused"; readonly welcome: TunnelWelcome; readonly about?: RefusedTunnel | undefined }
   | { readonly kind: "later" };
 
@@ -30,7 +30,7 @@ export type RefusedTunnel = Pick<TunnelEvent, "environmentId" | "name" | "caller
 export interface HandshakePorts<T> {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** `undefined`: the client said nothing of use. Must not reject. */
+  /** `undefined`: the client's answer was not valid. Must not reject. */
   readonly decide: (hello: TunnelHello | undefined) => Promise<HandshakeDecision<T>>;
 }
 
@@ -39,7 +39,7 @@ export interface Greeted<T> {
   readonly facts: T;
 }
 
-/** Undefined when it came to nothing: then the socket is gone, or about to be. Never rejects. */
+/** Resolves with undefined when the handshake failed; the socket is then closed or closes within `REFUSED_LINGER_MS`. Never rejects. */
 export function greet<T>(socket: Duplex, { clock, logger, decide }: HandshakePorts<T>): Promise<Greeted<T> | undefined> {
   return new Promise((resolve) => {
     let isOver = false;
@@ -50,14 +50,14 @@ export function greet<T>(socket: Duplex, { clock, logger, decide }: HandshakePor
       resolve(greeted);
     };
     const giveUp = (reason: string): void => {
-      if (!isOver) logger.debug({ reason }, "a handshake came to nothing");
+      if (!isOver) logger.debug({ reason }, "a handshake failed");
       session.destroy();
       socket.destroy();
       end(undefined);
     };
     handleErrors(socket, (cause) => giveUp(cause.message));
     boundHalfClose(socket, clock, LINGER_MS);
-    let deadline = clock.setTimer(HANDSHAKE_MS, () => giveUp("it took too long"));
+    let deadline = clock.setTimer(HANDSHAKE_MS, () => giveUp("timeout"));
     const session = connect("http://tunnel-client", {
       createConnection: () => socket,
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
@@ -67,7 +67,7 @@ export function greet<T>(socket: Duplex, { clock, logger, decide }: HandshakePor
     session.once("connect", () => {
       if (!session.destroyed) session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     });
-    session.on("close", () => giveUp("the client went"));
+    session.on("close", () => giveUp("the client closed the connection"));
 
     const stream = session.request(
       { ":method": "GET", ":scheme": "http", ":authority": "tunnel-client", ":path": START_TUNNEL_PATH },
@@ -86,10 +86,10 @@ export function greet<T>(socket: Duplex, { clock, logger, decide }: HandshakePor
       finish();
     });
     stream.on("response", (headers) => {
-      if (sizeOf(headers) > HELLO_BYTES_MAX) return giveUp("it says too much of itself");
+      if (sizeOf(headers) > HELLO_BYTES_MAX) return giveUp("its headers are too large");
       void decide(headers[":status"] === 200 ? parseHello(headers as Record<string, string>) : undefined).then((result) => {
         if (isOver) return;
-        if (result.kind === "later") return giveUp("tenancy cannot be asked");
+        if (result.kind === "later") return giveUp("tenancy cannot be reached");
         decision = result;
         finish();
       });
@@ -97,7 +97,7 @@ export function greet<T>(socket: Duplex, { clock, logger, decide }: HandshakePor
     stream.on("close", () => {
       if (decision?.kind === "welcome" && !session.destroyed) return end({ session, facts: decision.facts });
       if (decision?.kind !== "refused") return giveUp("the client ended the handshake");
-      // Clients leave by themselves once they have read it. Closing under their hands would hide the word from some of them.
+      // Clients close by themselves once they have read the status. Closing the connection first would hide the status from some of them.
       deadline.cancel();
       deadline = clock.setTimer(REFUSED_LINGER_MS, () => giveUp("it was refused"));
     });

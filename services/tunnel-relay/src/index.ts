@@ -1,4 +1,4 @@
-/** Where customers' tunnel clients dial in, and calls of runtimes to their private endpoints go out. */
+/** The relay that tunnel clients of customers connect to, and that forwards requests of runtimes to their private endpoints. */
 export { type RelayMetrics, relayMetrics } from "./metrics.js";
 export type { RelayListenOptions, RelayOptions, RelayPorts, TunnelRelay } from "./ports.js";
 export { createTunnelRelay } from "./relay.js";

@@ -1,4 +1,4 @@
-/** Why: what the relay tells about itself. Labels are closed sets: no environment, name or path can become a series. */
+/** Metrics of the relay. Labels are closed sets: no environment, name or path can become a series. */
 import type { Metrics } from "@perdure/role";
 import { type TunnelStatus, tunnelStatuses } from "@perdure/tunnel";
 
@@ -7,7 +7,7 @@ export type RelayRefusalReason = (typeof refusalReasons)[number];
 
 /** Must not throw. */
 export interface RelayMetrics {
-  /** `failed`: no verdict was reached. */
+  /** `failed`: the handshake ended without a status. */
   shaken(status: TunnelStatus | "failed" | "throttled"): void;
   passed(durationMs: number): void;
   refused(reason: RelayRefusalReason): void;
@@ -25,7 +25,7 @@ export interface RelayGauges {
 export function relayMetrics(metrics: Metrics): RelayMetrics {
   const handshakes = metrics.counter({
     name: "perdure_tunnel_handshakes_total",
-    help: "Handshakes of tunnel clients by verdict",
+    help: "Handshakes of tunnel clients by status",
     labels: { status: [...tunnelStatuses, "failed", "throttled"] },
   });
   const durations = metrics.histogram({
@@ -37,12 +37,15 @@ export function relayMetrics(metrics: Metrics): RelayMetrics {
     help: "Runtimes' requests that the relay answered instead of a tunnel",
     labels: { reason: [...refusalReasons] },
   });
-  const bytes = metrics.counter({ name: "perdure_tunnel_body_bytes_total", help: "Bytes of bodies that passed, both ways" });
+  const bytes = metrics.counter({
+    name: "perdure_tunnel_body_bytes_total",
+    help: "Body bytes through tunnels, in both directions",
+  });
   const retries = metrics.counter({
     name: "perdure_tunnel_retries_total",
-    help: "Requests that went to another connection because a client was leaving",
+    help: "Requests sent again on another connection because a client was draining",
   });
-  const hops = metrics.counter({ name: "perdure_tunnel_hops_total", help: "Requests that went on to another relay" });
+  const hops = metrics.counter({ name: "perdure_tunnel_hops_total", help: "Requests forwarded to another relay" });
   return {
     shaken: (status) => handshakes.inc(status),
     passed: (durationMs) => durations.observe(durationMs / 1000),
@@ -53,9 +56,9 @@ export function relayMetrics(metrics: Metrics): RelayMetrics {
   };
 }
 
-/** What is asked for when somebody looks. */
+/** Registers gauges whose values are computed at each scrape. */
 export function observeRelay(metrics: Metrics, { connections, names, inFlight }: RelayGauges): void {
   metrics.observed({ name: "perdure_tunnel_connections", help: "Connections of tunnel clients", type: "gauge" }, connections);
-  metrics.observed({ name: "perdure_tunnel_names", help: "Names that somebody serves", type: "gauge" }, names);
+  metrics.observed({ name: "perdure_tunnel_names", help: "Tunnel names with at least one connection", type: "gauge" }, names);
   metrics.observed({ name: "perdure_tunnel_requests_in_flight", help: "Requests in tunnels", type: "gauge" }, inFlight);
 }

@@ -1,4 +1,7 @@
-/** Why: a runtime asks any relay, and the client it wants may be connected to another: that one is asked, once (cloud.md §2.6, 7). */
+/**
+ * Other relays. A runtime may call any relay while the client is connected to another one, which then gets the request, once (cloud.md
+ * §2.6, 7).
+ */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
 import { type Clock, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
@@ -68,7 +71,10 @@ export class RelayPeers {
     return this.#peers.length > 0;
   }
 
-  /** Undefined when nobody has it, or nobody who has it answers. Never rejects. `token` is the asking runtime's. */
+  /**
+   * The peer that has a connection with this name; undefined when none answers that it has. Never rejects. `token` is the calling
+   * runtime's.
+   */
   async whoHolds(place: ProxyPath, token: string): Promise<RelayPeer | undefined> {
     const key = `${place.bare}/${place.name}`;
     const cached = this.#holders.get(key);

@@ -1,4 +1,4 @@
-/** Why: what the relay is made of and what it offers, apart from how it does it. */
+/** Dependencies, options and interface of the relay. */
 import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Tenancy } from "@perdure/cloud";
@@ -12,48 +12,48 @@ export interface RelayPorts {
   readonly random: Random;
   readonly logger: Logger;
   readonly metrics?: RelayMetrics | undefined;
-  /** Undefined: nobody traces. */
+  /** Undefined: tracing is off. */
   readonly edge?: Edge | undefined;
 }
 
 export interface RelayOptions {
-  /** Environments of other regions are let in nowhere here. */
+  /** Tunnels and requests of environments in other regions are refused. */
   readonly regions: readonly string[];
-  /** Of this relay among all; shown beside its tunnels. */
+  /** Name of this relay, unique among all; shown beside its tunnels. */
   readonly relay: string;
-  /** Origin of the proxy as addresses have it, with a port: `https://tunnel.us.perdure.dev:9080`. */
+  /** Origin of the proxy in addresses of deployments, with a port: `https://tunnel.us.perdure.dev:9080`. */
   readonly proxyUrl: string;
   /** Origin where clients reach this relay. */
   readonly tunnelUrl: string;
-  /** Origins of other relays' proxies, asked when nobody here has a name. */
+  /** Origins of other relays' proxies, requested when this relay has no connection with a name. */
   readonly peers?: readonly string[] | undefined;
   /** PEM certificates to trust at peers instead of the system's; called for each new connection. */
   readonly peersCa?: (() => string | undefined) | undefined;
-  /** 30 unless said otherwise. */
+  /** Default: 30. */
   readonly handshakesPerMinute?: number | undefined;
-  /** How long requests under way may take once it closes; 120 s unless said otherwise. */
+  /** How long requests in flight may take once the relay closes (ms). Default: 120 s. */
   readonly drainMs?: number | undefined;
 }
 
 export interface RelayListenOptions {
   readonly host?: string | undefined;
-  /** 0 takes a free one. */
+  /** 0 binds a free port. */
   readonly port: number;
   /** Without it the port is cleartext. */
   readonly certificates?: CertificateSource | undefined;
 }
 
 export interface TunnelRelay extends AsyncDisposable {
-  /** Where tunnel clients dial in. Rejects with RT0004. */
+  /** Listens for tunnel clients. Rejects with RT0004. */
   listenTunnels(options: RelayListenOptions): Promise<AddressInfo>;
-  /** Where runtimes and other relays ask. Rejects with RT0004. */
+  /** Listens for runtimes and other relays. Rejects with RT0004. */
   listenProxy(options: RelayListenOptions): Promise<AddressInfo>;
   /**
-   * Takes no new clients, tells those that are here to go elsewhere, lets requests under way finish, then closes all. Idempotent.
-   * An aborted signal cuts the waiting short.
+   * Refuses new clients, notifies the connected ones to open another connection, waits for requests in flight, then closes everything.
+   * Idempotent. An aborted signal ends the wait.
    */
   close(signal?: AbortSignal): Promise<void>;
-  /** Tells tenancy now what passed, and who is here. Never rejects. */
+  /** Reports traffic and open connections to tenancy now. Never rejects. */
   report(): Promise<void>;
   readonly stats: {
     readonly connections: number;

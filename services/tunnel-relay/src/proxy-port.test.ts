@@ -1,4 +1,4 @@
-/** The timeout for headers, by a clock that jumps as it does for a process that stood still. */
+/** The timeout for headers, with a clock that jumps as it does for a process that was suspended. */
 import { connect } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { expect, test } from "@jest/globals";
@@ -22,7 +22,7 @@ async function aProxyPort() {
   return {
     clock,
     paths,
-    /** A connection that has sent the beginning of a header section, and what it is answered until it closes. */
+    /** A connection that has sent the beginning of a header section, and the response until it closes. */
     async begun() {
       const socket = connect(port.address.port, "127.0.0.1");
       let text = "";
@@ -38,7 +38,7 @@ async function aProxyPort() {
   };
 }
 
-test("a header section that was finished while the relay stood still is served", async () => {
+test("a header section that was finished while the relay was suspended is served", async () => {
   await using proxy = await aProxyPort();
   const { socket } = await proxy.begun();
   await new Promise<void>((resolve) => socket.write("\r\n", () => resolve()));

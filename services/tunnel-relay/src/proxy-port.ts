@@ -1,4 +1,4 @@
-/** Why: one port for runtimes: HTTP/2 and HTTP/1.1, told apart by the first bytes, or by ALPN where TLS is. */
+/** One port for runtimes with HTTP/2 and HTTP/1.1, distinguished by the first bytes, or by ALPN under TLS. */
 import { createServer as createHttp1Server, type Server } from "node:http";
 import { createServer as createHttp2Server, type ServerHttp2Session } from "node:http2";
 import { createServer as createHttpsServer } from "node:https";
@@ -23,9 +23,9 @@ import { Http1ProxyRequest, Http2ProxyRequest, type ProxyRequest } from "./proxy
 
 export interface ProxyPort {
   readonly address: AddressInfo;
-  /** No new connections and requests. */
+  /** Accepts no new connections and requests. */
   stop(): void;
-  /** Breaks what is left; resolves when nothing is. */
+  /** Destroys open connections; resolves when all are closed. */
   close(): Promise<void>;
 }
 
@@ -49,7 +49,7 @@ export async function openProxyPort(
   const http1 = isSecure
     ? secureServer(certificates, headersTimeoutMs, clock)
     : createHttp1Server(http1Options(headersTimeoutMs));
-  // The server listens, so that it watches how long headers take; it gets a connection only when that has shown to speak HTTP/1.1.
+  // The server listens itself, so that it enforces the timeout of headers; it gets a connection only after its first bytes were HTTP/1.1.
   const event = isSecure ? "secureConnection" : "connection";
   const acceptHttp1 = http1.listeners(event) as ((connection: Duplex) => void)[];
   http1.removeAllListeners(event);
@@ -107,7 +107,7 @@ export async function openProxyPort(
   const stop = (): void => {
     if (isStopped) return;
     isStopped = true;
-    http1.close(); // Idle connections of HTTP/1.1 as well.
+    http1.close(); // Closes idle HTTP/1.1 connections too.
     for (const session of sessions) session.close();
     firstHeaders.close();
   };
@@ -155,7 +155,7 @@ function secureServer(
   return server as unknown as Server;
 }
 
-/** PEM texts as Node's TLS wants them. */
+/** Options for Node's TLS from PEM texts. */
 export function contextOf({ certificate, privateKey }: { readonly certificate: string; readonly privateKey: string }) {
   return { cert: certificate, key: privateKey, minVersion: "TLSv1.2" } as const;
 }

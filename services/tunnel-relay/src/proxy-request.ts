@@ -1,4 +1,4 @@
-/** Why: runtimes ask in HTTP/2 or HTTP/1.1; whoever passes their requests on should not care. */
+/** One interface for requests of runtimes over HTTP/2 and HTTP/1.1, so that the code that forwards them is the same for both. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
@@ -10,25 +10,25 @@ export type ProxyHeaders = Readonly<Record<string, string | string[] | undefined
 /** One request at the proxy. */
 export interface ProxyRequest {
   readonly method: string;
-  /** Path and query, as they came. */
+  /** Path and query, unchanged. */
   readonly path: string;
   readonly headers: ProxyHeaders;
   readonly isHttp1: boolean;
-  /** There is no body. */
+  /** The request has no body. */
   readonly isWhole: boolean;
   readonly body: Readable;
-  /** The body has ended and is not whole: a reset, or a broken connection, ends it like the last byte does. */
+  /** The body ended before it was complete: a reset or a broken connection emits `end` too. */
   readonly isCut: boolean;
   readonly answer: Writable;
   readonly isAnswered: boolean;
   readonly isClosed: boolean;
-  /** Of the answer; undefined until it has one. */
+  /** Status of the answer; undefined before it was sent. */
   readonly status: number | undefined;
-  /** Nothing when it is closed. */
+  /** Does nothing when the request is closed. */
   respond(status: number, headers: Readonly<Record<string, string | string[]>>): void;
-  /** Breaks it off: the other side is not to take it for a whole answer. */
+  /** Resets the request, so that the client does not take the answer for complete. */
   abort(): void;
-  /** Once, when nothing more can be read or written. */
+  /** Calls the listener once, when nothing more can be read or written. */
   onClose(listener: () => void): void;
 }
 
@@ -136,7 +136,7 @@ export class Http1ProxyRequest implements ProxyRequest {
   }
 }
 
-/** The whole answer at once, as JSON. Nothing when it is too late. */
+/** Sends a complete answer with a JSON body. Does nothing when the request is answered or closed. */
 export function refuse(
   request: ProxyRequest,
   status: number,
@@ -147,5 +147,5 @@ export function refuse(
   const body = errorBody(status, message);
   request.respond(status, { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)), ...headers });
   request.answer.end(body);
-  request.body.resume(); // Whatever still comes is nobody's.
+  request.body.resume(); // Discards the rest of the body.
 }

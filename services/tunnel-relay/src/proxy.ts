@@ -1,6 +1,6 @@
 /**
- * Why: the door behind which tunnels are: only runtimes of the same environment come in, only to what their path plainly names, and only
- * with a request that their environment signed for it (cloud.md §2.6; T7, T8).
+ * Authorises requests of runtimes and forwards them into tunnels. A runtime reaches only tunnels of its own environment, only the
+ * destination that its path names, and only with a request that its environment signed (cloud.md §2.6; T7, T8).
  */
 import { type Clock, type Logger, PerdureError, type SummaryLog } from "@perdure/base";
 import { bareOf, type EnvironmentId, environmentOfBare } from "@perdure/cloud";
@@ -34,32 +34,32 @@ export interface ProxyParts {
   readonly usage: TunnelUsageBook;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Of what fails for each request alike while tenancy is away. */
+  /** Summarises warnings that each request would repeat while tenancy is unavailable. */
   readonly failures: SummaryLog;
   readonly metrics: RelayMetrics | undefined;
-  /** Undefined: nobody traces. */
+  /** Undefined: tracing is off. */
   readonly edge?: Edge | undefined;
 }
 
-/** How relays ask each other whether somebody has a name: `HEAD /_/held/<bare>/<name>`, 204 or 404. */
+/** Path of the request between relays whether one has a name: `HEAD /_/held/<bare>/<name>`, answered with 204 or 404. */
 const HELD = /^\/_\/held(\/[^/?]+\/[^/?]+)$/;
 const NOT_PASSED: ReadonlySet<string> = new Set(["host", RUNTIME_TOKEN_HEADER, HOP_HEADER]);
 const NOT_PASSED_TO_PEERS: ReadonlySet<string> = new Set(["host"]);
 const RETRY_AFTER = { "retry-after": String(RETRY_AFTER_SECONDS) };
 
-/** A request whose caller and place are known. */
+/** A request with its authenticated caller and its destination. */
 interface ProxyRoute {
   readonly request: ProxyRequest;
   readonly environment: RelayEnvironment;
   readonly place: ProxyPath;
   readonly destination: Destination;
-  /** Of the span here; undefined: the runtime's passes, if it has one. */
+  /** Traceparent of the span here; undefined: the runtime's own is forwarded, if it sent one. */
   readonly traceparent: string | undefined;
 }
 
 export class ProxyHandler {
   readonly #parts: ProxyParts;
-  /** Of environments that must go slowly. */
+  /** Paces of throttled environments. */
   readonly #paces = new Map<EnvironmentId, TransferPace>();
 
   constructor(parts: ProxyParts) {
@@ -78,7 +78,7 @@ export class ProxyHandler {
     if (destination === undefined) return this.#refuse(request, 400, "path", "the path names no destination behind a tunnel");
     const token = request.headers[RUNTIME_TOKEN_HEADER];
     const caller = this.#parts.environments.runtimeOf(typeof token === "string" ? token : "");
-    const goOn = (result: EnvironmentId | "nobody"): void => this.#called(request, place, destination, result);
+    const goOn = (result: EnvironmentId | "unknown"): void => this.#called(request, place, destination, result);
     if (caller instanceof Promise) void this.#later(request, caller, goOn);
     else goOn(caller);
   }
@@ -91,17 +91,17 @@ export class ProxyHandler {
     } catch (cause) {
       const { code, message } = PerdureError.from(cause);
       const { failures, logger } = this.#parts;
-      failures.warn(logger, { service: "tunnel-relay", code }, { code, cause: message }, "a caller cannot be known");
-      this.#refuse(request, 503, "unknown", "callers cannot be known at the moment", RETRY_AFTER);
+      failures.warn(logger, { service: "tunnel-relay", code }, { code, cause: message }, "a caller could not be authenticated");
+      this.#refuse(request, 503, "unknown", "callers cannot be authenticated at the moment; retry later", RETRY_AFTER);
     }
   }
 
-  /** Only environments with a runtime that calls are looked up. */
-  #called(request: ProxyRequest, place: ProxyPath, destination: Destination, caller: EnvironmentId | "nobody"): void {
-    if (caller === "nobody") return this.#refuse(request, 401, "caller", "only runtimes of environments are answered here");
+  /** An environment is looked up only after its runtime was authenticated. */
+  #called(request: ProxyRequest, place: ProxyPath, destination: Destination, caller: EnvironmentId | "unknown"): void {
+    if (caller === "unknown") return this.#refuse(request, 401, "caller", "the runtime token is missing or not valid");
     if (bareOf(caller) !== place.bare) return this.#refuseForeign(request);
     const environment = this.#parts.environments.find(place.bare);
-    const goOn = (result: RelayEnvironment | "nobody"): void => this.#verifyAndCarry(request, place, destination, result);
+    const goOn = (result: RelayEnvironment | "unknown"): void => this.#verifyAndCarry(request, place, destination, result);
     if (environment instanceof Promise) void this.#later(request, environment, goOn);
     else goOn(environment);
   }
@@ -114,9 +114,9 @@ export class ProxyHandler {
     request: ProxyRequest,
     place: ProxyPath,
     destination: Destination,
-    environment: RelayEnvironment | "nobody",
+    environment: RelayEnvironment | "unknown",
   ): void {
-    if (environment === "nobody") return this.#refuseForeign(request);
+    if (environment === "unknown") return this.#refuseForeign(request);
     if (destination === NO_DESTINATION) return this.#answerHeld(request, place);
     const check = environment.verifier.check(request.headers, withoutQuery(destination.target));
     if (check.kind === "bad") return this.#refuse(request, 401, "signature", check.reason);
@@ -124,7 +124,7 @@ export class ProxyHandler {
     this.#carry({ request, environment, place, destination, traceparent });
   }
 
-  /** Of runtimes that trace; a relay begins no trace of its own. */
+  /** Begins a span when the request has a traceparent; a relay begins no trace of its own. */
   #trace(request: ProxyRequest, { facts }: RelayEnvironment): string | undefined {
     const caller = request.headers["traceparent"];
     const { edge } = this.#parts;
@@ -150,7 +150,7 @@ export class ProxyHandler {
     request.body.resume();
   }
 
-  // ── who takes it ───────────────────────────────────────────────────────────────────────────────
+  // ── choice of the connection ───────────────────────────────────────────────────────────────────
 
   #carry(way: ProxyRoute): void {
     const { request, place, environment } = way;
@@ -162,13 +162,13 @@ export class ProxyHandler {
     if (carrier === "undeclared") {
       return this.#refuse(request, 502, "nobody", `tunnel '${place.name}' does not serve port ${way.destination.port}`);
     }
-    if (carrier !== "nobody") return this.#pass(way, carrier);
+    if (carrier !== "unconnected") return this.#pass(way, carrier);
     const isHop = request.headers[HOP_HEADER] !== undefined;
     if (isHop || !this.#parts.peers.isSome) return this.#refuseUnconnected(request, place);
     void this.#carryElsewhere(way);
   }
 
-  /** As its latest facts say; what streams already hears of it too. */
+  /** Applies the latest facts of the environment; streams in progress follow them too. */
   #slowDown({ facts: { id, isThrottled } }: RelayEnvironment): void {
     if (isThrottled !== true) this.#paces.delete(id);
     else if (!this.#paces.has(id) && this.#paces.size < THROTTLED_MAX) this.#paces.set(id, new TransferPace(this.#parts.clock));
@@ -191,7 +191,7 @@ export class ProxyHandler {
       open: (endStream) => peer.request({ ...headers, ":method": request.method, ":path": request.path }, endStream),
     };
     this.#parts.metrics?.hopped();
-    // Who holds the tunnel counts what passes it.
+    // The relay that holds the tunnel counts the bytes.
     const { clock } = this.#parts;
     pass(request, carrier, { another: () => undefined, clock, pace: () => 0, counted: NOTHING, retried: NOTHING });
   }
@@ -215,10 +215,10 @@ export class ProxyHandler {
     });
   }
 
-  /** The least busy connection, as somebody who takes this request. */
-  #carrierHere(way: ProxyRoute, but: Carrier | undefined): LocalCarrier | "nobody" | "undeclared" | "full" {
+  /** A carrier over the least busy connection, or the reason why there is none. */
+  #carrierHere(way: ProxyRoute, but: Carrier | undefined): LocalCarrier | "unconnected" | "undeclared" | "full" {
     const { environment, place, destination } = way;
-    // Official clients write `localhost` for their machine, and so does `tunnel://`.
+    // Official clients use `localhost` for their own machine, and so does `tunnel://`.
     const localPort = destination.host === "localhost" ? destination.port : undefined;
     const declined = but instanceof LocalCarrier ? but.connection : undefined;
     const choice = this.#parts.tunnels.choose(environment.facts.id, place.name, localPort, declined);
@@ -231,7 +231,7 @@ export class ProxyHandler {
   }
 
   #full(request: ProxyRequest, { name }: ProxyPath): void {
-    this.#refuse(request, 503, "full", `tunnel '${name}' has as many requests as it may have`, RETRY_AFTER);
+    this.#refuse(request, 503, "full", `tunnel '${name}' has reached its limit of concurrent requests`, RETRY_AFTER);
   }
 
   #refuse(
@@ -276,7 +276,7 @@ class LocalCarrier implements Carrier {
   }
 }
 
-/** Of questions between relays, which go nowhere. */
+/** The destination of requests between relays, which are not forwarded. */
 const NO_DESTINATION: Destination = { scheme: "http", host: "", port: 0, target: "/" };
 
 const NOTHING = (): void => undefined;

@@ -1,6 +1,6 @@
 /**
- * The tunnel relay: customers' clients dial in on one port, runtimes ask on the other, and each request of a runtime is a stream on a
- * connection that its environment's client opened (cloud.md §2).
+ * The tunnel relay. Clients of customers connect to one port, runtimes to the other; each request of a runtime is a stream on a connection
+ * that a client of its environment opened (cloud.md §2).
  */
 import type { AddressInfo, Socket } from "node:net";
 import { PerdureError, SummaryLog, type TimerHandle } from "@perdure/base";
@@ -21,7 +21,7 @@ import { openTunnelPort, type TunnelPort } from "./tunnel-port.js";
 import { OpenTunnels } from "./tunnels.js";
 import { TunnelUsageBook } from "./usage.js";
 
-/** How often credentials that ran out, or were not asked about for long, are looked for. */
+/** Interval of checking for credentials that expired or are due for another check. */
 const SWEEP_MS = 1_000;
 const SOURCE_CHARS = 16;
 const TUNNEL_ACCESS = { endpoint: "tunnel", method: "", path: "" } as const;
@@ -44,7 +44,7 @@ class HttpTunnelRelay implements TunnelRelay {
   readonly #tunnelPorts: TunnelPort[] = [];
   readonly #proxyPorts: ProxyPort[] = [];
   readonly #watching = new AbortController();
-  /** Connections whose credential is being asked about. */
+  /** Connections whose credential is being checked. */
   readonly #reauthenticating = new Set<RelayConnection>();
   #sweep: TimerHandle;
   readonly #failures: SummaryLog;
@@ -176,7 +176,7 @@ class HttpTunnelRelay implements TunnelRelay {
     return { relay: this.#options.relay, atMs: this.#ports.clock.nowMs(), connections, events };
   }
 
-  // ── who may stay ───────────────────────────────────────────────────────────────────────────────
+  // ── authorisation of open connections ──────────────────────────────────────────────────────────
 
   #applyChange(watching: TenancyChange): void {
     this.#environments.applyChange(watching);
@@ -196,7 +196,7 @@ class HttpTunnelRelay implements TunnelRelay {
         }
         return;
       default:
-        return; // News of a later version are not about what is here.
+        return; // Kinds of later versions do not concern connections.
     }
   }
 
@@ -221,26 +221,27 @@ class HttpTunnelRelay implements TunnelRelay {
     try {
       const startedAtMs = clock.monotonicMs();
       const environment = await this.#environments.find(bareOf(environmentId));
-      if (environment === "nobody" || environment.facts.status !== "ACTIVE") {
+      if (environment === "unknown" || environment.facts.status !== "ACTIVE") {
         return connection.destroy("its environment is not active any more");
       }
       const authentication = await tenancy.authenticate(credential.reveal(), environmentId);
       if (authentication.kind !== "caller" || !mayCaller(authentication.caller, TUNNEL_ACCESS))
-        return connection.destroy("its credential opens it no more");
+        return connection.destroy("its credential is not valid any more");
       connection.authorisedAtMs = startedAtMs;
-      // Clients know one key: they must read again which (cloud.md §3.5).
+      // Clients hold one signing key: they reconnect to read the new one (cloud.md §3.5).
       if (environment.facts.signingPublicKeys[0] !== signingPublicKey) connection.drain(this.#options.drainMs);
     } catch (cause) {
       const { code, message } = PerdureError.from(cause);
       const fields = { code, cause: message };
-      this.#failures.warn(logger, { service: "tunnel-relay", code }, fields, "a tunnel's credential cannot be asked about");
-      if (clock.monotonicMs() - connection.authorisedAtMs >= STALE_MS) connection.destroy("nobody could say whether it may stay");
+      this.#failures.warn(logger, { service: "tunnel-relay", code }, fields, "the credential of a tunnel could not be checked");
+      if (clock.monotonicMs() - connection.authorisedAtMs >= STALE_MS)
+        connection.destroy("its credential could not be checked for too long");
     } finally {
       this.#reauthenticating.delete(connection);
     }
   }
 
-  // ── the end ────────────────────────────────────────────────────────────────────────────────────
+  // ── closing ────────────────────────────────────────────────────────────────────────────────────
 
   async #close(signal: AbortSignal | undefined): Promise<void> {
     const { clock } = this.#ports;
@@ -252,7 +253,7 @@ class HttpTunnelRelay implements TunnelRelay {
       this.#onEmpty = resolve;
       signal?.addEventListener("abort", () => resolve(), { once: true });
       const deadline = clock.setTimer(DRAIN_NOTICE_MS + drainMs, resolve);
-      // Runtimes learn from our GOAWAY to ask another relay, once clients have had the time to go there.
+      // The GOAWAY makes runtimes call another relay; it is sent after clients have had time to connect there.
       const turn = clock.setTimer(DRAIN_NOTICE_MS, () => {
         for (const port of this.#proxyPorts) port.stop();
       });
@@ -263,7 +264,7 @@ class HttpTunnelRelay implements TunnelRelay {
     this.#onEmpty = undefined;
     this.#watching.abort();
     this.#sweep.cancel();
-    for (const connection of [...this.#tunnels.all()]) connection.destroy("the relay ends");
+    for (const connection of [...this.#tunnels.all()]) connection.destroy("the relay is shutting down");
     await Promise.all([...this.#tunnelPorts, ...this.#proxyPorts].map((port) => port.close()));
     this.#peers.close();
     await this.#usage.close();

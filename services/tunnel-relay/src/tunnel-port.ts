@@ -1,4 +1,4 @@
-/** Why: where tunnel clients dial in: each socket has five seconds to become a tunnel, and each network its share of attempts (T26). */
+/** The listener for tunnel clients: each socket has five seconds for its handshake, and each network has a rate of handshakes (T26). */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { type Clock, handleErrors, type Logger } from "@perdure/base";
@@ -10,9 +10,9 @@ import { bind, contextOf } from "./proxy-port.js";
 
 export interface TunnelPort {
   readonly address: AddressInfo;
-  /** No new connections. */
+  /** Accepts no new connections. */
   stop(): void;
-  /** Ends those that are not tunnels yet; resolves when the port is free. */
+  /** Destroys sockets in a handshake; resolves when the port is free. */
   close(): Promise<void>;
 }
 
@@ -20,9 +20,9 @@ export interface TunnelPortPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly rate: HandshakeRate;
-  /** One that was not let try. */
+  /** Called for each socket that the rate or the bound of handshakes refused. */
   readonly throttled: () => void;
-  /** Resolves when the handshake is over, however it ended. Must not reject. */
+  /** Resolves when the handshake is over, successful or not. Must not reject. */
   readonly greet: (socket: Socket) => Promise<void>;
 }
 
@@ -31,7 +31,7 @@ export async function openTunnelPort(
   { host, port, certificates }: RelayListenOptions,
   { clock, logger, rate, throttled, greet }: TunnelPortPorts,
 ): Promise<TunnelPort> {
-  /** Sockets that are no tunnels yet. */
+  /** Sockets in a handshake. */
   const pendingSockets = new Set<Socket>();
   const admit = (socket: Socket): boolean => {
     handleErrors(socket, () => socket.destroy());
@@ -63,7 +63,7 @@ export async function openTunnelPort(
         );
   if (certificates !== undefined && "setSecureContext" in server) {
     certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
-    // Before TLS begins: a flood should not cost us its handshakes.
+    // Before TLS begins, so that refused sockets cost no TLS handshake.
     server.prependListener("connection", admit);
     boundHandshakes(server, clock, HANDSHAKE_MS);
     server.on("tlsClientError", (cause, socket) => {

@@ -1,6 +1,6 @@
 /**
- * One request on its way through a tunnel and back: bytes go both ways as they come, and whoever is slow slows the other. What a client
- * says that it has not executed goes to another one, once (cloud.md §2.5, §2.6).
+ * One request through a tunnel. Bytes are forwarded in both directions as they arrive, with backpressure. A request that a client declines
+ * without executing it is sent to another connection, once (cloud.md §2.5, §2.6).
  */
 import { type ClientHttp2Stream, constants } from "node:http2";
 import type { Clock } from "@perdure/base";
@@ -9,30 +9,30 @@ import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
 import { type ProxyRequest, refuse } from "./proxy-request.js";
 import { Valve } from "./valve.js";
 
-/** Somebody who takes the request: a connection of a client, or another relay. */
+/** Where a request is sent: a connection of a client, or another relay. */
 export interface Carrier {
-  /** Undefined when it ended this very moment. The stream has a listener for its errors. */
+  /** Undefined when the connection has just ended. The stream has a listener for its errors. */
   open(endStream: boolean): ClientHttp2Stream | undefined;
-  /** Whether its answer may say that nothing was executed. */
+  /** Whether an answer may mean that nothing was executed. */
   readonly mayDecline: boolean;
-  /** It takes no more requests. */
+  /** Called when the carrier declined the request: it takes no more. */
   declined(): void;
 }
 
 export interface TunneledRequestPorts {
-  /** Somebody else for a request that was declined; undefined when there is nobody. */
+  /** Another carrier for a request that was declined; undefined when there is none. */
   readonly another: (declined: Carrier) => Carrier | undefined;
   readonly clock: Clock;
-  /** How long (ms) to wait after so many bytes of a body. */
+  /** How long (ms) to wait after forwarding this many bytes of a body. */
   readonly pace: (bytes: number) => number;
-  /** Bytes of bodies, both ways; once, when the passage ends. */
+  /** Called once, when the request ends, with the body bytes of both directions. */
   readonly counted: (bytes: number) => void;
   readonly retried: () => void;
 }
 
 const NOT_ANSWERED: ReadonlySet<string> = new Set([DRAINING_HEADER]);
 
-/** Starts it; everything else happens by itself. */
+/** Starts forwarding the request and returns. */
 export function pass(request: ProxyRequest, carrier: Carrier, ports: TunneledRequestPorts): void {
   new TunneledRequest(request, ports).start(carrier);
 }
@@ -40,12 +40,12 @@ export function pass(request: ProxyRequest, carrier: Carrier, ports: TunneledReq
 class TunneledRequest {
   readonly #request: ProxyRequest;
   readonly #ports: TunneledRequestPorts;
-  /** Holds the request. */
+  /** Pauses the request body. */
   readonly #requestValve: Valve;
   #stream: ClientHttp2Stream | undefined;
-  /** Holds the answer. */
+  /** Pauses the answer body. */
   #answerValve: Valve | undefined;
-  /** What was sent, until somebody answers; undefined when it is too much, or no use any more. */
+  /** Body chunks sent so far, kept until an answer arrives; undefined when they exceed the bound or are not needed any more. */
   #sent: Uint8Array[] | undefined = [];
   #sentBytes = 0;
   #bytes = 0;
@@ -56,7 +56,7 @@ class TunneledRequest {
     this.#request = request;
     this.#ports = ports;
     this.#requestValve = new Valve(request.body, ports.clock);
-    // An empty body may have ended while callers were looked up: Node tells nobody later.
+    // An empty body may have ended while the caller was looked up: Node emits no `end` to later listeners.
     this.#bodyEnded = request.isWhole || request.body.readableEnded;
     request.onClose(() => this.#requestClosed());
     request.answer.on("drain", () => this.#answerValve?.drained());
@@ -127,13 +127,13 @@ class TunneledRequest {
     if (this.#bodyEnded) stream.end();
   }
 
-  /** Not executed, for certain: somebody else may do it, if all of it is still here. */
+  /** The request was not executed: sends it to another carrier if all of its body is kept. */
   #declined(carrier: Carrier): void {
     const declined = this.#stream;
     this.#stream = undefined;
     if (declined !== undefined) breakOff(declined);
     const another = this.#isRetry || this.#sent === undefined ? undefined : this.#ports.another(carrier);
-    if (another === undefined) return refuse(this.#request, 503, "the tunnel's client is leaving", RETRY_AFTER);
+    if (another === undefined) return refuse(this.#request, 503, "the tunnel's client is draining", RETRY_AFTER);
     this.#isRetry = true;
     this.#ports.retried();
     this.#requestValve.drained();
@@ -141,12 +141,13 @@ class TunneledRequest {
   }
 
   #streamClosed(stream: ClientHttp2Stream, carrier: Carrier): void {
-    // Refused streams were not processed (RFC 9113 §8.7): a client's GOAWAY met our request half-way.
+    // Refused streams were not processed (RFC 9113 §8.7): the client sent GOAWAY before the request arrived.
     if (!this.#request.isAnswered && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#declined(carrier);
-    if (!this.#request.isAnswered) return refuse(this.#request, 502, "the tunnel's client went away before it answered");
+    if (!this.#request.isAnswered)
+      return refuse(this.#request, 502, "the tunnel's client closed the connection before it answered");
     if (!this.#request.answer.writableEnded) return this.#request.abort();
     this.#stream = undefined;
-    this.#requestValve.drained(); // It was answered before it was all sent: what still comes is nobody's.
+    this.#requestValve.drained(); // The answer is complete before the request body: discard the rest.
   }
 
   #requestClosed(): void {

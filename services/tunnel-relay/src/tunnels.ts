@@ -1,4 +1,7 @@
-/** Why: which connections serve which name: where a new one fits in, and who takes the next request (cloud.md §2.3, §2.6). */
+/**
+ * The open connections by environment and name: checks the limits for new ones and chooses a connection for each request (cloud.md §2.3,
+ * §2.6).
+ */
 import type { EnvironmentFacts, EnvironmentId } from "@perdure/cloud";
 import type { RelayConnection } from "./connection.js";
 import { CONNECTIONS_MAX, CONNECTIONS_PER_NAME_MAX } from "./limits.js";
@@ -6,9 +9,9 @@ import { CONNECTIONS_MAX, CONNECTIONS_PER_NAME_MAX } from "./limits.js";
 /** All connections of one name. */
 class TunnelName {
   readonly connections: RelayConnection[] = [];
-  /** Handshakes that were promised a place and are not done. */
+  /** Handshakes that hold a reservation. */
   reserved = 0;
-  /** Where the search for the least busy one begins, so that equals take turns. */
+  /** Index where the search for the least busy connection begins, so that equally busy ones alternate. */
   turn = 0;
 }
 
@@ -19,9 +22,9 @@ interface OfEnvironment {
 
 export type TunnelChoice =
   | { readonly kind: "connection"; readonly connection: RelayConnection }
-  /** Nobody has the name here. */
-  | { readonly kind: "nobody" }
-  /** Somebody has it, but none of them serves this port. */
+  /** The name has no connection here. */
+  | { readonly kind: "unconnected" }
+  /** The name has connections, but none of them serves this port. */
   | { readonly kind: "undeclared" };
 
 export class OpenTunnels {
@@ -38,7 +41,7 @@ export class OpenTunnels {
     return count;
   }
 
-  /** Keeps a place for one more connection until `release`; false when it would be one too many. */
+  /** Reserves one more connection until `release`; false when a limit is reached. */
   reserve({ id, limits }: EnvironmentFacts, name: string): boolean {
     const existing = this.#environments.get(id);
     const named = existing?.names.get(name);
@@ -55,7 +58,7 @@ export class OpenTunnels {
     return true;
   }
 
-  /** What `reserve` kept is a connection now, or nothing came of it. */
+  /** Ends a reservation: the handshake succeeded or failed. */
   release(id: EnvironmentId, name: string): void {
     const { ofEnvironment, ofName } = this.#open(id, name);
     ofName.reserved--;
@@ -97,8 +100,8 @@ export class OpenTunnels {
   }
 
   /**
-   * The least busy connection of the best rank that serves the port; `localPort` undefined when the request names another machine
-   * than the client's, which the client judges.
+   * The least busy connection of the best rank that serves the port. `localPort` is undefined when the request names another machine than
+   * the client's: the client itself then decides whether it serves the destination.
    */
   choose(
     environmentId: EnvironmentId,
@@ -130,7 +133,7 @@ export class OpenTunnels {
     }
   }
 
-  /** A copy, so that connections may go meanwhile. */
+  /** A copy, so that connections may be removed during iteration. */
   of(environmentId: EnvironmentId): readonly RelayConnection[] {
     const names = this.#environments.get(environmentId)?.names;
     return names === undefined ? [] : [...names.values()].flatMap(({ connections }) => connections);
@@ -164,5 +167,5 @@ function isBetter(one: RelayConnection, other: RelayConnection): boolean {
   return one.rank === other.rank ? one.inFlight < other.inFlight : one.rank > other.rank;
 }
 
-const NO_CONNECTION: TunnelChoice = { kind: "nobody" };
+const NO_CONNECTION: TunnelChoice = { kind: "unconnected" };
 const UNDECLARED: TunnelChoice = { kind: "undeclared" };

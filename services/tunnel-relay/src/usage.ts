@@ -1,12 +1,12 @@
-/** Why: bytes through tunnels are counted for the bill, and who is connected is shown beside the environment: tenancy is told of both. */
+/** Reports to tenancy the bytes through tunnels, for billing, and the open connections, which are shown beside the environment. */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type EnvironmentId, NO_USAGE, type Tenancy, type TunnelsReport } from "@perdure/cloud";
 import { REPORT_MS, REPORT_SOON_MS, REPORTS_PER_MESSAGE } from "./limits.js";
 
-/** Of one environment since this process began; never falls. */
+/** Counters of one environment since the process started; they only grow. */
 export class TunnelTotals {
   tunnelBytes = 0;
-  /** What tenancy has taken. */
+  /** Bytes that tenancy has stored. */
   reportedBytes = 0;
 }
 
@@ -14,9 +14,9 @@ export interface TunnelUsagePorts {
   readonly tenancy: Pick<Tenancy, "report" | "reportTunnels">;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Who is connected now. */
+  /** The connections that are open now. */
   readonly tunnels: () => TunnelsReport;
-  /** Tenancy has taken the report. */
+  /** Called after tenancy stored the report. */
   readonly onReported: (report: TunnelsReport) => void;
 }
 
@@ -29,7 +29,7 @@ export class TunnelUsageBook {
   #closed = false;
   #running: Promise<void> | undefined;
 
-  /** `source`: of this life of this process. */
+  /** `source`: unique for each start of this process. */
   constructor(ports: TunnelUsagePorts, source: string) {
     this.#ports = ports;
     this.#source = source;
@@ -45,7 +45,7 @@ export class TunnelUsageBook {
     return totals;
   }
 
-  /** Somebody came or went: tenancy hears of it shortly. */
+  /** Schedules a report soon, after a connection opened or closed. */
   soon(): void {
     if (this.#isSoon || this.#closed) return;
     this.#isSoon = true;
@@ -53,7 +53,7 @@ export class TunnelUsageBook {
     this.#arm(REPORT_SOON_MS);
   }
 
-  /** Never rejects: what was not taken is told next time. */
+  /** Never rejects: the next report includes what this one could not deliver. */
   report(): Promise<void> {
     this.#running ??= this.#report().finally(() => {
       this.#running = undefined;
@@ -103,7 +103,7 @@ export class TunnelUsageBook {
         for (const { totals, tunnelBytes } of some) totals.reportedBytes = tunnelBytes;
       }
     } catch (cause) {
-      logger.warn({ cause }, "tunnels could not be reported; they will be told of later");
+      logger.warn({ cause }, "tunnels could not be reported; the next report includes them");
     }
   }
 }

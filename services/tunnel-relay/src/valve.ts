@@ -1,4 +1,4 @@
-/** Why: a stream is held for two reasons, that the other side is full and that its environment must go slowly; it flows when neither holds. */
+/** Pauses a stream while the other side is full or its environment must be slower; resumes it when neither holds. */
 import type { Readable } from "node:stream";
 import type { Clock, TimerHandle } from "@perdure/base";
 
@@ -13,7 +13,7 @@ export class Valve {
     this.#clock = clock;
   }
 
-  /** After bytes were passed on: whether the other side takes more now, and how long (ms) to wait whatever it says. */
+  /** Call it after forwarding bytes: `takesMore` is the result of the write, `waitMs` how long to wait in any case. */
   passed(takesMore: boolean, waitMs: number): void {
     if (!takesMore) this.#isFull = true;
     if (waitMs > 0 && this.#pace === undefined) {
@@ -25,13 +25,13 @@ export class Valve {
     if (this.#isFull || this.#pace !== undefined) this.#stream.pause();
   }
 
-  /** The other side takes more. */
+  /** Call it when the other side accepts more. */
   drained(): void {
     this.#isFull = false;
     this.#flow();
   }
 
-  /** Nobody listens any more: it runs dry. */
+  /** Cancels the wait; the stream is not resumed. */
   close(): void {
     this.#pace?.cancel();
     this.#pace = undefined;

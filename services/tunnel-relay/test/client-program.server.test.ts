@@ -1,4 +1,4 @@
-/** The tunnel client as clusters run it, against a relay: ready while it is connected, serving what it is allowed, gone in order. */
+/** The tunnel client as a program in a cluster, against a relay: ready while connected, serving allowed destinations, closing in order. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
@@ -50,7 +50,7 @@ async function untilReady(url: string): Promise<void> {
 const isReady = async (url: string): Promise<boolean> => (await fetch(url)).status === 200;
 
 test(
-  "serves what it is allowed while a relay has it, brings ports of the environment with the key, and ends well when told to",
+  "serves allowed destinations while connected, opens remote ports with the key, and exits in order on a signal",
   async () => {
     await using local = await aLocal();
     const received: (string | undefined)[] = [];
@@ -92,14 +92,14 @@ test(
 );
 
 test(
-  "a key that the relay does not take ends it, so that somebody sees it",
+  "a key that the relay refuses ends the program, so that the orchestrator reports it",
   async () => {
     await using client = await launch({
       "tunnel.credential-file": aKeyFile("wrong", "key_nothing"),
       "tunnel.allow": "http://*.svc.cluster.local:9080",
     });
     await until(() => !client.isRunning);
-    expect(client.lines.join("\n")).toContain("the relay does not take this tunnel: unauthorized");
+    expect(client.lines.join("\n")).toContain("the relay refused this tunnel: unauthorized");
     expect(world.relay.stats.connections).toBe(0);
   },
   TEST_MS,

@@ -1,8 +1,8 @@
-/** A name server for a network of its own: it answers questions for SRV and A with what it was given (RFC 1035, RFC 2782). */
+/** A name server for a network namespace: answers SRV and A queries from a fixed zone (RFC 1035, RFC 2782). */
 import { createSocket } from "node:dgram";
 
 export interface Zone {
-  /** Name → where its service is. */
+  /** Name → port and target of its service. */
   readonly srv: Readonly<Record<string, { readonly port: number; readonly target: string }>>;
   /** Name → IPv4 address. */
   readonly a: Readonly<Record<string, string>>;

@@ -1,4 +1,4 @@
-/** A relay on loopback with a tenancy in memory, an environment with its keys, and those who call: clients of both sides. */
+/** A relay on loopback with a tenancy in memory, an environment with its keys, and clients of both sides. */
 import { generateKeyPairSync } from "node:crypto";
 import {
   type ClientHttp2Session,
@@ -29,22 +29,22 @@ function newPem(): string {
 }
 
 /**
- * Timers run so many times faster; clocks show the real time. Handshakes have the time they always have unless said otherwise: a busy
- * machine must not end those of clients that mean well.
+ * Timers run `times` faster; clocks show the real time. Handshakes keep their real timeout by default, so that a busy machine does not end
+ * those of correct clients.
  */
 export function hurried(times: number, { handshakesToo = false } = {}): Clock {
   const after = (delayMs: number): number => (delayMs === HANDSHAKE_MS && !handshakesToo ? delayMs : delayMs / times);
   return { ...systemClock, setTimer: (delayMs, fire) => systemClock.setTimer(after(delayMs), fire) };
 }
 
-/** How addresses name the proxies of relays here. */
+/** Origin of the relays' proxies in addresses. */
 export const PUBLIC_PROXY = "https://tunnel.us.perdure.test:9080";
 
-/** An environment as its owner and its runtime know it. */
+/** An environment with its API key and signing key. */
 export interface Tenant {
   readonly facts: EnvironmentFacts;
   readonly identity: RequestIdentity;
-  /** The key that it signs with. */
+  /** The private signing key. */
   readonly pem: string;
   readonly key: string;
   readonly token: string;
@@ -108,7 +108,7 @@ export async function aWorld(
   };
 }
 
-// ── a client of ours ─────────────────────────────────────────────────────────────────────────────
+// ── Perdure's client ─────────────────────────────────────────────────────────────────────────────
 
 export interface OwnClient extends AsyncDisposable {
   readonly tunnel: ClientTunnel;
@@ -148,23 +148,23 @@ export function ownClient(
   };
 }
 
-// ── a client by hand ─────────────────────────────────────────────────────────────────────────────
+// ── a scripted client ────────────────────────────────────────────────────────────────────────────
 
-/** What a client by hand saw of the handshake. */
+/** A scripted client and what it received of the handshake. */
 export interface RawClient extends AsyncDisposable {
   readonly socket: Socket;
   readonly session: ServerHttp2Session;
-  /** What the relay asked first. */
+  /** Headers of the relay's first request. */
   readonly startHeaders: Readonly<Record<string, unknown>>;
-  /** Its verdict; undefined when the connection ended without one. */
+  /** Trailers with the status; undefined when the connection ended without them. */
   readonly decision: Promise<Readonly<Record<string, unknown>> | undefined>;
-  /** Resolves when the socket is gone. */
+  /** Resolves when the socket is closed. */
   readonly closed: Promise<void>;
-  /** Answers what comes later; 404 unless set. */
+  /** Answers later requests; with 404 unless set. */
   onStream: (stream: ServerHttp2Stream, headers: Readonly<Record<string, unknown>>) => void;
 }
 
-/** Dials and answers the first request with these headers; `undefined` never answers it. */
+/** Connects and answers the first request with these headers; `undefined` never answers it. */
 export async function rawClient(
   { tunnelUrl }: Pick<World, "tunnelUrl">,
   answer: Record<string, string> | undefined,
@@ -222,7 +222,7 @@ function expectStart(startHeaders: Readonly<Record<string, unknown>>): void {
     throw new Error(`asked ${String(startHeaders[":path"])}`);
 }
 
-/** Headers of a client that is let in. */
+/** Headers of a client with valid credentials. */
 export function credentials({ facts, key }: Tenant, name = "t"): Record<string, string> {
   return { authorization: `Bearer ${key}`, "environment-id": facts.id, "tunnel-name": name, "supports-drain": "true" };
 }
@@ -237,9 +237,9 @@ export interface Answer {
 
 export interface RuntimeRequest {
   readonly tenant: Tenant;
-  /** Behind `/<bare>`, or with a slash and `bare` undefined the whole path. */
+  /** Path after `/<bare>`; the whole path when it begins with a slash and `bare` is undefined. */
   readonly path: string;
-  /** What is signed; the end of the path after the destination unless said otherwise. */
+  /** The signed path; by default the end of the path after the destination. */
   readonly audience?: string;
   readonly token?: string | undefined;
   readonly body?: string;
@@ -292,7 +292,7 @@ export class FakeRuntime implements AsyncDisposable {
   }
 }
 
-/** Polls: what is waited for happens in sockets. */
+/** Polls the condition, because it depends on sockets. */
 export async function until(holds: () => boolean): Promise<void> {
   while (!holds()) await new Promise((resolve) => setTimeout(resolve, 5));
 }

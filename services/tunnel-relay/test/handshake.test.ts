@@ -8,7 +8,7 @@ import { AUDIT_WAITING_MAX, AUDIT_WINDOW_MS } from "../src/limits.js";
 import { aTenant, aWorld, credentials, FakeRuntime, hurried, rawClient, until } from "./fixture.js";
 
 describe("the handshake", () => {
-  test("is the request, the headers and the trailers that official clients know", async () => {
+  test("is the request, the headers and the trailers that official clients expect", async () => {
     await using world = await aWorld();
     await using client = await rawClient(world, credentials(world.tenant));
     expect(client.startHeaders).toMatchObject({
@@ -25,7 +25,7 @@ describe("the handshake", () => {
     });
   });
 
-  test("gives a client without a name one", async () => {
+  test("assigns a name to a client without one", async () => {
     await using world = await aWorld();
     const { "tunnel-name": _none, ...unnamed } = credentials(world.tenant);
     await using client = await rawClient(world, unnamed);
@@ -34,7 +34,7 @@ describe("the handshake", () => {
   });
 
   test.each([
-    { why: "the key is nobody's", set: { authorization: "Bearer key_x" } },
+    { why: "the key is unknown", set: { authorization: "Bearer key_x" } },
     { why: "there is no credential", set: { authorization: "" } },
     { why: "it is not a bearer's", set: { authorization: "Basic eA==" } },
     { why: "the environment is malformed", set: { "environment-id": "env_x" } },
@@ -66,7 +66,7 @@ describe("the handshake", () => {
     { role: "developer", status: "ok" },
     { role: "viewer", status: "unauthorized" },
     { role: "billing", status: "unauthorized" },
-  ] as const)("a member who is $role hears $status", async ({ role, status }) => {
+  ] as const)("a member with the role $role gets $status", async ({ role, status }) => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     const id = newUserId(Date.now(), systemRandom);
@@ -85,7 +85,7 @@ describe("the handshake", () => {
     },
   );
 
-  test("says nothing final while tenancy cannot be asked", async () => {
+  test("sends no final status while tenancy is unavailable", async () => {
     await using world = await aWorld();
     world.tenancy.isAway = true;
     await using client = await rawClient(world, credentials(world.tenant));
@@ -93,7 +93,7 @@ describe("the handshake", () => {
     await client.closed;
   });
 
-  test("a name has half of the connections that the plan allows, an environment all, and so many names", async () => {
+  test("one name may use half of the plan's connections, an environment all of them and its number of names", async () => {
     await using world = await aWorld();
     const limits = { ...exampleLimits, tunnelNamesMax: 2, tunnelConnectionsMax: 3 };
     const tenant = aTenant(world.tenancy, { limits });
@@ -117,7 +117,7 @@ describe("the handshake", () => {
     for (const client of open) await client[Symbol.asyncDispose]();
   });
 
-  test("is for the audit log: who opened and closed a tunnel, and who was refused, from which address", async () => {
+  test("is written to the audit log: opened, closed and refused tunnels with caller and address", async () => {
     await using world = await aWorld();
     const { tenant, tenancy, relay } = world;
     const events = () => tenancy.tunnels.get("r1")?.events;
@@ -144,7 +144,7 @@ describe("the handshake", () => {
     expect(events()).toEqual([]);
   });
 
-  test("writes at most a hundred refusals of an environment in ten minutes, and says how many it left out", () => {
+  test("writes at most a hundred refusals of an environment in ten minutes, and the number of omitted ones", () => {
     const clock = new VirtualClock();
     const audit = new TunnelAudit(clock);
     const id = newEnvironmentId(0, systemRandom);
@@ -161,7 +161,7 @@ describe("the handshake", () => {
     expect(audit.waiting).toHaveLength(AUDIT_WAITING_MAX);
   });
 
-  test("a place that was given back is free again", async () => {
+  test("a released reservation can be used again", async () => {
     await using world = await aWorld();
     const tenant = aTenant(world.tenancy, { limits: { ...exampleLimits, tunnelNamesMax: 1, tunnelConnectionsMax: 1 } });
     const first = await rawClient(world, credentials(tenant, "a"));
@@ -173,8 +173,8 @@ describe("the handshake", () => {
   });
 });
 
-describe("T26: a client that means harm", () => {
-  test("that never answers is cut off at the deadline, and hears no trailers before it has answered", async () => {
+describe("T26: a malicious client", () => {
+  test("that never answers is cut off at the deadline, and gets no trailers before it has answered", async () => {
     await using world = await aWorld({}, { clock: hurried(50, { handshakesToo: true }) });
     const startedAt = performance.now();
     await using client = await rawClient(world, undefined);
@@ -184,7 +184,7 @@ describe("T26: a client that means harm", () => {
     expect(world.relay.stats.handshakes).toBe(0);
   });
 
-  test("that says nothing at all is cut off too", async () => {
+  test("that sends nothing at all is cut off too", async () => {
     await using world = await aWorld({}, { clock: hurried(50, { handshakesToo: true }) });
     const { connect } = await import("node:net");
     const socket = connect(Number(new URL(world.tunnelUrl).port), "127.0.0.1");
@@ -208,7 +208,7 @@ describe("T26: a client that means harm", () => {
     },
   );
 
-  test("that answers with huge headers is dropped without a word", async () => {
+  test("that answers with huge headers is disconnected without a status", async () => {
     await using world = await aWorld();
     const headers: Record<string, string> = {};
     for (let i = 0; i < 40; i++) headers[`x-${i}`] = "a".repeat(1000);
@@ -217,7 +217,7 @@ describe("T26: a client that means harm", () => {
     await client.closed;
   });
 
-  test("that dials again and again is not answered any more, from where it dials", async () => {
+  test("that reconnects too often is not answered any more, for its whole network", async () => {
     await using world = await aWorld({ handshakesPerMinute: 3 });
     for (let i = 0; i < 3; i++) {
       await using client = await rawClient(world, { authorization: "Bearer x", "environment-id": "env_x" });
@@ -232,7 +232,7 @@ describe("T26: a client that means harm", () => {
     expect(Buffer.concat(chunks)).toHaveLength(0);
   });
 
-  test("whose answers never end or never come holds up nobody else", async () => {
+  test("whose answers never end or never come does not delay other clients", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using bad = await rawClient(world, credentials(tenant, "bad"));

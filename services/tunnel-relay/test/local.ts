@@ -1,4 +1,4 @@
-/** A service near a tunnel client that says what it was asked and echoes what it is told. */
+/** A service behind a tunnel client that returns facts of the request and echoes its body. */
 import { createServer, type ServerHttp2Session } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { type OwnClient, ownClient, type Tenant, type World } from "./fixture.js";
@@ -52,13 +52,13 @@ export async function aLocal(): Promise<Local> {
   };
 }
 
-/** A service, and the client that brings it to the relay: `t/http/localhost/1/…`, unless said otherwise. */
+/** A service and the client that serves it through the relay: `t/http/localhost/1/…` by default. */
 export interface Served extends AsyncDisposable {
   readonly local: Local;
   readonly client: OwnClient;
 }
 
-/** Resolves when the relay has the tunnel. */
+/** Resolves when the relay has registered the tunnel. */
 export async function aServed(
   world: Pick<World, "tunnelUrl" | "tenant">,
   { tenant = world.tenant, tunnelPort = 1 }: { readonly tenant?: Tenant; readonly tunnelPort?: number } = {},

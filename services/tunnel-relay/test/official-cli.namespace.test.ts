@@ -1,6 +1,6 @@
 /**
- * The official command line's tunnel, unmodified (cloud.md §8, 39–41, 46, 51, 61). It finds relays by SRV records of the machine's own
- * resolver and by no other way, so this suite runs itself again in a network of its own, where it is the name server too.
+ * The unmodified tunnel of the official CLI (cloud.md §8, 39–41, 46, 51, 61). It finds relays only by SRV records of the machine's
+ * resolver, so this suite runs itself again in a network namespace with its own name server.
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -22,9 +22,9 @@ import { aWire } from "./wire.js";
 const IS_INSIDE = process.env["PERDURE_TEST_OWN_NETWORK"] === "1";
 const SRV_NAME = "tunnel.us.perdure.test";
 const TIMEOUT_MS = 180_000;
-/** Shorter, so that a test that hangs inside is reported outside. */
+/** Shorter than the outer timeout, so that the outer process reports a test that hangs. */
 const INSIDE_TIMEOUT_MS = 90_000;
-/** It waits longer after each attempt; a busy machine makes it miss some. */
+/** The CLI waits longer after each attempt, and a busy machine can make attempts fail. */
 const RECONNECT_MS = 60_000;
 
 if (IS_INSIDE) describe("the official command line", insideTests);
@@ -48,12 +48,12 @@ else
       const said = outputOf(child);
       const exitCode = await new Promise((resolve) => child.once("close", resolve));
       rmSync(folder, { recursive: true, force: true });
-      if (exitCode !== 0) throw new Error(said());
+      if (exitCode !== 0) throw new Error(output());
     },
     TIMEOUT_MS,
   );
 
-/** Some containers let nobody have namespaces, or have no tools for them: what stands against it there, undefined where nothing does. */
+/** The reason why a network namespace cannot be created here, such as missing permissions or tools; undefined when it can. */
 function noNetworkOfOurOwn(): string | undefined {
   const args = ["--user", "--map-root-user", "--net", "--mount", "ip", "link", "set", "lo", "up"];
   const { status, stderr, error } = spawnSync("unshare", args, { encoding: "utf8" });
@@ -153,7 +153,7 @@ function insideTests(): void {
         using ingress = new TestIngressClient(server.ingressUrl);
         expect(await ingress.result(["Greeter", "greet"], "Ada")).toBe("Hello Ada");
 
-        // Cut off, it dials again.
+        // It reconnects after its connection was cut.
         const idOfTunnel = async (): Promise<string | undefined> => {
           await world.relay.report();
           return tenancy.tunnels.get("r1")?.connections[0]?.id;
@@ -176,7 +176,7 @@ function insideTests(): void {
   );
 }
 
-/** The Cloud API as far as this command asks it. */
+/** The part of the Cloud API that this command calls. */
 async function aCloudApi(environment: Readonly<Record<string, string>>): Promise<AsyncDisposable & { readonly url: string }> {
   const server = createServer((request, response) => {
     request.resume();
@@ -194,10 +194,10 @@ async function aCloudApi(environment: Readonly<Record<string, string>>): Promise
   };
 }
 
-/** What it waits for, unless the process ends first. */
-async function orFail(wait: Promise<void>, ended: Promise<unknown>, said: () => string): Promise<void> {
+/** Waits, and fails when the process ends first. */
+async function orFail(wait: Promise<void>, ended: Promise<unknown>, output: () => string): Promise<void> {
   const outcome = await Promise.race([wait.then(() => "there"), ended.then(() => "ended")]);
-  if (outcome === "ended") throw new Error(`it ended:\n${said()}`);
+  if (outcome === "ended") throw new Error(`it ended:\n${output()}`);
 }
 
 function outputOf(child: ChildProcess): () => string {
@@ -210,7 +210,7 @@ function outputOf(child: ChildProcess): () => string {
   return () => said;
 }
 
-/** It comes as an optional package per platform, beside the package that the root names. */
+/** The binary is an optional package per platform, in addition to the main package. */
 function binary(): string {
   const cli = createRequire(createRequire(import.meta.url).resolve("@restatedev/restate/package.json"));
   return cli.resolve(`@restatedev/restate-${process.platform}-${process.arch}/bin/restate`);

@@ -60,7 +60,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-test("serves clients over TLS, tells tenancy of them, and drains when it is told to stop", async () => {
+test("serves clients over TLS, reports them to tenancy, and drains on a signal", async () => {
   await using local = await aLocal();
   await using client = ownClient({ tunnelUrl: `tls://localhost:${tunnelPort}` }, tenant, {
     ca: certificates.authority,
@@ -115,14 +115,14 @@ test("serves clients over TLS, tells tenancy of them, and drains when it is told
   await until(() => tenancy.tunnels.get("relay-1")?.connections.length === 0);
 }, 60_000);
 
-test("where runtimes come from inside, their door goes without the certificate that clients see", async () => {
+test("with `cleartext` the listener for runtimes has no TLS while that for clients has", async () => {
   const changed = { "proxy.cleartext": "true", "probes.bind-port": 0 };
   await relay.launchAgain(changed);
   const facts = await relay.ready();
   expect(facts["tunnels"]).toMatch(/^https:/);
   expect(facts["proxy"]).toMatch(/^http:/);
   const answer = await fetch(`http://127.0.0.1:${new URL(facts["proxy"] as string).port}/`);
-  expect(answer.status).toBe(400); // No tunnel of that name: it was understood.
+  expect(answer.status).toBe(400); // The request was parsed: there is no tunnel of that name.
 });
 
 test("authorities of other relays are read again when their file is replaced", async () => {

@@ -33,7 +33,7 @@ describe.each(Object.entries(SEGMENTATIONS))("protocol errors %s", (_name, segme
     await using world = await aWorld({}, { clock: hurried(100) });
     const hello = http2Frame(FRAME.headers, END_HEADERS, 1, headerBlock({ ":status": "200", ...credentials(world.tenant) }));
     for (const { frames } of http2ProtocolErrors) {
-      // Towards a relay the client of TCP is the server of HTTP/2: no preface, and the first stream is the relay's.
+      // Towards a relay the client of TCP is the server of HTTP/2: it sends no preface, and the relay opens the first stream.
       const error = frames("a").at(-1) as Buffer;
       await sendSegments(portOf(world.tunnelUrl), segments([SETTINGS, hello, error]));
       await sendSegments(portOf(world.tunnelUrl), segments([SETTINGS, error]));
@@ -62,7 +62,7 @@ async function rawTunnelClient(world: World, answer: (stream: number) => readonl
   return socket;
 }
 
-test("T26: a tunnel client that answers with a status that HTTP/2 does not have costs that request only", async () => {
+test("T26: a tunnel client that answers with a status that HTTP/2 does not have fails only that request", async () => {
   await using world = await aWorld();
   const socket = await rawTunnelClient(world, (stream) => [
     http2Frame(FRAME.headers, END_HEADERS | END_STREAM, stream, headerBlock({ ":status": "999" })),
@@ -99,7 +99,7 @@ test("T26: an answer that a tunnel client resets without an error, before its le
   socket.destroy();
 });
 
-test("T26: connections that are reset during the handshake give their places back", async () => {
+test("T26: connections that are reset during the handshake release their reservations", async () => {
   await using world = await aWorld();
   for (let turn = 0; turn < HANDSHAKES_MAX / 10; turn++) {
     const socket = connect(portOf(world.tunnelUrl), "127.0.0.1", () => socket.write(SETTINGS, () => socket.resetAndDestroy()));

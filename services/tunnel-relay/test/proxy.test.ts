@@ -8,7 +8,7 @@ import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, rawClien
 import { aLocal, aServed } from "./local.js";
 
 describe("a request through a tunnel", () => {
-  test("reaches the service behind and comes back, without what is the relay's own business", async () => {
+  test("reaches the service behind and returns its answer, without headers of the relay", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using served = await aServed(world, { tunnelPort: 9080 });
@@ -47,7 +47,7 @@ describe("a request through a tunnel", () => {
     expect(replies).toEqual(["one", "two", "three"]);
   });
 
-  test("moves many MiB, and holds little of them while nobody reads", async () => {
+  test("moves many MiB, and buffers little of them while the client does not read", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using _served = await aServed(world);
@@ -64,7 +64,7 @@ describe("a request through a tunnel", () => {
     stream.pause();
     write();
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(written).toBeLessThan(total); // Nobody reads the echo, so the whole way is full.
+    expect(written).toBeLessThan(total); // The echo is not read, so all buffers on the way are full.
     let receivedCount = 0;
     await new Promise<void>((resolve) => {
       stream.on("data", (bytes: Buffer) => {
@@ -82,7 +82,7 @@ describe("a request through a tunnel", () => {
     });
   });
 
-  test("of an environment that used up its traffic goes slowly, and arrives whole", async () => {
+  test("of an environment that used up its traffic is slow, and arrives complete", async () => {
     // Both clocks run thirty times faster.
     const clock = hurried(30);
     await using world = await aWorld({}, { clock: { ...clock, monotonicMs: () => clock.monotonicMs() * 30 } });
@@ -131,7 +131,7 @@ describe("a request through a tunnel", () => {
     expect(requests).toEqual(["HTTP/1.1", "/http/localhost/1/discover", "POST"]);
   });
 
-  test("is 502 when nobody has the name, and 502 when nobody serves the port", async () => {
+  test("is 502 when no client has the name, and 502 when none serves the port", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using runtime = new FakeRuntime(world);
@@ -147,7 +147,7 @@ describe("a request through a tunnel", () => {
     expect(world.tenancy.tunnels.get("r1")?.connections).toMatchObject([{ name: "t", ports: [2] }]);
   });
 
-  test("is 503 with Retry-After when the tunnel has as many as it may have", async () => {
+  test("is 503 with Retry-After when the tunnel has reached its limit of requests", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -193,7 +193,7 @@ describe("a request through a tunnel", () => {
     expect(hasEnded).toBe(false);
   });
 
-  test("is broken off, not ended, when the answer breaks", async () => {
+  test("is reset, not ended, when the answer is incomplete", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -224,7 +224,7 @@ describe("T8: paths that could become control requests", () => {
     "t/http/../1/x",
     "t",
     "_/_/drain-tunnel/x/1",
-  ])("%s is 400, and the client hears nothing", async (path) => {
+  ])("%s is 400, and the client gets no request", async (path) => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -248,7 +248,7 @@ describe("T8: paths that could become control requests", () => {
 });
 
 describe("T7: another environment's tunnel", () => {
-  test("is refused at the proxy, whatever the caller signs, and its client sees nothing", async () => {
+  test("is refused at the proxy, whatever the caller signs, and its client gets no request", async () => {
     await using world = await aWorld();
     const { tenant: a, tenancy } = world;
     const b = aTenant(tenancy);
@@ -264,7 +264,7 @@ describe("T7: another environment's tunnel", () => {
     const foreign = await runtime.request({ tenant: a, path: place });
     expect(foreign.status).toBe(403);
     expect(JSON.parse(foreign.body)).toEqual({ code: 403, message: "tunnel belongs to another environment" });
-    // With the right token but another's signature, and with no token that is anybody's.
+    // With the right token but another environment's signature, and with an unknown token.
     expect(await runtime.request({ tenant: a, path: place, token: b.token })).toMatchObject({ status: 401 });
     for (const token of ["", "rt_nobody"])
       expect(await runtime.request({ tenant: b, path: place, token })).toMatchObject({ status: 401 });
@@ -282,7 +282,7 @@ describe("T7: another environment's tunnel", () => {
     expect(answer).toMatchObject({ status: 401 });
   });
 
-  test("nobody is let through while tenancy cannot say who asks", async () => {
+  test("all requests are refused while tenancy cannot authenticate callers", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     world.tenancy.isAway = true;
@@ -293,14 +293,14 @@ describe("T7: another environment's tunnel", () => {
     });
   });
 
-  test("callers that cannot be known are some lines of the log and a number", async () => {
+  test("failed authentications of callers are summarised in the log", async () => {
     const lines: string[] = [];
     const logger = { ...silentLogger, warn: (_fields: object, message: string) => void lines.push(message) };
     await using world = await aWorld({}, { logger });
     world.tenancy.isAway = true;
     await using runtime = new FakeRuntime(world);
     for (let i = 0; i < 30; i++) await runtime.request({ tenant: world.tenant, path: "t/http/localhost/1/x" });
-    expect(lines).toEqual(Array.from({ length: 20 }, () => "a caller cannot be known"));
+    expect(lines).toEqual(Array.from({ length: 20 }, () => "a caller could not be authenticated"));
     world.tenancy.isAway = false;
     await world.relay[Symbol.asyncDispose]();
     expect(lines.at(-1)).toBe("many lines of one kind");
@@ -308,7 +308,7 @@ describe("T7: another environment's tunnel", () => {
 });
 
 describe("several clients of one name", () => {
-  test("share the load: the least busy one is asked, equals take turns", async () => {
+  test("share the load: the least busy one is used, equally busy ones alternate", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     const counts = [0, 0];
@@ -332,7 +332,7 @@ describe("several clients of one name", () => {
     for (const client of clients) await client[Symbol.asyncDispose]();
   });
 
-  test("T9: a stranger cannot take a name; a second one of the same environment shares it and is seen", async () => {
+  test("T9: another environment cannot take a name; a second client of the same environment shares it and is reported", async () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     const other = aTenant(tenancy);
@@ -356,8 +356,8 @@ describe("several clients of one name", () => {
   });
 });
 
-describe("a client that leaves", () => {
-  test("is retried once elsewhere when it says that it executed nothing; a plain 503 is an answer", async () => {
+describe("a client that drains", () => {
+  test("declines a request, which is sent once to another client; a plain 503 is an answer", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     const leaving = await rawClient(world, { ...credentials(tenant), "supports-client-drain": "true" });
@@ -395,12 +395,12 @@ describe("a client that leaves", () => {
         body: "hello",
       });
     }
-    expect(requests.filter((who) => who === "leaving").length).toBeLessThanOrEqual(1); // It said so once, and was not asked again.
+    expect(requests.filter((who) => who === "leaving").length).toBeLessThanOrEqual(1); // It declined at most once.
     isBusy = true;
     expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 503 });
   });
 
-  test("does not say so for everybody: without the capability the sentinel is an answer like any other", async () => {
+  test("declines only with the capability: without it the header makes no difference to an answer", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -416,7 +416,7 @@ describe("a client that leaves", () => {
     expect(requestCount).toBe(2);
   });
 
-  test("by GOAWAY gets nothing new; what it has ends well", async () => {
+  test("by GOAWAY gets no new requests, and its requests in flight finish", async () => {
     await using world = await aWorld();
     const { tenant } = world;
     await using local = await aLocal();
@@ -447,7 +447,7 @@ describe("a client that leaves", () => {
 });
 
 describe("two relays", () => {
-  test("a request goes on to the one that has the tunnel, once", async () => {
+  test("a request is forwarded once, to the relay that has the tunnel", async () => {
     await using holder = await aWorld();
     const { tenant, tenancy } = holder;
     await using otherRelay = await aWorld({ relay: "r2", peers: [holder.proxyUrl] }, { tenancy });
@@ -466,7 +466,7 @@ describe("two relays", () => {
     expect(tenancy.reports.map(({ source }) => source.split("/")[0])).toEqual(["r1"]);
   });
 
-  test("that know each other do not pass a request round", async () => {
+  test("that are peers of each other do not forward a request in a loop", async () => {
     const first = await aWorld();
     const { tenant, tenancy } = first;
     await using second = await aWorld({ relay: "r2", peers: [first.proxyUrl] }, { tenancy });
@@ -475,7 +475,7 @@ describe("two relays", () => {
     expect(await runtime.request({ tenant, path: "t/http/localhost/1/x" })).toMatchObject({ status: 502 });
   });
 
-  test("tell only a runtime of the same environment who has a name", async () => {
+  test("answer only a runtime of the same environment whether they have a name", async () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     const otherTenant = aTenant(tenancy);

@@ -1,4 +1,4 @@
-/** A runtime of several processes behind a relay: its registry discovers what is behind a tunnel, its workers call it. */
+/** A runtime of several processes behind a relay: its registry discovers an endpoint behind a tunnel, and its workers call it. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ const greeter = service({
 });
 
 test(
-  "tunnel://name:port registers and serves in a cluster, with the SDK checking who asks, and others' tunnels are refused",
+  "tunnel://name:port registers and serves in a cluster, with signatures that the SDK checks, and tunnels of other environments are refused",
   async () => {
     await using endpoint = await SdkEndpoint.start({ services: [greeter], identityKeys: [tenant.identity.publicKey] });
     const locals = [{ tunnelPort: 9080, host: "127.0.0.1", port: endpoint.port }];
@@ -71,7 +71,7 @@ test(
     await client.tunnel.ready;
     const registered = await admin.tryRegister({ uri: "tunnel://ours:9080" });
     expect([registered.status, registered.json]).toMatchObject([201, { services: [{ name: "Greeter" }] }]);
-    // Keys enough that both workers have some of them.
+    // Enough keys that both workers lead partitions of some.
     const greeted = await Promise.all(Array.from({ length: 16 }, (_, n) => ingress.result(["Greeter", "greet"], `${n}`)));
     expect(greeted).toEqual(Array.from({ length: 16 }, (_, n) => `hello ${n}`));
     expect(await ingress.result(["Greeter", "nap"])).toBe("rested");

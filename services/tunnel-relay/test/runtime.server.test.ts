@@ -1,4 +1,4 @@
-/** Real servers and real SDK endpoints on both sides of a relay, with our client and the official one for processes. */
+/** Real servers and SDK endpoints on both sides of a relay, with Perdure's client and the official in-process client. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -12,7 +12,7 @@ import { aWire } from "./wire.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tunnels-"));
 
-/** Runs of handlers, by who ran them. */
+/** Runs of handlers, by the endpoint that ran them. */
 const ran: string[] = [];
 /** Calls of `gate` wait here. */
 let gate = Promise.withResolvers<void>();
@@ -81,7 +81,7 @@ afterAll(async () => {
   rmSync(folder, { recursive: true });
 });
 
-/** An endpoint that accepts its environment's requests only, behind a tunnel of ours. */
+/** An endpoint behind a tunnel of Perdure's client that accepts only requests of its environment. */
 async function behindTunnel(
   who: string,
   name: string,
@@ -114,15 +114,15 @@ function official(where: World, who: string, tunnelName: string, serviceName: st
   });
 }
 
-describe("our client", () => {
-  test("tunnel://name:port registers and serves, with the SDK checking who asks", async () => {
+describe("Perdure's client", () => {
+  test("tunnel://name:port registers and serves, with signatures that the SDK checks", async () => {
     await using _client = await behindTunnel("laptop", "ours");
     const registered = await admin.tryRegister({ uri: "tunnel://ours:9080" });
     expect([registered.status, registered.json]).toMatchObject([201, { services: [{ name: "Greeter" }] }]);
     expect(await ingress.result(["Greeter", "greet"], "Ada")).toBe("laptop greets Ada");
     expect(await ingress.result(["Greeter", "nap"])).toBe("laptop");
     expect(JSON.stringify((await admin.get("/deployments")).json)).toContain("tunnel://ours:9080/");
-    // The long form is the same place (META0004), and `force` replaces it.
+    // The long form is the same destination (META0004), and `force` replaces it.
     const long = `${PUBLIC_PROXY}/${bareOf(tenant.facts.id)}/ours/http/localhost/9080/`;
     const again = await admin.tryRegister({ uri: long });
     expect([again.status, again.json]).toMatchObject([409, { restate_code: "META0004" }]);
@@ -142,7 +142,7 @@ describe("our client", () => {
     expect(await ingress.result(["Old", "greet"], "Ada")).toBe("old greets Ada");
   });
 
-  test("killed in the middle of an invocation, its successor finishes it", async () => {
+  test("an invocation of a killed client is finished through its successor", async () => {
     ran.length = 0;
     gate = Promise.withResolvers<void>();
     const first = await behindTunnel("first", "killed", world, "Killed");
@@ -157,7 +157,7 @@ describe("our client", () => {
     expect(await result).toBe("second was let through");
   });
 
-  test("a connection that breaks in the middle of an invocation comes back, and the invocation ends", async () => {
+  test("a connection that breaks during an invocation is opened again, and the invocation completes", async () => {
     ran.length = 0;
     gate = Promise.withResolvers<void>();
     await using wire = await aWire(Number(new URL(world.tunnelUrl).port));
@@ -173,7 +173,7 @@ describe("our client", () => {
     expect(await result).toBe("broken was let through");
   });
 
-  test("two share the load of one name, and none of it is lost when one leaves", async () => {
+  test("two clients share the load of one name, and no call is lost when one closes", async () => {
     ran.length = 0;
     await using _staying = await behindTunnel("staying", "shared", world, "Shared");
     const leaving = await behindTunnel("leaving", "shared", world, "Shared");
@@ -209,7 +209,7 @@ describe("the official client for processes", () => {
 
   test.each([
     { why: "another's key", set: { authToken: "key_nobody" }, said: "unauthorized" },
-    { why: "a name that is none", set: { tunnelName: "-x" }, said: "bad-tunnel-name" },
+    { why: "a name that is not valid", set: { tunnelName: "-x" }, said: "bad-tunnel-name" },
   ])("ends with the relay's word when it has $why", async ({ set, said }) => {
     const client = connectTunnel({
       tunnelServers: [world.tunnelUrl],
@@ -226,7 +226,7 @@ describe("the official client for processes", () => {
     await client.close();
   });
 
-  test("shut down while it works, loses nothing: GOAWAY, no new requests, those under way finish", async () => {
+  test("loses no request when it shuts down: it sends GOAWAY and finishes the requests in flight", async () => {
     const leaving = official(world, "leaving", "rolling", "Rolling");
     const staying = official(world, "staying", "rolling", "Rolling");
     await Promise.all([leaving.ready, staying.ready]);
@@ -247,10 +247,11 @@ describe("the official client for processes", () => {
   });
 });
 
-describe("a relay that goes", () => {
-  test("takes nothing with it: clients of both kinds dial another one, calls go on", async () => {
+describe("a relay that shuts down", () => {
+  test("loses no call: clients of both kinds connect to another relay", async () => {
     const going = await aWorld({ relay: "going", peers: [] }, { tenancy: world.tenancy });
-    // Both are connected to both relays; the runtime asks the one that stays, which asks the other when it has nobody.
+    // Both clients are connected to both relays; the runtime calls the one that stays, which forwards to the other when it has no
+    // connection.
     const otherRelay = await aWorld({ relay: "asked", peers: [going.proxyUrl] }, { tenancy: world.tenancy });
     const runtime = await aRuntime(otherRelay, tenant);
     using theirs = new TestAdminClient(runtime.adminUrl);
@@ -282,7 +283,7 @@ describe("a relay that goes", () => {
 });
 
 describe("T7: another environment", () => {
-  test("cannot register a tunnel that is not its own, in any form, and the client hears nothing", async () => {
+  test("cannot register a tunnel that is not its own, in any form, and the client gets no request", async () => {
     const other = aTenant(world.tenancy);
     await using endpoint = await SdkEndpoint.start({ services: servicesOf("theirs", "Theirs") });
     await using client = ownClient(world, other, {
@@ -300,7 +301,7 @@ describe("T7: another environment", () => {
         ]);
       }
     }
-    // Its own name there is another tunnel, and nobody has it.
+    // The same name in its own environment is another tunnel, which has no client.
     const unconnected = await admin.tryRegister({ uri: "tunnel://theirs:9080" });
     expect(unconnected.json).toMatchObject({
       restate_code: "META0003",

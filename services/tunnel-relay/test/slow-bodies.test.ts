@@ -1,4 +1,7 @@
-/** What a runtime still sends behind a whole answer keeps its connection or stream for a moment only (cloud.md §7 T22). Time is virtual. */
+/**
+ * The rest of a request after its complete answer keeps its connection or stream open for a bounded time only (cloud.md §7 T22). Time is
+ * virtual.
+ */
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { expect, test } from "@jest/globals";
@@ -6,7 +9,7 @@ import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
 import { LINGER_MS } from "../src/limits.js";
 import { aWorld } from "./fixture.js";
 
-/** Rounds of a tenth of the time for the rest of a body. */
+/** Steps of a tenth of the time for the rest of a body. */
 const ROUNDS_MAX = 30;
 
 interface Sender {
@@ -46,7 +49,7 @@ test("T22: a refused request of HTTP/1.1 whose body comes a byte at a time loses
   await expectClosedSoon({ isAnswered, isClosed: () => isClosed, send: () => socket.writable && socket.write("x") }, clock);
 });
 
-test("T22: a refused stream of HTTP/2 whose body comes a byte at a time is closed, and its connection lives", async () => {
+test("T22: a refused stream of HTTP/2 whose body comes a byte at a time is closed, and its connection stays open", async () => {
   const clock = new VirtualClock();
   await using world = await aWorld({}, { clock });
   const session = connectHttp2(world.proxyUrl);
@@ -61,7 +64,7 @@ test("T22: a refused stream of HTTP/2 whose body comes a byte at a time is close
   session.destroy();
 });
 
-test("T21: a runtime that says that it leaves, and stays, is cut off soon", async () => {
+test("T21: a runtime that sends GOAWAY and stays is disconnected soon", async () => {
   const clock = new VirtualClock();
   await using world = await aWorld({}, { clock });
   const round = (): void => clock.advanceBy(LINGER_MS / 10);

@@ -1,4 +1,4 @@
-/** Who may stay: credentials that are taken back, run out, or cannot be asked about; keys that are replaced; relays that go. */
+/** Open tunnels whose credentials are revoked, expire or cannot be checked, whose keys are replaced, or whose relay shuts down. */
 import { describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { newUserId } from "@perdure/cloud";
@@ -6,7 +6,7 @@ import { MemoryTenancy } from "@perdure/cloud/testing";
 import { aTenant, aWorld, credentials, FakeRuntime, hurried, ownClient, type RawClient, rawClient, until } from "./fixture.js";
 import { aLocal } from "./local.js";
 
-/** Answers control requests as official clients do, and says what it heard. */
+/** Answers control requests as official clients do, and returns the paths that it received. */
 function listening(client: RawClient): string[] {
   const paths: string[] = [];
   client.onStream = (stream, headers) => {
@@ -17,8 +17,8 @@ function listening(client: RawClient): string[] {
   return paths;
 }
 
-describe("T14: whoever lost the right", () => {
-  test("by news of its key is cut off at once, with what runs; another key's tunnels stay", async () => {
+describe("T14: a tunnel whose credential is not valid any more", () => {
+  test("is closed at once by the change event of its key, with its requests; tunnels of other keys stay", async () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     const other = tenancy.addKey(tenant.facts.id, "rst:role::FullAccess");
@@ -34,7 +34,7 @@ describe("T14: whoever lost the right", () => {
     const startedAt = performance.now();
     tenancy.revoke(tenant.key);
     await revoked.closed;
-    expect(performance.now() - startedAt).toBeLessThan(30_000); // Without news it takes up to a minute.
+    expect(performance.now() - startedAt).toBeLessThan(30_000); // Without a change event it takes up to a minute.
     await broken;
     expect(world.relay.stats.connections).toBe(1);
     await using again = await rawClient(world, credentials(tenant));
@@ -42,7 +42,7 @@ describe("T14: whoever lost the right", () => {
     expect(kept.socket.destroyed).toBe(false);
   });
 
-  test("without news is cut off within a minute all the same", async () => {
+  test("is closed within a minute without a change event", async () => {
     const tenancy = new DeafTenancy();
     // Timers run sixty times faster and so does the clock that ages are measured with.
     const clock = hurried(60);
@@ -56,7 +56,7 @@ describe("T14: whoever lost the right", () => {
     expect((performance.now() - startedAt) * 60).toBeLessThan(60_000);
   });
 
-  test("as a member is cut off, as is everybody of an environment that is suspended or deleted", async () => {
+  test("is closed when a member is removed, or its environment is suspended or deleted", async () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     const id = newUserId(Date.now(), systemRandom);
@@ -77,7 +77,7 @@ describe("T14: whoever lost the right", () => {
     }
   });
 
-  test("because a token runs out is told to go, dials again, and hears why", async () => {
+  test("drains when its token expires; the client reconnects and gets the reason", async () => {
     await using world = await aWorld();
     const { tenant, tenancy } = world;
     const id = newUserId(Date.now(), systemRandom);
@@ -85,11 +85,11 @@ describe("T14: whoever lost the right", () => {
     tenancy.addCaller("token", [tenant.facts.id], { kind: "member", id, role: "developer", expiresAtMs });
     await using client = ownClient(world, { ...tenant, key: "token" });
     await client.tunnel.ready;
-    tenancy.revoke("token"); // The memory double does not look at the time.
+    tenancy.revoke("token"); // The memory tenancy does not check the expiry.
     expect(await client.tunnel.ended).toEqual({ kind: "refused", status: "unauthorized" });
   });
 
-  test("stays while tenancy is away for a while, and goes when that takes too long", async () => {
+  test("stays open while tenancy is unavailable for a short time, and is closed after a longer one", async () => {
     const tenancy = new MemoryTenancy();
     const clock = hurried(300);
     let aheadMs = 0;
@@ -109,13 +109,13 @@ describe("T14: whoever lost the right", () => {
   });
 });
 
-/** Tells nobody anything. */
+/** A tenancy that publishes no change events. */
 class DeafTenancy extends MemoryTenancy {
   override notify(): void {}
 }
 
-describe("a connection that should go elsewhere", () => {
-  test("is told so first, then gets GOAWAY, then ends when its requests have", async () => {
+describe("a connection that drains", () => {
+  test("gets the drain notice, then GOAWAY, and closes when its requests have ended", async () => {
     const world = await aWorld();
     const { tenant } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -142,7 +142,7 @@ describe("a connection that should go elsewhere", () => {
     await closed;
   });
 
-  test("is not told when its client would not understand, and gets GOAWAY all the same", async () => {
+  test("gets no drain notice when its client does not support it, and gets GOAWAY", async () => {
     const world = await aWorld({}, { clock: hurried(20) });
     const { "supports-drain": _not, ...old } = credentials(world.tenant);
     await using client = await rawClient(world, old);
@@ -156,7 +156,7 @@ describe("a connection that should go elsewhere", () => {
     await closed;
   });
 
-  test("is drained when the environment signs with another key, so that clients read which", async () => {
+  test("begins when the environment signs with another key, so that clients read the new one", async () => {
     await using world = await aWorld({}, { clock: hurried(20) });
     const { tenant, tenancy } = world;
     await using client = await rawClient(world, credentials(tenant));
@@ -170,7 +170,7 @@ describe("a connection that should go elsewhere", () => {
     await until(() => paths.includes("POST /_/drain-tunnel"));
   });
 
-  test("whose client stops answering is given up after two questions", async () => {
+  test("is closed after two missed health checks", async () => {
     await using world = await aWorld({}, { clock: hurried(100) });
     await using client = await rawClient(world, credentials(world.tenant));
     const paths: unknown[] = [];
@@ -180,7 +180,7 @@ describe("a connection that should go elsewhere", () => {
     expect(paths.filter((path) => path === "/_/health").length).toBeGreaterThanOrEqual(2);
   });
 
-  test("of ours is replaced before it ends: requests are served all the time", async () => {
+  test("of Perdure's client is replaced before it ends: requests are served without interruption", async () => {
     await using going = await aWorld({}, { clock: hurried(5) });
     const { tenant, tenancy } = going;
     await using staying = await aWorld({ relay: "r2", peers: [going.proxyUrl] }, { tenancy });

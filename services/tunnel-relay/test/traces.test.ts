@@ -1,4 +1,4 @@
-/** A request through a tunnel is a hop between the attempt and the handler: its span lies below the attempt's, and the handler's below it. */
+/** The relay's span of a request is a child of the attempt's span and the parent of the handler's. */
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { Sampler, type SpanRecord, tracedEdge } from "@perdure/role";
@@ -8,7 +8,7 @@ import { aServed } from "./local.js";
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const ATTEMPT = "b7ad6b7169203331";
 
-test("a request of a kept trace has a span at the relay; one without a trace begins none", async () => {
+test("a request of a sampled trace has a span at the relay; one without a trace begins none", async () => {
   const spans: SpanRecord[] = [];
   const tracer = { enabled: true, record: (span: SpanRecord) => void spans.push(span) };
   const sampler = new Sampler({ ratio: 1 }, systemRandom);

@@ -1,9 +1,9 @@
-/** A wire that can be cut: it passes bytes on to a port of this machine. */
+/** A TCP proxy to a local port whose connections can be cut. */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Wire extends AsyncDisposable {
   readonly port: number;
-  /** Ends all connections without a word; new ones are welcome. */
+  /** Destroys all connections; new ones are accepted. */
   cut(): void;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Why: a cluster that nobody can reach from outside lets a hosted environment in by dialling out. This is that client as a program for
- * orchestrators: ready while it is connected, gone in order when it is told to, and with nobody at a terminal.
+ * The tunnel client as a program for orchestrators. It connects from a cluster without inbound access to a relay, so that a hosted
+ * environment can call the cluster's services. The process is ready while it is connected, closes in order on a signal, and needs no
+ * terminal.
  */
 import { readFile } from "node:fs/promises";
 import { type Logger, PerdureError } from "@perdure/base";
@@ -10,7 +11,10 @@ import { VERSION } from "@perdure/role/version";
 import { type ClientTunnel, openRemotePort, openTunnel, type RemotePort, type TunnelClientEvent } from "@perdure/tunnel";
 import type { TunnelClientSettings } from "./config.js";
 
-/** Resolves when it has begun to dial; it is ready while a relay has it. Rejects with OPS0001 (settings), RT0004 (address). */
+/**
+ * Resolves when the client has begun to connect; the process is ready while a relay accepts it. Rejects with OPS0001 (settings), RT0004
+ * (address).
+ */
 export async function startTunnelClient(settings: TunnelClientSettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
   const credential = await lifecycle.prepare(() => credentialOf(settings));
@@ -43,13 +47,13 @@ export async function startTunnelClient(settings: TunnelClientSettings, ports: P
   });
   void tunnel.ended.then((ending) => {
     if (ending.kind !== "refused") return;
-    lifecycle.fail(new PerdureError("OPS0001", `the relay does not take this tunnel: ${ending.status}`));
+    lifecycle.fail(new PerdureError("OPS0001", `the relay refused this tunnel: ${ending.status}`));
   });
   const proxies = await openProxies(settings, credential, ca, ports);
   return { probes: `http://localhost:${probes.port}/readyz`, ...proxies };
 }
 
-/** A client that no relay has is of no use to anybody. */
+/** The client is not ready while no relay accepts it. */
 function connectedOnly(report: HealthReport, tunnel: ClientTunnel | undefined): HealthReport {
   if (tunnel !== undefined && tunnel.connections > 0) return report;
   return { ...report, ready: false, waitingFor: [...report.waitingFor, "a relay"] };
@@ -64,7 +68,7 @@ async function openProxies(
   if (!remoteProxy.enabled) return {};
   const open = (port: number, setting: string, url: string | undefined): Promise<RemotePort> => {
     const target = needed(setting, url);
-    // Who may come in is said by a network policy.
+    // A network policy restricts the callers.
     return openRemotePort({ port, host: remoteProxy.bindAddress, bindInsecure: true, target, credential, ca });
   };
   const { ingressPort, ingressUrl, adminPort, adminUrl } = remoteProxy;
@@ -73,7 +77,7 @@ async function openProxies(
   return { ingress: ingress.url, admin: admin.url };
 }
 
-/** Of each connection: a key that was replaced is used from the next one on. */
+/** Reads the credential for each connection, so that the next one uses a replaced key. */
 function credentialOf({ tunnel }: TunnelClientSettings): () => Promise<string> {
   const path = needed("tunnel.credential-file", tunnel.credentialFile);
   readSettingFile("tunnel.credential-file", path);

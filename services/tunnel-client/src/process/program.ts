@@ -14,5 +14,5 @@ const spec: ProcessSpec<typeof settings> = {
 
 /** Resolves with the exit code. */
 export function runTunnelClient(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  return runProgram(spec, "dials out of a cluster and serves what a hosted environment calls there", args, environment);
+  return runProgram(spec, "connect to a relay and serve calls of a hosted environment", args, environment);
 }

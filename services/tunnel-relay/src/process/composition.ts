@@ -1,4 +1,4 @@
-/** Why: the relay as a process: its role on what tenancy tells over gRPC. */
+/** Composes the relay as a process, with tenancy over gRPC. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError } from "@perdure/base";
 import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
@@ -11,8 +11,8 @@ import { createTunnelRelay } from "../relay.js";
 import type { TunnelRelaySettings } from "./config.js";
 
 /**
- * Starts everything as parts of the lifecycle and resolves when clients and runtimes are served; until tenancy has been heard the process
- * is not ready. Rejects with RT0004 (address), OPS0001 (settings).
+ * Starts all parts in the lifecycle and resolves when the relay accepts clients and runtimes. The process is not ready before the first
+ * change event of tenancy arrived. Rejects with RT0004 (address), OPS0001 (settings).
  */
 export async function startTunnelRelay(settings: TunnelRelaySettings, ports: ProcessPorts): Promise<ReadyFacts> {
   const { lifecycle, metrics, clock, random, logger } = ports;
@@ -36,7 +36,7 @@ export async function startTunnelRelay(settings: TunnelRelaySettings, ports: Pro
       },
     };
   });
-  await lifecycle.awaitPart("tenancy's news", () => firstChange(tenancy, lifecycle.stopping));
+  await lifecycle.awaitPart("changes of tenancy", () => firstChange(tenancy, lifecycle.stopping));
 
   const relay = await lifecycle.start("relay", () => {
     const observed = { metrics: relayMetrics(metrics), edge: tracedEdge(ports, "server") };
@@ -60,7 +60,10 @@ export async function startTunnelRelay(settings: TunnelRelaySettings, ports: Pro
   };
 }
 
-/** Read again when it is replaced: authorities are renewed while relays run. Rejects with OPS0001 when the file cannot be used. */
+/**
+ * Reads the file again when it is replaced, because authorities are renewed while relays run. Rejects with OPS0001 when the file is not
+ * valid.
+ */
 async function openPeersCa({ peers: { caFile }, publicTls }: TunnelRelaySettings, { lifecycle, clock, logger }: ProcessPorts) {
   if (caFile === undefined) return undefined;
   const read = () => {
@@ -98,7 +101,7 @@ function optionsOf(settings: TunnelRelaySettings): RelayOptions {
   };
 }
 
-/** Official clients die of an address without one (cloud.md §2.3). */
+/** Adds the port when there is none: official clients crash on an address without one (cloud.md §2.3). */
 function withPort(origin: string, port: number): string {
   return /:\d+$/.test(origin) ? origin : `${origin}:${port}`;
 }

@@ -1,4 +1,4 @@
-/** Every setting of the program `perdure-tunnel-relay`. Names are those of the other programs where they mean the same. */
+/** Every setting of the program `perdure-tunnel-relay`, with the names that other programs use for the same setting. */
 import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
 import {
   bindAddress,
@@ -42,18 +42,18 @@ export const settings = group("Settings of perdure-tunnel-relay. Every line can 
   ...processSettings,
   regions,
   domain: text("localhost", { sentence: "Relays are called tunnel.<region>.<domain>." }),
-  proxyUrl: originSetting("The proxy as addresses of deployments have it; https://tunnel.<region>.<domain>:9080 when not set."),
-  tunnelUrl: originSetting("Where clients reach this relay; https://tunnel.<region>.<domain>:9090 when not set."),
-  tunnels: group("The door for tunnel clients.", { bindAddress: bindAddress(), bindPort: bindPort(9090) }),
-  proxy: group("The door for runtimes and other relays; it should not be reachable from outside.", {
+  proxyUrl: originSetting("Origin of the proxy in addresses of deployments; https://tunnel.<region>.<domain>:9080 when not set."),
+  tunnelUrl: originSetting("Origin where clients reach this relay; https://tunnel.<region>.<domain>:9090 when not set."),
+  tunnels: group("Listener for tunnel clients.", { bindAddress: bindAddress(), bindPort: bindPort(9090) }),
+  proxy: group("Listener for runtimes and other relays; it should not be reachable from outside.", {
     bindAddress: text("127.0.0.1", { sentence: "Address to listen on." }),
     bindPort: bindPort(9080),
     cleartext: boolean(false, {
       sentence:
-        "Whether this door goes without the certificate that the other has: where runtimes come from inside, by names that it is not for.",
+        "Whether this listener is cleartext, without the certificate of tunnels: for runtimes inside that use names the certificate lacks.",
     }),
   }),
-  publicTls: publicTlsSettings("The certificate of both doors", "tunnel.<region>.<domain> and all SRV targets"),
+  publicTls: publicTlsSettings("The certificate of both listeners", "tunnel.<region>.<domain> and all SRV targets"),
   handshakesPerMinute: integer(HANDSHAKES_PER_MINUTE, {
     sentence: "How many tunnel clients of one network may dial in within a minute.",
     min: 1,
@@ -61,20 +61,20 @@ export const settings = group("Settings of perdure-tunnel-relay. Every line can 
   }),
   peers: group("Other relays: a client may be connected to one of them.", {
     urls: custom(listOf(origin).optional(), {
-      sentence: "Origins of their proxies, separated by commas.",
+      sentence: "Origins of the proxies of other relays, separated by commas.",
       form: "scalar",
       show,
     }),
     caFile: optionalText({
       sentence:
-        "PEM file with authorities to trust for them, instead of the system's; read again as the files of public-tls are.",
+        "PEM file with authorities to trust at other relays, instead of the system's; read again as the files of public-tls are.",
     }),
   }),
   probes: probeSettings,
   tls: tlsSettings,
-  tenancy: group("Who knows environments and credentials.", {
+  tenancy: group("The tenancy service, which has environments and credentials.", {
     addresses: custom(listOf(address).optional(), {
-      sentence: "Addresses of tenancy, host:port, separated by commas; the next is asked when one does not answer.",
+      sentence: "Addresses of tenancy, host:port, separated by commas; the next one is used when one does not answer.",
       form: "scalar",
       show,
     }),

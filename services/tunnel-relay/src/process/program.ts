@@ -14,5 +14,5 @@ const spec: ProcessSpec<typeof settings> = {
 
 /** Resolves with the exit code. */
 export function runTunnelRelay(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  return runProgram(spec, "where tunnel clients dial in, and calls to private endpoints go out", args, environment);
+  return runProgram(spec, "accept tunnel clients and forward calls to their private endpoints", args, environment);
 }
