@@ -1,13 +1,13 @@
 /**
- * Why: what is behind a tunnel has two addresses: `tunnel://<name>:<port>/<path>`, and the path at the proxy of a relay that official
- * command lines register, `/<bare>/<name>/<scheme>/<host>/<port>/<path>`. Both are read and written here, so that they are known to be
- * the same place (cloud.md §2.6, §2.9).
+ * The two forms of an address behind a tunnel: `tunnel://<name>:<port>/<path>`, and the path at the proxy of a relay that official CLIs
+ * register, `/<bare>/<name>/<scheme>/<host>/<port>/<path>`. One file parses and formats both, so that they compare as equal (cloud.md
+ * §2.6, §2.9).
  */
 import { type BareEnvironmentId, parseBareEnvironmentId } from "@perdure/cloud";
 import { parseDestination } from "./destination.js";
 import { isTunnelName } from "./name.js";
 
-/** A place behind a tunnel. */
+/** A destination behind a tunnel. */
 export interface TunnelAddress {
   readonly name: string;
   readonly scheme: "http" | "https";
@@ -17,12 +17,12 @@ export interface TunnelAddress {
   readonly path: string;
 }
 
-/** What `tunnel://` leads to: the machine that the client runs on. */
+/** Host of `tunnel://` addresses: the machine that the client runs on. */
 const LOCAL_HOST = "localhost";
 const URI = /^tunnel(\+https)?:\/\/([^/:?#@]+):([0-9]{1,5})(\/[^?#]*)?$/i;
 const PROXY_PATH = /^\/([^/?]+)\/([^/?]+)(\/.*)$/s;
 
-/** Whether a URI wants a tunnel by its scheme, well-formed or not. */
+/** Whether a URI has a scheme of tunnels, well-formed or not. */
 export function hasTunnelScheme(uri: string): boolean {
   return /^tunnel(\+https)?:/i.test(uri);
 }
@@ -40,24 +40,24 @@ export function parseTunnelUri(uri: string): TunnelAddress | undefined {
     : { name, scheme, host: LOCAL_HOST, port: destination.port, path: destination.target };
 }
 
-/** Equal for two addresses exactly when they are the same place. */
+/** A text that is equal for two addresses exactly when they are the same destination. */
 export function placeOfTunnel({ name, scheme, host, port, path }: TunnelAddress): string {
   return `tunnel:${name}/${scheme}/${host}/${port}${path.replace(/\/+$/, "")}`;
 }
 
-/** What the proxy of a relay is asked for, apart from the request's own path. */
+/** The path at the proxy of a relay, without the request's own path. */
 export function proxyPath(bare: BareEnvironmentId, { name, scheme, host, port, path }: TunnelAddress): string {
   return `/${bare}/${name}/${scheme}/${host}/${port}${path}`;
 }
 
-/** Whose tunnel a path at the proxy means; `rest` is what goes into the tunnel, and is not judged here. */
+/** The tunnel that a path at the proxy names; `rest` is forwarded into the tunnel and is not validated here. */
 export interface ProxyPath {
   readonly bare: BareEnvironmentId;
   readonly name: string;
   readonly rest: string;
 }
 
-/** Undefined when it names no environment and tunnel. */
+/** Undefined when the path does not name an environment and a tunnel. */
 export function parseProxyPath(path: string): ProxyPath | undefined {
   const match = PROXY_PATH.exec(path);
   if (match === null) return undefined;

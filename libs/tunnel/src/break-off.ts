@@ -1,9 +1,9 @@
-/** Why: a stream that cannot be finished must look like that to the other side, never like one that ended. */
+/** Aborts streams so that the other side cannot take them for complete. */
 import { constants, type Http2Stream } from "node:http2";
 
 /**
- * Resets the stream. Node's `close` would end it first and send END_STREAM before the reset: half an answer would pass for a whole one.
- * What arrived already is thrown away.
+ * Resets the stream. Node's `close` would send END_STREAM before the reset, so that half an answer would look complete. Received data that
+ * was not read is discarded.
  */
 export function breakOff(stream: Http2Stream): void {
   if (stream.destroyed) return;

@@ -1,7 +1,6 @@
 /**
- * Why: a request inside a tunnel says in its path where it goes: `/<scheme>/<host>/<port>/<rest>`. Whoever forwards one must not be talked
- * into a control request (`/_/…`), so paths are read as they came, nothing is decoded, and whatever is not plainly of this form is refused
- * (cloud.md §2.5, §2.6).
+ * Parses the destination in the path of a request inside a tunnel: `/<scheme>/<host>/<port>/<rest>`. Forwarding must never produce a
+ * control request (`/_/…`), so nothing is decoded, and a path that is not plainly of this form is refused (cloud.md §2.5, §2.6).
  */
 import { HOST_CHARS_MAX } from "./limits.js";
 
@@ -11,16 +10,16 @@ export interface Destination {
   readonly host: string;
   /** 1–65535 */
   readonly port: number;
-  /** What the service behind is asked for: path and query, `/` at least. */
+  /** Path and query for the service behind the tunnel, at least `/`. */
   readonly target: string;
 }
 
-/** Names, addresses, IPv6 addresses in brackets; nothing that means something else once decoded. */
+/** Names, addresses, IPv6 addresses in brackets; no characters that decoding would change. */
 const FORM = /^\/(https?)\/([A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])\/([0-9]{1,5})(\/[^?]*)?(\?.*)?$/;
 const DOTS = /^\.{1,2}$/;
-/** `.` and `..`, encoded or not: whoever resolves them later would see another path than we did. */
+/** `.` and `..`, encoded or not: a service that resolves them would see another path than the one checked here. */
 const DOT_SEGMENT = /\/(?:\.|%2e){1,2}(?:\/|$)/i;
-/** Not in any URL that a client of ours writes, and read differently by different programs. */
+/** Characters that URLs of our clients never contain and that programs interpret differently. */
 const UNSAFE = /[\\#\u0000-\u0020\u007f]/;
 
 /** Undefined when the path must not be forwarded. */

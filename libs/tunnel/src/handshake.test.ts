@@ -13,8 +13,8 @@ const hello: TunnelHello = {
   ports: [9080, 1],
 };
 
-describe("what a client says", () => {
-  test("is read as it was said", () => {
+describe("the hello of a client", () => {
+  test("is parsed as it was sent", () => {
     expect(parseHello(helloHeaders(hello))).toEqual(hello);
     const little: TunnelHello = {
       ...hello,
@@ -45,7 +45,7 @@ describe("what a client says", () => {
     expect(parseHello({ ...helloHeaders(hello), "tunnel-ports": ports })?.ports).toBeUndefined();
   });
 
-  test("what is too long to be shown is left out, but a name stays, and is judged", () => {
+  test("a text that is too long to be shown is left out, but a long name is kept and refused later", () => {
     const long = "x".repeat(200);
     expect(parseHello({ ...helloHeaders(hello), "tunnel-worker-id": long, "tunnel-name": long })).toMatchObject({
       workerId: undefined,
@@ -54,8 +54,8 @@ describe("what a client says", () => {
   });
 });
 
-describe("what a relay says", () => {
-  test("is read as it was said", () => {
+describe("the welcome of a relay", () => {
+  test("is parsed as it was sent", () => {
     const ok = { status: "ok", name: "t", proxyUrl: "p", tunnelUrl: "u" } as const;
     expect(parseWelcome(welcomeTrailers(ok))).toEqual(ok);
     expect(parseWelcome(welcomeTrailers({ status: "unauthorized" }))).toEqual({ status: "unauthorized" });

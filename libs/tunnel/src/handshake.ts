@@ -1,6 +1,6 @@
 /**
- * Why: the first exchange on a connection, byte for byte as official clients and servers have it (cloud.md §2.3): the relay asks
- * `GET /_/start-tunnel`, the client answers with its credential in headers, the relay's verdict follows as trailers of its request.
+ * The first exchange on a connection, byte for byte as official clients and servers have it (cloud.md §2.3): the relay requests `GET
+ * /_/start-tunnel`, the client answers with its credential in headers, and the relay sends the status as trailers of its request.
  */
 import { CREDENTIAL_CHARS_MAX, LABEL_CHARS_MAX, PORTS_MAX } from "./limits.js";
 
@@ -8,33 +8,33 @@ export const START_TUNNEL_PATH = "/_/start-tunnel";
 export const HEALTH_PATH = "/_/health";
 export const DRAIN_PATH = "/_/drain-tunnel";
 
-/** Of an answer: the request was not executed, the client is leaving. */
+/** Header of an answer: the request was not executed, because the client is draining. */
 export const DRAINING_HEADER = "x-restate-tunnel-draining";
-/** Of a request: what is spoken to the service behind, `HTTP/1.1` or `HTTP/2.0`. */
+/** Header of a request: the HTTP version for the service behind the tunnel, `HTTP/1.1` or `HTTP/2.0`. */
 export const HTTP_VERSION_HEADER = "x-restate-tunnel-http-version";
-/** Shows a relay's proxy which environment's runtime calls. */
+/** Header with the token that identifies the environment of the calling runtime to a relay's proxy. */
 export const RUNTIME_TOKEN_HEADER = "x-perdure-tunnel-token";
-/** A relay has passed the request on to another one: it goes no further. */
+/** Header of a request that another relay forwarded; it is not forwarded again. */
 export const HOP_HEADER = "x-perdure-tunnel-hop";
 
 export const tunnelStatuses = ["ok", "unauthorized", "bad-tunnel-name", "too-many-tunnels"] as const;
 export type TunnelStatus = (typeof tunnelStatuses)[number];
 
-/** What a client says of itself. */
+/** The client's answer to the handshake request. */
 export interface TunnelHello {
   readonly credential: string;
   readonly environmentId: string;
-  /** Undefined: the relay gives it one. */
+  /** Undefined: the relay generates a name. */
   readonly name: string | undefined;
-  /** It opens a replacement when told to. */
+  /** The client opens a replacement when it is notified of a drain. */
   readonly supportsDrain: boolean;
-  /** It marks answers to requests that it did not execute because it leaves. */
+  /** The client marks answers to requests that it did not execute because it is draining. */
   readonly supportsClientDrain: boolean;
   readonly workerId: string | undefined;
   readonly connectionId: string | undefined;
   /** `perdure/<version>`; undefined for official clients. */
   readonly client: string | undefined;
-  /** Ports of `tunnel://` that it serves; undefined when it does not say. */
+  /** Ports of `tunnel://` that the client serves; undefined when it declares none. */
   readonly ports: readonly number[] | undefined;
 }
 
@@ -55,7 +55,7 @@ export function helloHeaders(hello: TunnelHello): Record<string, string> {
   return headers;
 }
 
-/** Undefined when there is no credential or no environment: then nobody can be let in. */
+/** Undefined when there is no credential or no environment: the client cannot be authenticated. */
 export function parseHello(headers: HandshakeHeaders): TunnelHello | undefined {
   const credential = /^bearer ([\x21-\x7e]+)$/i.exec(textOf(headers["authorization"], CREDENTIAL_CHARS_MAX) ?? "")?.[1];
   const environmentId = textOf(headers["environment-id"], LABEL_CHARS_MAX);
@@ -63,7 +63,7 @@ export function parseHello(headers: HandshakeHeaders): TunnelHello | undefined {
   return {
     credential,
     environmentId,
-    // A name that is too long is a name all the same, and a bad one.
+    // A name that is too long is passed on and refused as a bad name.
     name: textOf(headers["tunnel-name"], Number.MAX_SAFE_INTEGER),
     supportsDrain: headers["supports-drain"] === "true",
     supportsClientDrain: headers["supports-client-drain"] === "true",
@@ -74,7 +74,7 @@ export function parseHello(headers: HandshakeHeaders): TunnelHello | undefined {
   };
 }
 
-/** What the relay answers; the addresses are there only when it is `ok`. */
+/** The relay's answer; the addresses are present only when the status is `ok`. */
 export type TunnelWelcome =
   | { readonly status: "ok"; readonly name: string; readonly proxyUrl: string; readonly tunnelUrl: string }
   | { readonly status: Exclude<TunnelStatus, "ok"> };
@@ -85,7 +85,7 @@ export function welcomeTrailers(welcome: TunnelWelcome): Record<string, string> 
   return { "tunnel-status": "ok", "proxy-url": proxyUrl, "tunnel-url": tunnelUrl, "tunnel-name": name };
 }
 
-/** Undefined when the trailers say nothing that is understood. */
+/** Undefined when the trailers have no known status. */
 export function parseWelcome(trailers: HandshakeHeaders): TunnelWelcome | undefined {
   const status = tunnelStatuses.find((one) => one === trailers["tunnel-status"]);
   if (status === undefined || status !== "ok") return status === undefined ? undefined : { status };

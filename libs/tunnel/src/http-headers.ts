@@ -1,4 +1,4 @@
-/** Why: what passes a tunnel keeps its headers, except those that belong to one connection (RFC 9110 §7.6.1) and those that name its host. */
+/** Copies headers of forwarded requests and answers, without those of one connection (RFC 9110 §7.6.1) and those that name the host. */
 
 const HOP_BY_HOP: ReadonlySet<string> = new Set([
   "connection",
@@ -29,12 +29,12 @@ export function passedHeaders(headers: RawHeaders, dropped: ReadonlySet<string>)
   return passed;
 }
 
-/** Whether Node's HTTP/2 sends it as the status of an answer; it throws on all others. */
+/** Whether Node's HTTP/2 accepts the number as status of an answer; it throws on all others. */
 export function isFinalStatus(status: number | undefined): boolean {
   return status !== undefined && status >= 200 && status <= 599;
 }
 
-/** JSON as all doors of the cloud answer errors (cloud.md §1.4). */
+/** JSON body of errors, as all APIs of the cloud have it (cloud.md §1.4). */
 export function errorBody(code: number, message: string): string {
   return JSON.stringify({ code, message });
 }

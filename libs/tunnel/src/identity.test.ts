@@ -26,7 +26,7 @@ function check(token: string, path: string, { keys = [PUBLIC], atMs = SIGNED_AT_
 const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 describe("a signature", () => {
-  test.each(["/discover", "/base/discover", "/a/b/discover"])("of the known vector is good for %s", (path) => {
+  test.each(["/discover", "/base/discover", "/a/b/discover"])("of the specified vector is valid for %s", (path) => {
     expect(check(TOKEN, path)).toBe("good");
   });
 
@@ -34,7 +34,7 @@ describe("a signature", () => {
     expect(check(TOKEN, path)).toMatch("another path");
   });
 
-  test("is good from its first moment until its last, without leeway", () => {
+  test("is valid from its first moment until its last, without leeway", () => {
     const at = (seconds: number) => check(TOKEN, "/discover", { atMs: SIGNED_AT_MS + seconds * 1000 });
     expect([at(-61), at(-60), at(59.9), at(60), at(61)].map((result) => result === "good")).toEqual([
       false,
@@ -45,7 +45,7 @@ describe("a signature", () => {
     ]);
   });
 
-  test("that was good before is asked for its time and path again", () => {
+  test("that was valid before is checked again for its time and path", () => {
     nowMs = SIGNED_AT_MS;
     const verifier = new IdentityVerifier([PUBLIC], clock);
     expect(verifier.check(headersOf(TOKEN), "/discover").kind).toBe("good");
@@ -61,7 +61,7 @@ describe("a signature", () => {
     expect(check(TOKEN, "/discover", { keys: [] })).toMatch("none of this environment's");
   });
 
-  test("with the wrong name of the right key is good, as for SDKs", () => {
+  test("with the wrong id of the right key is valid, as for SDKs", () => {
     nowMs = SIGNED_AT_MS;
     const headers: Record<string, string> = {};
     createRequestIdentity(new Secret(PEM), clock).sign(headers, "/discover", "key");
@@ -86,7 +86,7 @@ describe("a signature", () => {
     expect(check(token, "/discover")).not.toBe("good");
   });
 
-  test("of another scheme, or missing, is bad", () => {
+  test("of another scheme, or missing, is not valid", () => {
     nowMs = SIGNED_AT_MS;
     const verifier = new IdentityVerifier([PUBLIC], clock);
     expect(verifier.check({}, "/discover").kind).toBe("bad");

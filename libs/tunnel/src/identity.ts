@@ -1,6 +1,6 @@
 /**
- * Why: a tunnel must carry only what the environment's own runtime asks for. Each request is signed (cloud.md §3); this checks the
- * signature, the times, and that it was made for this very path, which official tunnel clients leave to the SDK behind them.
+ * Verifies the signature that an environment's runtime adds to each request (cloud.md §3): the signature, the times, and the path.
+ * Official tunnel clients leave the check of the path to the SDK behind them.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Clock } from "@perdure/base";
@@ -8,7 +8,7 @@ import { SIGNATURES_MAX, TOKEN_CHARS_MAX } from "./limits.js";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
 const PREFIX = "publickeyv1_";
-/** Head of the SPKI form of an Ed25519 key (RFC 8410). */
+/** Prefix of the SPKI form of an Ed25519 key (RFC 8410). */
 const SPKI = Buffer.from("302a300506032b6570032100", "hex");
 
 /** Undefined unless it is `publickeyv1_` and 32 bytes in base 58. */
@@ -29,14 +29,14 @@ interface Claims {
 
 const GOOD: IdentityCheck = { kind: "good" };
 
-/** Checks against several keys, since keys are replaced while services run (cloud.md §3.5). */
+/** Verifies against several keys, because keys are replaced while services run (cloud.md §3.5). */
 export class IdentityVerifier {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #clock: Clock;
-  /** What was verified before, by token. */
+  /** Claims of verified tokens, by token. */
   readonly #verifiedClaims = new Map<string, Claims>();
 
-  /** `publicKeys`: `publickeyv1_…`; those that are none are left out. */
+  /** `publicKeys`: `publickeyv1_…`; entries that cannot be parsed are ignored. */
   constructor(publicKeys: readonly string[], clock: Clock) {
     const keys = new Map<string, KeyObject>();
     for (const text of publicKeys) {
@@ -47,7 +47,7 @@ export class IdentityVerifier {
     this.#clock = clock;
   }
 
-  /** `path`: what the service is asked for, without its query; the signature must be for it, or for the end of it. */
+  /** `path`: path of the request at the service, without its query; the signature must be for it or for its last segments. */
   check(headers: Readonly<Record<string, unknown>>, path: string): IdentityCheck {
     if (headers["x-restate-signature-scheme"] !== "v1") return bad("the request is not signed");
     const token = headers["x-restate-jwt-v1"];
@@ -82,7 +82,7 @@ export class IdentityVerifier {
   }
 }
 
-/** Whole segments: `/discover` is for `/base/discover`, not for `/rediscover`. */
+/** Compares whole segments: `/discover` is for `/base/discover`, not for `/rediscover`. */
 function isFor(audience: string, path: string): boolean {
   return audience.length > 1 && audience.startsWith("/") && path.endsWith(audience);
 }
@@ -97,7 +97,7 @@ function jsonOf(part: string): Readonly<Record<string, unknown>> | undefined {
     const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
     return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
   } catch {
-    return undefined; // Whatever it is, it is no token.
+    return undefined; // It is not a token.
   }
 }
 

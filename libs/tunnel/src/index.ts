@@ -1,4 +1,4 @@
-/** Tunnels: their names, addresses and handshake; the client that dials out; how a runtime reaches what is behind one. */
+/** Tunnels: names, addresses and handshake; the client; the transport of runtimes to endpoints behind tunnels. */
 export * from "./address.js";
 export { breakOff } from "./break-off.js";
 export type { OnTunnelEvent, TunnelClientEvent } from "./client/events.js";

@@ -42,7 +42,7 @@ describe("addresses", () => {
     expect(parseTunnelUri(uri)).toBeUndefined();
   });
 
-  test("the path at the proxy is read as it was written", () => {
+  test("the path at the proxy is parsed as it was written", () => {
     const address = { name: "t", scheme: "https", host: "h", port: 1, path: "/a" } as const;
     const path = proxyPath(BARE, address);
     expect(path).toBe(`/${BARE}/t/https/h/1/a`);
@@ -50,14 +50,14 @@ describe("addresses", () => {
   });
 
   test.each(["/", `/${BARE}`, `/${BARE}/t`, `/${BARE}/_t/x`, `/${BARE}//x`, `/x/t/http/h/1`, `/${BARE}/a%2fb/x`])(
-    "%s names nobody's tunnel",
+    "%s names no tunnel",
     (path) => {
       expect(parseProxyPath(path)).toBeUndefined();
     },
   );
 });
 
-describe("where an address leads", () => {
+describe("the route of an address", () => {
   const routes = new TunnelRoutes(access);
 
   test.each([
@@ -75,7 +75,7 @@ describe("where an address leads", () => {
     expect(routes.routeOf(uri).kind).toBe(kind);
   });
 
-  test("without tunnels a tunnel's address is told apart from others", () => {
+  test("without tunnels an address of a tunnel is distinguished from others", () => {
     const none = new TunnelRoutes(undefined);
     expect(none.routeOf("tunnel://t:1").kind).toBe("unavailable");
     expect(none.routeOf(`${PUBLIC}/${BARE}/t/http/localhost/1/`).kind).toBe("none");
@@ -84,7 +84,7 @@ describe("where an address leads", () => {
 });
 
 describe("the transport", () => {
-  /** Remembers what it is asked. */
+  /** Records the requests that it gets. */
   function recorder() {
     const requests: StreamRequest[] = [];
     const transport: EndpointTransport = {
@@ -135,12 +135,12 @@ describe("the transport", () => {
     },
   );
 
-  test("says that the service behind speaks HTTP/1.1", () => {
+  test("sends the header for services that speak HTTP/1.1", () => {
     const { toProxy } = send("tunnel://t:9080", { httpVersion: "HTTP/1.1" });
     expect(toProxy[0]).toMatchObject({ address: { httpVersion: "HTTP/2.0" }, headers: { [HTTP_VERSION_HEADER]: "HTTP/1.1" } });
   });
 
-  test("sends no token anywhere else, also when a deployment's own headers have one", () => {
+  test("sends no token to other destinations, also when a deployment's own headers have one", () => {
     const { plain, toProxy } = send("https://example.com/", { headers: { [RUNTIME_TOKEN_HEADER]: "mine" } });
     expect(toProxy).toEqual([]);
     expect(plain[0]?.headers).toEqual({ "x-a": "b" });
@@ -149,7 +149,7 @@ describe("the transport", () => {
     );
   });
 
-  test("T7: goes to no other environment's tunnel", async () => {
+  test("T7: does not reach the tunnel of another environment", async () => {
     const { plain, toProxy, failures } = send(`${PUBLIC}/${OTHER}/t/http/localhost/9080/`);
     await Promise.resolve();
     expect([plain, toProxy]).toEqual([[], []]);

@@ -1,6 +1,6 @@
 /**
- * Why: a runtime must know which addresses lead through a tunnel, that one place behind a tunnel may be written in two ways, and that
- * tunnels of other environments are none of its business (cloud.md §2.6, 3; §2.9; T7).
+ * Decides for a runtime which addresses lead through a tunnel. One destination behind a tunnel can be written in two ways, and tunnels of
+ * other environments are refused (cloud.md §2.6, 3; §2.9; T7).
  */
 import type { Secret } from "@perdure/base";
 import type { BareEnvironmentId } from "@perdure/cloud";
@@ -10,23 +10,23 @@ import { parseDestination, withoutQuery } from "./destination.js";
 /** How a runtime reaches its environment's tunnels. */
 export interface TunnelAccess {
   readonly bare: BareEnvironmentId;
-  /** Origin where the proxy of a relay is reached. */
+  /** Origin of the proxy of a relay. */
   readonly proxyUrl: string;
-  /** Origin of the proxy as addresses of deployments have it; mostly the same. */
+  /** Origin of the proxy in addresses of deployments; mostly the same. */
   readonly publicUrl: string;
-  /** Shows the relay whose runtime asks; sent to the proxy and nowhere else. */
+  /** Identifies the calling runtime to the relay; sent to the proxy and to no other destination. */
   readonly token: Secret;
 }
 
 export type TunnelRoute =
-  /** An address like any other. */
+  /** The address is not behind a tunnel. */
   | { readonly kind: "none" }
   | { readonly kind: "own"; readonly address: TunnelAddress }
-  /** It is at the proxy, and names no place behind a tunnel of this environment. */
+  /** An address at the proxy that is not behind a tunnel of this environment. */
   | { readonly kind: "foreign" }
-  /** It wants a tunnel, and does not say which. */
+  /** An address with a tunnel scheme that cannot be parsed. */
   | { readonly kind: "malformed" }
-  /** It wants a tunnel, and this server has none. */
+  /** An address behind a tunnel, but this server has no tunnels. */
   | { readonly kind: "unavailable" };
 
 const NONE: TunnelRoute = { kind: "none" };
@@ -38,7 +38,7 @@ export class TunnelRoutes {
   readonly #bare: BareEnvironmentId | undefined;
   readonly #origins: ReadonlySet<string>;
 
-  /** Without access there are no tunnels. */
+  /** Without access no address has a tunnel. */
   constructor(access: Pick<TunnelAccess, "bare" | "proxyUrl" | "publicUrl"> | undefined) {
     this.#bare = access?.bare;
     this.#origins = new Set(access === undefined ? [] : [new URL(access.proxyUrl).origin, new URL(access.publicUrl).origin]);
@@ -56,7 +56,7 @@ export class TunnelRoutes {
     return this.#origins.has(url.origin) ? this.#atProxy(url.pathname) : NONE;
   }
 
-  /** Equal for two addresses exactly when they are the same place behind a tunnel; undefined for places that are not. */
+  /** A text that is equal for two addresses exactly when they are the same destination behind a tunnel; undefined for other addresses. */
   placeOf(uri: string): string | undefined {
     const route = this.routeOf(uri);
     if (route.kind === "own") return placeOfTunnel(route.address);

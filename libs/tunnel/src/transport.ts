@@ -1,6 +1,6 @@
 /**
- * Why: a runtime calls what is behind a tunnel as it calls any endpoint; this sends such calls to the proxy of a relay, with the token that
- * says whose they are, and leaves all others to the transport they had.
+ * The transport of a runtime for endpoints behind tunnels: sends their requests to the proxy of a relay, with the runtime's token, and all
+ * others to the plain transport.
  */
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { proxyPath } from "./address.js";
@@ -9,18 +9,18 @@ import { ROUTES_MAX } from "./limits.js";
 import { type TunnelAccess, type TunnelRoute, TunnelRoutes } from "./routes.js";
 
 export interface TunnelTransports {
-  /** For everything that is no tunnel. */
+  /** For addresses that are not behind a tunnel. */
   readonly plain: EndpointTransport;
-  /** To the proxy alone: no egress guard is asked, since users do not choose where it is. */
+  /** For the proxy only: it bypasses the egress guard, because users do not choose the proxy's address. */
   readonly toProxy: EndpointTransport;
 }
 
-/** Serves what `plain` serves, and addresses behind tunnels. Disposing disposes of both. */
+/** Serves addresses behind tunnels itself and delegates all others to `plain`. Disposing it disposes of both. */
 export function createTunnelTransport({ plain, toProxy }: TunnelTransports, access: TunnelAccess): EndpointTransport {
   return new TunnelTransport(plain, toProxy, access);
 }
 
-/** Where requests to an address go: to the proxy at this URI, or as the route says. */
+/** Where requests to an address are sent: to the proxy at this URI, or as the route defines. */
 type TransportRoute = { readonly kind: "proxy"; readonly uri: string } | Exclude<TunnelRoute, { kind: "own" }>;
 
 class TunnelTransport implements EndpointTransport {
@@ -48,7 +48,7 @@ class TunnelTransport implements EndpointTransport {
     }
     const headers: Record<string, string> = Object.assign({}, request.headers);
     headers[RUNTIME_TOKEN_HEADER] = this.#access.token.reveal();
-    // The relay is spoken to in HTTP/2 either way; this says what the client speaks to the service behind.
+    // The connection to the relay is HTTP/2 in any case; this header has the version for the service behind the tunnel.
     if (address.httpVersion === "HTTP/1.1") headers[HTTP_VERSION_HEADER] = "HTTP/1.1";
     const { method, path, requestResponse, isLarge } = request;
     return this.#toProxy.open(
@@ -76,7 +76,7 @@ class TunnelTransport implements EndpointTransport {
   }
 }
 
-/** Nobody but a relay sees such a header, also when a deployment's own headers have one of that name. */
+/** Removes the token's header, which only a relay may receive, also when a deployment's own headers have it. */
 function withoutToken(request: StreamRequest): StreamRequest {
   if (request.headers[RUNTIME_TOKEN_HEADER] === undefined) return request;
   const { [RUNTIME_TOKEN_HEADER]: _hidden, ...headers } = request.headers;
@@ -89,7 +89,7 @@ function failureOf({ kind }: Exclude<TunnelRoute, { kind: "own" | "none" }>): Tr
     : { kind: "client", message: "the address names no tunnel that can be used here" };
 }
 
-/** The stream of a request that was never sent. */
+/** The stream of a request that was not sent. */
 const nowhere: EndpointStream = {
   write: () => true,
   end() {},

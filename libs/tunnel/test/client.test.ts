@@ -30,7 +30,7 @@ const otherIdentity = createRequestIdentity(
 
 const END_STREAM = 1;
 const END_HEADERS = 4;
-/** A client that dials again does so at once; handshakes have the time that they always have. */
+/** A clock on which a client reconnects at once; handshakes keep their real timeout. */
 const HURRIED: Clock = {
   ...systemClock,
   setTimer: (delayMs, fire) => systemClock.setTimer(delayMs === HANDSHAKE_MS ? delayMs : 0, fire),
@@ -55,7 +55,7 @@ interface Local extends AsyncDisposable {
   readonly requests: { path: string; version: string; headers: Readonly<Record<string, unknown>> }[];
 }
 
-/** Says what it was asked, or echoes what it is told. */
+/** A local service that returns facts of the request, or echoes its body. */
 async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
   const requests: Local["requests"] = [];
   const answer = (request: Pick<IncomingMessage, "url" | "headers" | "httpVersion">, response: unknown): void => {
@@ -81,7 +81,7 @@ async function aLocal(version: "h1" | "h2" = "h2"): Promise<Local> {
   };
 }
 
-/** A tunnel, and what it told. */
+/** A tunnel and the events that it emitted. */
 function aTunnel(relay: Pick<FakeRelay, "url">, set: Partial<TunnelOptions> = {}) {
   const events: TunnelClientEvent[] = [];
   const waiting: { kind: string; resolve: (event: TunnelClientEvent) => void }[] = [];
@@ -108,7 +108,7 @@ function aTunnel(relay: Pick<FakeRelay, "url">, set: Partial<TunnelOptions> = {}
 }
 
 describe("the handshake", () => {
-  test("says who it is and what it serves, and is ready with what the relay answers", async () => {
+  test("sends its identity and its ports, and is ready with the relay's answer", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: 1 }], workerId: "w" });
     const { hello } = await relay.next();
@@ -127,21 +127,24 @@ describe("the handshake", () => {
     expect(open.tunnel.connections).toBe(1);
   });
 
-  test.each(["unauthorized", "bad-tunnel-name", "too-many-tunnels"] as const)("ends when the relay says %s", async (status) => {
-    await using relay = await FakeRelay.open(() => ({ status }));
-    await using open = aTunnel(relay);
-    expect(await open.tunnel.ended).toEqual({ kind: "refused", status });
-    expect(await open.tunnel.ready).toBeUndefined();
-    expect(open.events.at(-1)).toEqual({ kind: "refused", status });
-  });
+  test.each(["unauthorized", "bad-tunnel-name", "too-many-tunnels"] as const)(
+    "ends when the relay answers %s",
+    async (status) => {
+      await using relay = await FakeRelay.open(() => ({ status }));
+      await using open = aTunnel(relay);
+      expect(await open.tunnel.ended).toEqual({ kind: "refused", status });
+      expect(await open.tunnel.ready).toBeUndefined();
+      expect(open.events.at(-1)).toEqual({ kind: "refused", status });
+    },
+  );
 
-  test("ends when the relay gives it another name", async () => {
+  test("ends when the relay assigns another name", async () => {
     await using relay = await FakeRelay.open(() => letIn({ "tunnel-name": "other" }));
     await using open = aTunnel(relay);
     expect(await open.tunnel.ended).toEqual({ kind: "refused", status: "name-changed" });
   });
 
-  test("tries again when nobody is there, with longer and longer waits", async () => {
+  test("retries with growing pauses while no relay listens", async () => {
     const gone = await FakeRelay.open(letIn);
     await gone[Symbol.asyncDispose]();
     await using open = aTunnel(gone);
@@ -152,7 +155,7 @@ describe("the handshake", () => {
     }
   });
 
-  test("refuses options that make no sense", async () => {
+  test("refuses options that are not valid", async () => {
     await using relay = await FakeRelay.open(letIn);
     expect(() => aTunnel(relay, { name: "_x" })).toThrow("cannot be the name");
     expect(() => aTunnel(relay, { servers: undefined })).toThrow("either tunnel servers or");
@@ -167,7 +170,7 @@ describe("requests", () => {
     { version: "h2", headers: {}, expected: "2.0" },
     { version: "h2", headers: { [HTTP_VERSION_HEADER]: "HTTP/2.0" }, expected: "2.0" },
     { version: "h1", headers: { [HTTP_VERSION_HEADER]: "HTTP/1.1" }, expected: "1.1" },
-  ] as const)("go to the local service in $version when told $headers", async ({ version, headers, expected }) => {
+  ] as const)("go to the local service in $version with the headers $headers", async ({ version, headers, expected }) => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal(version);
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 9080, host: "127.0.0.1", port: local.port }] });
@@ -198,7 +201,7 @@ describe("requests", () => {
     expect(replies).toEqual(["one", "two", "three"]);
   });
 
-  test("a redirect is an answer, not an order", async () => {
+  test("a redirect is passed on, not followed", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
@@ -207,7 +210,7 @@ describe("requests", () => {
     expect(local.requests).toHaveLength(1);
   });
 
-  test("are 502 when nobody answers locally", async () => {
+  test("are 502 when the local service is unavailable", async () => {
     await using relay = await FakeRelay.open(letIn);
     const gone = await aLocal();
     await gone[Symbol.asyncDispose]();
@@ -220,7 +223,7 @@ describe("requests", () => {
     }
   });
 
-  test("T27: what nobody named is 403, and nobody is connected to", async () => {
+  test("T27: a destination that is not allowed is 403, and no connection is opened", async () => {
     await using relay = await FakeRelay.open(letIn);
     let connections = 0;
     const inside = createTcp(() => connections++);
@@ -238,7 +241,7 @@ describe("requests", () => {
     await new Promise<void>((resolve) => inside.close(() => resolve()));
   });
 
-  test("what was allowed by its origin is reached", async () => {
+  test("a destination that is allowed by its origin is reached", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
     await using _open = aTunnel(relay, { allow: [`http://127.0.0.1:${local.port}`] });
@@ -278,7 +281,7 @@ describe("requests", () => {
     },
   );
 
-  test("are 400 when they want another version of HTTP", async () => {
+  test("are 400 when they name another version of HTTP", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: 1 }] });
     const headers = { ...signed("/x"), [HTTP_VERSION_HEADER]: "HTTP/3" };
@@ -286,14 +289,14 @@ describe("requests", () => {
   });
 });
 
-describe("a life", () => {
+describe("the lifecycle", () => {
   test("health is answered", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using _open = aTunnel(relay);
     expect(await request(await relay.next(), HEALTH_PATH)).toMatchObject({ status: 200, body: "" });
   });
 
-  test("a relay that drains is replaced at once, and what runs there ends well", async () => {
+  test("a connection that drains is replaced at once, and its requests finish", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
     await using tunnel = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
@@ -307,12 +310,12 @@ describe("a life", () => {
     const answer = answerOf(running);
     running.end("and done");
     first.session.close();
-    await answer.catch(() => undefined); // It was answered before we listened: only the body counts.
+    await answer.catch(() => undefined); // It was answered before this listener was added: only the body counts.
     expect((await request(second, "/http/localhost/1/x", signed("/x"), "more")).body).toBe("more");
     expect(tunnel.events.map(({ kind }) => kind)).toContain("draining");
   });
 
-  test("a connection that breaks comes back", async () => {
+  test("a broken connection is opened again", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using tunnel = aTunnel(relay);
     (await relay.next()).socket.destroy();
@@ -321,7 +324,7 @@ describe("a life", () => {
     expect(tunnel.events.map(({ kind }) => kind)).toContain("disconnected");
   });
 
-  test("closing lets what runs finish, tells late requests, and then nothing is left", async () => {
+  test("closing waits for requests in flight, refuses late ones, and leaves no connection", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using local = await aLocal();
     const { tunnel } = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port: local.port }] });
@@ -341,7 +344,7 @@ describe("a life", () => {
   });
 
   describe("half a request does not pass for a whole one when", () => {
-    /** What a service receives of a request whose body is never complete. */
+    /** The bytes that a service receives of a request whose body is never complete. */
     async function halfARequest(
       version: "h1" | "h2",
       breaking: (tunnel: ClientTunnel, connection: FakeConnection) => Promise<void> | void,
@@ -418,7 +421,7 @@ describe("a life", () => {
     server.close();
   });
 
-  test("a name's SRV records are followed", async () => {
+  test("the relays of a name's SRV records are connected", async () => {
     await using relay = await FakeRelay.open(letIn);
     const { port } = new URL(relay.url);
     await using tunnel = aTunnel(relay, {
@@ -430,7 +433,7 @@ describe("a life", () => {
     expect(event).toMatchObject({ kind: "disconnected", server: `tls://127.0.0.1:${port}` });
   });
 
-  test("an SRV lookup that fails is told and repeated", async () => {
+  test("a failed SRV look-up is reported and repeated", async () => {
     await using relay = await FakeRelay.open(letIn);
     await using tunnel = aTunnel(relay, {
       servers: undefined,
@@ -441,7 +444,7 @@ describe("a life", () => {
   });
 });
 
-test("T26: a local service that answers with a status that HTTP/2 does not have costs its own request only", async () => {
+test("T26: a local service that answers with a status that HTTP/2 does not have fails only its own request", async () => {
   const local = createHttp1((_request, response) => response.writeHead(700).end());
   await new Promise<void>((resolve) => local.listen(0, "127.0.0.1", resolve));
   const { port } = local.address() as AddressInfo;

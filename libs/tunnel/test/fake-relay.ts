@@ -1,4 +1,4 @@
-/** A relay by hand: it takes connections, speaks the handshake as a script says, and asks over what was opened. */
+/** A fake relay: accepts connections, performs the handshake as a script decides, and sends requests over open connections. */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect } from "node:http2";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { START_TUNNEL_PATH, type TunnelWelcome, welcomeTrailers } from "../src/index.js";
@@ -12,7 +12,7 @@ export interface Answer {
 export interface FakeConnection {
   readonly session: ClientHttp2Session;
   readonly socket: Socket;
-  /** What the client said of itself. */
+  /** The client's hello. */
   readonly hello: Readonly<Record<string, string | string[] | number | undefined>>;
 }
 
@@ -28,7 +28,7 @@ export class FakeRelay implements AsyncDisposable {
     this.#close = close;
   }
 
-  /** `verdict`: what it says to each; undefined lets the handshake hang. */
+  /** `decide` returns the answer to each client; undefined leaves the handshake unanswered. */
   static async open(decide: (hello: FakeConnection["hello"]) => TunnelWelcome | undefined): Promise<FakeRelay> {
     const sockets = new Set<Socket>();
     const server = createServer((socket) => {
@@ -68,7 +68,7 @@ export class FakeRelay implements AsyncDisposable {
     return relay;
   }
 
-  /** The next connection that was let in. */
+  /** The next accepted connection. */
   next(): Promise<FakeConnection> {
     const pending = this.#connections[this.#acceptedCount];
     if (pending !== undefined) {

@@ -14,7 +14,7 @@ import {
 } from "@perdure/testkit";
 import { openRemotePort, type RemotePortEvent } from "../src/index.js";
 
-/** An ingress that says what it was asked and echoes what it is told. */
+/** An ingress that returns facts of the request and echoes its body. */
 async function aTarget() {
   const requests: { method: string | undefined; url: string | undefined; headers: IncomingHttpHeaders }[] = [];
   const server = createServer((request, response) => {
@@ -113,7 +113,7 @@ describe("a remote port", () => {
     server.close();
   });
 
-  test("cuts a caller of HTTP/2 that says GOAWAY and stays", async () => {
+  test("cuts a caller of HTTP/2 that sends GOAWAY and stays", async () => {
     await using target = await aTarget();
     await using port = await openRemotePort({ port: 0, target: target.url, credential: async () => "key_1" });
     const socket = connectTcp({ port: port.port, host: "127.0.0.1", allowHalfOpen: true });
@@ -121,13 +121,13 @@ describe("a remote port", () => {
     const goaway = http2Frame(7, 0, 0, Buffer.alloc(8));
     socket.write(Buffer.concat([HTTP2_PREFACE, http2Frame(FRAME.settings, 0, 0, Buffer.alloc(0)), goaway]));
     await once(socket.resume(), "end");
-    // Its side stays open, and takes bytes until the port gives it up.
+    // Its side stays open and accepts bytes until the port closes it.
     const writes = setInterval(() => socket.write("x"), 100);
     await broken;
     clearInterval(writes);
   });
 
-  test("cuts a connection that says nothing", async () => {
+  test("cuts a connection that sends nothing", async () => {
     await using target = await aTarget();
     const options = { port: 0, target: target.url, credential: async () => "key_1", headersTimeoutMs: 300 };
     await using port = await openRemotePort(options);
@@ -188,7 +188,7 @@ describe("a remote port", () => {
     ]);
   });
 
-  test("adds the credential, whatever the caller shows, and takes everything else along", async () => {
+  test("adds the credential, whatever credential the caller sends, and forwards all other headers", async () => {
     await using target = await aTarget();
     const events: RemotePortEvent[] = [];
     await using port = await openRemotePort({
@@ -241,7 +241,7 @@ describe("a remote port", () => {
     expect(await (await fetch(`${locked.url}/x`)).json()).toEqual({ code: 502, message: "log in first" });
   });
 
-  test("listens where others cannot come, unless that is wanted", async () => {
+  test("listens on loopback unless another address is allowed explicitly", async () => {
     const options = { port: 0, target: "http://127.0.0.1:1", credential: async () => "key_1" };
     for (const host of ["0.0.0.0", "::", "192.0.2.1"]) {
       await expect(openRemotePort({ ...options, host })).rejects.toMatchObject({ code: "OPS0001" });

@@ -1,7 +1,7 @@
 /**
- * One connection to a relay. We dial, then the roles turn round: the relay asks, we answer (cloud.md §2.1).
+ * One connection to a relay. The client connects; then the relay sends requests and the client answers (cloud.md §2.1).
  *
- *     dialling ─▸ shaking hands ─▸ serving ─▸ draining (the relay goes, or we do) ─▸ over
+ *     dialling ─▸ greeting ─▸ serving ─▸ draining (started by the relay or by this client) ─▸ over
  */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
@@ -35,7 +35,7 @@ import { answerError } from "./local-calls.js";
 import type { RelayServer } from "./servers.js";
 
 export type ConnectionOutcome =
-  /** The relay leaves: open another one. This connection goes on with what it has. */
+  /** The relay is draining: open another connection. This one finishes its requests. */
   | { readonly kind: "drained"; readonly servedMs: number }
   | { readonly kind: "lost"; readonly reason: string; readonly servedMs: number }
   | { readonly kind: "refused"; readonly status: Exclude<TunnelWelcome["status"], "ok"> | "name-changed" };
@@ -46,7 +46,7 @@ export interface ConnectionPorts extends ForwardPorts {
   readonly clock: Clock;
   readonly hello: () => Promise<TunnelHello>;
   readonly onServing: (welcome: TunnelWelcome & { readonly status: "ok" }) => void;
-  /** Nothing is left of it. */
+  /** Called when the connection is closed. */
   readonly onClosed: (connection: ClientConnection) => void;
 }
 
@@ -55,7 +55,7 @@ export class ClientConnection {
   readonly #outcome = Promise.withResolvers<ConnectionOutcome>();
   readonly #abort = new AbortController();
   #state: "dialling" | "greeting" | "serving" | "draining" | "over" = "dialling";
-  /** The one we answer with our credential. */
+  /** Whether the handshake request was answered with the credential. */
   #isGreeted = false;
   #hello: TunnelHello | undefined;
   #socket: Socket | undefined;
@@ -64,7 +64,7 @@ export class ClientConnection {
   #timer: TimerHandle | undefined;
   #missedPings = 0;
   #inFlight = 0;
-  /** We leave: late requests are told so. */
+  /** This client is draining: it answers new requests with the draining header. */
   #isLeaving = false;
   #onIdle: (() => void) | undefined;
 
@@ -80,7 +80,7 @@ export class ClientConnection {
     return this.#inFlight;
   }
 
-  /** Resolves when somebody else should serve in its place. Never rejects. */
+  /** Resolves when another connection should replace this one. Never rejects. */
   async run(): Promise<ConnectionOutcome> {
     const { server, ca, clock, hello } = this.#ports;
     try {
@@ -93,7 +93,7 @@ export class ClientConnection {
     return this.#outcome.promise;
   }
 
-  /** Takes no new requests; resolves when those under way have ended, or after `drainMs`. */
+  /** Takes no new requests; resolves when those in flight have ended, or after `drainMs`. */
   async leave(drainMs: number): Promise<void> {
     this.#isLeaving = true;
     if (this.#session === undefined || (this.#state !== "serving" && this.#state !== "draining"))
@@ -127,8 +127,8 @@ export class ClientConnection {
     this.#session = session;
     session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
     session.on("stream", (stream, headers) => {
-      handleErrors(stream); // Whoever works on it sees `close`.
-      if (stream.destroyed || stream.closed) return void stream.destroy(); // Its reset came with it.
+      handleErrors(stream); // The code that reads the stream gets `close`.
+      if (stream.destroyed || stream.closed) return void stream.destroy(); // The reset arrived with the request.
       this.#onRequest(stream, headers);
     });
     session.on("close", () => this.#end("the relay closed the connection"));
@@ -168,7 +168,7 @@ export class ClientConnection {
 
   #welcomed(welcome: TunnelWelcome | undefined, name: string | undefined): void {
     if (this.#state !== "greeting") return;
-    if (welcome === undefined) return this.#end("the handshake ended without a verdict");
+    if (welcome === undefined) return this.#end("the handshake ended without a status");
     if (welcome.status !== "ok") return this.#end(welcome.status, { kind: "refused", status: welcome.status });
     if (name !== undefined && welcome.name !== name)
       return this.#end("name changed", { kind: "refused", status: "name-changed" });
@@ -208,7 +208,7 @@ export class ClientConnection {
     return this.#servingSinceMs === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#servingSinceMs;
   }
 
-  /** Lets what was written leave before the socket goes. */
+  /** Flushes written bytes before the socket is closed. */
   async #closeGently(): Promise<void> {
     const { clock } = this.#ports;
     const session = this.#session;
@@ -217,7 +217,7 @@ export class ClientConnection {
     const { promise, resolve } = Promise.withResolvers<void>();
     socket.once("close", () => resolve());
     session.close();
-    // A session that was closed before lets its socket end in good order.
+    // A session that was closed before its socket ends in order.
     const flushed = clock.setTimer(FLUSH_MS, () => session.destroy());
     const timeout = clock.setTimer(HANDSHAKE_MS, resolve);
     await promise;

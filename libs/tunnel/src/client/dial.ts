@@ -1,11 +1,11 @@
-/** Why: a tunnel begins as a connection of ours to a relay, with TLS made out to its name. */
+/** Opens the connection to a relay, with TLS for the relay's name. */
 import { type Socket, connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { type Clock, handleErrors } from "@perdure/base";
 import { HANDSHAKE_MS } from "../limits.js";
 import type { RelayServer } from "./servers.js";
 
-/** Rejects with an Error that says why; an aborted signal ends it at once. */
+/** Rejects with an Error that has the reason; an aborted signal rejects at once. */
 export function dial(server: RelayServer, ca: string | undefined, clock: Clock, signal: AbortSignal): Promise<Socket> {
   return new Promise((resolve, reject) => {
     const { host, port, serverName } = server;

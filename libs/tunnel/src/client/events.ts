@@ -1,25 +1,25 @@
-/** Why: who runs a tunnel wants to see what it does; a command line prints these, a test waits for them. */
+/** Events of a tunnel client: CLIs print them, tests wait for them. */
 import type { TunnelStatus } from "../handshake.js";
 
 export type TunnelClientEvent =
   | { readonly kind: "connecting"; readonly server: string }
-  /** Requests come from now on. */
+  /** The relay accepted the connection and may send requests. */
   | {
       readonly kind: "connected";
       readonly server: string;
       readonly connectionId: string;
       readonly name: string;
-      /** Prefix of the addresses that official command lines register. */
+      /** Prefix of the addresses that official CLIs register. */
       readonly proxyUrl: string;
     }
-  /** The relay goes away: another connection is opened, this one finishes what it has. */
+  /** The relay is draining: another connection is opened, and this one finishes its requests. */
   | { readonly kind: "draining"; readonly server: string }
-  /** A connection ended that had served, or never came about; the next is tried after `retryInMs`. */
+  /** A connection that served has ended, or could not be opened; the client retries after `retryInMs`. */
   | { readonly kind: "disconnected"; readonly server: string; readonly reason: string; readonly retryInMs: number }
-  /** The relay does not want us, and trying again would not help. */
+  /** The relay refused the tunnel, and a retry would not help. */
   | { readonly kind: "refused"; readonly status: Exclude<TunnelStatus, "ok"> | "name-changed" }
   | { readonly kind: "resolveFailed"; readonly srv: string; readonly reason: string }
-  /** A request was answered by the service behind, or by us when nobody was there. */
+  /** A request was answered by the local service, or by the client when the service is unavailable. */
   | {
       readonly kind: "request";
       readonly method: string;
@@ -27,11 +27,11 @@ export type TunnelClientEvent =
       readonly destination: string;
       /** Without query. */
       readonly path: string;
-      /** 0: the other side gave it up. */
+      /** 0: the relay reset the request. */
       readonly status: number;
       readonly durationMs: number;
     }
-  /** A request was not let through: 400, 401 or 403. */
+  /** A request was refused: 400, 401 or 403. */
   | { readonly kind: "denied"; readonly status: number; readonly path: string; readonly reason: string };
 
 export type OnTunnelEvent = (event: TunnelClientEvent) => void;

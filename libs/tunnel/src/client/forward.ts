@@ -1,4 +1,4 @@
-/** Why: what comes out of a tunnel is trusted only as far as it proves itself: signed for this path, and for a place that was opened. */
+/** Authorises requests from the tunnel: each must be signed for its path and name an allowed destination. */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
 import { originOf, parseDestination, withoutQuery } from "../destination.js";
@@ -18,7 +18,7 @@ export interface ForwardPorts {
 
 type StreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
-/** Answers the stream: by the service behind, or with 400, 401 or 403. */
+/** Answers the stream: by the local service, or with 400, 401 or 403. */
 export function forward(ports: ForwardPorts, stream: ServerHttp2Stream, headers: StreamHeaders): void {
   const path = textOf(headers[":path"]) ?? "";
   const destination = parseDestination(path);
@@ -36,7 +36,7 @@ export function forward(ports: ForwardPorts, stream: ServerHttp2Stream, headers:
   const { clock, onEvent } = ports;
   const startedAtMs = clock.monotonicMs();
   const method = textOf(headers[":method"]) ?? "GET";
-  stream.on("error", NOTHING); // Its end is told by `close`.
+  stream.on("error", NOTHING); // `close` follows.
   stream.on("close", () => {
     const status = Number(stream.sentHeaders?.[":status"] ?? 0);
     const durationMs = clock.monotonicMs() - startedAtMs;

@@ -1,6 +1,6 @@
 /**
- * Why: a request that came through a tunnel goes on to a service nearby, in HTTP/2 or HTTP/1.1, streaming both ways and as fast as the
- * slower side reads. Redirects are answers like any other: nobody follows them to where the owner did not point.
+ * Forwards requests from the tunnel to local services over HTTP/2 or HTTP/1.1, streaming in both directions with backpressure. Redirects
+ * are returned unchanged: following them would reach destinations that the owner did not allow.
  */
 import { Agent as HttpAgent, request as httpRequest, type IncomingMessage } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, constants, type ServerHttp2Stream } from "node:http2";
@@ -22,10 +22,10 @@ import {
 } from "../limits.js";
 import type { LocalService } from "./locals.js";
 
-/** What is known about a request when it goes on. */
+/** Facts about a request that is forwarded. */
 export interface LocalRequest {
   readonly stream: ServerHttp2Stream;
-  /** As they came. */
+  /** Unchanged. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
   readonly method: string;
   /** Path and query. */
@@ -38,10 +38,10 @@ const NOT_ANSWERED: ReadonlySet<string> = new Set();
 export class LocalCalls implements AsyncDisposable {
   readonly #clock: Clock;
   readonly #sessions = new Map<string, ClientHttp2Session>();
-  /** Every session that is not closed, those that take no new requests included. */
+  /** Every session that is not closed, including those that take no new requests. */
   readonly #open = new Set<ClientHttp2Session>();
   readonly #running = new Set<ClientHttp2Stream>();
-  /** What https services agreed on. */
+  /** HTTP versions that https services negotiated, by authority. */
   readonly #versions = new Map<string, "HTTP/1.1" | "HTTP/2.0">();
   readonly #httpAgent = new HttpAgent({
     keepAlive: true,
@@ -58,7 +58,9 @@ export class LocalCalls implements AsyncDisposable {
     this.#clock = clock;
   }
 
-  /** Answers the stream, with 502 when nobody is there. `version` undefined: HTTP/2 for cleartext, what TLS agrees on for https. */
+  /**
+   * Answers the stream, with 502 when the service is unavailable. `version` undefined: HTTP/2 for cleartext, the result of ALPN for https.
+   */
   call(request: LocalRequest, service: LocalService, version: "HTTP/1.1" | "HTTP/2.0" | undefined): void {
     const agreedVersion = version ?? (service.scheme === "http" ? "HTTP/2.0" : this.#versions.get(service.authority));
     if (agreedVersion === undefined) void this.#agree(request, service);
@@ -66,7 +68,7 @@ export class LocalCalls implements AsyncDisposable {
     else this.#callHttp1(request, service);
   }
 
-  /** Resets what still runs: a service would take a request on a connection that only ends for a whole one. */
+  /** Resets requests in flight: a service would take a request for complete if its connection ended normally. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#sessions.clear();
     for (const local of this.#running) breakOff(local);
@@ -75,7 +77,7 @@ export class LocalCalls implements AsyncDisposable {
     this.#httpsAgent.destroy();
   }
 
-  /** Lets what was written leave before the connection goes. */
+  /** Flushes written bytes before the connection is closed. */
   async #closeGently(session: ClientHttp2Session): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     session.once("close", () => resolve());
@@ -112,7 +114,8 @@ export class LocalCalls implements AsyncDisposable {
       this.#running.delete(local);
       if (!stream.destroyed && !stream.writableEnded) unreachable(stream, service, undefined);
     });
-    // A connection to the relay that breaks ends what is read of the stream, after `aborted`: half a request must not be passed on as whole.
+    // A broken connection to the relay emits `aborted` and then ends the readable side: half a request must not be forwarded as a complete
+    // one.
     for (const over of ["aborted", "close"]) stream.on(over, () => breakOff(local));
     if (!stream.endAfterHeaders) stream.pipe(local);
   }
@@ -125,7 +128,7 @@ export class LocalCalls implements AsyncDisposable {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
     });
-    handleErrors(session, () => remove()); // Its streams receive the error too, and answer.
+    handleErrors(session, () => remove()); // Its streams receive the error too and answer with it.
     const remove = (): void => {
       if (this.#sessions.get(origin) === session) this.#sessions.delete(origin);
     };
@@ -148,7 +151,7 @@ export class LocalCalls implements AsyncDisposable {
     return session;
   }
 
-  /** Node's `session.setTimeout` would keep a session that was destroyed in memory until it is due. */
+  /** Node's `session.setTimeout` would keep a destroyed session in memory until the timer fires. */
   #watchIdle(session: ClientHttp2Session, remove: () => void): void {
     let bytes = 0;
     let timer: TimerHandle;
@@ -160,7 +163,7 @@ export class LocalCalls implements AsyncDisposable {
         timer = this.#clock.setTimer(LOCAL_IDLE_MS, check);
         return;
       }
-      remove(); // What runs on it ends in its own time.
+      remove(); // Its requests in flight finish.
       session.close();
     };
     timer = this.#clock.setTimer(LOCAL_IDLE_MS, check);
@@ -197,7 +200,7 @@ export class LocalCalls implements AsyncDisposable {
     else stream.pipe(outgoing);
   }
 
-  /** One handshake that offers both; what comes of it holds until the process ends. */
+  /** One TLS handshake that offers both versions; the result is valid until the process ends. */
   async #agree(request: LocalRequest, service: LocalService): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<"HTTP/1.1" | "HTTP/2.0">();
     const socket = tlsConnect({
@@ -228,7 +231,7 @@ function wasReset({ rstCode }: ClientHttp2Stream): boolean {
   return rstCode !== undefined && rstCode !== constants.NGHTTP2_NO_ERROR;
 }
 
-/** 502 as long as nothing was answered; a broken stream afterwards. */
+/** Answers with 502 if nothing was answered yet, else resets the stream. */
 function unreachable(stream: ServerHttp2Stream, { authority }: LocalService, cause: unknown): void {
   if (stream.destroyed || stream.closed) return;
   if (stream.headersSent) return breakOff(stream);
@@ -236,13 +239,13 @@ function unreachable(stream: ServerHttp2Stream, { authority }: LocalService, cau
   answerError(stream, 502, `${authority} does not answer: ${why}`);
 }
 
-/** HTTP/1.1 services may answer up to 999; Node throws when such a status is to be sent in HTTP/2. */
+/** HTTP/1.1 services may answer with a status up to 999; Node throws when such a status is sent over HTTP/2. */
 function wrongStatus(stream: ServerHttp2Stream, local: { destroy(): unknown }, { authority }: LocalService): void {
   answerError(stream, 502, `${authority} answers with a status that HTTP/2 does not have`);
   local.destroy();
 }
 
-/** The whole answer at once. Nothing when it is too late. */
+/** Sends a complete answer. Does nothing when the stream is answered or closed. */
 export function answerError(
   stream: ServerHttp2Stream,
   status: number,

@@ -8,7 +8,7 @@ const isServed = (allow: readonly string[], path: string): boolean => {
   return new Locals([], allow).find(destination) !== undefined;
 };
 
-test("what was named is served, with its scheme and port, and nothing beside it", () => {
+test("a named destination is served with its scheme and port, and no other", () => {
   const allow = ["http://shop.lan:9080"];
   expect(isServed(allow, "/http/shop.lan/9080/discover")).toBe(true);
   expect(isServed(allow, "/http/SHOP.lan/9080/discover")).toBe(true);
@@ -17,7 +17,7 @@ test("what was named is served, with its scheme and port, and nothing beside it"
   }
 });
 
-test("a whole domain is what ends with it, on one port", () => {
+test("an allowed domain matches every name below it, on one port", () => {
   const allow = ["http://*.svc.cluster.local:9080"];
   expect(isServed(allow, "/http/shop-1a2b.team.svc.cluster.local/9080/discover")).toBe(true);
   for (const other of [

@@ -1,9 +1,12 @@
-/** Why: a tunnel opens what its owner named and nothing else: whoever holds a key of the environment could name any host otherwise (T27). */
+/**
+ * The destinations that the owner of a tunnel allows. All others are refused: every holder of a key of the environment could name any host
+ * (T27).
+ */
 import { PerdureError } from "@perdure/base";
 import { type Destination, originOf } from "../destination.js";
 import type { TunnelLocal } from "./options.js";
 
-/** Where a request is taken. */
+/** A local service that requests are forwarded to. */
 export interface LocalService {
   readonly scheme: "http" | "https";
   /** Without brackets. */
@@ -13,7 +16,7 @@ export interface LocalService {
   readonly authority: string;
 }
 
-/** What requests may name to mean the machine of the client. */
+/** Hosts in requests that mean the machine of the client. */
 const THIS_MACHINE: ReadonlySet<string> = new Set(["localhost", "127.0.0.1", "[::1]", "in-process"]);
 
 export class Locals {
@@ -22,7 +25,7 @@ export class Locals {
   /** Whole domains: `http://*.svc.cluster.local:9080`. */
   readonly #domains: readonly Domain[];
 
-  /** Throws OPS0001 when `allow` holds something that is no `http://host:port` or `http://*.suffix:port`. */
+  /** Throws OPS0001 when `allow` has an entry that is neither `http://host:port` nor `http://*.suffix:port`. */
   constructor(locals: readonly TunnelLocal[], allow: readonly string[]) {
     for (const local of locals) this.#byPort.set(local.tunnelPort, local);
     const domains = allow.map(allowedDomain);
@@ -30,13 +33,13 @@ export class Locals {
     this.#allowed = new Set(allow.filter((_, at) => domains[at] === undefined).map(allowedOrigin));
   }
 
-  /** Of this machine, as `tunnel://` names them: what the relay sends here. */
+  /** Ports of this machine in `tunnel://` addresses, which the client declares to the relay. */
   get ports(): readonly number[] {
     const allowed = [...this.#allowed].flatMap((origin) => /^https?:\/\/localhost:(\d+)$/.exec(origin)?.[1] ?? []);
     return [...new Set([...this.#byPort.keys(), ...allowed.map(Number)])];
   }
 
-  /** Undefined: nobody named it, so nothing is dialled. */
+  /** Undefined when the destination is not allowed. */
   find(destination: Destination): LocalService | undefined {
     const { scheme, host, port } = destination;
     const local = THIS_MACHINE.has(host.toLowerCase()) ? this.#byPort.get(port) : undefined;
@@ -67,7 +70,10 @@ interface Domain {
 
 const HOST = /^[a-z0-9]([a-z0-9._-]*[a-z0-9])?$/;
 
-/** `http://*.suffix[:port]`; undefined for anything else. A suffix of one label would be half the world. */
+/**
+ * Parses `http://*.suffix[:port]`; undefined for anything else. A suffix of one label is refused, because it would allow a whole top-level
+ * domain.
+ */
 function allowedDomain(text: string): Domain | undefined {
   const match = /^(https?):\/\/\*((?:\.[A-Za-z0-9_-]+){2,})(?::(\d{1,5}))?\/?$/.exec(text);
   if (match === null) return undefined;

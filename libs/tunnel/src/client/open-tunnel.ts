@@ -1,6 +1,6 @@
 /**
- * Our tunnel client: it dials out to relays and serves what its owner named, until it is closed. A relay that goes is followed by another
- * connection before the old one ends; what breaks is tried again (cloud.md §2.1, §2.9).
+ * The tunnel client: connects to relays and serves the allowed destinations until it is closed. When a relay drains, the client opens
+ * another connection before the old one ends; failed connections are retried (cloud.md §2.1, §2.9).
  */
 import { Backoff, PerdureError } from "@perdure/base";
 import type { TunnelHello } from "../handshake.js";
@@ -14,12 +14,12 @@ import { Locals } from "./locals.js";
 import type { ClientTunnel, TunnelEnding, TunnelOptions, TunnelReady } from "./options.js";
 import { parseServer, type RelayServer, resolveServers } from "./servers.js";
 
-/** Starts dialling at once. Throws OPS0001 when the options make no sense. `onEvent` must not throw. */
+/** Starts connecting at once. Throws OPS0001 when options are not valid. `onEvent` must not throw. */
 export function openTunnel(options: TunnelOptions & { readonly onEvent?: OnTunnelEvent | undefined }): ClientTunnel {
   return new OpenTunnel(options);
 }
 
-/** One relay and who looks after the connection to it. */
+/** One relay and the task that keeps a connection to it open. */
 interface RelaySlot {
   readonly stop: AbortController;
   readonly running: Promise<void>;
@@ -34,7 +34,7 @@ class OpenTunnel implements ClientTunnel {
   readonly #calls: LocalCalls;
   readonly #verifier: IdentityVerifier;
   readonly #slots = new Map<string, RelaySlot>();
-  /** All that are not over, those that drain included. */
+  /** All connections that are not over, including those that drain. */
   readonly #connections = new Set<ClientConnection>();
   readonly #ready = Promise.withResolvers<TunnelReady | undefined>();
   readonly #ended = Promise.withResolvers<TunnelEnding>();
@@ -104,9 +104,9 @@ class OpenTunnel implements ClientTunnel {
     this.#ended.resolve(ending);
   }
 
-  // ── which relays ───────────────────────────────────────────────────────────────────────────────
+  // ── list of relays ─────────────────────────────────────────────────────────────────────────────
 
-  /** Never rejects. What cannot be looked up leaves things as they are. */
+  /** Never rejects. A failed look-up leaves the list of relays unchanged. */
   async #resolveAgainAndAgain(srv: string): Promise<void> {
     const { resolveSrv, random } = this.#options;
     const backoff = new Backoff(RESOLVE_RETRY_BOUNDS, random);

@@ -1,7 +1,7 @@
-/** Why: what a tunnel is opened with, and what there is once it is open. */
+/** Options of a tunnel and the interface of an open one. */
 import type { Clock, Random } from "@perdure/base";
 
-/** A port of `tunnel://<name>:<tunnelPort>`, and where its requests go. */
+/** A port of `tunnel://<name>:<tunnelPort>` and the local address that its requests are forwarded to. */
 export interface TunnelLocal {
   readonly tunnelPort: number;
   /** `127.0.0.1` for this machine. */
@@ -23,14 +23,14 @@ export interface TunnelOptions {
    * Either these or `srv`.
    */
   readonly servers?: readonly string[] | undefined;
-  /** DNS name whose SRV records lead to relays; looked up again now and then. */
+  /** DNS name with the SRV records of relays; resolved periodically. */
   readonly srv?: string | undefined;
-  /** Asked for each connection, so that a token that was renewed is used. */
+  /** Called for each connection, so that a renewed token is used. */
   readonly credential: () => Promise<string>;
-  /** `publickeyv1_…`, all that may sign. At least one. */
+  /** `publickeyv1_…`, all accepted signing keys. At least one. */
   readonly signingPublicKeys: readonly string[];
   readonly locals: readonly TunnelLocal[];
-  /** Further destinations that requests may name: `http://host:port`. Nothing else is dialled. */
+  /** Further destinations that requests may name: `http://host:port`. All others are refused. */
   readonly allow?: readonly string[] | undefined;
   readonly clientVersion: string;
   /** Shown beside the tunnel; the same for all connections of this process. */
@@ -39,19 +39,19 @@ export interface TunnelOptions {
   readonly ca?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  /** How long requests under way may take once the tunnel closes; 120 s unless said otherwise. */
+  /** How long requests in flight may take once the tunnel closes (ms). Default: 120 s. */
   readonly drainMs?: number | undefined;
-  /** Looks SRV records up; the system's resolver unless said otherwise. */
+  /** Resolves SRV records. Default: the system's resolver. */
   readonly resolveSrv?: ((name: string) => Promise<readonly SrvRecord[]>) | undefined;
 }
 
-/** What a relay says once it lets us in. */
+/** Facts from the relay after it accepted the tunnel. */
 export interface TunnelReady {
   readonly name: string;
   readonly proxyUrl: string;
 }
 
-/** Why a tunnel is over. `refused`: see the event of that kind. */
+/** The reason why a tunnel ended. `refused`: see the event of that kind. */
 export type TunnelEnding =
   | { readonly kind: "closed" }
   | { readonly kind: "refused"; readonly status: "unauthorized" | "bad-tunnel-name" | "too-many-tunnels" | "name-changed" };
@@ -59,12 +59,12 @@ export type TunnelEnding =
 export interface ClientTunnel extends AsyncDisposable {
   /** Resolves when the first connection serves; undefined when the tunnel ends before. Never rejects. */
   readonly ready: Promise<TunnelReady | undefined>;
-  /** Resolves when nothing is left of it. Never rejects. */
+  /** Resolves when all connections are closed. Never rejects. */
   readonly ended: Promise<TunnelEnding>;
   /** Connections that serve now. */
   readonly connections: number;
-  /** Requests under way. */
+  /** Requests in flight. */
   readonly inFlight: number;
-  /** Takes no new requests, lets those under way finish, then closes. Idempotent. */
+  /** Takes no new requests, waits for those in flight, then closes. Idempotent. */
   close(): Promise<void>;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: an environment's ingress or admin port on this machine, without a key in every request: what comes in here goes out with the
- * credential. Whoever can reach the port has the credential's powers, so it listens on loopback unless told otherwise (cloud.md §2.9).
+ * A local port that forwards to an environment's ingress or admin API and adds the credential to each request. Every caller of the port
+ * has the permissions of the credential, so the port listens on loopback by default (cloud.md §2.9).
  */
 import {
   createServer as createHttpServer,
@@ -18,19 +18,19 @@ import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
 import { HEADERS_CHECK_MS, HEADERS_TIMEOUT_MS, LINGER_MS, LOCAL_SOCKETS_MAX } from "../limits.js";
 
 export type RemotePortEvent =
-  /** 0: it broke before an answer. Without query. */
+  /** One request; `status` 0: it failed before an answer. `path` without query. */
   { readonly kind: "request"; readonly method: string; readonly path: string; readonly status: number };
 
 export interface RemotePortOptions {
-  /** 0 takes a free one. */
+  /** 0 binds a free port. */
   readonly port: number;
-  /** `127.0.0.1` unless said otherwise. */
+  /** Default: `127.0.0.1`. */
   readonly host?: string | undefined;
-  /** Needed for a host that others can reach. */
+  /** Required for a host that other machines can reach. */
   readonly bindInsecure?: boolean | undefined;
   /** Origin of the environment's ingress or admin address. */
   readonly target: string;
-  /** Asked for each request; takes the place of the caller's `Authorization`. */
+  /** Called for each request; replaces the caller's `Authorization`. */
   readonly credential: () => Promise<string>;
   /** PEM certificates to trust instead of the system's. */
   readonly ca?: string | undefined;
@@ -47,19 +47,19 @@ export interface RemotePort extends AsyncDisposable {
 type RemotePortRequest = IncomingMessage | Http2ServerRequest;
 type Response = ServerResponse | Http2ServerResponse;
 
-/** No method of HTTP/1.1 begins like this. */
+/** First bytes of HTTP/2 connections; no method of HTTP/1.1 begins with them. */
 const HTTP2_BEGIN = Buffer.from("PRI");
-/** Said anew, or nobody's business beyond this machine. */
+/** Headers that the forwarded request replaces. */
 const NOT_PASSED: ReadonlySet<string> = new Set(["host", "authorization", "content-length"]);
 const NOT_ANSWERED: ReadonlySet<string> = new Set();
 
-/** Rejects with OPS0001 when others could reach it, RT0004 when the address cannot be bound. */
+/** Rejects with OPS0001 when other machines could reach the port, RT0004 when the address cannot be bound. */
 export async function openRemotePort(options: RemotePortOptions): Promise<RemotePort> {
   const host = options.host ?? "127.0.0.1";
   if (!isLoopback(host) && options.bindInsecure !== true) {
     throw new PerdureError(
       "OPS0001",
-      `${host} can be reached by others, who would act with your credential; allow it explicitly`,
+      `${host} is reachable from other machines, which could act with your credential; allow it explicitly`,
     );
   }
   const target = new URL(options.target);
@@ -77,11 +77,11 @@ export async function openRemotePort(options: RemotePortOptions): Promise<Remote
     { headersTimeout, requestTimeout: 0, connectionsCheckingInterval: Math.min(HEADERS_CHECK_MS, headersTimeout), noDelay: true },
     answer,
   );
-  // The server listens, so that it watches how long headers take; it gets a connection only when that has shown to speak HTTP/1.1.
+  // The server listens itself, so that it enforces the timeout of headers; it gets a connection only after its first bytes were HTTP/1.1.
   const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
   http1.removeAllListeners("connection");
   const http2 = createHttp2Server(answer);
-  // Without this listener Node sends 100 by itself, and throws when the stream has ended already.
+  // Without this listener Node sends status 100 by itself, and throws when the stream has ended already.
   http2.on("checkContinue", (request: Http2ServerRequest, response: Http2ServerResponse) => {
     if (!request.stream.destroyed && !request.stream.closed) response.writeContinue();
     answer(request, response);
@@ -150,7 +150,7 @@ async function pass(
   });
   try {
     const authorization = `Bearer ${await credential()}`;
-    if (caller.signal.aborted) return; // The caller hung up meanwhile.
+    if (caller.signal.aborted) return; // The caller disconnected meanwhile.
     const length = request.headers["content-length"];
     const send = target.protocol === "https:" ? httpsRequest : httpRequest;
     const outgoing = send(target, {
@@ -171,7 +171,7 @@ async function pass(
         refuse(response, `${target.origin} answers with a status that HTTP/2 does not have`);
         return void outgoing.destroy();
       }
-      // The two response types write alike, but TypeScript cannot call a method of a union with overloads.
+      // The two response types have the same `writeHead`, but TypeScript cannot call a method of a union with overloads.
       (response as ServerResponse).writeHead(answer.statusCode ?? 502, passedHeaders(answer.headers, NOT_ANSWERED));
       answer.pipe(response as ServerResponse);
     });
@@ -187,7 +187,7 @@ function refuse(response: Response, message: string): void {
   (response as ServerResponse).writeHead(502, { "content-type": "application/json" }).end(errorBody(502, message));
 }
 
-/** Without an error HTTP/2 streams are reset with NO_ERROR, and clients take what they have for the whole answer. */
+/** Aborts the answer. Without an error HTTP/2 streams are reset with NO_ERROR, and clients take the answer for complete. */
 function cut(response: Response): void {
   (response as ServerResponse).destroy(new Error("the answer broke off"));
 }

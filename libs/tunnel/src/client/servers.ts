@@ -1,4 +1,4 @@
-/** Why: relays are named by people as URLs, and by DNS as SRV records; a connection needs host, port and the name in the certificate. */
+/** Parses addresses of relays, from URLs or SRV records, into host, port and the name in the certificate. */
 import { lookup, resolveSrv as systemResolveSrv } from "node:dns/promises";
 import { PerdureError } from "@perdure/base";
 import { SERVERS_MAX } from "../limits.js";
@@ -9,13 +9,13 @@ export interface RelayServer {
   readonly port: number;
   /** Undefined: no TLS. */
   readonly serverName: string | undefined;
-  /** What people and events call it; the same one is the same connection. */
+  /** Name in events and logs; equal labels are the same relay. */
   readonly label: string;
 }
 
 const TUNNEL_PORT = 9090;
 
-/** Throws OPS0001. */
+/** Throws OPS0001 when the text is no address of a relay. */
 export function parseServer(text: string): RelayServer {
   const withScheme = text.includes("://") ? text : `tls://${text}`;
   const match = /^(tls|https|http):\/\/(\[[0-9A-Fa-f:.]+\]|[^/:?#@\s]+)(?::(\d{1,5}))?\/?$/.exec(withScheme);
@@ -29,8 +29,8 @@ export function parseServer(text: string): RelayServer {
 }
 
 /**
- * One for each address of each record, as official clients do. TLS is made out to the name that was asked for. Rejects when DNS does;
- * a record whose name has no address is left out.
+ * One relay for each address of each record, as official clients do. TLS uses the queried name. Rejects when the SRV query fails; a record
+ * whose name has no address is left out.
  */
 export async function resolveServers(
   srv: string,
