@@ -1,6 +1,6 @@
 /**
- * Why: what an address means must not depend on how it is written. Addresses are read into numbers, and ranges are compared as numbers.
- * Only the forms are read that resolvers and WHATWG URLs give; all others are none.
+ * Parses addresses into numbers, so that ranges are compared independently of how an address is written. Accepts only the forms that
+ * resolvers and WHATWG URLs produce.
  */
 
 export interface IpAddress {
@@ -19,7 +19,7 @@ export function parseAddress(text: string): IpAddress | undefined {
   return bits === undefined ? undefined : { family: text.includes(":") ? 6 : 4, bits };
 }
 
-/** An address, or one with `/length`; the bits behind the length must be zero. */
+/** An address, or an address with `/length`; the bits after the length must be zero. */
 export function parseRange(text: string): AddressRange | undefined {
   const [head = "", tail, ...rest] = text.split("/");
   const address = parseAddress(head);
@@ -65,7 +65,7 @@ function parseV6(text: string): bigint | undefined {
   return groups.reduce((bits, group) => (bits << 16n) | group, 0n);
 }
 
-/** 16 bits each; the last 32 bits may be written as an IPv4 address where the whole address ends. */
+/** Groups of 16 bits; the last 32 bits may be written as an IPv4 address at the end of the address. */
 function groupsOf(text: string, isEnd: boolean): bigint[] | undefined {
   if (text === "") return [];
   const groups: bigint[] = [];

@@ -1,16 +1,16 @@
 /**
- * Why: the operator knows places that the rules cannot: the environment's own tunnel relay, a gateway inside a private network. Each
- * entry opens one of them, as narrowly as it is written.
+ * Exceptions of the operator from the rules: the environment's own tunnel relay, for example, or a gateway inside a private network. Each
+ * entry allows exactly the destinations that it describes.
  */
 import { type AddressRange, parseRange } from "./address.js";
 import { hostProblem } from "./host.js";
 
 export type Allowance =
-  /** Addresses that may be reached although their range is refused; names, ports and schemes stay as strict. */
+  /** Addresses that are allowed although their range is refused; rules for names, ports and schemes still apply. */
   | { readonly kind: "range"; readonly range: AddressRange }
-  /** A host wherever its name leads, or with `*.` all below it; ports and schemes stay as strict. */
+  /** A host with any address, or with `*.` all names below it; rules for ports and schemes still apply. */
   | { readonly kind: "host"; readonly host: string; readonly below: boolean }
-  /** One origin below a path, whatever scheme, port and address; other paths of the origin are refused. */
+  /** One origin below a path, with any scheme, port and address; other paths of the origin are refused. */
   | { readonly kind: "place"; readonly origin: string; readonly path: string };
 
 /** `10.1.0.0/16`, `fd00::1`, `sdk.internal`, `*.corp.example` or `http://relay.internal:9080/abc/`; undefined for anything else. */
@@ -31,7 +31,7 @@ function parsePlace(text: string): Allowance | undefined {
   return { kind: "place", origin, path: pathname };
 }
 
-/** Below whole segments: `/abc` opens `/abc` and `/abc/d`, not `/abcd`. */
+/** Compares whole segments: `/abc` allows `/abc` and `/abc/d`, not `/abcd`. */
 export function isBelow(path: string, parent: string): boolean {
   const prefix = parent.endsWith("/") ? parent : `${parent}/`;
   return path === parent || path.startsWith(prefix);

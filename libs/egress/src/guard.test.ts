@@ -6,7 +6,7 @@ import { CONNECTIONS_PER_HOST_MAX } from "./limits.js";
 interface World {
   readonly guard: EgressGuard;
   readonly denials: string[];
-  /** Answers of the resolver, one look-up after the other; the last one stays. */
+  /** Results of the resolver, one for each look-up; the last one is repeated. */
   readonly answers: (readonly string[] | Error)[];
   readonly queries: string[];
 }
@@ -51,7 +51,7 @@ function lookUp(
 }
 
 describe("a look-up for a connection", () => {
-  test("gives the addresses that were checked", async () => {
+  test("returns the addresses that were checked", async () => {
     const { guard } = aWorld([["93.184.216.34", "2606:2800:220::1"]]);
     expect(await lookUp(guard, "https://example.com")).toEqual([
       { address: "93.184.216.34", family: 4 },
@@ -61,7 +61,7 @@ describe("a look-up for a connection", () => {
     expect(await lookUp(guard, "https://example.com", { family: 6 })).toBe("2606:2800:220::1");
   });
 
-  test("T4: a name that leads inside for a later connection is refused there, and the log says why", async () => {
+  test("T4: a name that resolves to an internal address for a later connection is refused, and the log has the reason", async () => {
     const { guard, denials, queries } = aWorld([["93.184.216.34"], ["127.0.0.1"]]);
     expect(await lookUp(guard, "https://rebind.example.com")).toHaveLength(1);
     await expect(lookUp(guard, "https://rebind.example.com")).rejects.toMatchObject({
@@ -77,18 +77,18 @@ describe("a look-up for a connection", () => {
     [["93.184.216.34", "::ffff:169.254.169.254"]],
     [["fe80::1%eth0"]],
     [Array.from({ length: 65 }, () => "93.184.216.34")],
-  ])("one answer that is not allowed spoils all, whichever family is wanted (%#)", async (answer) => {
+  ])("one refused address makes the whole name refused, for any requested family (%#)", async (answer) => {
     const { guard } = aWorld([answer]);
     await expect(lookUp(guard, "https://example.com", { family: 4 })).rejects.toMatchObject({ code: "ERR_EGRESS_DENIED" });
   });
 
-  test("no answer, and a resolver that fails, are told as they are", async () => {
+  test("an empty result and an error of the resolver are passed on unchanged", async () => {
     const { guard } = aWorld([[], Object.assign(new Error("no such name"), { code: "ENOTFOUND" })]);
     await expect(lookUp(guard, "https://example.com")).rejects.toMatchObject({ code: "ENOTFOUND" });
     await expect(lookUp(guard, "https://example.com")).rejects.toThrow("no such name");
   });
 
-  test("a host that the operator vouches for may lead anywhere; a range opens only its addresses", async () => {
+  test("an allowed host may have any address; an allowed range only its own addresses", async () => {
     const { guard } = aWorld([["10.1.0.1"], ["10.1.0.1"], ["10.2.0.1"]], "sdk.internal", "10.1.0.0/16");
     expect(await lookUp(guard, "https://sdk.internal")).toHaveLength(1);
     expect(await lookUp(guard, "https://example.com")).toHaveLength(1);

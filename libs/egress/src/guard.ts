@@ -1,14 +1,14 @@
 /**
- * Why: a decision about a name is worth nothing when the name leads elsewhere a moment later. Every connection is admitted on its own:
- * its host is judged, its name is looked up here, every answer must be allowed, and it goes to one of those answers (DNS rebinding).
- * The guard opens no socket: whoever does takes the `lookup` of the admission.
+ * Admits each connection on its own, because a name may resolve to another address a moment later (DNS rebinding): the host is checked,
+ * its name is resolved here, every resolved address must be allowed, and the connection uses one of those addresses. The guard opens no
+ * socket: the caller passes the `lookup` of the admission to Node.
  */
 import { ANSWERS_MAX, CONNECTIONS_PER_HOST_MAX } from "./limits.js";
 import { checkEndpoint, checkOrigin, checkUrl, type EgressDecision, type EgressRules, refusalOfAddress } from "./policy.js";
 
-/** All that a user is told. */
+/** The only text that users see of a refusal. */
 export const DESTINATION_NOT_ALLOWED = "destination not allowed";
-/** `code` of errors that say so. */
+/** `code` of errors with that text. */
 export const EGRESS_DENIED_CODE = "ERR_EGRESS_DENIED";
 
 export class EgressDenied extends Error {
@@ -25,7 +25,7 @@ export interface ResolvedAddress {
   readonly family: number;
 }
 
-/** All addresses of a name, as the system knows them; `dns.lookup` with `all` does. */
+/** Resolves all addresses of a name; `dns.lookup` with `all` is one implementation. */
 export type Resolve = (hostname: string, done: (error: Error | null, addresses: readonly ResolvedAddress[]) => void) => void;
 
 interface LookupOptions {
@@ -35,20 +35,20 @@ interface LookupOptions {
 
 type LookupDone = (error: Error | null, address: string | { address: string; family: number }[], family?: number) => void;
 
-/** Takes the place of `dns.lookup` in the options of node:net, node:tls and what is built on them. */
+/** Replaces `dns.lookup` in the options of node:net, node:tls and modules built on them. */
 export type DnsLookup = (hostname: string, options: LookupOptions, done: LookupDone) => void;
 
 export type EgressAdmission =
   | { readonly kind: "denied" }
-  /** The host has as many connections as it may have. */
+  /** The host has reached its limit of connections. */
   | { readonly kind: "full" }
-  /** `release` must be called once, when the connection is gone. */
+  /** Call `release` once, when the connection is closed. */
   | { readonly kind: "admitted"; readonly host: string; readonly lookup: DnsLookup; readonly release: () => void };
 
 export interface EgressGuard {
-  /** Whether a URL may be a destination, by how it is written. */
+  /** Whether the URL is allowed as it is written, before its name is resolved. */
   allows(url: string): boolean;
-  /** For a new connection to `scheme://host:port`, of which `allows` judged the path. */
+  /** For a new connection to `scheme://host:port`, whose path `allows` checked before. */
   admitOrigin(origin: string): EgressAdmission;
   /** For a new connection that is not HTTP. */
   admitEndpoint(host: string, port: number): EgressAdmission;
@@ -56,7 +56,7 @@ export interface EgressGuard {
 
 export interface EgressPorts {
   readonly resolve: Resolve;
-  /** For the log: what was refused, and why. */
+  /** For the log: the refused destination and the reason. */
   readonly onDenied: (destination: string, reason: string) => void;
 }
 
@@ -67,7 +67,7 @@ export function createEgressGuard(rules: EgressRules, ports: EgressPorts): Egres
 class RuleGuard implements EgressGuard {
   readonly #rules: EgressRules;
   readonly #ports: EgressPorts;
-  /** Connections by host; hosts without any are not in it. */
+  /** Open connections by host; without entries for hosts that have none. */
   readonly #connections = new Map<string, number>();
 
   constructor(rules: EgressRules, ports: EgressPorts) {
@@ -125,7 +125,7 @@ class RuleGuard implements EgressGuard {
     );
   };
 
-  /** One bad answer spoils the name: which of them a connection takes is not ours to say. */
+  /** Refuses the name when one of its addresses is refused, because the guard does not choose which of them is used. */
   #refusal(addresses: readonly ResolvedAddress[]): string | undefined {
     if (addresses.length > ANSWERS_MAX) return `more than ${ANSWERS_MAX} addresses`;
     for (const { address } of addresses) {

@@ -1,4 +1,4 @@
-/** Where the server may connect to on behalf of its users. */
+/** Rules for the destinations that the server may connect to on behalf of its users. */
 export { type AddressRange, type IpAddress, parseAddress, parseRange } from "./address.js";
 export { type Allowance, parseAllowance } from "./allowance.js";
 export {

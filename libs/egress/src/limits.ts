@@ -1,9 +1,9 @@
-/** Why: every bound of this package in one place, each with the reason for its value. */
+/** Bounds of this package, each with its reason. */
 
-/** Connections to one host at a time: many functions scale on fewer, and more of them would make us a weapon against it. */
+/** Connections to one host at a time: most functions scale on fewer, and more could overload the host. */
 export const CONNECTIONS_PER_HOST_MAX = 100;
 
-/** Answers to one look-up that are judged; a name with more is refused rather than judged in part. */
+/** Addresses of one look-up that are checked; a name with more is refused. */
 export const ANSWERS_MAX = 64;
 
 /** Characters of a host name, and of one of its labels (RFC 1035 §2.3.4). */

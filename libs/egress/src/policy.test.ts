@@ -80,7 +80,7 @@ const REFUSED: readonly string[] = [
   "http://[fec0::1]:9080/",
   "http://[ff02::1]:9080/",
   "http://[4000::1]:9080/",
-  // names that lead inside
+  // names that are internal
   "http://localhost:9080/",
   "http://localhost.:9080/",
   "http://localhost..:9080/",
@@ -116,7 +116,7 @@ const REFUSED: readonly string[] = [
   "https://example.com:10250/",
   "https://example.com:11211/",
   "https://example.com:0/",
-  // how it is written
+  // notation
   "https://user:secret@example.com/",
   "https://example.com@127.0.0.1:9080/",
   "https://@example.com/",
@@ -141,7 +141,7 @@ const REFUSED: readonly string[] = [
 ];
 
 describe("destinations as they are written", () => {
-  test("the table of refused ones is as long as the threat model asks for", () => {
+  test("the table of refused ones is as long as the threat model requires", () => {
     expect(new Set(REFUSED).size).toBe(REFUSED.length);
     expect(REFUSED.length).toBeGreaterThanOrEqual(60);
   });
@@ -169,7 +169,7 @@ describe("destinations as they are written", () => {
     expect(checkUrl(RULES, url)).toEqual({ kind: "allowed", host, isTrusted: false });
   });
 
-  test("plain http is refused where the plan does not have it", () => {
+  test("plain http is refused when the plan does not include it", () => {
     const rules = { ...RULES, allowPlainHttp: false };
     expect(checkUrl(rules, "http://example.com/").kind).toBe("denied");
     expect(checkUrl(rules, "https://example.com/").kind).toBe("allowed");
@@ -196,7 +196,7 @@ describe("destinations as they are written", () => {
 });
 
 describe("exceptions of the operator", () => {
-  test("a range opens its addresses and nothing else", () => {
+  test("an allowed range allows only its addresses", () => {
     const rules = except("10.1.0.0/16");
     expect(checkUrl(rules, "http://10.1.2.3:9080/").kind).toBe("allowed");
     expect(checkUrl(rules, "http://10.2.2.3:9080/").kind).toBe("denied");
@@ -204,7 +204,7 @@ describe("exceptions of the operator", () => {
     expect(refusalOfAddress(rules, "10.1.0.9")).toBeUndefined();
   });
 
-  test("a host is trusted wherever it leads; with a star all below it, and not itself", () => {
+  test("an allowed host is trusted with any address; a star allows all names below it, and not the name itself", () => {
     const trusted = { kind: "allowed", host: "sdk.internal", isTrusted: true };
     expect(checkUrl(except("sdk.internal"), "https://SDK.internal./")).toEqual(trusted);
     expect(checkUrl(except("*.internal"), "https://sdk.internal/")).toEqual(trusted);
@@ -213,7 +213,7 @@ describe("exceptions of the operator", () => {
     expect(checkUrl(except("sdk.internal"), "https://sdk.internal:22/").kind).toBe("denied");
   });
 
-  test("a place opens what is below its path, however somebody writes a way out", () => {
+  test("an allowed place allows paths below its own, and refuses every notation that leaves it", () => {
     const rules = { ...except("http://127.0.0.1:81/2abc/"), allowPlainHttp: false };
     expect(checkUrl(rules, "http://127.0.0.1:81/2abc/t/http/localhost/9080/")).toEqual({
       kind: "allowed",
@@ -226,7 +226,7 @@ describe("exceptions of the operator", () => {
     expect(checkUrl(rules, "https://127.0.0.1:81/2abc/").kind).toBe("denied");
   });
 
-  test("a place at a public origin closes the origin's other paths, as connections are shared by origin", () => {
+  test("a place at a public origin refuses the origin's other paths, because connections are shared by origin", () => {
     const rules = except("https://partner.example.com/sdk");
     expect(checkUrl(rules, "https://partner.example.com/sdk/a").kind).toBe("allowed");
     expect(checkUrl(rules, "https://partner.example.com/").kind).toBe("denied");
@@ -238,7 +238,7 @@ describe("exceptions of the operator", () => {
   );
 });
 
-describe("T4: every address of a refused range", () => {
+describe("T4: an address of a refused range", () => {
   const RANGES = [
     ...["0.0.0.0/8", "10.0.0.0/8", "100.64.0.0/10", "127.0.0.0/8", "169.254.0.0/16", "172.16.0.0/12", "192.0.0.0/24"],
     ...["192.0.2.0/24", "192.88.99.0/24", "192.168.0.0/16", "198.18.0.0/15", "198.51.100.0/24", "203.0.113.0/24"],
@@ -302,7 +302,7 @@ describe("T4: every address of a refused range", () => {
     );
   });
 
-  test("and only those: public neighbours are allowed", () => {
+  test("is refused, while the adjacent public addresses are allowed", () => {
     for (const address of [
       "9.255.255.255",
       "11.0.0.0",

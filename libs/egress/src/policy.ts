@@ -1,6 +1,6 @@
 /**
- * Why: users say where their code runs, and the server connects there: without rules they could reach whatever the server can. This
- * decides about a destination by what is written; what its name leads to is decided for each connection (cloud.md §6.6).
+ * Checks destinations that users configure, so that they cannot reach internal services through the server. This file checks a destination
+ * as it is written; its addresses are checked for each connection (cloud.md §6.6).
  */
 import { type AddressRange, type IpAddress, isWithin, parseAddress } from "./address.js";
 import { type Allowance, isBelow } from "./allowance.js";
@@ -8,24 +8,24 @@ import { insideReason, isSameOrBelow, withoutRoot } from "./host.js";
 import { refusedRange, unwrapped } from "./ranges.js";
 
 export interface EgressRules {
-  /** http beside https; port 80 with it. */
+  /** Allows http beside https, and port 80. */
   readonly allowPlainHttp: boolean;
-  /** The platform's own domains, lower case: nothing below them is a user's. */
+  /** The platform's own domains, lower case: destinations below them are refused. */
   readonly ownDomains: readonly string[];
   /** The platform's own public addresses. */
   readonly ownRanges: readonly AddressRange[];
   readonly allowances: readonly Allowance[];
 }
 
-/** `reason` is for our logs: it tells a prober what is inside. */
+/** `reason` is for logs only, because it reveals internal hosts. */
 export type EgressDecision =
   | { readonly kind: "denied"; readonly reason: string }
-  /** `isTrusted`: the operator vouches for the host, so that what its name leads to is not judged. */
+  /** `isTrusted`: the operator allows the host with any address, so its addresses are not checked. */
   | { readonly kind: "allowed"; readonly host: string; readonly isTrusted: boolean };
 
 const TUNNEL_NAME = /^[A-Za-z0-9]([-_.A-Za-z0-9]{0,61}[A-Za-z0-9])?$/;
 
-/** Interfaces of databases, container engines and caches that act on whatever is sent to them. */
+/** Ports of databases, container engines and caches that execute any bytes sent to them. */
 const REFUSED_PORTS: ReadonlySet<number> = new Set([2375, 2376, 2377, 2378, 2379, 2380, 3306, 5432, 6379, 10_250, 11_211]);
 
 /** An absolute URL: http, https or tunnel. */
@@ -46,26 +46,26 @@ export function checkUrl(rules: EgressRules, text: string): EgressDecision {
   return checkHost(rules, url);
 }
 
-/** A connection to an origin whose paths were judged before. */
+/** Checks a connection to an origin; the paths were checked before. */
 export function checkOrigin(rules: EgressRules, origin: string): EgressDecision {
   const isPlace = rules.allowances.some((one) => one.kind === "place" && one.origin === origin);
   return isPlace ? { kind: "allowed", host: bareHost(new URL(origin)), isTrusted: true } : checkUrl(rules, origin);
 }
 
-/** Host and port of something that is not HTTP, a Kafka broker for one; the host without brackets. */
+/** Checks host and port of a protocol other than HTTP, such as a Kafka broker; the host without brackets. */
 export function checkEndpoint(rules: EgressRules, host: string, port: number): EgressDecision {
   const text = `https://${host.includes(":") ? `[${host}]` : host}:${port}/`;
   if (!URL.canParse(text) || /[/?#@\\\s]/.test(host)) return denied("no host and port");
   return checkHost(rules, new URL(text));
 }
 
-/** An address that a name leads to; undefined when it may be reached. */
+/** The reason why a resolved address is refused; undefined when it is allowed. */
 export function refusalOfAddress(rules: EgressRules, text: string): string | undefined {
   const address = parseAddress(text);
   return address === undefined ? "no IP address" : refusalOf(rules, address);
 }
 
-/** The operator's exceptions are for addresses as they are written, and as what they stand for. */
+/** Exceptions of the operator match an address as it is written and after unwrapping IPv4 in IPv6. */
 function refusalOf(rules: EgressRules, address: IpAddress): string | undefined {
   const inner = unwrapped(address);
   if (rules.allowances.some((one) => one.kind === "range" && isWithin(inner, one.range))) return undefined;
@@ -104,7 +104,7 @@ function isNamedBy(host: string, { host: name, below }: Extract<Allowance, { kin
   return below ? host !== name && isSameOrBelow(host, name) : host === name;
 }
 
-/** As WHATWG URLs write it: addresses in their one form, names in lower case and in ASCII; without brackets and the dot of the root. */
+/** The host as WHATWG URLs have it (canonical addresses, names in lower-case ASCII), without brackets and trailing dot. */
 function bareHost(url: URL): string {
   return url.hostname.startsWith("[") ? url.hostname.slice(1, -1) : withoutRoot(url.hostname);
 }
