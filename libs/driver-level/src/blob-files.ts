@@ -20,7 +20,7 @@ import { raiseFormat } from "./version-file.js";
 export class BlobFile {
   readonly number: number;
   readonly bytes: number;
-  /** Rows that refer to it, and writers that are going to. */
+  /** Rows that refer to the file, and writers that are about to store such rows. */
   holderCount = 0;
 
   constructor(number: number, bytes: number) {
@@ -29,7 +29,7 @@ export class BlobFile {
   }
 }
 
-/** Bytes in memory that are in a file, too. They must not change meanwhile. */
+/** Bytes in memory that are also in a file. They must not change meanwhile. */
 export class BlobSegment {
   readonly file: BlobFile;
   readonly #bytes: Uint8Array;
@@ -43,7 +43,7 @@ export class BlobSegment {
     this.#crc = crc;
   }
 
-  /** Whether the part is the segment, or a view of a piece of it. */
+  /** Whether the part is the segment or a view of a range of it. */
   contains(part: Uint8Array): boolean {
     return contains(this.#bytes, part);
   }
@@ -60,7 +60,7 @@ export class BlobSegment {
   }
 }
 
-/** Whether `part` is a view of memory that `whole` is a view of, too. */
+/** Whether the memory of `part` is within that of `whole`. */
 export function contains(whole: Uint8Array, part: Uint8Array): boolean {
   const from = part.byteOffset - whole.byteOffset;
   return part.buffer === whole.buffer && from >= 0 && from + part.length <= whole.length;
@@ -79,12 +79,12 @@ export class BlobFiles {
   readonly #live = new Set<BlobFile>();
   #nextNumber: number;
   #storedBytes = 0;
-  /** Made with the first file. */
+  /** The directory's handle; the directory is created with the first file. */
   #made: Promise<FileHandle> | undefined;
   readonly #staged = new Map<ArrayBufferLike, BlobSegment[]>();
   readonly #waiting: QueuedBlob[] = [];
   #staging: Promise<void> | undefined;
-  /** Only reads of the past period and of the present one still need them. */
+  /** Free files that only reads of the previous and the current period may still need. */
   #past: BlobFile[] = [];
   #present: BlobFile[] = [];
   #pastSinceMs = 0;
@@ -99,7 +99,7 @@ export class BlobFiles {
     this.#nextNumber = nextNumber;
   }
 
-  /** Removes files that no row refers to. `owned`: those that some do. Rejects with STO0003 when one of them is not there. */
+  /** Removes files that no row refers to. `owned`: files that rows refer to. Rejects with STO0003 when one of them is missing. */
   static async open(database: string, holds: ReadHolds, owned: readonly BlobFile[]): Promise<BlobFiles> {
     const present = await numbersIn(blobDirectory(database));
     const numbers = new Set(owned.map(({ number }) => number));
@@ -118,7 +118,7 @@ export class BlobFiles {
     return files;
   }
 
-  /** On disk, those that wait to be removed included. */
+  /** Bytes on disk, including files that wait for removal. */
   get storedBytes(): number {
     return this.#storedBytes;
   }
@@ -129,8 +129,8 @@ export class BlobFiles {
   }
 
   /**
-   * Writes bytes before the batch that stores rows with them. They must not change until the result is disposed of, which lets the file
-   * go unless rows refer to it. Rejects like `write`.
+   * Writes bytes before the batch that stores rows with them. They must not change until the result is disposed of, which frees the file
+   * unless rows refer to it. Rejects like `write`.
    */
   async stage(bytes: Uint8Array): Promise<Disposable> {
     const segment = await new Promise<BlobSegment>((staged, failed) => {
@@ -197,7 +197,7 @@ export class BlobFiles {
       }
       await file.datasync();
     } catch (cause) {
-      await rm(path, { force: true }).catch(() => undefined); // What cannot be removed now is removed at the next start.
+      await rm(path, { force: true }).catch(() => undefined); // The next start removes what could not be removed now.
       throw cause;
     }
     await directory.sync();
@@ -228,12 +228,12 @@ export class BlobFiles {
   #make(): Promise<FileHandle> {
     this.#made ??= makeDirectory(this.#database, this.#directory);
     this.#made.catch(() => {
-      this.#made = undefined; // The next one tries again.
+      this.#made = undefined; // The next call retries.
     });
     return this.#made;
   }
 
-  /** Removes what reads of past periods no longer need, now or as soon as they have ended. */
+  /** Removes free files that reads of past periods no longer need, now or when those reads have ended. */
   #removeFree(): void {
     while (this.#past.length > 0 || this.#present.length > 0) {
       const isOverdue = this.#past.length > 0 && performance.now() - this.#pastSinceMs > BLOB_HELD_MS_MAX;
@@ -253,7 +253,7 @@ export class BlobFiles {
   }
 
   #remove({ number, bytes }: BlobFile): void {
-    // What cannot be removed now is removed at the next start.
+    // The next start removes what could not be removed now.
     const removing = rm(blobPath(this.#directory, number), { force: true }).catch(() => undefined);
     this.#removing.add(removing);
     void removing.then(() => {
@@ -262,7 +262,7 @@ export class BlobFiles {
     });
   }
 
-  /** Nothing is staged or written any more. Files that reads may still need are removed at the next start. */
+  /** Call it when nothing is staged or written any more. Files that reads may still need are removed at the next start. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#removal);
@@ -277,7 +277,7 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number)
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
 }
 
-/** Earlier versions must not open the database from now on: they would take references for rows. */
+/** Raises the storage format, so that earlier versions refuse the database: they would read references as rows. */
 async function makeDirectory(database: string, directory: string): Promise<FileHandle> {
   await raiseFormat(database);
   await mkdir(directory, { recursive: true });

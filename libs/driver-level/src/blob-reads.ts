@@ -1,4 +1,4 @@
-/** Reads rows whose parts are in blob files, and checks what it reads: a file that is missing or short is damage, never an empty value. */
+/** Reads rows with parts in blob files and verifies them: a file that is missing or short is data corruption, never an empty value. */
 import { closeSync, openSync, readvSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { join } from "node:path";
@@ -8,7 +8,7 @@ import { PerdureError } from "@perdure/base";
 import { BLOB_PAGE_BYTES_MAX, BLOB_PIECE_BYTES } from "./limits.js";
 import { type BlobReference, readValue, type StoredPart } from "./stored-value.js";
 
-/** Where the blob files of a database are. */
+/** Directory of a database's blob files. */
 export function blobDirectory(database: string): string {
   return `${database}-blobs`;
 }
@@ -17,7 +17,7 @@ export function blobPath(directory: string, file: number): string {
   return join(directory, `${file}.blob`);
 }
 
-/** A value with its parts in place; what is in files is to be read into `pieces`. */
+/** A value with buffers for its parts; bytes from files are read into `pieces`. */
 interface Assembly {
   readonly row: Uint8Array;
   readonly reads: readonly SegmentRead[];
@@ -25,7 +25,7 @@ interface Assembly {
 
 interface SegmentRead {
   readonly reference: BlobReference;
-  /** Before, of and behind the row's part of the segment. */
+  /** Buffers for the bytes of the segment before, within and after the row's part. */
   readonly pieces: readonly Uint8Array[];
 }
 
@@ -36,7 +36,7 @@ export class BlobReads {
     this.#directory = blobDirectory(database);
   }
 
-  /** The row of a stored value, at once. Throws STO0003 when a file is missing, short or changed. */
+  /** The row of a stored value, read synchronously. Throws STO0003 when a file is missing, short or changed. */
   rowSync(value: Uint8Array, marker: Uint8Array | undefined): Uint8Array {
     const parts = readValue(value, marker);
     if (parts instanceof Uint8Array) return parts;
@@ -45,13 +45,13 @@ export class BlobReads {
     return row;
   }
 
-  /** Like `rowSync`, but files are read by other threads; the row itself when there are none. Rejects instead of throwing. */
+  /** Like `rowSync`, but reads files in the thread pool; returns the row itself when no part is in a file. Rejects instead of throwing. */
   row(value: Uint8Array, marker: Uint8Array | undefined): Uint8Array | Promise<Uint8Array> {
     const parts = readValue(value, marker);
     return parts instanceof Uint8Array ? parts : this.#read(parts);
   }
 
-  /** The rows of a page, some at a time, so that those in memory together stay within a bound. `firstParts` as for `KeyValue.values`. */
+  /** The rows of a page, in groups whose memory stays within a bound. `firstParts` as for `KeyValue.values`. */
   async *pages(
     values: readonly Uint8Array[],
     marker: Uint8Array | undefined,

@@ -1,4 +1,4 @@
-/** Large rows and their files: what is on disk when, who may still read it, and what damage is. */
+/** Large rows and their files: which files exist when, which reads keep them, and how damage is reported. */
 import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -43,7 +43,7 @@ const files = async (): Promise<string[]> => {
   return names.sort((a, b) => Number.parseInt(a, 10) - Number.parseInt(b, 10));
 };
 
-/** Files are removed after the write that frees them has returned. */
+/** Waits for the removal of files, which follows the write that frees them. */
 async function untilFiles(expected: number): Promise<string[]> {
   for (let n = 0; n < 100 && (await files()).length !== expected; n++) await delay(20);
   return files();
@@ -58,7 +58,7 @@ async function first(pairs: AsyncIterable<readonly [string, Uint8Array]>): Promi
 }
 
 describe("blob files", () => {
-  test("large rows are in files and small ones are not; every way of reading finds both", async () => {
+  test("large rows are in files and small ones are not; every kind of read returns both", async () => {
     await using kv = await open();
     await kv.write(
       new Map([
@@ -78,10 +78,10 @@ describe("blob files", () => {
     expect([rows.length, same(rows[0], large(1)), rows[1]]).toEqual([2, true, utf8("small")]);
     const keys: string[] = [];
     for await (const [key] of kv.scan("", "\u{10ffff}", { keysOnly: true })) keys.push(key);
-    expect(keys).toEqual(["a", "b"]); // Rows of the driver's own are no rows.
+    expect(keys).toEqual(["a", "b"]); // The driver's own rows are not returned.
   });
 
-  test("bytes that several rows of a batch have are written once, and kept until the last of them goes", async () => {
+  test("bytes that several rows of a batch share are written once, and kept until the last of them is deleted", async () => {
     await using kv = await open();
     const body = large(2);
     const value = body.subarray(8, MIB - 100);
@@ -104,7 +104,7 @@ describe("blob files", () => {
     expect(kv.get("value")).toEqual(utf8("small"));
   });
 
-  test("rows are read without their parts in files when only the first part is wanted", async () => {
+  test("rows are read without their parts in files when only the first part is requested", async () => {
     await using kv = await open();
     await kv.write(
       new Map<string, Uint8Array | readonly Uint8Array[]>([
@@ -113,7 +113,7 @@ describe("blob files", () => {
         ["c", utf8("small")],
       ]),
     );
-    await rm(join(blobDirectory(directory), (await files())[0] as string)); // Both are in it.
+    await rm(join(blobDirectory(directory), (await files())[0] as string)); // Both parts are in the file.
     const rows = async (to: string) => {
       const values: Uint8Array[] = [];
       for await (const page of kv.values("", to, { firstParts: true })) values.push(...page);
@@ -130,7 +130,7 @@ describe("blob files", () => {
     for (let n = 0; n < 8; n++) expect(same(kv.get(`k${n}`), large(n, BLOB_BYTES_MIN))).toBe(true);
   });
 
-  test("staged bytes are in a file before their batch, which writes no other; those never used go with their stage", async () => {
+  test("staged bytes are in a file before their batch, which writes no other; unused ones are removed when their stage is disposed of", async () => {
     await using kv = await open();
     const [body, unused] = [large(3), large(4)];
     const [staged, abandoned] = await Promise.all([kv.staging.stage(body), kv.staging.stage(unused)]);
@@ -144,7 +144,7 @@ describe("blob files", () => {
     expect(await untilFiles(0)).toEqual([]);
   });
 
-  test("a row that begins with the marker of references is a row, whoever learnt the marker", async () => {
+  test("a row that begins with the marker of references stays a row, even if a client knows the marker", async () => {
     {
       await using kv = await open();
       await kv.write(new Map([["a", large(5)]]));
@@ -168,7 +168,7 @@ describe("blob files", () => {
     expect(same(kv.get("a"), large(5))).toBe(true);
   });
 
-  test("what is stored is found after a restart, counted, and freed as before", async () => {
+  test("stored files are found after a restart, counted, and freed as before", async () => {
     let bytes: number;
     {
       await using kv = await open();
@@ -225,7 +225,7 @@ describe("blob files", () => {
 });
 
 describe("reads beside writes", () => {
-  test("a scan that began before a large row was deleted reads it still, and its file goes afterwards", async () => {
+  test("a scan that began before a large row was deleted still reads it, and its file is removed afterwards", async () => {
     await using kv = await open();
     await kv.write(
       new Map([
@@ -243,7 +243,7 @@ describe("reads beside writes", () => {
     expect(await untilFiles(0)).toEqual([]);
   });
 
-  test("a snapshot of a reader keeps files that were freed after it, and no longer than it lives", async () => {
+  test("a snapshot of a reader keeps files that were freed after it, until it is disposed of", async () => {
     await using kv = await open();
     await kv.write(new Map([["a", large(1)]]));
     await using reader = await openLevelReader(directory);
@@ -262,7 +262,7 @@ describe("reads beside writes", () => {
     expect(same(after.get("a"), large(3))).toBe(true);
   });
 
-  test("snapshots that follow each other without a gap do not keep files for ever", async () => {
+  test("snapshots that follow each other without a gap do not keep files forever", async () => {
     await using kv = await open();
     await using reader = await openLevelReader(directory);
     await kv.write(new Map([["a", large(0)]]));
@@ -298,10 +298,10 @@ describe("damage and a full disk", () => {
       code: "STO0003",
       message: expect.stringContaining("1 of 1 blob files are missing"),
     });
-    await expect(open()).rejects.toMatchObject({ code: "STO0003" }); // Nothing is left open.
+    await expect(open()).rejects.toMatchObject({ code: "STO0003" }); // The failed open left nothing open.
   });
 
-  test("a file that goes while the database is open, is short, or has other bytes, is damage to who reads it", async () => {
+  test("reading a file that is missing, short or changed while the database is open fails as damage", async () => {
     const file = await stored();
     await using kv = await open();
     const bytes = await readFile(file);

@@ -45,7 +45,7 @@ describe("LevelDB as a key-value engine", () => {
     expect(await rows(kv, "a\x80", "a\xff", { keysOnly: true })).toEqual(["a\x80=", "a\xc3="]);
   });
 
-  test("a scan stops at its limit and sees the database of the moment it began, page after page", async () => {
+  test("a scan stops at its limit and reads the database as of its beginning, page after page", async () => {
     await using kv = await fresh();
     const key = (n: number) => `k${String(n).padStart(4, "0")}`;
     await kv.write(new Map(Array.from({ length: 700 }, (_, n) => [key(n), utf8(`${n}`)])));
@@ -60,7 +60,7 @@ describe("LevelDB as a key-value engine", () => {
     expect(await rows(kv, "k", "l")).toEqual([]);
   });
 
-  test("one write puts and deletes together; deleting what is not there is nothing", async () => {
+  test("one write puts and deletes together; deleting a missing key has no effect", async () => {
     await using kv = await fresh();
     await kv.write(new Map([["a", utf8("1")]]));
     await kv.write(
@@ -76,7 +76,7 @@ describe("LevelDB as a key-value engine", () => {
     expect(await rows(kv, "", "z")).toEqual(["b=2"]);
   });
 
-  test("a batch of large values lets the event loop serve others in between, and stays one batch", async () => {
+  test("a batch of large values lets the event loop run other tasks in between, and stays one batch", async () => {
     await using kv = await fresh();
     const value = randomBytes(3_000_000);
     let turns = 0;
@@ -93,7 +93,7 @@ describe("LevelDB as a key-value engine", () => {
     expect(Buffer.compare(kv.get("k5") ?? Buffer.alloc(0), value)).toBe(0);
   });
 
-  test("so does a batch of many rows", async () => {
+  test("a batch of many rows lets the event loop run other tasks, too", async () => {
     await using kv = await fresh();
     const all = Array.from({ length: 10_000 }, (_, n) => `k${n}`);
     await kv.write(new Map(all.map((key) => [key, utf8("v")] as const)));
@@ -103,7 +103,7 @@ describe("LevelDB as a key-value engine", () => {
       counting = setImmediate(count);
     };
     let counting = setImmediate(count);
-    // Until the last row was taken from the map, the event loop had turns between pieces only: LevelDB writes after that.
+    // Until the last row was taken from the map, the event loop could run only between pieces: LevelDB writes after that.
     let batched = 0;
     const deleted = new Map(all.map((key) => [key, null] as const));
     const entries = deleted.entries.bind(deleted);
@@ -119,17 +119,17 @@ describe("LevelDB as a key-value engine", () => {
     expect(await rows(kv, "", "z")).toEqual([]);
   });
 
-  test("it knows how much it holds, what was written last included", async () => {
+  test("the stored bytes include the latest writes", async () => {
     await using kv = await openLevelKeyValue(join(root, "sized"));
     const before = await kv.storedBytes();
     await kv.write(new Map([["a", new Uint8Array(100_000).fill(1)]]));
     expect((await kv.storedBytes()) - before).toBeGreaterThanOrEqual(100_000);
   });
 
-  test("compacting gives back the room of what was deleted, and keeps the rest", async () => {
+  test("compacting frees the space of deleted data and keeps the rest", async () => {
     await using kv = await openLevelKeyValue(join(root, "compacted"));
     const keys = Array.from({ length: 64 }, (_, i) => `k${i}`);
-    const value = randomBytes(100_000); // Nothing that could be compressed.
+    const value = randomBytes(100_000); // Random, so that it cannot be compressed.
     for (const key of keys) await kv.write(new Map([[key, value]]));
     expect(kv.batches).toBe(64);
     await kv.write(new Map(keys.slice(1).map((key) => [key, null])));
@@ -139,7 +139,7 @@ describe("LevelDB as a key-value engine", () => {
     expect(kv.batches).toBe(65);
   });
 
-  test("a directory that another process holds is refused with RT0005", async () => {
+  test("a directory that another process has open is refused with RT0005", async () => {
     await using _holder = await fresh();
     await expect(openLevelKeyValue(directory)).rejects.toMatchObject({ code: "RT0005" });
   });
@@ -149,7 +149,7 @@ describe("LevelDB as a key-value engine", () => {
     await expect(openLevelKeyValue(join(directory, "CURRENT", "below a file"))).rejects.toMatchObject({ code: "STO0001" });
   });
 
-  test("writing to a closed database is an error of ours, not silence", async () => {
+  test("writing to a closed database is a PerdureError", async () => {
     const kv = await fresh();
     await kv[Symbol.asyncDispose]();
     await expect(kv.write(new Map([["a", utf8("1")]]))).rejects.toMatchObject({ code: "STO0001" });

@@ -1,6 +1,6 @@
 /**
- * LevelDB, and files for large payloads (`blob-files.ts`), as the engine under partition stores. One synced batch per commit; point reads are synchronous, because a
- * miss answered by the bloom filter or a hit in the memtable costs less than a trip through the thread pool.
+ * LevelDB with files for large payloads (`blob-files.ts`) as the engine of partition stores. One synced batch per commit; point reads are
+ * synchronous, because a miss in the bloom filter or a hit in the memtable costs less than a task in the thread pool.
  */
 import { randomBytes } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
@@ -26,39 +26,36 @@ import {
   wholeValue,
 } from "./stored-value.js";
 
-/** Memtable: two of them are in memory and bound what is replayed at start; 4 MiB hold some thousand invocations. */
+/** Size of the memtable: two are in memory and bound the log that is replayed at start; 4 MiB hold some thousand invocations. */
 const WRITE_BUFFER_BYTES = 4 * 1024 * 1024;
-/** Blocks of cold data kept unpacked; hot data is in the memtable anyway. */
+/** Cache of uncompressed blocks of cold data; hot data is in the memtable. */
 const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
-/**
- * Values are copied into native memory on the event loop. It serves others before each value that would make it more than this in one
- * piece, about 10 ms.
- */
+/** Bytes of values that are copied into native memory before the event loop runs other tasks; about 10 ms. */
 const COPIED_BYTES_MAX = 4 * 1024 * 1024;
-/** Rows handed over in one piece, some 10 ms: a long journal that is deleted has a hundred thousand. */
+/** Rows passed to LevelDB in one call, about 10 ms: deleting a long journal has a hundred thousand rows. */
 const ROWS_AT_ONCE_MAX = 4_096;
 /** Rows fetched from an iterator at a time. */
 const SCAN_PAGE = 256;
 
 type BinaryLevel = ClassicLevel<string, Uint8Array>;
 
-/** An engine that knows how much it holds. */
+/** A key-value engine that measures its size and can compact. */
 export interface LevelStore extends KeyValue {
   readonly staging: NonNullable<KeyValue["staging"]>;
-  /** Bytes on disk, roughly: what was deleted counts until it is compacted. Reads no data, so it may be asked often. */
+  /** Bytes on disk, roughly: deleted data counts until it is compacted. Reads no data, so it may be called often. */
   storedBytes(): Promise<number>;
-  /** Batches written since it was opened: while it stays the same, so does what is stored. */
+  /** Batches written since the database was opened; the stored data is unchanged while the number is. */
   readonly batches: number;
-  /** Gives back the room of what was deleted. Takes a while with much data, in a thread of its own. */
+  /** Frees the disk space of deleted data. Takes long with much data, in a thread of its own. */
   compact(): Promise<void>;
 }
 
-/** Directories whose writer this process has: LevelDB would let several threads open one, and two writers know nothing of each other. */
+/** Directories that this process has open for writing: LevelDB would let several threads open one, and two writers would corrupt it. */
 const written = new Set<string>();
 
 /**
- * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when
- * another process holds it or this one writes it already, STO0003 when it is damaged or blob files are missing, STO0001 otherwise.
+ * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when another
+ * process or this one has it open for writing, STO0003 when it is damaged or blob files are missing, STO0001 otherwise.
  */
 export async function openLevelKeyValue(directory: string): Promise<LevelStore> {
   if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
@@ -99,7 +96,7 @@ class LevelKeyValue implements LevelStore {
   /** Undefined until there are blob files. */
   #marker: Uint8Array | undefined;
   #isMarkerStored: boolean;
-  /** The files of every row that refers to some, each once. */
+  /** By key of each row with parts in files: those files, each once. */
   readonly #owners: Map<string, readonly BlobFile[]>;
   #batches = 0;
 
@@ -174,7 +171,7 @@ class LevelKeyValue implements LevelStore {
     }
   }
 
-  /** Where every large part of the batch is: staged before, or written now. The file of each is held once for it. */
+  /** Segments of every large part of the batch, staged before or written now. Each segment's file is held once for the batch. */
   async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, BlobSegment>> {
     let large: Uint8Array[] | undefined;
     for (const row of batch.values()) {
@@ -189,7 +186,7 @@ class LevelKeyValue implements LevelStore {
     this.#marker ??= randomBytes(MARKER_BYTES);
     const segments = new Map<Uint8Array, BlobSegment>();
     const missing: Uint8Array[] = [];
-    // The longest first: parts of it are found there, as a value is in the journal entry that it came with.
+    // Longest first: shorter parts can be ranges of longer ones, such as a value within the journal entry that carried it.
     for (const part of large.sort((a, b) => b.length - a.length)) {
       const staged = this.#blobs.find(part);
       if (staged !== undefined && !segments.has(part)) {
@@ -208,7 +205,7 @@ class LevelKeyValue implements LevelStore {
     return segments;
   }
 
-  /** A row with parts in files; returns these, or undefined when there are none. */
+  /** Stores a row whose large parts are in files; returns those files, or undefined when there are none. */
   #putParts(
     chained: Batch,
     key: string,
@@ -229,7 +226,7 @@ class LevelKeyValue implements LevelStore {
     return [...files];
   }
 
-  /** The batch is durable: its rows hold their files now, and those that they replace no longer do. */
+  /** After the batch is durable: its rows hold their files, and replaced rows release theirs. */
   #updateHolds(
     batch: ReadonlyMap<string, RowBytes | null>,
     owners: ReadonlyMap<string, readonly BlobFile[]>,
@@ -289,7 +286,7 @@ class LevelKeyValue implements LevelStore {
 
   async storedBytes(): Promise<number> {
     const [tables, names] = await Promise.all([this.#db.approximateSize("", OWNERS_END), readdir(this.#directory)]);
-    // What was written last is in the log, and in no table yet.
+    // Recent writes are in the log and in no table yet.
     const logs = await Promise.all(
       names.filter((name) => name.endsWith(".log")).map((name) => sizeOf(join(this.#directory, name))),
     );
@@ -297,7 +294,7 @@ class LevelKeyValue implements LevelStore {
   }
 
   async compact(): Promise<void> {
-    // LevelDB decides which levels to compact before a flush that is under way has ended; the second pass finds those tables, too.
+    // LevelDB chooses the levels to compact before a running flush has ended; the second pass includes those tables.
     await this.#db.compactRange("", OWNERS_END);
     await this.#db.compactRange("", OWNERS_END);
   }
@@ -317,7 +314,7 @@ interface Blobs {
   readonly owners: Map<string, readonly BlobFile[]>;
 }
 
-/** Which rows refer to which files; removes files that none does. */
+/** Loads which rows refer to which files and removes files without a row. */
 async function openBlobs(db: BinaryLevel, directory: string, holds: ReadHolds): Promise<Omit<Blobs, "holds">> {
   const marker = db.getSync(MARKER_KEY);
   const files = new Map<number, BlobFile>();
@@ -342,7 +339,7 @@ function partsOf(row: RowBytes): readonly Uint8Array[] {
 
 const NO_SEGMENTS: ReadonlyMap<Uint8Array, BlobSegment> = new Map();
 
-/** 0 when it is gone: LevelDB begins a new log whenever it likes. */
+/** Size of the file; 0 when it is missing, because LevelDB replaces logs at any time. */
 async function sizeOf(path: string): Promise<number> {
   try {
     return (await stat(path)).size;

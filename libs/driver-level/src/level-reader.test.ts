@@ -19,7 +19,7 @@ async function textsOf(kv: KeyValue): Promise<string[]> {
   return texts;
 }
 
-test("a snapshot shows what was committed when it was made, however it is read", async () => {
+test("a snapshot has the data committed when it was created, by every kind of read", async () => {
   const directory = join(root, "a");
   await using writer = await openLevelKeyValue(directory);
   const key = (n: number) => `k${String(n).padStart(5, "0")}`;
@@ -40,7 +40,7 @@ test("a snapshot shows what was committed when it was made, however it is read",
   await expect(before.write(new Map())).rejects.toMatchObject({ code: "STO0001" });
 });
 
-test("whoever stops reading in the middle leaves nothing open", async () => {
+test("a scan that is abandoned leaves nothing open", async () => {
   const directory = join(root, "b");
   await using writer = await openLevelKeyValue(directory);
   await writer.write(new Map(Array.from({ length: 9000 }, (_, n) => [`k${n}`, utf8("v")])));
@@ -52,6 +52,6 @@ test("whoever stops reading in the middle leaves nothing open", async () => {
   }
 });
 
-test("a directory that nobody has made is refused", async () => {
+test("a directory that does not exist is refused", async () => {
   await expect(openLevelReader(join(root, "none"))).rejects.toMatchObject({ code: "STO0001" });
 });

@@ -1,7 +1,6 @@
 /**
- * Why: statements are run by another thread of the process, which reads the same database through a handle of its own: LevelDB
- * is safe for several threads, and one that reads never holds up the one that writes. A snapshot is what is committed at one
- * moment, whatever is written while it is read.
+ * Reads the database from another thread of the process, which runs SQL statements. The thread has a handle of its own: LevelDB is
+ * thread-safe, and a reader never blocks the writer. A snapshot has the data committed at one moment.
  */
 import { PerdureError } from "@perdure/base";
 import type { KeyValue } from "@perdure/store";
@@ -11,7 +10,7 @@ import { openFailure } from "./open-failure.js";
 import { ReadHolds } from "./read-holds.js";
 import { MARKER_KEY, ROWS_END } from "./stored-value.js";
 
-/** Bytes and rows fetched at a time: large steps, because a scan here reads very many rows and nobody waits behind it. */
+/** Bytes and rows fetched at a time: large, because scans here read many rows and no other task waits for them. */
 const PAGE_BYTES = 256 * 1024;
 const PAGE_ROWS = 2048;
 
@@ -19,13 +18,13 @@ type BinaryLevel = ClassicLevel<string, Uint8Array>;
 type DatabaseSnapshot = ReturnType<BinaryLevel["snapshot"]>;
 
 export interface LevelReader extends AsyncDisposable {
-  /** What is committed now. Disposing of it lets LevelDB forget what has changed since. */
+  /** The data committed now. Disposing of the snapshot lets LevelDB compact versions that have changed since. */
   snapshot(): KeyValue;
 }
 
 /**
- * Opens a directory that this process has open already (`openLevelKeyValue`, with the very same path). Dispose of the reader
- * before the writer: they share the cache, which is the writer's. Rejects like `openLevelKeyValue`.
+ * Opens a directory that this process has open already (`openLevelKeyValue`, with exactly the same path). Dispose of the reader before the
+ * writer, whose cache it shares. Rejects like `openLevelKeyValue`.
  */
 export async function openLevelReader(directory: string): Promise<LevelReader> {
   const db: BinaryLevel = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
@@ -45,7 +44,7 @@ export async function openLevelReader(directory: string): Promise<LevelReader> {
 class LevelSnapshot implements KeyValue {
   readonly #db: BinaryLevel;
   readonly #reads: BlobReads;
-  /** Lets files go that the snapshot may need. */
+  /** Ends the hold on files that the snapshot may need. */
   readonly #release: () => void;
   readonly #snapshot: DatabaseSnapshot;
   readonly #marker: Uint8Array | undefined;
@@ -102,7 +101,7 @@ class LevelSnapshot implements KeyValue {
     }
   }
 
-  /** The next page is fetched by another thread while the one at hand is read. */
+  /** Another thread fetches the next page while the current one is consumed. */
   async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
     const iterator = this.#db.values({
       gte: from,
@@ -121,7 +120,7 @@ class LevelSnapshot implements KeyValue {
         else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
       }
     } finally {
-      await next.catch(() => undefined); // The reader has left; what it would have read concerns nobody.
+      await next.catch(() => undefined); // The consumer stopped, so an error of the next page is ignored.
       await iterator.close();
     }
   }

@@ -5,13 +5,13 @@
  * checksum and compactions.
  */
 export const BLOB_BYTES_MIN = 256 * 1024;
-/** Payloads that wait to be written share one file up to this size: one file costs as many calls of fsync as ten small ones would. */
+/** Payloads that wait to be written share one file up to this size: one file costs as many calls of fsync as ten small ones. */
 export const BLOB_GROUP_BYTES_MAX = 4 * 1024 * 1024;
 /** Written and checksummed in one piece: less than a millisecond of the event loop. */
 export const BLOB_PIECE_BYTES = 2 * 1024 * 1024;
-/** Files that no row refers to are removed when every read that may still need them has ended; this is the interval of that check. */
+/** Interval of checking whether the reads that may still need a free file have ended. */
 export const BLOB_REMOVE_RETRY_MS = 200;
-/** Longer than any SQL statement may take: a thread that died without ending its reads must not keep files for ever. */
+/** Longer than any SQL statement may take: a thread that crashed without ending its reads must not keep files forever. */
 export const BLOB_HELD_MS_MAX = 5 * 60_000;
-/** Payloads read for one page of a scan, one at least: what is read ahead must fit in memory. */
+/** Bytes of payloads read ahead for one page of a scan; a page has at least one payload. */
 export const BLOB_PAGE_BYTES_MAX = 4 * 1024 * 1024;

@@ -22,13 +22,13 @@ async function reset(): Promise<void> {
 
 describeMetadataStore("LevelDB", reset, () => openLevelMetadataStore(directory));
 
-test("a directory that another store holds is refused with RT0005", async () => {
+test("a directory that another store has open is refused with RT0005", async () => {
   await reset();
   await using _holder = await openLevelMetadataStore(directory);
   await expect(openLevelMetadataStore(directory)).rejects.toMatchObject({ code: "RT0005" });
 });
 
-test("a document that is not what we wrote is reported as damage, not as absence", async () => {
+test("a document that cannot be parsed is reported as damage, not as missing", async () => {
   await reset();
   const db = new ClassicLevel(directory);
   await db.put("da", "no version here");

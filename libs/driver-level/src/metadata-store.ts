@@ -1,6 +1,6 @@
 /**
- * Why: metadata of a single process lives in LevelDB beside its partitions. Writes are synced and go one after the other, so that
- * the versions they expect are checked against what is really there.
+ * The metadata store of a single process, in LevelDB beside its partitions. Writes are synced and serialised, so that expected versions
+ * are compared with the stored ones.
  */
 import { invariant, PerdureError } from "@perdure/base";
 import {
@@ -17,7 +17,9 @@ import {
 import { ClassicLevel } from "classic-level";
 import { openFailure } from "./open-failure.js";
 
-/** Documents live under `d` + key, the number of the last write under `version`: `d` sorts before `v`, and neither meets the other. */
+/**
+ * Documents are stored under `d` + key, the number of the last write under `version`: `d` sorts before `v`, so the ranges do not overlap.
+ */
 const DOCUMENT_PREFIX = "d";
 const DOCUMENT_END = "e";
 const VERSION_KEY = "version";
@@ -25,8 +27,8 @@ const VERSION_KEY = "version";
 type TextLevel = ClassicLevel<string, string>;
 
 /**
- * Opens the store in `directory`, which exists or can be made. Rejects with RT0005 when another process holds it, STO0003 when
- * it is damaged, STO0001 otherwise.
+ * Opens the store in `directory`, which is created if missing. Rejects with RT0005 when another process has it open, STO0003 when it is
+ * damaged, STO0001 otherwise.
  */
 export async function openLevelMetadataStore(directory: string): Promise<MetadataStore> {
   const db: TextLevel = new ClassicLevel(directory, { keyEncoding: "utf8", valueEncoding: "utf8" });
@@ -78,7 +80,7 @@ class LevelMetadataStore implements MetadataStore {
   async write(writes: readonly DocumentWrite[]): Promise<WriteOutcome> {
     checkWrites(writes);
     const turn = this.#tail.then(() => this.#writeNow(writes));
-    this.#tail = turn.catch(() => undefined); // The caller hears of the failure; the next write is not concerned.
+    this.#tail = turn.catch(() => undefined); // The caller gets the error; it does not affect the next write.
     return turn;
   }
 
@@ -125,13 +127,13 @@ function damaged(key: string, cause?: unknown): PerdureError {
   return new PerdureError("STO0003", `the metadata document '${key}' cannot be read`, { cause });
 }
 
-/** Runs a storage operation; what LevelDB throws becomes one of our errors. */
+/** Runs a storage operation; errors of LevelDB become a PerdureError. */
 async function guard<T>(operation: () => Promise<T>): Promise<T> {
   try {
     return await operation();
   } catch (cause) {
     if (cause instanceof PerdureError) throw cause;
-    if ((cause as { code?: unknown }).code === undefined) throw cause; // Not LevelDB's: a bug stays a bug.
+    if ((cause as { code?: unknown }).code === undefined) throw cause; // Not an error of LevelDB but a bug.
     throw new PerdureError("STO0001", `metadata storage failed: ${(cause as Error).message}`, { cause });
   }
 }

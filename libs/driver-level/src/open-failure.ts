@@ -1,7 +1,7 @@
-/** What it means when LevelDB does not open or write, in our catalogue's words. */
+/** Translates errors of opening or writing LevelDB into errors of the catalogue. */
 import { PerdureError } from "@perdure/base";
 
-/** `what` names the directory for people, e.g. "metadata directory". */
+/** `what` names the directory in the message, e.g. "metadata directory". */
 export function openFailure(directory: string, cause: unknown, what = "storage directory"): PerdureError {
   const inner = (cause as { cause?: { code?: unknown; message?: string } }).cause;
   if (inner?.code === "LEVEL_LOCKED")

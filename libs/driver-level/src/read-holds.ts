@@ -1,7 +1,7 @@
 /**
- * Reads under way, in the writer's thread and in others of the process, hold the files that they may still need. A read belongs to the
- * present period. Files that become free wait until their period is over and its reads have ended: two counters suffice, because a
- * period begins only when no read of the one before the last is left.
+ * Counts reads in progress, in the writer's thread and in others of the process, so that files are not removed while a read may need them.
+ * A read belongs to the current period. Free files wait until their period is over and its reads have ended: two counters suffice, because
+ * a period begins only when no read of the one before the last is left.
  */
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
 
@@ -17,7 +17,7 @@ export class ReadHolds {
     this.#shared = new Int32Array(shared);
   }
 
-  /** For the writer of a directory: threads that are started from now on find it with `of`. */
+  /** Call it in the writer of a directory: threads that are started afterwards get the counters with `of`. */
   static publish(directory: string): ReadHolds {
     const shared = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
     setEnvironmentData(nameOf(directory), shared);
@@ -32,7 +32,7 @@ export class ReadHolds {
     return new ReadHolds(getEnvironmentData(nameOf(directory)) as SharedArrayBuffer | undefined);
   }
 
-  /** Begins a read; the result ends it, once. */
+  /** Begins a read; call the result once to end it. */
   hold(): () => void {
     for (;;) {
       const period = Atomics.load(this.#shared, PERIOD);
@@ -49,12 +49,12 @@ export class ReadHolds {
     }
   }
 
-  /** Whether reads of the period before the present one are still under way. */
+  /** Whether reads of the previous period are still in progress. */
   get arePastReadsUnderWay(): boolean {
     return Atomics.load(this.#shared, COUNTS + ((Atomics.load(this.#shared, PERIOD) + 1) & 1)) > 0;
   }
 
-  /** Begins the next period. Only while no past reads are under way. */
+  /** Begins the next period. Allowed only while no past reads are in progress. */
   nextPeriod(): void {
     Atomics.add(this.#shared, PERIOD, 1);
   }

@@ -1,12 +1,12 @@
 /**
- * Values as LevelDB holds them. Most are rows as they are. A value that begins with the marker of its directory, 16 random bytes made
- * with the first blob file, is something else:
+ * The encoding of values in LevelDB. Most values are unchanged rows. A value that begins with its directory's marker, 16 random bytes made
+ * with the first blob file, has one of two other forms:
  *
  *     marker | 0 | row                    a row that happens to begin with the marker
  *     marker | 1 | field 1: bytes, field 2: reference, in the order of the row
  *
  * A reference is `{1 file, 2 position, 3 length, 4 CRC-32, 5 from, 6 bytes}`: a segment of a file, which is read and checked as a whole,
- * and the part of it that belongs to the row. Rows contain bytes of users, who must not be able to make up a reference: hence the
+ * and the part of it that belongs to the row. Rows contain bytes of users, which must not be able to forge a reference: hence the
  * marker is random, and rows that begin with it are escaped.
  */
 import { PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
@@ -15,22 +15,22 @@ export const MARKER_BYTES = 16;
 const ESCAPED = 0;
 const IN_PARTS = 1;
 
-/** Beyond all rows, whose chars are 0–255. */
+/** End of all rows, whose characters are 0–255. */
 export const ROWS_END = "\u0100";
-/** Holds the marker; not there in directories without blob files. */
+/** Key of the marker; missing in directories without blob files. */
 export const MARKER_KEY = "\u0101";
-/** Followed by the key of a row that refers to blob files: which ones. */
+/** Prefix of keys that list the blob files of a row, followed by the row's key. */
 export const OWNER_PREFIX = "\u0102";
 export const OWNERS_END = "\u0103";
 
-/** Where bytes of a row are. */
+/** Location of bytes of a row in a blob file. */
 export interface BlobReference {
   readonly file: number;
   readonly position: number;
-  /** Of the segment. */
+  /** Length of the segment. */
   readonly length: number;
   readonly crc: number;
-  /** Of the segment, the bytes `from` … `from + bytes` belong to the row. */
+  /** The bytes `from` … `from + bytes` of the segment belong to the row. */
   readonly from: number;
   readonly bytes: number;
 }
@@ -45,7 +45,7 @@ function beginsWithMarker(value: Uint8Array, marker: Uint8Array): boolean {
   return true;
 }
 
-/** A row that is stored whole. */
+/** Encodes a row that is stored whole. */
 export function wholeValue(row: Uint8Array, marker: Uint8Array | undefined): Uint8Array {
   if (marker === undefined || !beginsWithMarker(row, marker)) return row;
   const value = new Uint8Array(MARKER_BYTES + 1 + row.length);

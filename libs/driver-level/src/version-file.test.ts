@@ -23,14 +23,14 @@ const metadata = (): StorageDirectory => ({ path, setting: "base-dir", missing: 
 const file = () => join(path, "perdure-format.json");
 
 describe("the version file of a storage directory", () => {
-  test("a directory that is not there is made, with its version beside the database", async () => {
+  test("a missing directory is created, with its version beside the database", async () => {
     const database = await prepareStorageDirectory(worker());
     expect(database.startsWith(path)).toBe(true);
     expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: 1 });
-    expect(await readdir(path)).toEqual(["perdure-format.json"]); // No draft is left.
+    expect(await readdir(path)).toEqual(["perdure-format.json"]); // No temporary file is left.
   });
 
-  test("an empty directory is taken, and the same directory again is the same database", async () => {
+  test("an empty directory is used, and opening it again gives the same database", async () => {
     await mkdir(path, { recursive: true });
     const first = await prepareStorageDirectory(worker());
     await mkdir(first);
@@ -93,7 +93,7 @@ describe("the version file of a storage directory", () => {
     await expect(prepareStorageDirectory(worker())).rejects.toMatchObject({ code: "STO0001" });
   });
 
-  test("a directory that cannot be made says which, why, and what to set", async () => {
+  test("the error for a directory that cannot be created has its path, the reason and the setting", async () => {
     await writeFile(join(root, "in-the-way"), "");
     const directory: StorageDirectory = { ...worker(), path: join(root, "in-the-way", "nested") };
     await expect(prepareStorageDirectory(directory)).rejects.toMatchObject({

@@ -1,19 +1,22 @@
 /**
- * Every storage directory says which format it holds, in a file beside the database. A directory without one is somebody
- * else's data, or older than version files: we refuse it and never wipe anything ourselves (specification, item 6).
+ * The version file of a storage directory has the format of the data, beside the database. A directory with data but without version file
+ * belongs to another program or is older than version files: it is refused and never deleted (specification, item 6).
  */
 import { access, mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type ErrorCode, PerdureError } from "@perdure/base";
 
-/** The latest format: large payloads are in blob files. A directory gets it with its first blob file. */
+/** The latest format, with large payloads in blob files. A directory is raised to it with its first blob file. */
 export const STORAGE_FORMAT = 2;
-/** Rows are whole in LevelDB. New directories begin with it, and versions that know no other can go on with them until there are blob files. */
+/**
+ * Rows are whole in LevelDB. New directories have this format, and versions that support no other can open them until there are blob
+ * files.
+ */
 const FIRST_FORMAT = 1;
 const FILE = "perdure-format.json";
 const DATABASE = "level";
 
-/** `setting` is what a person changes to use another directory; `missing` the code for a directory without version. */
+/** `setting` is the setting for another directory; `missing` the error code for a directory without version file. */
 export interface StorageDirectory {
   readonly path: string;
   readonly setting: string;
@@ -21,8 +24,8 @@ export interface StorageDirectory {
 }
 
 /**
- * Makes the directory if need be and checks or writes its version; resolves to where the database goes. Throws META0010, RT0009 or META0011
- * when what is there is not ours to open, STO0001 or STO0004 when the directory cannot be made, read or written.
+ * Creates the directory if needed and checks or writes its version; resolves with the path of the database. Throws META0010, RT0009 or
+ * META0011 when the directory cannot be used for this server's data, STO0001 or STO0004 when it cannot be created, read or written.
  */
 export async function prepareStorageDirectory(directory: StorageDirectory): Promise<string> {
   try {
@@ -32,7 +35,7 @@ export async function prepareStorageDirectory(directory: StorageDirectory): Prom
   }
 }
 
-/** A file in the way, a file system mounted read-only, rights that are missing: nothing that is a defect of ours. */
+/** The error for a file in the way, a read-only file system or missing permissions, none of which is a defect of the server. */
 function unusable({ path, setting }: StorageDirectory, cause: unknown): PerdureError {
   const { code, message } = cause as NodeJS.ErrnoException;
   const detail = `the storage directory ${path} cannot be used: ${message}. Make it writable, or set ${setting} to another directory.`;
@@ -68,7 +71,7 @@ function isReadable(format: unknown): boolean {
   return typeof format === "number" && Number.isInteger(format) && format >= FIRST_FORMAT && format <= STORAGE_FORMAT;
 }
 
-/** Renamed into place, so that a crash leaves no half-written version behind. */
+/** Writes the file under another name and renames it, so that a crash leaves no partial version file. */
 async function writeFormat(path: string, format: number): Promise<void> {
   const file = join(path, FILE);
   const draft = `${file}.${process.pid}`;
@@ -76,7 +79,10 @@ async function writeFormat(path: string, format: number): Promise<void> {
   await rename(draft, file);
 }
 
-/** The database is about to hold what only the latest format allows; durable when it resolves. A database without version file is left as it is. */
+/**
+ * Call it before the database stores what only the latest format allows; durable when it resolves. A database without version file stays
+ * unchanged.
+ */
 export async function raiseFormat(database: string): Promise<void> {
   const path = dirname(database);
   const stored = await readFile(join(path, FILE), "utf8").catch((cause: NodeJS.ErrnoException) => {
@@ -93,9 +99,9 @@ export async function raiseFormat(database: string): Promise<void> {
   }
 }
 
-/** Whether a database was ever made below the directory. Changes nothing. */
+/** Whether a database was created below the directory. Changes nothing. */
 export async function holdsDatabase(path: string): Promise<boolean> {
-  // LevelDB's pointer to its present state: renamed into place when the database is made.
+  // LevelDB's pointer to its current manifest, renamed into place when the database is created.
   return await access(join(path, DATABASE, "CURRENT")).then(
     () => true,
     () => false,

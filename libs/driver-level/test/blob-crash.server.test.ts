@@ -1,4 +1,4 @@
-/** A writer is killed at any point: what was acknowledged is there, and no file is left that no row has. */
+/** A writer is killed at any point: acknowledged rows are stored, and no file without a row is left. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, readdir, rm } from "node:fs/promises";
@@ -24,7 +24,7 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 
 const files = () => readdir(`${database}-blobs`);
 
-/** Lines of a writer in its own process; `run-ts` starts it in a child that dies with the group. */
+/** A writer in its own process and its output; `run-ts` starts it in a child that is killed with the process group. */
 function writer(where: string): { readonly lines: AsyncIterable<string>; kill(): Promise<void> } {
   const child: ChildProcess = spawn(process.execPath, [at("../../../deploy/run-ts.mjs"), at("blob-writer.ts"), database, where], {
     stdio: ["ignore", "pipe", "inherit"],
@@ -70,7 +70,7 @@ test(
 );
 
 test(
-  "killed between a batch and the removal of the file it freed, it leaves what the batch says",
+  "killed between a batch and the removal of the file it freed, the rows of the batch are stored",
   async () => {
     {
       await using kv = await openFreed();
@@ -104,7 +104,7 @@ test(
       expect(n).toBeLessThanOrEqual(acknowledged + 1);
       const rows = new Map<string, Uint8Array>();
       for await (const [key, value] of kv.scan("k", "l")) rows.set(key, value);
-      // Batch n put its row, and deleted those of n + 2 and before it of n + 1: three are left.
+      // Batch n stored its row, and batches n + 1 and n + 2 delete older ones: three are left.
       expect([...rows.keys()].sort()).toEqual([n - 2, n - 1, n].map((each) => `k${each % 5}`).sort());
       for (const each of [n - 2, n - 1, n]) {
         const expected = Buffer.alloc(600_000 + (each % 200), each % 200);

@@ -1,4 +1,4 @@
-/** A process that stops where it is told, so that it can be killed there: `blob-writer.ts <database> <where>`. */
+/** A process that stops at a given point, so that it can be killed there: `blob-writer.ts <database> <where>`. */
 import { utf8 } from "@perdure/base";
 import { openLevelKeyValue } from "../src/level-key-value.js";
 
@@ -11,7 +11,7 @@ switch (where) {
     await kv.staging.stage(payload(2));
     break;
   case "between batch and removal": {
-    // A scan holds the files; the rows that have them are gone.
+    // A scan holds the files; the rows that refer to them are deleted.
     const scan = kv.scan("", "z")[Symbol.asyncIterator]();
     await scan.next();
     await kv.write(new Map([["a", utf8("small")]]));
