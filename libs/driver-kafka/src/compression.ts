@@ -1,4 +1,4 @@
-/** Producers compress as they like; kafkajs itself reads gzip. These are the other three codecs of the protocol. */
+/** Codecs for snappy, lz4 and zstd, which producers may use; kafkajs itself decompresses only gzip. */
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
 import kafkajs from "kafkajs";
@@ -7,7 +7,7 @@ import { compressFrame, decompressFrame } from "lz4-napi";
 
 const { CompressionCodecs, CompressionTypes } = kafkajs;
 
-/** The shape that kafkajs asks of a codec; what it compresses comes as its own kind of encoder. */
+/** The interface of kafkajs codecs; compressed data arrives as an encoder of kafkajs. */
 interface Codec {
   compress(encoder: { readonly buffer: Buffer }): Promise<Buffer>;
   decompress(buffer: Buffer): Promise<Buffer>;
@@ -22,8 +22,8 @@ const lz4: Codec = {
   decompress: (buffer) => decompressFrame(buffer),
 };
 
-/** Done once for the process, when the first consumer opens. */
-export function knowAllCodecs(): void {
+/** Registers the codecs once for the process, when the first consumer opens. */
+export function registerCodecs(): void {
   const codecs = CompressionCodecs as Record<number, (() => unknown) | undefined>;
   codecs[CompressionTypes.Snappy] = snappy;
   codecs[CompressionTypes.LZ4] = () => lz4;

@@ -1,6 +1,6 @@
 /**
- * Why: brokers name further brokers, wherever they like: each connection of a guarded client is admitted on its own, to those that a
- * user named and to those that were advertised.
+ * Sockets of a guarded Kafka client. Brokers can advertise any address, so each connection is admitted on its own: to brokers that a user
+ * named and to advertised ones.
  */
 import { isIP, Socket, connect as tcpConnect } from "node:net";
 import { connect as tlsConnect } from "node:tls";
@@ -8,7 +8,7 @@ import { EgressDenied, type EgressGuard } from "@perdure/egress";
 import type { ISocketFactory } from "kafkajs";
 import { KEEP_ALIVE_MS } from "./limits.js";
 
-/** Sockets as the client makes them itself, to admitted destinations; others fail as a connection would. */
+/** Creates sockets as kafkajs does, for admitted destinations; others fail like a connection that failed. */
 export function guardedSockets(guard: EgressGuard): ISocketFactory {
   return ({ host, port, ssl, onConnect }) => {
     const admission = guard.admitEndpoint(host, port);
@@ -18,7 +18,7 @@ export function guardedSockets(guard: EgressGuard): ISocketFactory {
       );
     const where = { host: admission.host, port, lookup: admission.lookup };
     const name = isIP(admission.host) === 0 ? { servername: host } : {};
-    // The client has no TLS settings for a plain connection, whatever its types say.
+    // kafkajs passes no TLS settings for a plain connection, although its type says otherwise.
     const secure: typeof ssl | undefined = ssl;
     const socket = secure ? tlsConnect({ ...name, ...secure, ...where }, onConnect) : tcpConnect(where, onConnect);
     socket.setKeepAlive(true, KEEP_ALIVE_MS);
@@ -27,7 +27,7 @@ export function guardedSockets(guard: EgressGuard): ISocketFactory {
   };
 }
 
-/** Connects nowhere, and says why once somebody can listen. */
+/** A socket that connects to nothing and emits the error after listeners were added. */
 function failedSocket(error: Error): Socket {
   const socket = new Socket();
   process.nextTick(() => socket.destroy(error));

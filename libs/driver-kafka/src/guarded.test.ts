@@ -1,4 +1,4 @@
-/** What a guarded client connects to; brokers and token endpoints stand on this machine, behind exceptions. */
+/** The connections of a guarded client; brokers and token endpoints run on this machine, with exceptions of the operator. */
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
@@ -9,7 +9,7 @@ import { guardedSockets } from "./guarded-sockets.js";
 import { clientSettings } from "./properties.js";
 import { postForm } from "./token-request.js";
 
-/** Stands for the internet. */
+/** An address that stands for the internet. */
 const OUTSIDE = "127.0.0.2";
 const INSIDE = "127.0.0.1";
 
@@ -53,12 +53,12 @@ function aGuard(names: Readonly<Record<string, string>> = {}): EgressGuard {
   );
 }
 
-/** "connected", or why not. */
+/** "connected", or the reason why it failed. */
 async function outcomeOf(guard: EgressGuard, host: string, port: number, ssl = false): Promise<string> {
   const make = guardedSockets(guard);
   let socket: Socket | undefined;
   const outcome = await new Promise<string>((resolve) => {
-    // The client leaves `ssl` out for plain connections, whatever its types say.
+    // kafkajs leaves `ssl` out for plain connections, although its type says otherwise.
     const plain = { host, port, onConnect: () => resolve("connected") };
     socket = make((ssl ? { ...plain, ssl: {} } : plain) as Parameters<typeof make>[0]);
     socket.on("error", (error) => resolve(error.message));
@@ -75,7 +75,7 @@ describe("connections of a guarded client", () => {
   });
 
   test.each([INSIDE, "localhost", "0x7f.1", "::ffff:127.0.0.1", "advertised.example.com"])(
-    "do not go to %s, whoever named it, in plain text or TLS",
+    "do not go to %s, by any name, in plain text or TLS",
     async (host) => {
       const port = await listening(createServer(), INSIDE);
       const guard = aGuard({ "advertised.example.com": INSIDE });
@@ -112,22 +112,25 @@ test("the client itself connects through them", async () => {
 describe("properties of a guarded client", () => {
   const TLS = { "bootstrap.servers": "kafka.example.com", "security.protocol": "ssl" };
 
-  test("bring guarded sockets, and none without a guard", () => {
+  test("have guarded sockets with a guard, and none without", () => {
     expect(clientSettings(TLS, { guard: aGuard() }).kafka.socketFactory).toEqual(expect.any(Function));
     expect(clientSettings(TLS).kafka.socketFactory).toBeUndefined();
   });
 
-  test.each(["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])("name no file of the server: %s", (name) => {
-    expect(() => clientSettings({ ...TLS, [name]: "/etc/hostname" }, { guard: aGuard() })).toThrow(
-      `'${name}' cannot name a file here`,
-    );
-  });
+  test.each(["ssl.ca.location", "ssl.certificate.location", "ssl.key.location"])(
+    "must not name a file of the server: %s",
+    (name) => {
+      expect(() => clientSettings({ ...TLS, [name]: "/etc/hostname" }, { guard: aGuard() })).toThrow(
+        `'${name}' cannot name a file here`,
+      );
+    },
+  );
 });
 
 describe("a token endpoint", () => {
   const form = () => new URLSearchParams({ grant_type: "client_credentials" });
 
-  test("is asked with a form, with and without a guard", async () => {
+  test("gets a form, with and without a guard", async () => {
     const requests: string[] = [];
     const server = createHttpServer(async (req, res) => {
       let body = "";
@@ -145,7 +148,7 @@ describe("a token endpoint", () => {
   });
 
   test.each(["http://127.0.0.1:PORT/", "http://rebind.example.com:PORT/", "http://user@OUTSIDE:PORT/"])(
-    "inside is not asked: %s",
+    "at an internal address gets no request: %s",
     async (url) => {
       const port = await listening(createHttpServer(), INSIDE);
       const there = url.replace("PORT", String(port)).replace("OUTSIDE", OUTSIDE);
@@ -155,7 +158,7 @@ describe("a token endpoint", () => {
     },
   );
 
-  test("that redirects is not followed, and one without end is not read to it", async () => {
+  test("that redirects is not followed, and an endless answer is not read to its end", async () => {
     const inside = await listening(createHttpServer(), INSIDE);
     const moved = createHttpServer((_req, res) => res.writeHead(307, { location: `http://127.0.0.1:${inside}/` }).end());
     const port = await listening(moved, OUTSIDE);

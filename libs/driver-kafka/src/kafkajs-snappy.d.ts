@@ -1,5 +1,5 @@
 declare module "kafkajs-snappy" {
-  /** Makes the codec that kafkajs asks for. */
+  /** Creates the codec in the form that kafkajs expects. */
   const snappy: () => unknown;
   export default snappy;
 }

@@ -1,6 +1,6 @@
 /**
- * Why: how far a consumer is behind cannot be told from what it has read: a partition that rests, or that nothing was read of yet,
- * has records waiting too. So the broker is asked now and then where each partition ends.
+ * Measures the lag of a consumer. What the consumer has read is not enough: a partition that is paused, or was not read yet, has waiting
+ * records too. So the end offsets of all partitions are requested from the broker periodically.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import type { ConsumerPosition } from "@perdure/subscription";
@@ -10,7 +10,7 @@ import { LAG_MS } from "./limits.js";
 export interface LagWatchOptions {
   readonly topic: string;
   readonly groupId: string;
-  /** Where a partition begins of which the group has committed nothing. */
+  /** Whether the group begins at the first record in partitions without committed offset. */
   readonly fromBeginning: boolean;
 }
 
@@ -22,13 +22,13 @@ export interface LagWatchPorts {
 }
 
 interface PartitionOffsets {
-  /** The next offset to be handled; undefined until that is known. */
+  /** The next offset to be handled; undefined until it is known. */
   next: number | undefined;
-  /** Behind the last record. */
+  /** The offset after the last record. */
   end: number;
 }
 
-/** Asks when partitions are assigned and then again and again; what cannot be asked is told as it was. */
+/** Requests end offsets when partitions are assigned and then periodically; after a failed request the previous values stay. */
 export class LagWatch implements AsyncDisposable {
   readonly #ports: LagWatchPorts;
   readonly #options: LagWatchOptions;
@@ -48,7 +48,7 @@ export class LagWatch implements AsyncDisposable {
     this.#poll();
   }
 
-  /** `end`: as the broker said with the records. */
+  /** `end`: the end offset that the broker returned with the records. */
   handled(partition: number, next: number, end: number): void {
     const place = this.#places.get(partition);
     if (place === undefined) return;

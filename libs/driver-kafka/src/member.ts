@@ -1,23 +1,23 @@
 /**
- * A group member that hands batches to its receiver and commits what was handled, in order and never more. A partition with a record
- * that cannot be handled rests; the others go on. When the group hands partitions around, what is under way is given up at once:
- * the next reader begins behind the last commit, and partitions know what they have seen.
+ * A group member that hands batches to its receiver and commits the handled offsets, in order. A partition with a record that cannot be
+ * handled pauses; the others continue. When the group rebalances, batches in progress are abandoned at once: the next reader begins at the
+ * last committed offset, and partition processors deduplicate records.
  */
 import { type Logger, PerdureError } from "@perdure/base";
 import type { ConsumerOptions, RecordConsumer, RecordReceiver, SourceRecord, TopicPartitionPause } from "@perdure/subscription";
 import kafkajs, { type Consumer, type EachBatchPayload, type KafkaMessage, type LogEntry } from "kafkajs";
-import { knowAllCodecs } from "./compression.js";
+import { registerCodecs } from "./compression.js";
 import { LagWatch } from "./lag.js";
 import { COMMIT_MS, HEARTBEAT_MS, LEAVE_TIMEOUT_MS, PARTITIONS_AT_ONCE_MAX } from "./limits.js";
 import { clientSettings } from "./properties.js";
 import type { KafkaPorts } from "./record-source.js";
 
-let knowsCodecs = false;
+let hasRegisteredCodecs = false;
 
-/** Begins to join; rejects when the properties cannot be what they are. */
+/** Begins to join; rejects when a property is not valid. */
 export async function openMember(options: ConsumerOptions, receiver: RecordReceiver, ports: KafkaPorts): Promise<RecordConsumer> {
-  if (!knowsCodecs) knowAllCodecs();
-  knowsCodecs = true;
+  if (!hasRegisteredCodecs) registerCodecs();
+  hasRegisteredCodecs = true;
   const settings = clientSettings(options.properties, ports);
   const { topic } = options;
   if (topic === "") throw new PerdureError("OPS0001", "the subscription names no topic");
@@ -33,7 +33,7 @@ export async function openMember(options: ConsumerOptions, receiver: RecordRecei
   const report = receiver.position.bind(receiver);
   const lag = new LagWatch({ admin: kafka.admin(), report, ...ports }, about);
   const member = new ConsumerMember(kafka.consumer(settings.consumer), lag, options, receiver, ports);
-  // Joining may take long where brokers are away: the caller hears of that through `failed`.
+  // Joining may take long while brokers are unavailable: the caller is notified through `failed`.
   member.join(settings.fromBeginning);
   return member;
 }
@@ -44,7 +44,7 @@ class ConsumerMember implements RecordConsumer {
   readonly #options: ConsumerOptions;
   readonly #receiver: RecordReceiver;
   readonly #ports: KafkaPorts;
-  /** Of what is read between two hand-overs of partitions in the group. */
+  /** Aborted at the next rebalance of the group; batches of the generation end with it. */
   #generation = new AbortController();
   #isLeaving = false;
   #joined: Promise<void> | undefined;
@@ -58,11 +58,11 @@ class ConsumerMember implements RecordConsumer {
     const { GROUP_JOIN, CRASH } = consumer.events;
     consumer.on(GROUP_JOIN, ({ payload }) => {
       const partitions = payload.memberAssignment[options.topic] ?? [];
-      this.#giveUp(new Error("the group has handed its partitions around"));
+      this.#giveUp(new Error("the group rebalanced its partitions"));
       receiver.assigned(partitions);
       lag.assigned(partitions);
     });
-    // Also what was thrown while handling a batch.
+    // Also errors that were thrown while a batch was handled.
     consumer.on(CRASH, ({ payload }) => this.#fail(payload.error));
   }
 
@@ -93,7 +93,7 @@ class ConsumerMember implements RecordConsumer {
     let rest: TopicPartitionPause | undefined;
     try {
       const handled = (offset: number): void => {
-        if (signal.aborted) return; // It may be somebody else's.
+        if (signal.aborted) return; // The partition may have another owner.
         resolveOffset(String(offset));
         this.#lag.handled(partition, offset + 1, end);
       };
@@ -102,7 +102,7 @@ class ConsumerMember implements RecordConsumer {
       stopBeating();
     }
     if (rest === undefined) {
-      resolveOffset(batch.lastOffset()); // Offsets of aborted transactions and deleted records: nothing is in between.
+      resolveOffset(batch.lastOffset()); // Skips offsets of aborted transactions and deleted records, which have no records.
     } else {
       const resume = payload.pause();
       rest.over.then(resume, resume);
@@ -110,7 +110,7 @@ class ConsumerMember implements RecordConsumer {
     await heartbeat();
   }
 
-  /** Tells the group that we live, and commits, while a batch is being handled. Whom the group has left behind stops at once. */
+  /** Sends heartbeats and commits while a batch is handled. A member that the group has removed stops at once. */
   #beat({ batch, heartbeat, commitOffsetsIfNecessary }: EachBatchPayload): () => void {
     const { clock, logger } = this.#ports;
     const generation = this.#generation;
@@ -124,7 +124,7 @@ class ConsumerMember implements RecordConsumer {
           },
           (cause: unknown) => {
             logger.debug({ partition: batch.partition, reason: String(cause) }, "a heartbeat failed");
-            if (this.#generation === generation) this.#giveUp(cause); // The client meets it in how the batch ends.
+            if (this.#generation === generation) this.#giveUp(cause); // kafkajs gets the error from the batch handler.
           },
         );
     };
@@ -168,7 +168,11 @@ class ConsumerMember implements RecordConsumer {
         });
     });
     await leaving;
-    if (hasTimedOut) logger.warn({ topic: this.#options.topic }, "a consumer group was not left in time; the broker will notice");
+    if (hasTimedOut)
+      logger.warn(
+        { topic: this.#options.topic },
+        "a consumer group was not left in time; the broker removes the member after its session timeout",
+      );
   }
 }
 
@@ -187,7 +191,7 @@ function recordOf(topic: string, partition: number, { offset, timestamp, key, va
   };
 }
 
-/** Its text, when the record has the header once. */
+/** The text of a header; undefined unless the record has it exactly once. */
 function headerOf(headers: KafkaMessage["headers"], name: string): string | undefined {
   const value = headers?.[name];
   return Buffer.isBuffer(value) || typeof value === "string" ? value.toString() : undefined;
@@ -195,7 +199,7 @@ function headerOf(headers: KafkaMessage["headers"], name: string): string | unde
 
 const NOTHING = new Uint8Array(0);
 
-/** kafkajs wraps what a handler threw when it gives up. */
+/** The error that a handler threw: kafkajs wraps it when it gives up. */
 function rootOf(cause: unknown): unknown {
   let root = cause;
   while (root instanceof Error && root.cause !== undefined && root.name.startsWith("KafkaJS")) root = root.cause;
@@ -204,6 +208,6 @@ function rootOf(cause: unknown): unknown {
 
 function log(logger: Logger, { namespace, label, log: { message, ...fields } }: LogEntry): void {
   const where = { component: "kafkajs", namespace, level: label, error: fields["error"], groupId: fields["groupId"] };
-  // What matters to people is reported by the subscription; the client's own words help to find out why.
+  // The subscription reports failures to users; messages of kafkajs are for debugging.
   logger.debug(where, message);
 }

@@ -40,7 +40,7 @@ describe("a token", () => {
 });
 
 describe("sasl.oauthbearer.config", () => {
-  test("names provider and region, and maybe a profile or a role", () => {
+  test("has provider and region, and optionally a profile or a role", () => {
     expect(mskIamOf("provider=aws-msk-iam,region=eu-central-1", OURS)).toEqual({
       region: "eu-central-1",
       profile: undefined,

@@ -1,14 +1,14 @@
 /**
- * Why: Amazon MSK lets clients in by IAM: the token of SASL OAUTHBEARER is a signed URL of the action "connect", in base64url. The signature
- * is made by the packages that the AWS SDK has for it; both are loaded when the first subscription needs a token.
+ * IAM authentication for Amazon MSK: the token of SASL OAUTHBEARER is a signed URL of the action "connect", in base64url. Packages of the
+ * AWS SDK sign it; they are loaded when the first subscription needs a token.
  */
 import { type Clock, PerdureError } from "@perdure/base";
 
-/** How the server acts for users at AWS; the same for Lambda functions. */
+/** How the server gets AWS credentials for users; the same as for Lambda functions. */
 export interface AwsAccess {
-  /** Users name a role and lend nothing of the server's own identity. */
+  /** Users must name a role: the server's own credentials are not used for them. */
   readonly rolesOnly: boolean;
-  /** Sent along when a role is assumed, against confused deputies. */
+  /** External id when a role is assumed, against confused deputies. */
   readonly externalId?: string | undefined;
 }
 
@@ -29,10 +29,10 @@ const NAMES: ReadonlySet<string> = new Set(["provider", "region", "profile", "ro
 const PROVIDER = /^aws[-_]?msk([-_]?iam)?$/i;
 const REGION = /^[a-z]{2,4}(-[a-z]+)+-\d{1,2}$/;
 const ROLE = /^arn:[a-z0-9-]+:iam::\d{12}:role\/[\w+=.@/-]{1,512}$/;
-/** Brokers accept no longer ones. */
+/** The longest lifetime that brokers accept. */
 const TOKEN_SECONDS = 900;
 const ACTION = "kafka-cluster:Connect";
-/** Shows in the trail of the account who connected. */
+/** User agent in CloudTrail of the AWS account. */
 const USER_AGENT = "perdure";
 
 /** Reads `provider=aws-msk-iam,region=…,profile=…,role=…`; `provider` may be absent with `AWS_MSK_IAM`. Throws OPS0001. */
@@ -65,7 +65,7 @@ function wrong(reason: string): PerdureError {
   return new PerdureError("OPS0001", `the Kafka property '${CONFIG}' cannot be used: ${reason}`);
 }
 
-/** The role's, the profile's, or those that the SDK finds (environment, web identity, container, instance). */
+/** Credentials of the role, of the profile, or those that the SDK finds (environment, web identity, container, instance). */
 export async function awsCredentials({ region, profile, role }: MskIam, { externalId }: AwsAccess): Promise<AwsCredentials> {
   const { fromNodeProviderChain, fromTemporaryCredentials } = await import("@aws-sdk/credential-providers");
   const own = fromNodeProviderChain({ ...(profile === undefined ? {} : { profile }), clientConfig: { region } });
@@ -78,7 +78,7 @@ export async function awsCredentials({ region, profile, role }: MskIam, { extern
   return fromTemporaryCredentials({ params, clientConfig: { region }, masterCredentials: own })();
 }
 
-/** Good for a quarter of an hour; the client requests another one for each connection and before its session ends. */
+/** A token that is valid for 15 minutes; kafkajs requests another one for each connection and before the session expires. */
 export async function mskToken(
   { region }: Pick<MskIam, "region">,
   { accessKeyId, secretAccessKey, sessionToken }: AwsCredentials,

@@ -8,8 +8,8 @@ import { clientSettings } from "./properties.js";
 
 const BROKERS = { "bootstrap.servers": "a:1,b", "group.id": "g" };
 
-describe("properties in librdkafka's words", () => {
-  test("name brokers, the group and where to begin", () => {
+describe("librdkafka properties", () => {
+  test("set brokers, the group and the first offset", () => {
     const settings = clientSettings({
       ...BROKERS,
       "client.id": "me",
@@ -26,7 +26,7 @@ describe("properties in librdkafka's words", () => {
     expect(settings.kafka).not.toHaveProperty("sasl");
   });
 
-  test("default to what librdkafka does: the newest records, committed ones only", () => {
+  test("have the defaults of librdkafka: the newest records, committed ones only", () => {
     expect(clientSettings({ "metadata.broker.list": "PLAINTEXT://a:1, b:2", "group.id": "g" })).toMatchObject({
       kafka: { brokers: ["a:1", "b:2"], clientId: "restate" },
       consumer: { sessionTimeout: 10_000, heartbeatInterval: 3_000, maxBytesPerPartition: 1_048_576 },
@@ -50,7 +50,7 @@ describe("properties in librdkafka's words", () => {
     expect(kafka.ssl).toEqual({ rejectUnauthorized: true });
   });
 
-  test("make tokens of IAM for MSK with the credentials of the environment", async () => {
+  test("create IAM tokens for MSK with the credentials of the environment", async () => {
     const before = { ...process.env };
     Object.assign(process.env, { AWS_ACCESS_KEY_ID: "AKIDEXAMPLE", AWS_SECRET_ACCESS_KEY: "secret" });
     try {
@@ -69,7 +69,7 @@ describe("properties in librdkafka's words", () => {
     }
   });
 
-  test("turn certificates off only when they say so", () => {
+  test("turn verification of certificates off only explicitly", () => {
     const { kafka } = clientSettings({
       ...BROKERS,
       "security.protocol": "ssl",
@@ -80,7 +80,7 @@ describe("properties in librdkafka's words", () => {
     expect(kafka.ssl).toEqual({ rejectUnauthorized: false, ca: "-----BEGIN\nCA", passphrase: "k" });
   });
 
-  test("show a certificate of ours, as text or as files, and look at the broker's name unless they say otherwise", () => {
+  test("set a client certificate, as text or as files, and verify the broker's name by default", () => {
     const folder = mkdtempSync(join(tmpdir(), "perdure-kafka-"));
     const file = join(folder, "key.pem");
     writeFileSync(file, "KEY");
@@ -94,7 +94,7 @@ describe("properties in librdkafka's words", () => {
     rmSync(folder, { recursive: true });
   });
 
-  test("without a meaning here are named; those about committing are ours to decide", () => {
+  test("without an effect here are listed as ignored, including those about committing", () => {
     expect(clientSettings({ ...BROKERS, "enable.auto.commit": "false", statistics: "1", debug: "all" }).ignored).toEqual([
       "statistics",
       "debug",

@@ -1,6 +1,6 @@
 /**
- * Clusters and subscriptions are configured in librdkafka's words, because that is what people's configuration is written in.
- * This translates those that mean something to our client, refuses what would silently weaken security, and names the rest.
+ * Translates librdkafka properties, which clusters and subscriptions are configured with, into settings of kafkajs. Properties that would
+ * silently weaken security are refused; unsupported ones are listed as ignored.
  */
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
@@ -12,9 +12,9 @@ import { CLIENT_RETRIES_MAX, FETCH_BYTES, FETCH_PARTITION_BYTES, SESSION_MS } fr
 import { type AwsAccess, awsCredentials, mskIamOf, mskToken } from "./msk-iam.js";
 import { postForm } from "./token-request.js";
 
-/** Whose words the properties are: strangers' with a guard. */
+/** Where the properties come from: with a guard, from users who are not trusted. */
 export interface PropertiesContext {
-  /** Connections go only where it lets them, and properties name no files. */
+  /** Admits connections; with a guard, properties must not name files. */
   readonly guard?: EgressGuard | undefined;
   readonly awsExternalId?: string | undefined;
 }
@@ -23,11 +23,11 @@ export interface ClientSettings {
   readonly kafka: KafkaConfig;
   readonly consumer: ConsumerConfig;
   readonly fromBeginning: boolean;
-  /** Properties without a meaning here. */
+  /** Properties without an effect here. */
   readonly ignored: readonly string[];
 }
 
-/** Throws OPS0001 when a property cannot be what it is. */
+/** Throws OPS0001 when a property is not valid. */
 export function clientSettings(
   properties: Readonly<Record<string, string>>,
   { guard, awsExternalId }: PropertiesContext = {},
@@ -61,7 +61,7 @@ export function clientSettings(
     readUncommitted:
       read.choice("isolation.level", ["read_committed", "read_uncommitted"], "read_committed") === "read_uncommitted",
     rackId: read.text("client.rack") ?? "",
-    // Whoever owns the consumer starts another one: two of them would share the partitions.
+    // The owner of the consumer starts another one: a restart here would give two consumers that share the partitions.
     retry: { retries: CLIENT_RETRIES_MAX, restartOnFailure: async () => false },
   };
   const reset = read.choice("auto.offset.reset", ["earliest", "smallest", "beginning", "latest", "largest", "end"], "latest");
@@ -117,7 +117,7 @@ function saslOf(read: PropertyReader, protocol: string, { guard, awsExternalId }
   return { mechanism, username, password };
 }
 
-/** For brokers it is OAUTHBEARER by either name. */
+/** For brokers AWS_MSK_IAM is sent as OAUTHBEARER. */
 function mskOf(config: string, isNamed: boolean, aws: AwsAccess): SASLOptions {
   const iam = mskIamOf(config, { isNamed, aws });
   return {
@@ -156,7 +156,7 @@ function wrong(name: string, value: string, expected: string): PerdureError {
   return new PerdureError("OPS0001", `the Kafka property '${name}' is '${value}', which is not ${expected}`);
 }
 
-/** Reads properties and remembers which nobody asked for. */
+/** Reads properties and lists those that were not read. */
 class PropertyReader {
   readonly #properties: Readonly<Record<string, string>>;
   readonly #unread: Set<string>;
@@ -165,7 +165,7 @@ class PropertyReader {
   constructor(properties: Readonly<Record<string, string>>, mayReadFiles: boolean) {
     this.#properties = properties;
     this.#mayReadFiles = mayReadFiles;
-    // Forced by how offsets are kept here, whatever they are set to.
+    // Fixed by the way offsets are stored here, for any value of these properties.
     this.#unread = new Set(
       Object.keys(properties).filter((name) => name !== "enable.auto.commit" && name !== "enable.auto.offset.store"),
     );
@@ -200,7 +200,7 @@ class PropertyReader {
     return this.choice(name, ["true", "false"], otherwise ? "true" : "false") === "true";
   }
 
-  /** A PEM text, given as such or as a file. */
+  /** A PEM text, from the property itself or from a file. */
   pem(textName: string, fileName: string): string | undefined {
     const text = this.text(textName);
     const file = this.text(fileName);

@@ -1,4 +1,4 @@
-/** Where records come from. The client and its codecs are loaded when the first subscription needs them. */
+/** Opens consumers of Kafka topics. kafkajs and its codecs are loaded when the first subscription needs them. */
 import type { Clock, Logger } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
 import type { RecordSource } from "@perdure/subscription";
@@ -6,9 +6,9 @@ import type { RecordSource } from "@perdure/subscription";
 export interface KafkaPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  /** Says where connections may go; without one they may go anywhere. */
+  /** Admits connections; undefined: all are allowed. */
   readonly guard?: EgressGuard | undefined;
-  /** Sent along when a role is assumed at AWS. */
+  /** External id when a role is assumed at AWS. */
   readonly awsExternalId?: string | undefined;
 }
 

@@ -1,6 +1,6 @@
 /**
- * Why: where access tokens come from is named by users too, so that asking for one is guarded like any other connection: no redirect is
- * followed, and an answer without end is not read.
+ * Requests access tokens. Users choose the token server, so the connection is guarded like any other: redirects are not followed, and the
+ * response has a bound.
  */
 import { request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
@@ -29,7 +29,7 @@ export async function postForm(
     const response = await new Promise<IncomingMessage>((resolve, reject) => {
       const outgoing = (protocol === "http:" ? httpRequest : httpsRequest)(url, {
         method: "POST",
-        agent: false, // A socket of its own, which is gone when the answer is here.
+        agent: false, // A socket of its own, which is closed after the response.
         signal: AbortSignal.timeout(TOKEN_TIMEOUT_MS),
         headers: { authorization, "content-type": "application/x-www-form-urlencoded", "content-length": body.length },
         ...(admission === undefined ? {} : { lookup: admission.lookup }),

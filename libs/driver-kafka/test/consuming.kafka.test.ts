@@ -1,4 +1,4 @@
-/** Records of a real broker, through the whole way into partitions. */
+/** Subscriptions that consume records of a real broker into partitions. */
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { type KafkaServer, startKafka } from "@perdure/servers";
@@ -68,7 +68,7 @@ async function until(holds: () => boolean): Promise<void> {
 }
 
 describe("a subscription", () => {
-  test("takes every record once, in the order of its topic partition, and says how far it is", async () => {
+  test("delivers every record once, in the order of its topic partition, and reports its progress", async () => {
     const topic = await aTopic();
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}` });
@@ -91,7 +91,7 @@ describe("a subscription", () => {
     expect(status?.positions.map(({ next }) => next)).toEqual([1_500, 1_500]);
   }, 60_000);
 
-  test("tells the handler where the record came from", async () => {
+  test("passes the origin of the record to the handler", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     registry.serve("Obj", "virtualObject");
@@ -140,7 +140,7 @@ describe("a subscription", () => {
     60_000,
   );
 
-  test("that ends and begins again goes on behind what was handled, and nothing happens twice", async () => {
+  test("that is closed and opened again continues after the handled records, and delivers none twice", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
@@ -156,14 +156,14 @@ describe("a subscription", () => {
     );
   }, 60_000);
 
-  test("offers again what partitions cannot take, and nothing overtakes", async () => {
+  test("offers a record again when its partition cannot take it, and keeps the order", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
     await produce(topic, numbered(500));
     const deliveries = new RecordedDeliveries();
     let offers = 0;
-    deliveries.takes = () => ++offers % 97 !== 0; // Now and then a partition has no leader.
+    deliveries.takes = () => ++offers % 97 !== 0; // Some offers find the partition without a leader.
     consume(registry, deliveries);
     await until(() => deliveries.accepted.length === 500);
     const byPartition = new Map<string, number[]>();
@@ -175,7 +175,7 @@ describe("a subscription", () => {
     for (const seqs of byPartition.values()) expect(seqs).toEqual([...seqs].sort((a, b) => a - b));
   }, 60_000);
 
-  test("stops at a record that cannot be handled, shows it, and goes on when it is left out or can be", async () => {
+  test("stops at a record that cannot be handled, reports it, and continues when the record is skipped or can be handled", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     registry.serve("Obj", "virtualObject");
@@ -204,7 +204,7 @@ describe("a subscription", () => {
     await until(() => subscriptions.statuses()[0]?.stuck === undefined);
   }, 60_000);
 
-  test("goes on in other partitions while one waits for a record that cannot be handled, and tells how far each is behind", async () => {
+  test("continues in other partitions while one waits for a record that cannot be handled, and reports the lag of each", async () => {
     const topic = await aTopic(2);
     const registry = aRegistry();
     registry.serve("Obj", "virtualObject");
@@ -219,7 +219,7 @@ describe("a subscription", () => {
     const subscriptions = consume(registry, deliveries);
     await until(() => deliveries.accepted.length === 50 && subscriptions.statuses()[0]?.stuck !== undefined);
     await produce(topic, numbered(50, 1));
-    await until(() => deliveries.accepted.length === 100); // The consumer never left its group for that.
+    await until(() => deliveries.accepted.length === 100); // The consumer stayed in its group meanwhile.
     await until(() => subscriptions.statuses()[0]?.positions.length === 2);
     expect(subscriptions.statuses()[0]).toMatchObject({
       assigned: expect.arrayContaining([0, 1]),
@@ -235,11 +235,11 @@ describe("a subscription", () => {
     expect(subscriptions.counts().stuck).toBeGreaterThan(0);
   }, 60_000);
 
-  test("is shared by several readers: who joins gets partitions, whose who leaves or dies go to the rest, each record once", async () => {
+  test("is shared by several readers: a new reader gets partitions, and those of a reader that leaves or crashes move to the others, each record once", async () => {
     const topic = await aTopic(6);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
-    const deliveries = new RecordedDeliveries(); // Partitions are the same whoever delivers to them.
+    const deliveries = new RecordedDeliveries(); // Both readers deliver to the same partitions.
     let total = 0;
     const more = async (): Promise<void> => {
       for (let partition = 0; partition < 6; partition++) await produce(topic, numbered(100, partition));
@@ -261,7 +261,7 @@ describe("a subscription", () => {
     expect(new Set(places).size).toBe(total);
   }, 90_000);
 
-  test("lets go of its partitions when the group asks for them, though partitions take nothing", async () => {
+  test("gives its topic partitions up in a rebalance, although partitions accept nothing", async () => {
     const topic = await aTopic(2);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });
@@ -273,7 +273,7 @@ describe("a subscription", () => {
     await until(() => offers > 0);
     const free = new RecordedDeliveries();
     const two = consume(registry, free);
-    // The group would wait five minutes for a member that does not come back.
+    // Otherwise the group would wait five minutes for the member.
     await until(() => two.statuses()[0]?.assigned.length === 1 && free.accepted.length === 50);
     expect(one.statuses()[0]?.assigned).toHaveLength(1);
   }, 60_000);
@@ -295,7 +295,7 @@ describe("a subscription", () => {
     await until(() => deliveries.accepted.length === 3);
   }, 60_000);
 
-  test("rests while it is paused", async () => {
+  test("consumes nothing while it is paused", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     const options = { "group.id": topic, "auto.offset.reset": "earliest" };
@@ -313,7 +313,7 @@ describe("a subscription", () => {
     await until(() => deliveries.accepted.length === 6);
   }, 60_000);
 
-  test("comes back when its broker does", async () => {
+  test("continues when its broker is available again", async () => {
     const topic = await aTopic(1);
     const registry = aRegistry();
     registry.put({ source: `kafka://k1/${topic}`, options: { "group.id": topic, "auto.offset.reset": "earliest" } });

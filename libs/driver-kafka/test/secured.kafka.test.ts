@@ -1,4 +1,4 @@
-/** A broker that wants credentials over an encrypted connection. */
+/** A broker that requires credentials and an encrypted connection. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
@@ -10,7 +10,7 @@ import kafkajs from "kafkajs";
 import { createKafkaSource } from "../src/index.js";
 import { RecordedDeliveries, TestRegistry } from "./world.js";
 
-/** Makes the topic `t1` with one record for each value. */
+/** Creates the topic `t1` with one record for each value. */
 async function produce(kafka: kafkajs.Kafka, ...values: readonly string[]): Promise<void> {
   const admin = kafka.admin();
   await admin.connect();
@@ -22,7 +22,7 @@ async function produce(kafka: kafkajs.Kafka, ...values: readonly string[]): Prom
   await producer.disconnect();
 }
 
-test("SASL over TLS lets in who has the password and knows the authority, and says why others stay outside", async () => {
+test("SASL over TLS connects with the right password and authority, and other connections fail with the reason", async () => {
   const { trusted } = await makeCertificates();
   const sasl = { mechanism: "SCRAM-SHA-256", username: "perdure", password: "secret" } as const;
   await using broker = await startKafka({ sasl, tls: trusted });
@@ -61,14 +61,14 @@ test("SASL over TLS lets in who has the password and knows the authority, and sa
   expect(failures[1]).toMatch(/certificate/i);
 }, 120_000);
 
-/** A token that nobody signed (RFC 7519 §6), which the broker takes with its handler for development. */
+/** An unsigned token (RFC 7519 §6), which the broker accepts with its handler for development. */
 function unsecuredToken(subject: string): string {
   const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString("base64url");
   const nowSeconds = Math.floor(Date.now() / 1000);
   return `${part({ alg: "none" })}.${part({ sub: subject, iat: nowSeconds, exp: nowSeconds + 600 })}.`;
 }
 
-test("OAUTHBEARER lets in who has a token of the endpoint, and says why others stay outside", async () => {
+test("OAUTHBEARER connects with a token of the endpoint, and other connections fail with the reason", async () => {
   const module = "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule";
   await using broker = await startKafka({
     config: {

@@ -1,4 +1,4 @@
-/** What a subscription consumes into: a registry with one subscription, and partitions that keep what they took, as a store does. */
+/** The target of a subscription: a registry with one subscription, and partitions that record accepted deliveries. */
 import { type DeploymentId, fromUtf8, partitionOf, type SubscriptionId } from "@perdure/base";
 import type { Delivery, HandlerView, RegistrySnapshot } from "@perdure/control";
 import type { KafkaClusterRecord, SubscriptionRecord } from "@perdure/metadata";
@@ -12,7 +12,7 @@ export class RecordedDeliveries implements Deliveries {
   readonly partitionCount = PARTITIONS;
   readonly accepted: (Delivery & { readonly command: Invoke })[] = [];
   readonly #highest = new Map<string, number>();
-  /** Whether the next offer is taken. */
+  /** Whether the next delivery is accepted. */
   takes: (delivery: Delivery) => boolean = () => true;
 
   deliver(delivery: Delivery, delivered: () => void, undelivered: () => void): void {
@@ -20,7 +20,7 @@ export class RecordedDeliveries implements Deliveries {
     const highest = this.#highest.get(place) ?? -1;
     const isInOrder = delivery.after === undefined || delivery.after <= highest;
     if (!isInOrder || !this.takes(delivery)) {
-      setImmediate(undelivered); // Later, as a leader elsewhere would say it.
+      setImmediate(undelivered); // Asynchronous, as from a leader in another process.
       return;
     }
     if (delivery.seq > highest) {
@@ -30,7 +30,7 @@ export class RecordedDeliveries implements Deliveries {
     setImmediate(delivered);
   }
 
-  /** Arguments of what was taken, in order. */
+  /** Arguments of accepted deliveries, in order. */
   inputs(): string[] {
     return this.accepted.map(({ command }) => inputOf(command.input).text);
   }
@@ -46,7 +46,7 @@ function inputOf(body: Uint8Array): { readonly text: string; readonly headers: R
   return { text: fromUtf8(input.value), headers: Object.fromEntries(input.headers.map(({ key, value }) => [key, value])) };
 }
 
-/** A registry as far as subscriptions look at it. */
+/** The part of a registry that subscriptions use. */
 export class TestRegistry {
   readonly #listeners = new Set<() => void>();
   readonly #clusters: KafkaClusterRecord[];
