@@ -1,24 +1,21 @@
-/**
- * AWS clients, one for each region and role. The AWS SDK is big, so it is loaded when the first Lambda endpoint is called: a server
- * without any never pays for it.
- */
+/** AWS clients, one for each region and role. The AWS SDK is large, so it is loaded when the first Lambda endpoint is called. */
 import type { LambdaClient, LambdaClientConfig } from "@aws-sdk/client-lambda";
 import { CLIENTS_MAX, CONNECT_TIMEOUT_MS, SOCKETS_MAX } from "./limits.js";
 
 export interface LambdaClientOptions {
   /** Address of the Lambda API instead of the region's own; for tests and private gateways. */
   readonly endpoint?: string | undefined;
-  /** Address of the token service that hands out roles, likewise. */
+  /** Address of the token service (STS), likewise. */
   readonly stsEndpoint?: string | undefined;
-  /** Instead of the SDK's own search (environment, instance, profile). */
+  /** Credentials instead of the SDK's default chain (environment, instance, profile). */
   readonly credentials?: LambdaClientConfig["credentials"];
-  /** Sent along when a role is assumed, against confused deputies. */
+  /** External id when a role is assumed, against confused deputies. */
   readonly assumeRoleExternalId?: string | undefined;
 }
 
 export class LambdaClients {
   readonly #options: LambdaClientOptions;
-  /** By region and role; the oldest goes when there are too many. */
+  /** By region and role; a full cache evicts its oldest entry. */
   readonly #clients = new Map<string, Promise<LambdaClient>>();
 
   constructor(options: LambdaClientOptions) {
@@ -32,7 +29,7 @@ export class LambdaClients {
       this.#evictOldest();
       client = this.#create(region, role);
       this.#clients.set(name, client);
-      client.catch(() => this.#clients.delete(name)); // The next one tries again; who waits for this one hears why.
+      client.catch(() => this.#clients.delete(name)); // The next call retries; callers of this one get the error.
     }
     return client;
   }
@@ -49,7 +46,7 @@ export class LambdaClients {
     const chosen = role === undefined ? credentials : await this.#roleCredentials(region, role);
     return new LambdaClient({
       region,
-      maxAttempts: 1, // Retries are the invoker's business: only it knows the policy.
+      maxAttempts: 1, // The invoker retries, by the retry policy.
       requestHandler: {
         connectionTimeout: CONNECT_TIMEOUT_MS,
         httpsAgent: { keepAlive: true, maxSockets: SOCKETS_MAX },
@@ -81,7 +78,7 @@ export class LambdaClients {
     this.#clients.delete(oldest[0]);
     oldest[1].then(
       (client) => client.destroy(),
-      () => {}, // It never came about; whoever asked for it has heard why.
+      () => {}, // The client could not be created, and its caller got the error.
     );
   }
 }

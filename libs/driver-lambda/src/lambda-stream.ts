@@ -1,6 +1,6 @@
 /**
- * One exchange through Lambda. It cannot stream: what is written is gathered, the end of the request invokes the function, and its
- * answer comes in one piece.
+ * One request through Lambda, without streaming: request bytes are buffered, the end of the request invokes the function, and the response
+ * arrives as a whole.
  */
 import type { InvokeCommandOutput, LambdaClient } from "@aws-sdk/client-lambda";
 import { concatBytes, fromUtf8 } from "@perdure/base";
@@ -8,7 +8,7 @@ import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } 
 import { REQUEST_BYTES_MAX } from "./limits.js";
 import { decodeResponse, encodeRequest, type LambdaResponse } from "./payload.js";
 
-/** How many characters of a function's own error text are repeated. */
+/** Characters of a function's own error text that an error quotes. */
 const QUOTED_CHARS_MAX = 500;
 
 export interface LambdaTarget {
@@ -27,7 +27,7 @@ export class LambdaStream implements EndpointStream {
   #invoked = false;
   #over = false;
   #readingPaused = false;
-  /** Has arrived while reading was paused. */
+  /** A response that arrived while reading was paused. */
   #held: LambdaResponse | undefined;
 
   constructor(target: LambdaTarget, request: StreamRequest, listener: StreamListener) {
@@ -93,7 +93,7 @@ export class LambdaStream implements EndpointStream {
 
   #pass({ body }: LambdaResponse): void {
     if (!this.#over && body.length > 0) this.#listener.data(body);
-    if (this.#over) return; // The listener may have heard enough.
+    if (this.#over) return; // The listener may have cancelled the stream.
     this.#over = true;
     this.#listener.end();
   }
@@ -105,17 +105,17 @@ export class LambdaStream implements EndpointStream {
   }
 }
 
-/** What the function itself says went wrong: `errorType: errorMessage` of its payload. */
+/** The function's own error: `errorType: errorMessage` of its payload. */
 function functionErrorText({ FunctionError, Payload }: InvokeCommandOutput): string {
   const text = Payload === undefined ? "" : fromUtf8(Payload).slice(0, QUOTED_CHARS_MAX);
   return `the function failed (${FunctionError}): ${text}`;
 }
 
-/** Fields of errors from the AWS SDK. They are told by these, not by their class: they come from another package. */
+/** Fields of errors from the AWS SDK. Errors are classified by these fields, because their classes come from another package. */
 interface AwsErrorFields {
   readonly name?: string;
   readonly message?: string;
-  /** On every error of a request; without a status the service was never reached. */
+  /** On every error of a request; without a status the service was not reached. */
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 

@@ -1,4 +1,4 @@
-/** The transport to endpoints that are AWS Lambda functions: synchronous invokes of a qualified function, never retried here. */
+/** The transport to endpoints that are AWS Lambda functions: synchronous invocations of a qualified function, without retries. */
 import { invariant } from "@perdure/base";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
 import { regionOf } from "./arn.js";
@@ -7,13 +7,13 @@ import { LambdaStream } from "./lambda-stream.js";
 
 export interface LambdaTransportOptions extends LambdaClientOptions {
   /**
-   * Functions are called with a role of their owner only, and with an external id: the process's own identity is not the users', and a
-   * role that trusts us must not serve whoever knows its name (cloud.md §5.6).
+   * Call functions only with a role of their owner and with an external id: users must not use the process's own credentials, and a role
+   * that trusts the platform must not serve other users who know its name (cloud.md §5.6).
    */
   readonly rolesOnly?: boolean;
 }
 
-/** Serves addresses of kind `lambda`. Requests must be request/response; what is written leaves at `end`. */
+/** Serves addresses of kind `lambda`. Requests must be request/response; the request is sent at `end`. */
 export function createLambdaTransport(options: LambdaTransportOptions = {}): EndpointTransport {
   return new LambdaTransport(options);
 }

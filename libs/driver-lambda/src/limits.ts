@@ -3,13 +3,13 @@
 /** A request body from here on is compressed when the endpoint can read it; measured before base64 (service-protocol §1.6). */
 export const COMPRESS_FROM_BYTES = 4 * 1024 * 1024;
 
-/** Level of zstd: fast enough to be worth it against Lambda's six megabytes of payload. */
+/** Level of zstd: fast enough for Lambda's payload limit of six megabytes. */
 export const ZSTD_LEVEL = 3;
 
-/** Request bytes gathered for one invoke. Lambda takes 6 MB in all; compressed journals may be several times that. */
+/** Request bytes buffered for one invocation. Lambda accepts 6 MB in all; compressed journals may be several times that. */
 export const REQUEST_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Response bytes after decompression: a small payload must not unfold without end. */
+/** Response bytes after decompression: bounds decompression bombs. */
 export const RESPONSE_BYTES_MAX = 64 * 1024 * 1024;
 
 /** Connections to one region; the SDK's own default of 50 would hold back concurrent invocations. */

@@ -1,6 +1,6 @@
 /**
- * The JSON an SDK's Lambda handler takes and gives (service-protocol §1.6): an HTTP exchange the way API Gateway hands it over, bodies
- * in base64, large ones compressed where the endpoint said that it can read them.
+ * The JSON payloads of an SDK's Lambda handler (service-protocol §1.6): an HTTP request and response as API Gateway encodes them, bodies
+ * in base64, large ones compressed when the endpoint declared support.
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
@@ -42,7 +42,7 @@ export interface LambdaResponse {
   readonly body: Uint8Array;
 }
 
-/** Throws an Error with a sentence for people when the payload is not what a handler returns. */
+/** Throws an Error with a message for users when the payload is not a handler's response. */
 export async function decodeResponse(payload: Uint8Array | undefined): Promise<LambdaResponse> {
   const given = parse(payload);
   const { statusCode, body = "", isBase64Encoded = false } = given;

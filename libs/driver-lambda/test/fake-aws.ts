@@ -1,4 +1,4 @@
-/** The Lambda Invoke API and the token service, as far as the driver uses them, on a free port. */
+/** The parts of the Lambda Invoke API and the token service that the driver uses, on a free port. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 

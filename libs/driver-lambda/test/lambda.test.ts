@@ -26,7 +26,7 @@ function returning(payload: unknown): (call: LambdaCall) => Promise<LambdaAnswer
 }
 
 describe("the payload", () => {
-  test("is an HTTP exchange with base64 bodies both ways", async () => {
+  test("is an HTTP request and response with base64 bodies", async () => {
     await using aws = await fakeAws(
       returning({ statusCode: 201, headers: { "X-Answer": "yes" }, body: btoa("\u0000\u00ff"), isBase64Encoded: true }),
     );
@@ -104,7 +104,7 @@ describe("failures", () => {
       { kind: "refused", status: 429, type: "TooManyRequestsException", message: "slow down" },
       "TooManyRequestsException: ",
     ],
-  ])("%s is a client failure, asked for once", async (_what, answer, message) => {
+  ])("%s is a client failure and is not retried", async (_what, answer, message) => {
     await using aws = await fakeAws(async () => answer);
     await using transport = aTransport(aws);
     const failed = await invoke(transport);
@@ -112,7 +112,7 @@ describe("failures", () => {
     expect(aws.calls.length).toBe(1);
   });
 
-  test("nobody listening is a connect failure", async () => {
+  test("a refused connection is a connect failure", async () => {
     const aws = await fakeAws(returning({}));
     await aws[Symbol.asyncDispose]();
     await using transport = aTransport(aws);
@@ -122,7 +122,7 @@ describe("failures", () => {
     });
   });
 
-  test("a name that is not that of a version of a function is refused without asking", async () => {
+  test("a name that is not that of a version of a function is refused without a request", async () => {
     await using aws = await fakeAws(returning({ statusCode: 200 }));
     await using transport = aTransport(aws);
     const unqualified: EndpointAddress = { ...address, arn: arn.slice(0, -2) };
@@ -136,7 +136,7 @@ describe("failures", () => {
     expect(regionOf("arn:aws-cn:lambda:cn-north-1:1:function:f:$LATEST")).toBe("cn-north-1");
   });
 
-  test("an aborted stream ends its request and says nothing more", async () => {
+  test("an aborted stream ends its request and reports nothing more", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -155,7 +155,7 @@ describe("failures", () => {
   });
 });
 
-test("a role is assumed where the deployment asks for it", async () => {
+test("a role is assumed when the deployment has one", async () => {
   await using aws = await fakeAws(returning({ statusCode: 200 }));
   await using transport = aTransport(aws, { assumeRoleExternalId: "env_1" });
   const withRole: EndpointAddress = { ...address, assumeRoleArn: "arn:aws:iam::1:role/r" };
@@ -172,7 +172,7 @@ test("a role is assumed where the deployment asks for it", async () => {
   ]);
 });
 
-test("the published SDK runs behind it, step by step", async () => {
+test("a handler of the published SDK runs step by step through Lambda", async () => {
   const service = restate.service({
     name: "Svc",
     handlers: {
@@ -218,7 +218,7 @@ test("the published SDK runs behind it, step by step", async () => {
   expect(aws.calls.length).toBe(1 + invocation.run);
 });
 
-test("T23, T24: where only roles may call, the process's own identity is never used, and no role without the external id", async () => {
+test("T23, T24: with `rolesOnly` the process's own identity is never used, nor a role without the external id", async () => {
   await using aws = await fakeAws(returning({ statusCode: 200 }));
   const withRole: EndpointAddress = { ...address, assumeRoleArn: "arn:aws:iam::1:role/r" };
   {
