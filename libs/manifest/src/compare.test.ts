@@ -9,7 +9,7 @@ describe("a new revision", () => {
     expect(revisionConflicts(aService("S", ["a"]), aService("S", ["b", "a"]))).toEqual([]);
   });
 
-  test("conflicts when it drops handlers or changes the type, and says which", () => {
+  test("conflicts when it drops handlers or changes the type, and names them", () => {
     const conflicts = revisionConflicts(aService("S", ["a", "b", "c"]), aService("S", ["b"], { kind: "workflow" }));
     expect(conflicts).toEqual([
       { kind: "typeChanged", service: "S", from: "service", to: "workflow" },
@@ -42,7 +42,7 @@ describe("an update in place", () => {
   });
 });
 
-describe("equality of what is served", () => {
+describe("equality of services", () => {
   test("does not depend on any order", () => {
     const schema = (keys: readonly string[]) => Object.fromEntries(keys.map((key) => [key, 1]));
     const a = [
@@ -64,7 +64,7 @@ describe("equality of what is served", () => {
     expect(sameServices(a, b)).toBe(true);
   });
 
-  test("survives being stored, and sees every difference", () => {
+  test("holds after a round trip through JSON, and detects every difference", () => {
     const services = [aService("A", ["x"], { metadata: { team: "a" } })];
     expect(sameServices(services, JSON.parse(JSON.stringify(services)))).toBe(true);
     expect(sameServices(services, [aService("A", ["x"], { metadata: { team: "b" } })])).toBe(false);

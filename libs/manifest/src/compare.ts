@@ -1,10 +1,10 @@
 /**
- * Why: callers and stored invocations rely on what a service was when they were made. These functions say what a new
- * revision would take away from them; whoever registers decides whether that is allowed.
+ * Compares revisions of services. Callers and stored invocations depend on the revision they were created with; these functions return
+ * what a new revision would break, and the caller decides whether to allow it.
  */
 import type { Manifest, ServiceDefinition, ServiceKind } from "./definition.js";
 
-/** What a newer revision of a service breaks. */
+/** One incompatibility of a newer revision of a service. */
 export type RevisionConflict =
   | { readonly kind: "typeChanged"; readonly service: string; readonly from: ServiceKind; readonly to: ServiceKind }
   | { readonly kind: "handlersRemoved"; readonly service: string; readonly handlers: readonly string[] };
@@ -21,7 +21,7 @@ export function revisionConflicts(previous: ServiceDefinition, next: ServiceDefi
   return conflicts;
 }
 
-/** One clause for people, naming service and handlers. */
+/** One clause for error messages, with the names of service and handlers. */
 export function describeConflict(conflict: RevisionConflict): string {
   if (conflict.kind === "typeChanged") {
     return (
@@ -36,10 +36,10 @@ export function describeConflict(conflict: RevisionConflict): string {
   );
 }
 
-/** What an update in place compares of a deployment. */
+/** The fields that an update in place compares. */
 export type DeploymentShape = Pick<Manifest, "minProtocolVersion" | "maxProtocolVersion" | "services">;
 
-/** Rules of META0016 that a new shape breaks, as clauses for people; empty when it is similar enough. */
+/** Rules of META0016 that a new shape breaks, as clauses for error messages; empty when it is similar enough. */
 export function dissimilarities(old: DeploymentShape, next: DeploymentShape): readonly string[] {
   const broken: string[] = [];
   if (old.minProtocolVersion !== next.minProtocolVersion || old.maxProtocolVersion !== next.maxProtocolVersion) {
@@ -66,7 +66,7 @@ export function dissimilarities(old: DeploymentShape, next: DeploymentShape): re
   return broken;
 }
 
-/** Whether two lists of services are the same, whatever the order of services, handlers and keys. */
+/** Whether two lists of services are equal, in any order of services, handlers and keys. */
 export function sameServices(a: readonly ServiceDefinition[], b: readonly ServiceDefinition[]): boolean {
   return canonicalServices(a) === canonicalServices(b);
 }

@@ -1,7 +1,6 @@
 /**
- * Why: what an endpoint says about its services, in our words and with nothing left to interpretation. Values the manifest
- * leaves open stay `undefined` here; who serves requests fills them from service and server defaults. These types are plain
- * JSON, because they are also how a revision is stored.
+ * The normalised definition of an endpoint's services. Values that the manifest leaves open stay `undefined`; the ingress fills them from
+ * defaults of the service and the server. These types are plain JSON, because revisions are stored in this form.
  */
 
 export type ServiceKind = "service" | "virtualObject" | "workflow";
@@ -9,9 +8,9 @@ export type ServiceKind = "service" | "virtualObject" | "workflow";
 /** `exclusive` runs one at a time per key, `workflow` is the run of a workflow, everything else is `shared`. */
 export type HandlerKind = "exclusive" | "shared" | "workflow";
 
-/** What a handler takes. */
+/** Rules for the input of a handler. */
 export interface InputDefinition {
-  /** Neither body nor content type allowed; the other fields mean nothing then. */
+  /** Neither body nor content type is allowed; the other fields are ignored then. */
   readonly none: boolean;
   /** An empty body is refused. */
   readonly required: boolean;
@@ -20,7 +19,7 @@ export interface InputDefinition {
   readonly jsonSchema: unknown;
 }
 
-/** What a handler gives. */
+/** The output of a handler. */
 export interface OutputDefinition {
   /** `undefined`: the handler declares no output type. */
   readonly contentType: string | undefined;

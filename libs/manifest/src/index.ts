@@ -1,4 +1,4 @@
-/** Why: the discovery manifest, without I/O: decode and check it, compare revisions, say what would break. */
+/** The discovery manifest, without I/O: decodes and validates it, and compares revisions. */
 export * from "./compare.js";
 export * from "./content-type.js";
 export * from "./definition.js";

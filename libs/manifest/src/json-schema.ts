@@ -1,14 +1,14 @@
-/** Why: schemas of inputs and outputs are shown to people and put into OpenAPI documents, so what is not a schema is refused early. */
+/** Validates schemas of inputs and outputs at registration, because they are shown in the console and copied into OpenAPI documents. */
 import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 type SchemaChecker = { validateSchema(schema: object): boolean | Promise<unknown>; errorsText(): string };
 
-/** Meta-schemas are costly to compile and most manifests need one of them at most. */
+/** Compiled meta-schemas by dialect: compiling is costly, and most manifests need at most one. */
 const checkers = new Map<string, SchemaChecker>();
 
-/** What is wrong with a schema by its own dialect, or `undefined`. A dialect we do not know is left to its readers. */
+/** The problem of a schema by its own dialect, or `undefined`. A schema of an unknown dialect is not validated. */
 export function jsonSchemaProblem(schema: unknown): string | undefined {
   if (typeof schema === "boolean") return undefined;
   if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return "a JSON schema is an object or a boolean";
@@ -19,7 +19,7 @@ export function jsonSchemaProblem(schema: unknown): string | undefined {
   return checker.validateSchema(rest) === true ? undefined : checker.errorsText();
 }
 
-/** A few words for lists: `JSON 'Order'` by its title, else `JSON object` by its type; `undefined` where it has neither. */
+/** A short text for lists: `JSON 'Order'` by its title, else `JSON object` by its type; `undefined` where it has neither. */
 export function describeJsonSchema(schema: unknown): string | undefined {
   if (typeof schema !== "object" || schema === null) return undefined;
   const { title, type } = schema as { readonly title?: unknown; readonly type?: unknown };

@@ -1,9 +1,9 @@
-/** Why: every bound of this package in one place, each with the reason for its value. */
+/** Bounds of this package, each with its reason. */
 
-/** Longest manifest text we read: an endpoint with thousands of handlers and schemas stays far below it. */
+/** Longest manifest text that is parsed: an endpoint with thousands of handlers and schemas stays far below it. */
 export const MANIFEST_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Services of one deployment; the largest known deployments have a few dozen. */
+/** Services of one deployment; the largest deployments have a few dozen. */
 export const SERVICES_MAX = 4096;
 
 /** Handlers of one service. */
@@ -12,5 +12,5 @@ export const HANDLERS_MAX = 4096;
 /** How much of an undecodable response an error quotes: enough to recognise a proxy's error page. */
 export const QUOTED_RESPONSE_CHARS_MAX = 4096;
 
-/** Longest duration a manifest may ask for, in milliseconds (some 285 years): sums with the clock stay safe integers. */
+/** Longest duration in a manifest, in milliseconds (some 285 years): sums with the clock stay safe integers. */
 export const DURATION_MS_MAX = 9_000_000_000_000;

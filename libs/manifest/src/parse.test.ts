@@ -10,7 +10,7 @@ function wire(services: readonly object[], change: object = {}): string {
   return JSON.stringify({ protocolMode: "BIDI_STREAM", minProtocolVersion: 5, maxProtocolVersion: 7, services, ...change });
 }
 
-/** One service with one handler, changed as told. */
+/** A manifest of one service with one handler and the given changes. */
 function wireHandler(handler: object, service: object = {}): string {
   return wire([{ name: "S", ty: "SERVICE", handlers: [{ name: "h", ...handler }], ...service }]);
 }
@@ -37,14 +37,14 @@ describe("manifests recorded from published SDKs", () => {
     { contentType: string; raw: string }
   >;
 
-  test.each(Object.entries(recorded))("%s is understood", (_name, { contentType, raw }) => {
+  test.each(Object.entries(recorded))("%s is parsed", (_name, { contentType, raw }) => {
     const parsed = parseManifest(contentType, raw);
     expect(parsed.ok).toBe(true);
     const names = (JSON.parse(raw) as { services: { name: string }[] }).services.map(({ name }) => name);
     expect(parsed.ok && parsed.manifest.services.map(({ name }) => name)).toEqual(names);
   });
 
-  test("options of version 4 come through in our words", () => {
+  test("options of version 4 are translated", () => {
     const parsed = parseManifest(V4, recorded["v4-options.bidi.accept-all"]?.raw ?? "");
     const services = new Map(parsed.ok ? parsed.manifest.services.map((service) => [service.name, service]) : []);
     expect(services.get("RetryService")?.options.retry).toEqual({
@@ -86,7 +86,7 @@ describe("manifests recorded from published SDKs", () => {
   });
 });
 
-describe("what a manifest leaves open", () => {
+describe("defaults of a manifest", () => {
   test("any input, JSON output, no options", () => {
     expect(accepted(wireHandler({}))).toEqual({
       protocolMode: "bidiStream",
@@ -145,7 +145,7 @@ describe("what a manifest leaves open", () => {
     expect(onlyHandler(wireHandler({}, { ty }))?.kind).toBe(kind);
   });
 
-  test("null is as good as absent, zero attempts mean one, and the last of a name counts", () => {
+  test("null means absent, zero attempts mean one, and the last entry of a name is used", () => {
     const text = wire([
       { name: "S", ty: "SERVICE", documentation: "first", handlers: [] },
       {
@@ -164,7 +164,7 @@ describe("what a manifest leaves open", () => {
     expect(services[0]?.handlers.map(({ options }) => options.retry.maxAttempts)).toEqual([1]);
   });
 
-  test("no services at all are fine", () => {
+  test("an empty list of services is valid", () => {
     expect(accepted(wire([], { lambdaCompression: "zstd", protocolMode: "REQUEST_RESPONSE" }))).toMatchObject({
       services: [],
       lambdaCompression: "zstd",
@@ -173,7 +173,7 @@ describe("what a manifest leaves open", () => {
   });
 });
 
-describe("responses that are no manifest are META0013", () => {
+describe("responses without a manifest are META0013", () => {
   test.each([undefined, "", "application/json", "application/vnd.restate.endpointmanifest.v5+json", MANIFEST_ACCEPT])(
     "content type %p",
     (contentType) => {
@@ -188,7 +188,7 @@ describe("responses that are no manifest are META0013", () => {
   });
 });
 
-describe("what cannot be decoded is quoted, without a code", () => {
+describe("a response that cannot be decoded is quoted in the error, without a code", () => {
   test.each([
     ["broken JSON", "{oops"],
     ["no object", "[]"],
@@ -225,7 +225,7 @@ describe("rules a well-formed manifest can break are 400", () => {
     expect(refused(wireHandler({}, { name }))).toMatchObject({ status: 400, code: "META0005" });
   });
 
-  test("names that only look reserved are fine", () => {
+  test("names that only look reserved are valid", () => {
     expect(accepted(wireHandler({}, { name: "openapis" })).services[0]?.name).toBe("openapis");
     expect(accepted(wireHandler({}, { name: "my.restate-1" })).services[0]?.name).toBe("my.restate-1");
   });

@@ -1,6 +1,6 @@
 /**
- * Why: a manifest comes from somebody else's program. Here it is decoded, checked by every rule of service-protocol.md §13.3
- * that needs nothing but the manifest itself, and brought into our words; each refusal says which rule failed.
+ * Decodes a manifest, checks every rule of service-protocol.md §13.3 that needs only the manifest itself, and normalises it; each error
+ * names the rule that failed.
  */
 import type { ErrorCode } from "@perdure/base";
 import type { Manifest } from "./definition.js";
@@ -9,7 +9,10 @@ import { checkRules } from "./rules.js";
 import { translateManifest } from "./translate.js";
 import { WireManifest } from "./wire.js";
 
-/** Why a manifest was refused. `status` is the HTTP status of the registration's answer; `code` is missing where the catalogue has none. */
+/**
+ * Why a manifest was refused. `status` is the HTTP status of the response to the registration; `code` is missing where the catalogue has
+ * none.
+ */
 export interface ManifestProblem {
   readonly status: 400 | 500;
   readonly code: ErrorCode | undefined;
@@ -28,7 +31,7 @@ export const MANIFEST_CONTENT_TYPES: readonly string[] = [1, 2, 3, 4].map(
 /** The `accept` header of a discovery request. */
 export const MANIFEST_ACCEPT = MANIFEST_CONTENT_TYPES.join(", ");
 
-/** Decodes and checks a discovery response. `contentType` is its header as it came, `undefined` when there was none. */
+/** Decodes and checks a discovery response. `contentType` is its unchanged header, `undefined` when there was none. */
 export function parseManifest(contentType: string | undefined, text: string): ParsedManifest {
   if (contentType === undefined || !MANIFEST_CONTENT_TYPES.includes(contentType.trim())) {
     return refused(

@@ -1,10 +1,10 @@
-/** Why: what a well-formed manifest may still get wrong (service-protocol.md §13.3, the rules answered with 400). */
+/** Rules that a well-formed manifest can break (service-protocol.md §13.3, the rules answered with 400). */
 import { isContentType, isContentTypeRule } from "./content-type.js";
 import { jsonSchemaProblem } from "./json-schema.js";
 import type { ManifestProblem } from "./parse.js";
 import type { WireHandler, WireManifest, WireService } from "./wire.js";
 
-/** The first rule a manifest breaks, or `undefined`. */
+/** The first rule that the manifest breaks, or `undefined`. */
 export function checkRules(manifest: WireManifest): ManifestProblem | undefined {
   for (const service of manifest.services) {
     if (isReserved(service.name)) {

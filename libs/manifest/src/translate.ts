@@ -1,4 +1,4 @@
-/** Why: from the manifest's words to ours, once, with its defaults filled in (service-protocol.md §13.2, end). */
+/** Translates a manifest into definitions, with its defaults filled in (service-protocol.md §13.2, end). */
 import { ANY_CONTENT_TYPE } from "./content-type.js";
 import type {
   HandlerDefinition,
@@ -14,7 +14,7 @@ import type { WireHandler, WireManifest, WireService } from "./wire.js";
 
 const JSON_CONTENT_TYPE = "application/json";
 
-/** The manifest is well-formed and has passed `checkRules`. Where a name appears twice the last one counts. */
+/** Requires a well-formed manifest that passed `checkRules`. Of two entries with the same name the last one is used. */
 export function translateManifest(wire: WireManifest, mode: NonNullable<WireManifest["protocolMode"]>): Manifest {
   const services = new Map<string, ServiceDefinition>();
   for (const service of wire.services) services.set(service.name, translateService(service));
@@ -57,7 +57,7 @@ function translateHandler(wire: WireHandler, service: ServiceKind): HandlerDefin
 const SERVICE_KINDS = { SERVICE: "service", VIRTUAL_OBJECT: "virtualObject", WORKFLOW: "workflow" } as const;
 const HANDLER_KINDS = { EXCLUSIVE: "exclusive", SHARED: "shared", WORKFLOW: "workflow" } as const;
 
-/** An object's handlers are exclusive unless they say otherwise; everything else is shared, a workflow's included. */
+/** Handlers of an object are exclusive by default, all others shared, including those of a workflow. */
 function handlerKind(type: keyof typeof HANDLER_KINDS | undefined, service: ServiceKind): HandlerKind {
   if (type !== undefined) return HANDLER_KINDS[type];
   return service === "virtualObject" ? "exclusive" : "shared";
@@ -99,7 +99,7 @@ function translateOptions(wire: WireService | WireHandler): ManifestOptions {
       initialIntervalMs: wire.retryPolicyInitialInterval ?? undefined,
       factor: wire.retryPolicyExponentiationFactor ?? undefined,
       maxIntervalMs: wire.retryPolicyMaxInterval ?? undefined,
-      maxAttempts: maxAttempts === undefined ? undefined : Math.max(1, maxAttempts), // 0 is read as 1.
+      maxAttempts: maxAttempts === undefined ? undefined : Math.max(1, maxAttempts), // 0 means 1.
       onMaxAttempts: onMaxAttempts === undefined ? undefined : onMaxAttempts === "PAUSE" ? "pause" : "kill",
     },
   };

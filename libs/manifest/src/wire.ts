@@ -1,7 +1,6 @@
 /**
- * Why: the discovery manifest as endpoints send it (service-protocol.md §13.2). One schema serves versions 1 to 4: each version
- * only added fields, and an endpoint that names an older version simply leaves the newer ones out. Fields nobody knows are
- * refused, because an option we would silently ignore is a promise we would break.
+ * The discovery manifest as endpoints send it (service-protocol.md §13.2). One schema serves versions 1 to 4: each version only added
+ * fields. Unknown fields are refused, because ignoring an option would silently change how the service runs.
  */
 import { z } from "zod";
 import { DURATION_MS_MAX, HANDLERS_MAX, SERVICES_MAX } from "./limits.js";

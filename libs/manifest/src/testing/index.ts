@@ -1,7 +1,7 @@
-/** Why: tests of the registry and of the doors build service definitions; these builders show only what a test is about. */
+/** Builders of service definitions for tests: a test names only the fields that matter to it. */
 import type { HandlerDefinition, ManifestOptions, ServiceDefinition } from "../definition.js";
 
-/** Options that leave everything open. */
+/** Options without any value. */
 export function noOptions(): ManifestOptions {
   return {
     inactivityTimeoutMs: undefined,
@@ -20,7 +20,7 @@ export function noOptions(): ManifestOptions {
   };
 }
 
-/** A shared handler that takes and gives JSON. */
+/** A shared handler with JSON input and output. */
 export function aHandler(name: string, change: Partial<HandlerDefinition> = {}): HandlerDefinition {
   return {
     name,
