@@ -1,4 +1,4 @@
-/** The management API, as far as the suites need it. */
+/** A client of the management API with the operations that the suites need. */
 import { type HttpAnswer, HttpClient } from "./http.js";
 
 export interface RegistrationRequest {
@@ -17,7 +17,7 @@ export interface AdminError {
 
 export type InvocationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
 
-/** A row of introspection; absent columns were null. */
+/** A row of introspection; null columns are absent. */
 export type IntrospectionRow = Readonly<Record<string, unknown>>;
 
 export class TestAdminClient implements Disposable {
@@ -43,12 +43,12 @@ export class TestAdminClient implements Disposable {
     return this.http.request("DELETE", path);
   }
 
-  /** Any answer, whatever its status. */
+  /** Resolves with the answer for any status. */
   tryRegister(registration: RegistrationRequest): Promise<HttpAnswer> {
     return this.post("/deployments", registration);
   }
 
-  /** The deployment's id; rejects when the registration is refused. */
+  /** Resolves with the deployment's id; rejects when the registration is refused. */
   async register(registration: RegistrationRequest): Promise<string> {
     const answer = await this.tryRegister(registration);
     if (answer.status !== 201 && answer.status !== 200)
@@ -67,7 +67,7 @@ export class TestAdminClient implements Disposable {
     return (answer.json as { rows: readonly IntrospectionRow[] }).rows;
   }
 
-  /** What introspection shows of one invocation; undefined when there is none. */
+  /** The introspection row of one invocation; undefined when there is none. */
   async row(id: string): Promise<IntrospectionRow | undefined> {
     return (await this.query(`SELECT * FROM sys_invocation WHERE id = '${id}'`))[0];
   }
@@ -77,7 +77,7 @@ export class TestAdminClient implements Disposable {
   }
 }
 
-/** The body of a refusal. */
+/** The JSON body of an error response. */
 export function adminErrorOf(answer: HttpAnswer): AdminError {
   if (answer.status < 400) throw new Error(`not an error: ${answer.status} ${answer.text}`);
   return answer.json as AdminError;

@@ -1,4 +1,4 @@
-/** Why: the console is a caller too: what our clients are entered by must be bundled for browsers as it is, without anything of Node's. */
+/** The libraries that the console uses can be bundled for browsers, without modules of Node. */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
 import { build } from "esbuild";
@@ -13,7 +13,7 @@ test.each(["admin-client", "cloud-client"])("a browser can run %s", async (libra
     write: false,
     outdir: "out",
     metafile: true,
-    logLevel: "silent", // What cannot be resolved, such as a module of Node's, rejects.
+    logLevel: "silent", // A module that cannot be resolved, such as one of Node, rejects.
   });
   const outside = Object.values(metafile.outputs).flatMap(({ imports }) => imports.map(({ path }) => path));
   expect(outside).toEqual([]);

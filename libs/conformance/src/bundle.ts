@@ -1,6 +1,6 @@
 /**
- * Why: the suites run the real executable, and a bundle older than the sources would test yesterday's server. Whoever comes
- * first builds it; others, in other test processes, wait for that.
+ * Builds the executables that the suites run when they are older than the sources. The first test process builds; other processes wait for
+ * it.
  */
 import { execFile } from "node:child_process";
 import { closeSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
@@ -32,8 +32,8 @@ export async function programBundle(folder: string): Promise<string> {
 }
 
 /**
- * Makes sure that servers which start from now on find the console as its sources are; a moment when nothing has changed. Another build or
- * release (PERDURE_CONFORMANCE_EXECUTABLE) brings its own.
+ * Ensures that servers started afterwards serve the console built from the current sources; fast when nothing has changed. Another build
+ * or release (PERDURE_CONFORMANCE_EXECUTABLE) has its own console.
  */
 export async function builtConsole(): Promise<void> {
   if ((process.env["PERDURE_CONFORMANCE_EXECUTABLE"] ?? "") === "") await locked(() => build("console"));
@@ -47,7 +47,7 @@ function isBundleFresh(folder: string): boolean {
 
 function newestSource(folder: string): number {
   let newest = 0;
-  if (folder === CONSOLE) return newest; // No program is made of it.
+  if (folder === CONSOLE) return newest; // No program contains it.
   for (const entry of readdirSync(folder, { withFileTypes: true })) {
     if (entry.isDirectory()) {
       if (!NOT_SOURCES.has(entry.name)) newest = Math.max(newest, newestSource(join(folder, entry.name)));
@@ -74,7 +74,7 @@ const build = (what: "programs" | "console") =>
 async function locked(work: () => Promise<unknown>): Promise<void> {
   const deadline = Date.now() + BUILD_MS;
   while (!takeLock()) {
-    if (Date.now() > deadline) throw new Error(`somebody else has been building for too long; if not, remove ${LOCK}`);
+    if (Date.now() > deadline) throw new Error(`another process has been building for too long; if none is, remove ${LOCK}`);
     await delay(50);
   }
   try {
@@ -86,7 +86,7 @@ async function locked(work: () => Promise<unknown>): Promise<void> {
 
 function takeLock(): boolean {
   const acquiredAtMs = modifiedAt(LOCK);
-  // A builder that was killed leaves its lock behind.
+  // A builder that was killed leaves its lock file behind.
   if (acquiredAtMs !== undefined && Date.now() - acquiredAtMs > BUILD_MS) rmSync(LOCK, { force: true });
   try {
     closeSync(openSync(LOCK, "wx"));

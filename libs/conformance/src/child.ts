@@ -1,4 +1,4 @@
-/** Why: the suites start real programs and must be able to stop, to kill and to account for each of them. */
+/** Child processes of the suites: started, stopped, killed and counted. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { KEPT_LINE_CHARS_MAX, KEPT_LINES_MAX } from "./limits.js";
@@ -8,7 +8,7 @@ export interface ProgramExit {
   readonly signal: NodeJS.Signals | null;
 }
 
-/** Process ids of children that have not been seen to end; a leak check looks here. */
+/** Process ids of children whose end was not observed yet; the leak check reads it. */
 export const livingChildren = new Set<number>();
 
 process.on("exit", () => {
@@ -19,15 +19,15 @@ function killGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // Gone in this very moment: all the better.
+    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // The process ended just before.
   }
 }
 
-/** A program in a process group of its own, with the last lines it wrote. */
+/** A program in a process group of its own, with the last lines of its output. */
 export class ChildProgram {
   readonly pid: number;
   readonly lines: string[] = [];
-  /** Resolves when the program has ended and everything it wrote has been read. */
+  /** Resolves when the program has ended and all its output has been read. */
   readonly exited: Promise<ProgramExit>;
   #exit: ProgramExit | undefined;
 
@@ -76,7 +76,7 @@ export class ChildProgram {
     return this.exited;
   }
 
-  /** SIGTERM, and SIGKILL when that has not helped in `withinMs`. */
+  /** Sends SIGTERM, and SIGKILL when the program still runs after `withinMs`. */
   async stop(withinMs: number): Promise<ProgramExit> {
     this.signal("SIGTERM");
     const insist = setTimeout(() => this.signal("SIGKILL"), withinMs);

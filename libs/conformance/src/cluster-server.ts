@@ -1,6 +1,6 @@
 /**
- * Why: what holds for the server as one process must hold for a cluster of processes too. This is one in the shape that suites know:
- * the same settings, given to the roles that have them, and one ingress and one management API in front.
+ * A cluster with the interface of `Server`, so that suites for one process run against a cluster too: settings are passed to the roles
+ * that have them, with one ingress and one management API.
  */
 import { rmSync } from "node:fs";
 import type { LocalRole, RoleSettings } from "@perdure/cluster/local";
@@ -10,7 +10,7 @@ import { type ServerOptions, type TestServer, temporaryDirectory } from "./serve
 import { WholeCluster } from "./whole-cluster.js";
 
 const EVERYBODY: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];
-/** Who knows a setting of the one process: the first entry that its name begins with. */
+/** Roles that have a setting of the single process: the first entry whose prefix matches. */
 const SETTING_ROLES: readonly (readonly [prefix: string, roles: readonly LocalRole[]])[] = [
   ["worker.default-", ["registry", "invoker-worker"]],
   ["worker.max-", ["registry", "invoker-worker"]],
@@ -77,18 +77,18 @@ export class ClusterServer implements TestServer {
     return this.#programs.flatMap(({ lines }) => lines);
   }
 
-  /** Doors before those who stand behind them. */
+  /** Programs with listeners first, then those that they call. */
   get #programs(): readonly ServiceProgram[] {
     const { gateways, admin, workers, registry } = this.#cluster;
     return [...gateways, admin, ...workers, registry];
   }
 
-  /** SIGKILL for all processes of ours at one time; database and Redis stay. */
+  /** Sends SIGKILL to all processes of the cluster at once; database and Redis keep running. */
   async kill(): Promise<void> {
     await Promise.all(this.#programs.map((program) => program.kill()));
   }
 
-  /** In the order of a well-kept cluster; resolves with how the first ended that did not end well, else with how the last did. */
+  /** Stops the processes in the recommended order; resolves with the first exit that was not clean, else with the last one. */
   async stop(): Promise<ProgramExit> {
     let worst: ProgramExit = { code: 0, signal: null };
     for (const program of this.#programs) {

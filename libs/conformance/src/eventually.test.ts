@@ -4,7 +4,7 @@ import { expect, test } from "@jest/globals";
 import { invariant } from "@perdure/base";
 import { eventually } from "./eventually.js";
 
-test("a check that fails or has nothing yet is tried again, and what it gives in the end is the result", async () => {
+test("a check that fails or has no result yet is repeated, and its last result is returned", async () => {
   const outcomes = [undefined, false, new Error("not yet"), "there"];
   const check = (): string | undefined | false => {
     const next = outcomes.shift();
@@ -46,7 +46,7 @@ test.each<[string, () => never]>([
   expect(tries).toBe(1);
 });
 
-test("nobody listening yet is no mistake", async () => {
+test("a refused connection is not treated as a defect", async () => {
   const server = createServer((_, response) => response.end("there"));
   const { port } = await new Promise<AddressInfo>((resolve) => {
     server.listen(0, "127.0.0.1", () => resolve(server.address() as AddressInfo));

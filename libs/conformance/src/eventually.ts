@@ -1,13 +1,13 @@
-/** Why: outcomes of a running server come a little later than their causes; tests poll for them and never just sleep. */
+/** Polls for outcomes of a running server, which follow their causes with a delay; tests use it instead of sleeping. */
 import { setTimeout as delay } from "node:timers/promises";
 import { InvariantError } from "@perdure/base";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS } from "./limits.js";
 
 /**
- * Calls `check` until it neither throws nor gives undefined or false, and resolves with what it gave. Rejects with the last
- * failure as cause when `withinMs` times `PATIENCE` have passed. A mistake in the check, or a broken invariant, rejects at once: it
- * will not go away, and whoever waits for it learns nothing.
+ * Calls `check` until it neither throws nor returns undefined or false, and resolves with its result. Rejects with the last failure as
+ * cause when `withinMs` times `PATIENCE` have passed. A defect in the check, or a broken invariant, rejects at once, because retrying
+ * cannot help.
  */
 export async function eventually<T>(
   what: string,
@@ -34,11 +34,11 @@ export async function eventually<T>(
 }
 
 /**
- * Whether an error is a defect of code: a broken invariant, or a `TypeError`. `fetch` rejects with a `TypeError` as well when nobody listens
- * yet; it has a cause, which those of code have not.
+ * Whether an error is a defect of code: a broken invariant, or a `TypeError`. `fetch` also rejects with a `TypeError` while no server
+ * listens; that one has a cause.
  */
 function isDefect(error: unknown): boolean {
   if (error instanceof InvariantError) return true;
-  // By name: suites run in a realm of their own, and an error of Node's own modules is an instance of another `TypeError`.
+  // Compared by name: suites run in a realm of their own, so errors of Node's modules are instances of another `TypeError`.
   return error instanceof Error && error.name === "TypeError" && error.cause === undefined;
 }

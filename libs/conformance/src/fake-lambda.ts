@@ -1,6 +1,6 @@
 /**
- * Why: services on AWS Lambda, without AWS. It answers the one call of the Lambda API that a server makes, and runs the SDK's own
- * Lambda handler behind it. A server finds it by the environment that `environment` gives.
+ * AWS Lambda without AWS: implements the one call of the Lambda API that a server makes, and runs the SDK's own Lambda handler. A server
+ * finds it through the variables in `environment`.
  */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createEndpointHandler } from "@restatedev/restate-sdk/lambda";
@@ -21,7 +21,7 @@ export interface LambdaAnswer {
   readonly isBase64Encoded?: boolean;
 }
 
-/** What a function does with an event; it may throw, which AWS tells as a function error. */
+/** Handles an event; an error that it throws becomes a function error, as on AWS. */
 export type LambdaFunction = (event: LambdaEvent) => Promise<LambdaAnswer>;
 
 /** `/2015-03-31/functions/<name or ARN>/invocations` */
@@ -30,7 +30,7 @@ const INVOCATION = /^\/[0-9-]+\/functions\/([^/]+)\/invocations/;
 export class FakeLambda implements AsyncDisposable {
   readonly #listener: TestListener;
   readonly #functions: Map<string, LambdaFunction>;
-  /** Events as they came, without those of discovery. */
+  /** Unchanged events, without those of discovery. */
   readonly events: LambdaEvent[] = [];
 
   private constructor(listener: TestListener, functions: Map<string, LambdaFunction>) {
@@ -46,7 +46,7 @@ export class FakeLambda implements AsyncDisposable {
     return lambda;
   }
 
-  /** For the server's process. */
+  /** Environment variables for the server's process. */
   get environment(): Record<string, string> {
     return {
       AWS_ENDPOINT_URL_LAMBDA: `http://127.0.0.1:${this.#listener.port}`,
@@ -55,7 +55,7 @@ export class FakeLambda implements AsyncDisposable {
     };
   }
 
-  /** The function's ARN, to be registered. */
+  /** Adds a function and returns its ARN for registration. */
   add(name: string, run: LambdaFunction): string {
     const arn = `arn:aws:lambda:us-east-1:123456789012:function:${name}:1`;
     this.#functions.set(arn, run);

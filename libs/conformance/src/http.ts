@@ -1,6 +1,6 @@
 /**
- * Why: the clients of the suites send exactly what a test says (paths byte by byte, any method, any header) and leave no socket
- * behind, which `fetch` promises neither of.
+ * HTTP clients of the suites. Unlike `fetch` they send exactly what a test passes (paths byte by byte, any method, any header) and close
+ * their sockets.
  */
 import { Agent, request as httpRequest, type IncomingHttpHeaders } from "node:http";
 import { ANSWER_BYTES_MAX, CLIENT_SOCKETS_MAX, REQUEST_MS } from "./limits.js";
@@ -10,7 +10,7 @@ export interface HttpAnswer {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** Undefined when the body is no JSON. */
+  /** Undefined when the body is not JSON. */
   readonly json: unknown;
 }
 
@@ -30,7 +30,7 @@ export class HttpClient implements Disposable {
     this.base = new URL(base);
   }
 
-  /** Rejects when no whole answer comes; an answer of any status is an answer. */
+  /** Rejects when no complete answer arrives; resolves for any status. */
   request(method: string, path: string, options: RequestOptions = {}): Promise<HttpAnswer> {
     const body = options.json === undefined ? options.body : JSON.stringify(options.json);
     const headers: Record<string, string> = { ...options.headers };

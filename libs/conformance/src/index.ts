@@ -1,4 +1,4 @@
-/** Why: everything that an end-to-end suite needs around a real server: processes, endpoints, clients, patience. */
+/** Helpers of end-to-end suites around a real server: processes, endpoints, clients, polling. */
 export * from "./admin-client.js";
 export { builtConsole, executable, programBundle, ROOT } from "./bundle.js";
 export * from "./child.js";

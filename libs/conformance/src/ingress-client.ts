@@ -1,4 +1,4 @@
-/** The callers' door, in the words of the suites: call, send, attach, output. */
+/** A client of the ingress for suites: call, send, attach, output. */
 import { type HttpAnswer, HttpClient, type RequestOptions } from "./http.js";
 
 /** Service and handler, with the key between them for objects and workflows. */
@@ -41,17 +41,17 @@ export class TestIngressClient implements Disposable {
     this.http = new HttpClient(base);
   }
 
-  /** Any answer, whatever its status. An undefined argument sends no body. */
+  /** Resolves with the answer for any status. An undefined argument sends no body. */
   call(path: Path, argument?: unknown, options: IngressCallOptions = {}): Promise<HttpAnswer> {
     return this.http.request("POST", `/${pathOf(path)}`, requestOf(argument, options));
   }
 
-  /** The result; rejects when the answer is not 200. */
+  /** The result; rejects when the status is not 200. */
   async result<T = unknown>(path: Path, argument?: unknown, options: IngressCallOptions = {}): Promise<T> {
     return successOf<T>(await this.call(path, argument, options), path.join("/"));
   }
 
-  /** `delay` as the query parameter takes it, e.g. `500ms`. */
+  /** `delay` in the form of the query parameter, e.g. `500ms`. */
   async send(
     path: Path,
     argument?: unknown,
@@ -68,12 +68,12 @@ export class TestIngressClient implements Disposable {
     return this.http.request("GET", `/restate/attach/${invocationId}`, withinMs === undefined ? {} : { withinMs });
   }
 
-  /** Waits for success and gives the result. */
+  /** Waits for success and returns the result. */
   async outcome<T = unknown>(invocationId: string, withinMs?: number): Promise<T> {
     return successOf<T>(await this.attach(invocationId, withinMs), invocationId);
   }
 
-  /** 470 while it runs. */
+  /** Answered with 470 while the invocation runs. */
   output(invocationId: string): Promise<HttpAnswer> {
     return this.http.request("GET", `/restate/output/${invocationId}`);
   }
@@ -99,13 +99,13 @@ function successOf<T>(answer: HttpAnswer, what: string): T {
   return answer.json as T;
 }
 
-/** The body of a failed answer. */
+/** The JSON body of an error response. */
 export function errorOf(answer: HttpAnswer): IngressError {
   if (answer.status < 400) throw new Error(`not an error: ${answer.status} ${answer.text}`);
   return answer.json as IngressError;
 }
 
-/** The invocation that an answer belongs to. */
+/** The invocation id in an answer. */
 export function invocationIdOf(answer: HttpAnswer): string {
   const id = answer.headers["x-restate-id"];
   if (typeof id !== "string") throw new Error(`the answer names no invocation: ${answer.status} ${answer.text}`);

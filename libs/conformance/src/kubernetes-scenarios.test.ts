@@ -1,4 +1,4 @@
-/** The list of scenarios is true: all are there, and the tests that it names exist under the names that it gives. */
+/** Checks the list of scenarios: it is complete, and the tests in its rows exist with those titles. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
@@ -6,7 +6,7 @@ import { ROOT } from "./bundle.js";
 
 const SCENARIOS = 65;
 const PAGE = "docs/operating/kubernetes-tests.md";
-/** A scenario that cannot happen says why. */
+/** A scenario that cannot happen has the reason. */
 const CANNOT_HAPPEN = /^Cannot happen: \S/;
 
 interface Row {
@@ -32,14 +32,14 @@ test("every scenario has a row, in order, and tests unless it cannot happen", ()
   expect(rows.filter(({ cell, tests }) => (tests.length === 0) !== CANNOT_HAPPEN.test(cell))).toEqual([]);
 });
 
-test("every test that a row names is there", () => {
+test("every test that a row names exists", () => {
   const wrong = rows.flatMap(({ number, tests }) =>
     tests.filter((one) => !isThere(one)).map(({ title, file }) => `${number}: ${file}: ${title}`),
   );
   expect(wrong).toEqual([]);
 });
 
-/** As the title of a test, or of what several belong to. */
+/** Whether it is the title of a test or of a group of tests. */
 function isThere({ title, file }: Row["tests"][number]): boolean {
   const path = join(ROOT, file);
   return file.endsWith(".test.ts") && existsSync(path) && readFileSync(path, "utf8").includes(`"${title}",`);

@@ -1,13 +1,13 @@
 /**
- * Why: a suite that leaves a listener, a socket or a process behind hides a bug and slows every suite after it. Timers are not
- * watched: the test runner has its own running through a whole file.
+ * Detects listeners, sockets and processes that a suite leaves open, which hide bugs and slow later suites. Timers are not checked,
+ * because the test runner has its own.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { HANDLES_CLOSE_MS } from "./limits.js";
 
 const WATCHED: ReadonlySet<string> = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap", "FSEvent", "Worker"]);
 
-/** How many of each kind were open. */
+/** Number of open handles by kind. */
 export type OpenHandles = ReadonlyMap<string, number>;
 
 export function openHandles(): OpenHandles {
@@ -16,7 +16,7 @@ export function openHandles(): OpenHandles {
   return counts;
 }
 
-/** Resolves when no more is open than before; rejects with what is, when it does not close soon. */
+/** Resolves when no more handles are open than before; rejects with the open ones after a timeout. */
 export async function untilClosed(before: OpenHandles): Promise<void> {
   const deadline = performance.now() + HANDLES_CLOSE_MS;
   for (;;) {

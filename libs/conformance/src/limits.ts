@@ -1,29 +1,29 @@
 /** Bounds of the harness, each with its reason. Milliseconds end in `Ms`. */
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
 
-/** A server that is not ready by then will not be: starting takes about a second on a loaded two-core machine. */
+/** Timeout of a start, which takes about a second on a loaded two-core machine. */
 export const SERVER_START_MS = 30_000 * TIMEOUT_FACTOR;
-/** Between SIGTERM and SIGKILL; a server drains its doors for some seconds when somebody holds on to a request. */
+/** Between SIGTERM and SIGKILL; a server drains its listeners for some seconds while a client holds a request open. */
 export const SERVER_STOP_MS = 20_000 * TIMEOUT_FACTOR;
 /** Lines of a child's output that are kept for the report of a failure. */
 export const KEPT_LINES_MAX = 400;
-/** Longest line of a child that is kept: one endless line must not fill the memory of the tests. */
+/** Longest line of a child that is kept: bounds the memory of the tests. */
 export const KEPT_LINE_CHARS_MAX = 4_000;
-/** One request of a test; calls that wait for something slow say so. */
+/** Timeout of one request of a test; calls that wait for something slow set their own. */
 export const REQUEST_MS = 20_000 * TIMEOUT_FACTOR;
-/** Sockets a client keeps; more requests than that wait for their turn. */
+/** Sockets of a client; further requests are queued. */
 export const CLIENT_SOCKETS_MAX = 256;
-/** Longest answer that a client reads, some times the largest payload of the suites. */
+/** Longest answer that a client reads: several times the largest payload of the suites. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** How long `eventually` tries unless told otherwise, times `PATIENCE`. */
+/** Default time that `eventually` polls, times `PATIENCE`. */
 export const EVENTUALLY_MS = 10_000;
-/** Pause between two tries of `eventually`. */
+/** Pause between two checks of `eventually`. */
 export const EVENTUALLY_PAUSE_MS = 15;
-/** A build of the bundle takes about two seconds; another test process may be at it. */
+/** Timeout of building the bundle, which takes about two seconds; another test process may be building it. */
 export const BUILD_MS = 120_000;
-/** Sockets close some turns after they are told to. */
+/** Sockets close some turns of the event loop after `close` was called. */
 export const HANDLES_CLOSE_MS = 2_000;
-/** One command of the official command line; its own requests give up after 13 seconds. */
+/** Timeout of one command of the official CLI; its own requests time out after 13 seconds. */
 export const CLI_MS = 30_000 * TIMEOUT_FACTOR;
 /** Longest output of a command that is kept. */
 export const CLI_OUTPUT_BYTES_MAX = 4 * 1024 * 1024;

@@ -1,13 +1,13 @@
 /**
- * Why: what handlers really did can only be seen from inside them. They run in the process of the test and leave marks here: how
- * often something ran, what it saw, what it wants to tell. Handlers decide by a probe only where a test wants exactly that.
+ * Records what handlers did, which only they can observe. They run in the test's process and record here how often something ran and which
+ * values it had. A handler changes its behaviour by a probe only where a test requires that.
  */
 export class HandlerProbe {
   readonly #counts = new Map<string, number>();
   readonly #values = new Map<string, unknown>();
   readonly #lists = new Map<string, unknown[]>();
 
-  /** Adds to a count and gives the new one. */
+  /** Adds to a counter and returns the new value. */
   bump(name: string, by = 1): number {
     const count = this.count(name) + by;
     this.#counts.set(name, count);
@@ -37,5 +37,5 @@ export class HandlerProbe {
   }
 }
 
-/** One for the whole test file: services are built before any test knows of them. */
+/** One probe for the whole test file: services are built before the first test runs. */
 export const probe = new HandlerProbe();

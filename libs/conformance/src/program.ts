@@ -1,4 +1,4 @@
-/** Why: the processes of a cluster as real processes on free ports, to be started, killed and started again. */
+/** The processes of a cluster on free ports, to be started, killed and restarted. */
 import { join } from "node:path";
 import { environmentOf, type RoleSettings } from "@perdure/cluster/local";
 import { programBundle } from "./bundle.js";
@@ -9,13 +9,13 @@ export interface ServiceProgramOptions {
   /** Its folder below `services`. */
   readonly service: string;
   readonly settings: RoleSettings;
-  /** Further variables of its environment. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Folder with the bundle of another build; the one of this tree when absent. */
   readonly bundle?: string | undefined;
 }
 
-/** What a program says of itself when it is ready, e.g. where its doors are. */
+/** Facts that a program logs when it is ready, e.g. addresses of its listeners. */
 export type ReadyFacts = Readonly<Record<string, string>>;
 
 export class ServiceProgram implements AsyncDisposable {
@@ -29,12 +29,12 @@ export class ServiceProgram implements AsyncDisposable {
     this.#ready = launched.ready;
   }
 
-  /** Starts it; whether it gets ready is another question. */
+  /** Starts the process without waiting until it is ready. */
   static async launch(options: ServiceProgramOptions): Promise<ServiceProgram> {
     return new ServiceProgram(options, await launch(options));
   }
 
-  /** Resolves when it says that it is ready; rejects with its last words when it ends instead or takes too long. */
+  /** Resolves when the program logs that it is ready; rejects with its last lines when it ends instead or the timeout passes. */
   async ready(): Promise<ReadyFacts> {
     let timer: NodeJS.Timeout | undefined;
     const timeout = new Promise<undefined>((resolve) => {
@@ -66,19 +66,19 @@ export class ServiceProgram implements AsyncDisposable {
     return this.#child.stop(SERVER_STOP_MS);
   }
 
-  /** With the same settings, after `kill` or `stop`; `changed` ones hold for this start only. */
+  /** Starts it again with the same settings, after `kill` or `stop`; `changed` settings apply to this start only. */
   async launchAgain(changed: RoleSettings = {}): Promise<void> {
     const launched = await launch({ ...this.#options, settings: { ...this.#options.settings, ...changed } });
     this.#child = launched.child;
     this.#ready = launched.ready;
   }
 
-  /** The next starts are of another build; of the one of this tree when undefined. */
+  /** Uses another build for the next starts; undefined: the build of this tree. */
   useBundle(bundle: string | undefined): void {
     this.#options = { ...this.#options, bundle };
   }
 
-  /** Runs a command of the program with its settings, beside the process; resolves with its exit code and what it printed. */
+  /** Runs a command of the program with its settings; resolves with its exit code and output. */
   async runCommand(...args: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
     const { path, environment } = await commandOf(this.#options);
     const child = ChildProgram.start(process.execPath, [path, ...args], environment);

@@ -1,6 +1,6 @@
 /**
- * Why: endpoints as no SDK would be: they speak frames by hand and may break every rule of the protocol. One endpoint has one
- * service per script; a script gets the open stream of an attempt and does with it what it likes.
+ * Endpoints without an SDK, which write frames by hand and can break any rule of the protocol. One endpoint has one service per script; a
+ * script gets the open stream of an attempt.
  */
 import { createServer, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { utf8 } from "@perdure/base";
@@ -22,7 +22,7 @@ import {
 } from "@perdure/service-protocol";
 import { TestListener } from "./sdk-endpoint.js";
 
-/** The JSON of a manifest, as wrong as a test wants it. */
+/** The JSON of a manifest, valid or not. */
 export type RawManifest = Readonly<Record<string, unknown>>;
 
 export type AttemptScript = (attempt: RawAttempt) => void | Promise<void>;
@@ -39,7 +39,7 @@ const CONTROL_TYPES: Readonly<Record<SdkControlMessage["kind"], number>> = {
 export class RawAttempt {
   readonly stream: ServerHttp2Stream;
   readonly headers: IncomingHttpHeaders;
-  /** How many attempts this script has seen, this one included. */
+  /** Number of this attempt for its script, from 1. */
   readonly number: number;
   readonly #decoder = new FrameDecoder();
   readonly #frames: Frame[] = [];
@@ -50,7 +50,7 @@ export class RawAttempt {
     this.stream = stream;
     this.headers = headers;
     this.number = number;
-    // The server resets streams of attempts that it has given up; that is what these scripts are for.
+    // The server resets streams of attempts that it has abandoned, which these scripts provoke.
     stream.on("error", () => {});
     stream.on("data", (chunk: Buffer) => {
       this.#decoder.push(chunk);
@@ -74,7 +74,7 @@ export class RawAttempt {
     return Number(this.contentType.slice(-1)) as ProtocolVersion;
   }
 
-  /** Response headers; the right ones unless told otherwise. */
+  /** Sends response headers; valid ones by default. */
   open(status = 200, headers: Readonly<Record<string, string | undefined>> = {}): this {
     if (this.stream.closed || this.stream.destroyed) return this;
     const sent: Record<string, string | number> = { ":status": status };
@@ -101,7 +101,7 @@ export class RawAttempt {
     return this.frame(CONTROL_TYPES[message.kind], encodeControl(message, this.version), flags);
   }
 
-  /** Gives up the stream until any of the completions is there. */
+  /** Suspends until any of the completions arrives. */
   suspend(...completions: number[]): void {
     this.control({
       kind: "suspension",
@@ -110,7 +110,7 @@ export class RawAttempt {
     this.end();
   }
 
-  /** Output and End, as a handler that returns. */
+  /** Sends Output and End, as a handler that returns. */
   return(value: string): void {
     this.command({ kind: "output", result: { kind: "value", value: utf8(value) }, name: "" });
     this.control({ kind: "end" });
@@ -121,7 +121,7 @@ export class RawAttempt {
     if (!this.stream.destroyed) this.stream.end();
   }
 
-  /** In the middle of whatever it was; a mere `close` would end the response first. */
+  /** Resets the stream; a plain `close` would end the response first. */
   reset(): void {
     this.stream.destroy(new Error("reset"));
   }
@@ -136,7 +136,7 @@ export class RawAttempt {
     return this.#frames.shift();
   }
 
-  /** What an attempt begins with: the start message, and the journal that it replays. */
+  /** Reads the start of an attempt: the start message and the replayed journal. */
   async replay(): Promise<{ readonly start: StartMessage; readonly entries: readonly Frame[] }> {
     const first = await this.next();
     const start = first === undefined ? undefined : decodeStart(first.body);
@@ -170,7 +170,7 @@ export interface RawEndpointOptions {
   /** Further fields of every service of the manifest, e.g. timeouts and the retry policy. */
   readonly service?: RawManifest;
   readonly manifest?: RawManifest;
-  /** What discovery answers instead of the manifest. */
+  /** Answer to discovery instead of the manifest. */
   readonly discovery?: { readonly status?: number; readonly contentType?: string; readonly body?: string };
 }
 
@@ -198,7 +198,7 @@ export class RawEndpoint implements AsyncDisposable {
   readonly #listener: TestListener;
   readonly #attempts: Map<string, number>;
 
-  /** What scripts have thrown. */
+  /** Errors that scripts have thrown. */
   readonly failures: readonly unknown[];
 
   private constructor(listener: TestListener, attempts: Map<string, number>, failures: readonly unknown[]) {
@@ -226,7 +226,7 @@ export class RawEndpoint implements AsyncDisposable {
       attempts.set(name, number);
       const script = scripts[name];
       if (script === undefined) throw new Error(`no script for ${path}`);
-      // A script that fails has found something: the attempt ends with what it found, for the test to see.
+      // A script that fails ends its attempt, and the test reads the error.
       const attempt = new RawAttempt(stream, headers, number);
       Promise.resolve(script(attempt)).catch((cause: unknown) => {
         failures.push(cause);
@@ -236,7 +236,7 @@ export class RawEndpoint implements AsyncDisposable {
     return new RawEndpoint(await TestListener.open(server, 0), attempts, failures);
   }
 
-  /** Attempts that a script has seen. */
+  /** Number of attempts of a script. */
   attempts(service: string): number {
     return this.#attempts.get(service) ?? 0;
   }

@@ -1,6 +1,6 @@
 /**
- * Why: user code as people deploy it, through the published SDK, in the process of the test so that the test can see what ran.
- * What varies between deployments is chosen here: the transport, the protocol mode, and the protocol versions it declares.
+ * Endpoints with the published SDK in the process of the test, so that tests can observe handlers. Options choose what varies between
+ * deployments: transport, protocol mode, and the protocol versions that it declares.
  */
 import { createServer as createHttp1Server, type IncomingMessage, request, type ServerResponse } from "node:http";
 import { createServer as createHttp2Server, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
@@ -9,20 +9,20 @@ import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate
 
 export type ServiceDefinitions = EndpointOptions["services"];
 
-/** Transport and mode; plain `h1` and `h2` say how the server reaches it. */
+/** Transport and mode; plain `h1` and `h2` are the HTTP versions of the connection. */
 export type EndpointKind = "h2-bidi" | "h2-request-response" | "h1-request-response";
 
 export interface SdkEndpointOptions {
   readonly services: ServiceDefinitions;
   readonly kind?: EndpointKind;
-  /** Declares this as the only version, whatever the SDK would declare. */
+  /** Declares this as the only version. */
   readonly protocolVersion?: 5 | 6 | 7;
   /** Inactivity timeout of all services; the server's default when not set. */
   readonly inactivityMs?: number;
   readonly identityKeys?: string[];
-  /** A fixed port, for an endpoint that comes back where it was. */
+  /** A fixed port, for an endpoint that is restarted at the same address. */
   readonly port?: number;
-  /** Sees the headers of every request before the SDK does. */
+  /** Called with the headers of every request before the SDK handles it. */
   readonly onRequest?: (path: string, headers: Readonly<Record<string, string | string[] | undefined>>) => void;
 }
 
@@ -43,7 +43,7 @@ export class SdkEndpoint implements AsyncDisposable {
 
   static async start(options: SdkEndpointOptions): Promise<SdkEndpoint> {
     const kind = options.kind ?? "h2-bidi";
-    // The SDK's handler takes either HTTP version; its type shows the two as overloads.
+    // The SDK's handler accepts both HTTP versions; its type has two overloads.
     const sdk = createEndpointHandler({
       services: options.services,
       bidirectional: kind === "h2-bidi",
@@ -69,7 +69,7 @@ export class SdkEndpoint implements AsyncDisposable {
     return this.kind === "h1-request-response";
   }
 
-  /** Breaks every open connection, as a crash of its host does, and goes on listening. */
+  /** Destroys every open connection, as a crash of its host does, and keeps listening. */
   dropConnections(): void {
     this.#listener.dropConnections();
   }
@@ -79,7 +79,7 @@ export class SdkEndpoint implements AsyncDisposable {
   }
 }
 
-/** A listening server and its sockets, all of which end with it. */
+/** A listening server and its sockets, which are closed with it. */
 export class TestListener {
   readonly port: number;
   readonly #server: NetServer;
@@ -97,7 +97,7 @@ export class TestListener {
       sockets.add(socket);
       socket.on("close", () => sockets.delete(socket));
     });
-    // A server that is killed breaks connections in the middle of anything: expected here, and no reason to end the tests.
+    // A killed server breaks connections at any point, which is expected here.
     server.on("sessionError", () => {});
     server.on("clientError", (_error: Error, socket: Socket) =>
       socket.end("HTTP/1.1 400 Bad Request\r\nconnection: close\r\n\r\n"),
@@ -131,7 +131,7 @@ function answerDiscovery(response: ServerResponse | Http2ServerResponse, { conte
   response.end(body);
 }
 
-/** What the SDK would answer, with another range of versions. */
+/** The SDK's manifest with another range of versions. */
 async function rewrittenManifest(sdk: Handler, version: number): Promise<Discovery> {
   const listener = await TestListener.open(createHttp1Server(sdk), 0);
   try {

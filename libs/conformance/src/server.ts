@@ -1,4 +1,4 @@
-/** Why: a real `perdure server` on free ports and a data directory of its own, to be started, killed and started again. */
+/** A `perdure server` on free ports with a data directory of its own, to be started, killed and restarted. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,13 +11,13 @@ export type { RoleSettings } from "@perdure/cluster/local";
 
 export interface ServerOptions {
   readonly settings?: RoleSettings;
-  /** Kept when given; else one is made and removed with the server. */
+  /** Kept when given; otherwise a temporary directory that is removed with the server. */
   readonly baseDir?: string;
-  /** Further variables of its environment. */
+  /** Additional environment variables. */
   readonly environment?: Readonly<Record<string, string>>;
 }
 
-/** Everything a start takes. */
+/** Parameters of a start. */
 interface ServerStart {
   readonly settings: RoleSettings;
   readonly environment: Readonly<Record<string, string>>;
@@ -28,7 +28,7 @@ interface ListenerUrls {
   readonly admin: string;
 }
 
-/** Nothing of the test's own environment but what programs need to find each other. */
+/** Only the variables of the test's environment that are needed to find programs. */
 function processEnvironment({ settings, environment }: ServerStart): NodeJS.ProcessEnv {
   return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment, ...environmentOf(settings) };
 }
@@ -37,16 +37,16 @@ export function temporaryDirectory(): string {
   return mkdtempSync(join(tmpdir(), "perdure-conformance-"));
 }
 
-/** What suites ask of whatever they run against. */
+/** The interface of all servers that suites run against. */
 export interface TestServer extends AsyncDisposable {
   readonly ingressUrl: string;
   readonly adminUrl: string;
-  /** Where it may keep files. */
+  /** Directory for files of the server. */
   readonly baseDir: string;
-  /** Where partitions and metadata keep their databases, when these are folders. */
+  /** Directories of the databases of partitions and metadata, when these are folders. */
   readonly databases: { readonly partitions: string; readonly metadata: string };
   readonly isRunning: boolean;
-  /** What it wrote last. */
+  /** The last lines of its output. */
   readonly lines: readonly string[];
   kill(): Promise<unknown>;
   stop(): Promise<ProgramExit>;
@@ -70,7 +70,7 @@ export class Server implements TestServer {
     this.#ownsBaseDir = ownsBaseDir;
   }
 
-  /** Resolves when both doors answer; rejects with the server's last words when it ends instead. */
+  /** Resolves when ingress and management API answer; rejects with the server's last lines when it ends instead. */
   static async start(options: ServerOptions = {}): Promise<Server> {
     const baseDir = options.baseDir ?? temporaryDirectory();
     const settings = { "ingress.bind-port": 0, "admin.bind-port": 0, ...options.settings, "base-dir": baseDir };
@@ -91,22 +91,22 @@ export class Server implements TestServer {
     return this.#child.lines;
   }
 
-  /** SIGKILL: nothing is flushed, nobody is told. */
+  /** Sends SIGKILL: nothing is flushed. */
   kill(): Promise<ProgramExit> {
     return this.#child.kill();
   }
 
-  /** SIGTERM; resolves with how it ended. */
+  /** Sends SIGTERM; resolves with the exit. */
   stop(): Promise<ProgramExit> {
     return this.#child.stop(SERVER_STOP_MS);
   }
 
-  /** Where partitions and metadata keep their databases. */
+  /** Directories of the databases of partitions and metadata. */
   get databases(): { readonly partitions: string; readonly metadata: string } {
     return { partitions: join(this.baseDir, "node1/db/level"), metadata: join(this.baseDir, "node1/local-metadata-store/level") };
   }
 
-  /** On the same data and the same ports, after `kill` or `stop`. `changed` settings hold for this start only. */
+  /** Starts it again on the same data and ports, after `kill` or `stop`. `changed` settings apply to this start only. */
   async startAgain(changed: RoleSettings = {}): Promise<void> {
     if (this.isRunning) throw new Error("the server is still running");
     const ports = { "ingress.bind-port": new URL(this.ingressUrl).port, "admin.bind-port": new URL(this.adminUrl).port };
@@ -151,14 +151,14 @@ async function launch({ settings, environment }: ServerStart): Promise<{ child: 
   return { child, urls: outcome };
 }
 
-/** From the log line `ready`. */
+/** The addresses in the log line `ready`. */
 function urlsIn(line: string): ListenerUrls | undefined {
   if (!line.includes('"msg":"ready"')) return undefined;
   const { ingress, admin } = JSON.parse(line) as ListenerUrls;
   return { ingress: loopback(ingress), admin: loopback(admin) };
 }
 
-/** The server says `localhost`; naming the address saves every request a look-up and a failed try with the other family. */
+/** The server logs `localhost`; the address saves every request a look-up and an attempt with the other family. */
 function loopback(url: string): string {
   return url.replace("localhost", "127.0.0.1").replace(/\/$/, "");
 }
@@ -168,7 +168,7 @@ export interface RefusedStart {
   readonly output: string;
 }
 
-/** For servers that must not start: runs until it ends by itself. Rejects (and ends it) when it starts after all. */
+/** For servers that must refuse to start: runs until the process ends by itself. Rejects (and stops it) when it starts. */
 export async function expectRefusal(settings: RoleSettings, args: readonly string[] = []): Promise<RefusedStart> {
   const path = await executable();
   const child = ChildProgram.start(

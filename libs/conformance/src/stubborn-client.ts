@@ -1,31 +1,31 @@
 /**
- * Why: a caller that never gives up: whatever breaks, it asks again with the same idempotency key until it has an answer. What
- * such a caller asked for must happen exactly once, however often servers die meanwhile.
+ * A client that retries any failure with the same idempotency key until it has an answer. Each of its requests must be executed exactly
+ * once, however often servers crash.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { HttpAnswer } from "./http.js";
 import { type Path, TestIngressClient } from "./ingress-client.js";
 
-/** Between two tries. */
+/** Pause between two attempts. */
 const PAUSE_MS = 20;
-/** A server that is down says nothing; one that comes up says so with one of these. */
+/** Statuses of a server that is starting; a stopped one does not answer. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
 export class StubbornClient implements Disposable {
   readonly #ingress: TestIngressClient;
-  /** Requests that had to be made again. */
+  /** Requests that were retried. */
   retries = 0;
 
   constructor(base: string) {
     this.#ingress = new TestIngressClient(base);
   }
 
-  /** The result; rejects only with an answer that is neither success nor a reason to try again. */
+  /** The result; rejects only with an answer that is neither success nor a reason to retry. */
   async call<T>(path: Path, argument: unknown, idempotencyKey: string): Promise<T> {
     return this.#successOf<T>(await this.#insist(() => this.#ingress.call(path, argument, { idempotencyKey })));
   }
 
-  /** The same in two steps: hand it in, then wait for its end by its id. */
+  /** The same in two requests: sends the invocation, then waits for its end by its id. */
   async sendAndAttach<T>(path: Path, argument: unknown, idempotencyKey: string): Promise<T> {
     const { invocationId } = await this.#insist(() => this.#ingress.send(path, argument, { idempotencyKey }));
     return this.#successOf<T>(await this.#insist(() => this.#ingress.attach(invocationId)));
@@ -37,7 +37,7 @@ export class StubbornClient implements Disposable {
         const answer = await request();
         if (!("status" in answer && TRY_AGAIN.has(answer.status as number))) return answer;
       } catch (cause) {
-        if ((cause as NodeJS.ErrnoException).code === undefined) throw cause; // No trouble of a connection.
+        if ((cause as NodeJS.ErrnoException).code === undefined) throw cause; // Not an error of the connection.
       }
       this.retries++;
       await delay(PAUSE_MS);

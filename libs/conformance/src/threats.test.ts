@@ -1,11 +1,11 @@
-/** The list of threats is true: all are there, and the tests that it names exist and name the threat in turn. */
+/** Checks the list of threats: it is complete, and the tests in its rows exist and have the threat's id in their titles. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { ROOT } from "./bundle.js";
 
 const THREATS = 34;
-/** What is not offered cannot be attacked. */
+/** A feature that is not offered cannot be attacked. */
 const NOT_OFFERED = /^Not offered\b/;
 
 interface Row {
@@ -25,19 +25,19 @@ const rows: readonly Row[] = readFileSync(join(ROOT, "docs/operating/threats.md"
     return { id, defence, files: [...files.matchAll(/`([^`]+)`/g)].map((match) => match[1] ?? "") };
   });
 
-test("every threat has a row, in order, and a test unless what it is about is not offered", () => {
+test("every threat has a row, in order, and a test unless its feature is not offered", () => {
   expect(rows.map(({ id }) => id)).toEqual(Array.from({ length: THREATS }, (_, n) => `T${n + 1}`));
   expect(rows.filter(({ defence, files }) => (files.length === 0) !== NOT_OFFERED.test(defence))).toEqual([]);
 });
 
-test("every test that a row names is there and says which threat it tries", () => {
+test("every test that a row names exists and has the threat's id in its title", () => {
   const wrong = rows.flatMap(({ id, files }) =>
     files.filter((file) => !existsSync(join(ROOT, file)) || !tries(file, id)).map((file) => `${id}: ${file}`),
   );
   expect(wrong).toEqual([]);
 });
 
-/** In the title of a test or of what it belongs to. */
+/** Whether the title of a test or of its group has the id. */
 function tries(file: string, id: string): boolean {
   const title = new RegExp(`["'\`][^"'\`\\n]*\\b${id}\\b[^"'\`\\n]*`);
   return file.endsWith(".test.ts") && title.test(readFileSync(join(ROOT, file), "utf8"));

@@ -1,4 +1,4 @@
-/** The runner behind `make test` and its neighbours: what it says before a suite starts, and how several runs are added up. */
+/** The runner behind `make test` and other tiers: its output before a suite starts, and the totals of several runs. */
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -24,7 +24,7 @@ function run(script: string, args: readonly string[], env: NodeJS.ProcessEnv = {
 }
 
 describe("a run of a tier", () => {
-  test("ends before anything starts when a program is missing, with a sentence that says what to install", async () => {
+  test("ends before anything starts when a program is missing, with a message that names the package to install", async () => {
     const nothing = { PATH: folder, XDG_CACHE_HOME: folder, HOME: folder };
     for (const [tier, program] of [
       ["kafka", "Java 17"],

@@ -1,4 +1,4 @@
-/** Why: a cluster as it runs anywhere, with everything real, on this machine: database, Redis, and each role as processes of its own. */
+/** A complete cluster on this machine: database, Redis, and each role as processes. */
 import {
   adminSettings,
   gatewaySettings,
@@ -17,17 +17,17 @@ export interface WholeClusterOptions {
   /** Ports of the first gateway's ingress and of the management API; free ones when absent. */
   readonly ingressPort?: number;
   readonly adminPort?: number;
-  /** Settings for every worker beyond ours. */
+  /** Additional settings of every worker. */
   readonly workerSettings?: RoleSettings;
   /** The same for all processes of a role. */
   readonly settings?: Readonly<Partial<Record<LocalRole, RoleSettings>>>;
-  /** Further variables of the environment of every process of ours. */
+  /** Additional environment variables of every process. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Folder with the bundle of another build for a role; the one of this tree when absent. */
   readonly bundles?: Readonly<Partial<Record<LocalRole, string>>>;
   /** Directories that outlive the cluster; temporary ones when absent. */
   readonly directories?: { readonly postgres: string; readonly redis: string };
-  /** Told what is being started. */
+  /** Called with each step of the start. */
   readonly onStep?: (what: string) => void;
 }
 
@@ -40,7 +40,7 @@ export class WholeCluster implements AsyncDisposable {
   readonly admin: ServiceProgram;
   readonly workers: ServiceProgram[] = [];
   readonly gateways: ServiceProgram[] = [];
-  /** The host is an address: clients need no look-up then. */
+  /** The host is an address, so that clients need no look-up. */
   readonly ingressUrls: string[] = [];
   readonly adminUrl: string;
   readonly #addresses: LocalCluster;
@@ -58,7 +58,7 @@ export class WholeCluster implements AsyncDisposable {
     this.#things = parts.things;
   }
 
-  /** Resolves when all of it serves. */
+  /** Resolves when all processes serve. */
   static async start(options: WholeClusterOptions = {}): Promise<WholeCluster> {
     const things: AsyncDisposable[] = [];
     try {
@@ -103,14 +103,14 @@ export class WholeCluster implements AsyncDisposable {
     });
     for (let n = 0; n < (options.workers ?? 2); n++) await cluster.#launchWorker(n === 0 ? workerPort : 0);
     for (let n = 0; n < (options.gateways ?? 2); n++) await cluster.#launchGateway(n === 0 ? ingressPort : 0);
-    // All are on their way: each waits for whom it needs.
+    // All processes are started at once; each waits for those that it needs.
     const { registry, admin, workers, gateways, ingressUrls } = cluster;
     await Promise.all([registry, admin, ...workers].map((program) => program.ready()));
     for (const gateway of gateways) ingressUrls.push(addressOf((await gateway.ready())["ingress"] as string));
     return cluster;
   }
 
-  /** Resolves when it answers; partitions come to it a little later. */
+  /** Resolves when the worker answers; it gets partitions a little later. */
   async addWorker(): Promise<ServiceProgram> {
     const worker = await this.#launchWorker(0);
     await worker.ready();

@@ -1,6 +1,6 @@
 /**
- * Why: what a suite stands on: one server, the endpoints registered with it, clients for both doors, and the proof at the end
- * that no process, listener or socket was left behind.
+ * The fixture of a suite: one server, the endpoints registered with it, clients of ingress and management API, and a check at the end that
+ * no process, listener or socket was left open.
  */
 import { type RegistrationRequest, TestAdminClient } from "./admin-client.js";
 import { livingChildren } from "./child.js";
@@ -18,12 +18,15 @@ type StartServer = (options: ServerOptions) => Promise<TestServer>;
 
 let startServer: StartServer = (options) => Server.start(options);
 
-/** From now on the worlds of this process have another server than one process. A world itself knows none: what needs databases says so. */
+/**
+ * Replaces the server of later worlds in this process. A suite that needs databases calls it, so that a world itself does not depend on
+ * them.
+ */
 export function useServers(start: StartServer): void {
   startServer = start;
 }
 
-/** Lines of a dead server that are shown. */
+/** Output lines of a crashed server in an error. */
 const LAST_LINES_MAX = 30;
 
 export class TestWorld implements AsyncDisposable {
@@ -31,7 +34,7 @@ export class TestWorld implements AsyncDisposable {
   readonly ingress: TestIngressClient;
   readonly admin: TestAdminClient;
   readonly #before: OpenHandles;
-  /** Children of this process that are not this world's: another world may be around it. */
+  /** Children of this process before this world began: another world may be around it. */
   readonly #othersBefore: ReadonlySet<number>;
   readonly #owned: AsyncDisposable[] = [];
 
@@ -49,7 +52,7 @@ export class TestWorld implements AsyncDisposable {
     return new TestWorld(await startServer(options), before, othersBefore);
   }
 
-  /** Serves the services and registers them; the endpoint ends with the world. */
+  /** Serves the services and registers them; the endpoint is closed with the world. */
   async deploy(options: SdkEndpointOptions, registration: Partial<RegistrationRequest> = {}): Promise<Deployed> {
     const endpoint = this.own(await SdkEndpoint.start(options));
     return { endpoint, id: await this.register(endpoint, registration) };
@@ -59,7 +62,7 @@ export class TestWorld implements AsyncDisposable {
     return this.admin.register({ uri: endpoint.url, use_http_11: endpoint.usesHttp11, ...registration });
   }
 
-  /** Ends it with the world, last come first. */
+  /** Closes the resource with the world, in reverse order of creation. */
   own<T extends AsyncDisposable>(resource: T): T {
     this.#owned.push(resource);
     return resource;

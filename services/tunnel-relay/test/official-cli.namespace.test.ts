@@ -45,7 +45,7 @@ else
         env: { ...process.env, PERDURE_TEST_OWN_NETWORK: "1" },
         stdio: ["ignore", "pipe", "pipe"],
       });
-      const said = outputOf(child);
+      const output = outputOf(child);
       const exitCode = await new Promise((resolve) => child.once("close", resolve));
       rmSync(folder, { recursive: true, force: true });
       if (exitCode !== 0) throw new Error(output());
@@ -201,13 +201,13 @@ async function orFail(wait: Promise<void>, ended: Promise<unknown>, output: () =
 }
 
 function outputOf(child: ChildProcess): () => string {
-  let said = "";
+  let text = "";
   for (const output of [child.stdout, child.stderr]) {
     output?.setEncoding("utf8").on("data", (chunk: string) => {
-      said += chunk;
+      text += chunk;
     });
   }
-  return () => said;
+  return () => text;
 }
 
 /** The binary is an optional package per platform, in addition to the main package. */

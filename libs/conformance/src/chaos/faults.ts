@@ -1,47 +1,47 @@
 /**
- * Why: what can go wrong in a cluster, one thing at a time: each fault strikes, says which partitions it hits and from when they are
- * waited for, and is healed again.
+ * The faults of chaos runs. Each fault strikes, returns the partitions that it affects and the time from which progress is awaited, and is
+ * healed again.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { FaultyProxy, NetworkMode } from "./faulty-proxy.js";
 import { FREEZE_MS } from "./limits.js";
 import { type ChaosStage, type StagedWorker, signal } from "./stage.js";
 
-/** Numbers by what they count. */
+/** Counters by name. */
 export type FaultFindings = Readonly<Record<string, number>>;
 
-/** Commits of a leader of yesterday that Redis refused. */
+/** Commits of a former leader that Redis refused. */
 export const REFUSED = "late commits refused";
 
 export interface Struck {
-  /** Whom the fault hit, for people. */
+  /** The affected processes, for reports. */
   readonly whom: string;
   readonly partitions: readonly number[];
-  /** From when progress is waited for, on this process's monotonic clock. */
+  /** Time from which progress is awaited, on this process's monotonic clock. */
   readonly sinceMs: number;
-  /** Whose partitions go to others. */
+  /** The worker whose partitions move to others. */
   readonly leaver?: StagedWorker;
-  /** Nobody dies: what counts is how long each partition stood still meanwhile, `heal` included. */
+  /** No process crashes: the measure is the longest pause of each partition, including `heal`. */
   readonly inPeace?: boolean;
-  /** Leaders live through it: also what attempts of before are told is progress. */
+  /** The leaders keep leading, so that attempts from before the fault count as progress too. */
   readonly anyAttempt: boolean;
-  /** Everything is as before when it resolves. Called when progress was seen. */
+  /** Resolves when the fault is undone. Called after progress was observed. */
   heal(): Promise<void>;
-  /** What was counted beyond progress; called after `heal`. */
+  /** Further counters; called after `heal`. */
   findings?(): FaultFindings;
 }
 
 export interface Fault {
   readonly name: string;
-  /** `briefly`: outages are shortened, for runs that have no time. */
+  /** `briefly`: outages are shorter, for quick runs. */
   strike(stage: ChaosStage, briefly: boolean): Promise<Struck>;
 }
 
-/** A worker that has committed nothing for so many looks has nothing to commit; longer, and it gives its leases up. */
+/** A worker without a commit for so many checks has nothing to commit; waiting longer, it would give up its leases. */
 const HELD_CHECKS_MAX = 40;
 const HELD_CHECK_MS = 25;
 const MUTE_TRIES_MAX = 8;
-/** A commit as it travels: the last of its keys, then a packed list of seven. Scripts of leases take another key after that one. */
+/** A commit on the wire: the last of its keys, then a packed list of seven. Scripts of leases have another key after that one. */
 const COMMIT = /epoch\r\n\$\d+\r\n\x97/;
 
 const NOTHING = async (): Promise<void> => undefined;
@@ -59,12 +59,8 @@ const killWorker: Fault = {
 };
 
 /**
- * What the leader writes in its last moments is held up on its way, and arrives after others have taken over, together with what it
- * writes when it wakes: all of that must be refused.
- */
-/**
- * Mutes the worker with a commit on its way; renewals of leases are on their way as well. When reads of rows came first in all of its
- * partitions, no commit follows before they are answered, and it is tried again.
+ * Blocks the worker's connection with a commit and renewals of leases in transit. When reads of rows came first in all of its partitions,
+ * no commit follows before they are answered, and it is tried again.
  */
 async function holdCommit(toRedis: FaultyProxy): Promise<void> {
   for (let tries = 0; tries < MUTE_TRIES_MAX; tries++) {
@@ -79,6 +75,10 @@ async function holdCommit(toRedis: FaultyProxy): Promise<void> {
   toRedis.become("mute");
 }
 
+/**
+ * Delays the last writes of a leader until others have taken over; they arrive together with what the leader writes when it resumes, and
+ * all of them must be refused.
+ */
 const freezeWorker: Fault = {
   name: "freeze a leader for longer than its lease",
   async strike(stage) {
@@ -91,7 +91,7 @@ const freezeWorker: Fault = {
     const heal = async (): Promise<void> => {
       await delay(Math.max(0, sinceMs + FREEZE_MS - performance.now()));
       worker.toRedis.become("whole");
-      await delay(100); // Redis answers what was held up; the one who asked still sleeps.
+      await delay(100); // Redis answers the delayed request; the worker is still frozen.
       signal(worker.program, "SIGCONT");
     };
     const findings = (): FaultFindings => ({ [REFUSED]: worker.toRedis.refusedCommits - refusedBefore });
@@ -189,7 +189,7 @@ const stopRegistry: Fault = {
   },
 };
 
-/** Nobody can be asked what services there are, and somebody must take over. */
+/** Kills the registry and a worker, so that a new leader cannot load services. */
 const killInTheDark: Fault = {
   name: "kill -9 a worker while PostgreSQL and the registry are off",
   async strike(stage, briefly) {
@@ -205,7 +205,7 @@ const killInTheDark: Fault = {
   },
 };
 
-/** The way of one worker to Redis. Slowness is no loss: its leaders stay. */
+/** The connection of one worker to Redis. A slow one is no outage: its leaders stay. */
 function cutFromRedis(network: Exclude<NetworkMode, "whole">): Fault {
   return {
     name: `cut a worker from Redis: ${network}`,
@@ -224,7 +224,7 @@ function cutFromRedis(network: Exclude<NetworkMode, "whole">): Fault {
   };
 }
 
-/** The way of everybody else to one worker, which leads on: callers wait until they reach it again. */
+/** The connections of other processes to one worker, which keeps leading: callers wait until they reach it again. */
 function cutFromPeers(network: Exclude<NetworkMode, "whole">): Fault {
   return {
     name: `cut a worker from its peers: ${network}`,

@@ -34,8 +34,8 @@ function aClient(): Socket {
 }
 
 describe("a proxy in front of a port", () => {
-  // Seed 201: what was sent when the network was quick again overtook what was still on its slow way, and wrecked the stream.
-  test("keeps the order of bytes, whatever becomes of the network meanwhile", async () => {
+  // Seed 201: bytes sent after the network became fast overtook bytes that were still delayed, and corrupted the stream.
+  test("keeps the order of bytes, through changes of the network's mode", async () => {
     const client = aClient();
     const networks: readonly NetworkMode[] = [
       "slow",
@@ -64,7 +64,7 @@ describe("a proxy in front of a port", () => {
     client.destroy();
   });
 
-  test("counts commits that Redis refused, however its replies are cut into pieces", async () => {
+  test("counts commits that Redis refused, for any segmentation of its replies", async () => {
     const client = aClient();
     let receivedText = "";
     client.on("data", (chunk) => (receivedText += chunk.toString()));
@@ -79,7 +79,7 @@ describe("a proxy in front of a port", () => {
     client.destroy();
   });
 
-  test("holds up what is said on a silent network, and refuses connections when told to", async () => {
+  test("delays bytes on a silent network, and refuses connections in the mode for that", async () => {
     const client = aClient();
     client.write("heard; ");
     await eventually("it is heard", () => received === "heard; ");
@@ -108,7 +108,7 @@ describe("a proxy in front of a port", () => {
     await delay(50);
     expect(server.destroyed).toBe(false);
     proxy.become("whole");
-    await eventually("the server is told", () => server.destroyed);
+    await eventually("the server's connection ends", () => server.destroyed);
   });
 
   test("counts negative numbers among replies", async () => {

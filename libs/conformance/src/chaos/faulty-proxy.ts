@@ -1,20 +1,20 @@
 /**
- * Why: networks fail in more ways than by closing connections. A proxy in front of a port can refuse, keep silent, hold up one
- * direction, forget one side, or be slow, and every one of these can be told from the others by what happens next.
+ * A TCP proxy that simulates failures of networks: it can refuse connections, delay all bytes or those of one direction, break one side
+ * only, or be slow.
  */
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { HELD_BYTES_MAX } from "./limits.js";
 
 /**
- * What happens to everything that passes:
+ * Modes of the network:
  *
- *     whole     nothing
+ *     whole     bytes pass
  *     refused   connections break, new ones are refused
- *     silent    nothing passes; what was sent arrives when the network is whole again, as with a cable that was pulled
- *     mute      as silent, but only what the client says is held up
- *     deaf      as silent, but only what the server says
- *     halfOpen  the client's side breaks and the server is not told
- *     slow      every piece arrives late
+ *     silent    bytes are delayed until the mode is whole again, as with an unplugged cable
+ *     mute      as silent, but only for bytes of the client
+ *     deaf      as silent, but only for bytes of the server
+ *     halfOpen  the client's side breaks and the server's stays open
+ *     slow      every chunk arrives late
  */
 export type NetworkMode = "whole" | "refused" | "silent" | "mute" | "deaf" | "halfOpen" | "slow";
 
@@ -32,12 +32,12 @@ interface Pair {
   readonly server: Socket;
   readonly held: Record<Direction, Buffer[]>;
   heldBytes: number;
-  /** The reply line that the server has not ended yet, as far as it may be a refusal. */
+  /** The beginning of a reply line, as far as it may be a refusal. */
   begun: string;
 }
 
 export class FaultyProxy implements AsyncDisposable {
-  /** Negative numbers among the replies of a Redis: commits that it refused because somebody else leads. */
+  /** Negative numbers among the replies of a Redis: commits that it refused because another worker leads. */
   refusedCommits = 0;
   readonly #server: Server;
   readonly #target: number;
@@ -50,7 +50,7 @@ export class FaultyProxy implements AsyncDisposable {
     server.on("connection", (client) => this.#join(client));
   }
 
-  /** Listens on a port of its own. */
+  /** Listens on a free port. */
   static async before(target: number): Promise<FaultyProxy> {
     const server = createServer();
     await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, "127.0.0.1", resolve));
@@ -65,13 +65,13 @@ export class FaultyProxy implements AsyncDisposable {
     return this.#network;
   }
 
-  /** Whether there is such a thing in what the clients have said and the server has not heard yet. */
+  /** Whether delayed bytes of clients match the pattern. */
   holds(pattern: RegExp): boolean {
     for (const { held } of this.#pairs) if (pattern.test(Buffer.concat(held.toServer).toString("latin1"))) return true;
     return false;
   }
 
-  /** From now on. What was held up and may pass again does so, in order. */
+  /** Changes the mode. Delayed bytes that may pass now do so, in order. */
   become(network: NetworkMode): void {
     const before = this.#network;
     this.#network = network;
@@ -79,7 +79,7 @@ export class FaultyProxy implements AsyncDisposable {
       if (network === "refused") end(pair);
       else if (network === "halfOpen") pair.client.destroy();
       else if (before === "halfOpen")
-        end(pair); // The server learns at last that nobody is there.
+        end(pair); // The server's side ends, too.
       else for (const direction of ["toServer", "toClient"] as const) this.#release(pair, direction);
     }
   }
@@ -104,16 +104,16 @@ export class FaultyProxy implements AsyncDisposable {
       else write(from, to, chunk);
     });
     from.on("drain", () => (from === pair.client ? pair.server : pair.client).resume());
-    from.on("error", () => from.destroy()); // A connection that breaks is what we are here for.
+    from.on("error", () => from.destroy()); // Broken connections are expected here.
     from.on("close", () => {
       if (this.#network === "halfOpen" && from === pair.client) return;
-      if (this.#network === "silent") return; // Nobody is told before the network is whole again.
+      if (this.#network === "silent") return; // The other side is closed when the network is whole again.
       to.destroy();
       if (pair.client.destroyed && pair.server.destroyed) this.#pairs.delete(pair);
     });
   }
 
-  /** Replies come in pieces that end anywhere. */
+  /** Replies may be split into chunks at any byte. */
   #countRefused(pair: Pair, chunk: Buffer): void {
     const text = pair.begun + chunk.toString("latin1");
     this.refusedCommits += text.match(REFUSED)?.length ?? 0;
@@ -121,7 +121,7 @@ export class FaultyProxy implements AsyncDisposable {
     pair.begun = text.length - lineAt <= REFUSED_LENGTH_MAX ? text.slice(lineAt) : NO_REFUSAL;
   }
 
-  /** Bytes never overtake each other, whatever the network becomes meanwhile. */
+  /** Bytes keep their order in every mode. */
   #passFirst(pair: Pair, direction: Direction): void {
     const chunk = HELD[direction].has(this.#network) ? undefined : pair.held[direction].shift();
     if (chunk === undefined) return;
@@ -158,9 +158,9 @@ export class FaultyProxy implements AsyncDisposable {
 }
 
 const REFUSED = /^:-\d+\r\n/gm;
-/** Of a refusal without the end of its line: an epoch has as many digits as any safe integer. */
+/** Characters of a refusal without the end of its line: an epoch has as many digits as any safe integer. */
 const REFUSED_LENGTH_MAX = 20;
-/** Stands for the beginning of a line that is too long to be one. */
+/** Replaces the beginning of a line that is too long for a refusal. */
 const NO_REFUSAL = "…";
 
 function write(from: Socket, to: Socket, chunk: Buffer): void {

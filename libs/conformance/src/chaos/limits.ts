@@ -1,26 +1,26 @@
 /** Bounds of the rig, each with its reason. */
 
-/** Workers: with one away, two still have somebody to talk to. */
+/** Workers: without one of them, two remain. */
 export const WORKERS = 3;
 export const GATEWAYS = 2;
-/** Callers at work at the same time, each with one invocation under way. */
+/** Concurrent callers, each with one invocation in progress. */
 export const CALLERS_DEFAULT = 300;
-/** Counters shared by all callers: few enough that each is fought over. */
+/** Counters shared by all callers: few enough for contention on each. */
 export const COUNTERS = 60;
-/** A caller whose answer has not come by then asks again; far longer than any answer takes in peace. */
+/** Timeout after which a caller retries; far longer than any answer takes without faults. */
 export const ANSWER_MS = 20_000;
-/** Between two tries of a caller: first and longest. Long enough that 300 callers do not drown who comes back. */
+/** First and longest pause between two attempts of a caller: long enough that 300 callers do not overload a process that restarts. */
 export const TRY_AGAIN_FIRST_MS = 20;
 export const TRY_AGAIN_LONGEST_MS = 400;
-/** What has not ended by then, counted from when nothing is broken any more, never will. */
+/** An invocation that has not ended in this time after the last fault counts as lost. */
 export const LOST_AFTER_MS = 90_000;
-/** A fault after which nothing has moved by then has not been survived. */
+/** A fault without progress in this time counts as not survived. */
 export const PROGRESS_MS_MAX = 60_000;
-/** How often the rig looks whether what it waits for is so. */
+/** Interval of polling. */
 export const POLL_MS = 20;
-/** Violations kept for the report: the first ones tell what happened. */
+/** Violations in the report: the first ones show the cause. */
 export const VIOLATIONS_MAX = 50;
-/** Bytes kept for a direction that is held up: a cut cable does not take more than the window of a connection. */
+/** Delayed bytes of one direction: a cut cable accepts no more than the window of a connection. */
 export const HELD_BYTES_MAX = 1024 * 1024;
-/** Longer than a lease of default length, so that somebody else leads when a frozen worker wakes. */
+/** Longer than a lease of default length, so that another worker leads when a frozen one resumes. */
 export const FREEZE_MS = 4_000;

@@ -1,6 +1,6 @@
 /**
- * Why: callers as they should be, hundreds at a time: each asks again, at any gateway, until it has an answer, and remembers what it was
- * promised. When nothing is broken any more, everything promised must have happened, once.
+ * Hundreds of concurrent callers. Each retries at any gateway until it has an answer, and records what was acknowledged. After the last
+ * fault everything acknowledged must have happened exactly once.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { backoffMs } from "@perdure/base";
@@ -18,20 +18,20 @@ export interface LoadOptions {
   readonly callers: number;
 }
 
-/** What a gateway says that cannot help for now. */
+/** Statuses after which a caller retries. */
 const TRY_AGAIN: ReadonlySet<number> = new Set([429, 503]);
 
-/** A job that was sent without an idempotency key: its counters are its own. */
+/** A job that was sent without an idempotency key: no other job uses its counters. */
 interface SentJob {
   readonly job: ChaosJob;
-  /** False: nobody said whether it was taken. */
+  /** False: no gateway acknowledged it. */
   readonly isPromised: boolean;
 }
 
 export class ChaosLoad {
   readonly violations: string[] = [];
   readonly counts = { answers: 0, retries: 0, promised: 0, unknown: 0 };
-  /** When answers came, by this process's monotonic clock: the longest pause between two is what callers felt. */
+  /** Times of answers on this process's monotonic clock; the longest pause between two is the interruption for callers. */
   readonly quiet = { lastMs: performance.now(), longestMs: 0 };
   readonly #options: LoadOptions;
   readonly #clients: readonly TestIngressClient[];
@@ -53,7 +53,7 @@ export class ChaosLoad {
     for (let number = 0; number < callers; number++) this.#callers.push(this.#caller(number, random.fork()));
   }
 
-  /** Something is broken, or was a moment ago: patience is counted from now. */
+  /** Restarts the timeout for lost invocations, because a fault is or was just active. */
   excuse(): void {
     this.#brokenUntilMs = performance.now();
   }
@@ -62,7 +62,7 @@ export class ChaosLoad {
     if (this.violations.length < VIOLATIONS_MAX) this.violations.push(what);
   }
 
-  /** Lets every caller come to its end. */
+  /** Lets every caller finish its current invocation. */
   async stop(): Promise<void> {
     this.#isStopping = true;
     this.excuse();
@@ -70,7 +70,7 @@ export class ChaosLoad {
     await Promise.all(this.#resolving);
   }
 
-  /** Everything promised has happened; each counter has its sum. Call after `stop`. */
+  /** Checks that everything acknowledged has happened and that each counter has its sum. Call after `stop`. */
   async check(): Promise<void> {
     const { record } = this.#options;
     await this.#within("what was promised ends", async () =>
@@ -170,13 +170,13 @@ export class ChaosLoad {
     this.#verify(job, this.#success(job.name, answer));
   }
 
-  /** Asked once: whoever was not told that it was accepted knows nothing. */
+  /** Sends once: without an acknowledgement it is unknown whether the job was accepted. */
   async #promise(job: ChaosJob, random: SeededRandom): Promise<void> {
     let answer: HttpAnswer | undefined;
     try {
       answer = await random.pick(this.#clients).http.request("POST", "/ChaosJob/work/send", { json: job, withinMs: ANSWER_MS });
     } catch {
-      await delay(TRY_AGAIN_LONGEST_MS); // Whom we asked is gone; so is what became of it.
+      await delay(TRY_AGAIN_LONGEST_MS); // The gateway and its answer are lost.
     }
     const isPromised = answer?.status === 202;
     if (isPromised) this.#answered();
@@ -184,7 +184,7 @@ export class ChaosLoad {
     this.#sent.push({ job, isPromised });
     if (answer !== undefined && !isPromised && !TRY_AGAIN.has(answer.status))
       throw new Error(`send was answered ${answer.status} ${answer.text}`);
-    // As many are under way as there are callers.
+    // There are as many jobs in progress as callers.
     const { record } = this.#options;
     const sinceMs = performance.now();
     while (isPromised && !record.endings.has(job.name)) {
@@ -225,7 +225,7 @@ export class ChaosLoad {
 
   // ── answers ────────────────────────────────────────────────────────────────────────────────────
 
-  /** Asks one gateway after the other until one gives an answer that is not "try again". */
+  /** Sends the request to one gateway after the other until the answer is not a reason to retry. */
   async #insist(random: SeededRandom, request: (client: TestIngressClient) => Promise<HttpAnswer>): Promise<HttpAnswer> {
     const first = random.below(this.#clients.length);
     const sinceMs = performance.now();
@@ -259,7 +259,7 @@ export class ChaosLoad {
     return answer.json;
   }
 
-  /** What the caller was told is what the handler and its child saw. */
+  /** Compares the answer with the values that the handler and its child recorded. */
   #verify(job: ChaosJob, values: unknown): void {
     const { record } = this.#options;
     const own = record.values(job.name);

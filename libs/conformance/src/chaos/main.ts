@@ -1,6 +1,6 @@
 /**
- * `make chaos MINUTES=10 SEED=n`: faults by chance. `FAULT=text TIMES=n` plays those whose names contain the text, n times each, one by
- * one, and prints how long they were felt. Exit code 1 when something was lost, happened twice or never ended.
+ * `make chaos MINUTES=10 SEED=n`: random faults. `FAULT=text TIMES=n` plays those with the text in their names, n times each, one by one,
+ * and prints the duration of interruptions. Exit code 1 when something was lost, happened twice or did not end.
  */
 import { FAULTS, type Fault } from "./faults.js";
 import { runChaos } from "./rig.js";
@@ -18,7 +18,7 @@ const startedMs = performance.now();
 const print = (line: string): void =>
   console.log(`${((performance.now() - startedMs) / 1000).toFixed(1).padStart(7)} s  ${line}`);
 
-// Ending in this way takes the cluster along.
+// Exiting in this way ends the cluster too.
 for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => process.exit(130));
 
 const chosen = requestedFault === undefined ? [] : FAULTS.filter(({ name }) => name.includes(requestedFault));

@@ -1,13 +1,13 @@
 /**
- * Why: how long a fault is felt is the time until each partition that it hit has stored something again, for an attempt that began after
- * the fault: what a dying leader had answered may arrive after its death.
+ * Measures the interruption by a fault: the time until each affected partition has stored something again for an attempt that began after
+ * the fault, because answers of a crashed leader may arrive after the crash.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { type InvocationId, partitionOf } from "@perdure/base";
 import { POLL_MS, PROGRESS_MS_MAX } from "./limits.js";
 import type { HandlerRecord, StepProgress } from "./record.js";
 
-/** Watches how long each partition stands still, until it is told to stop and gives the longest pause of each, ascending. */
+/** Measures how long each partition makes no progress, until the result is called, which returns the longest pause of each, ascending. */
 export function standstills(record: HandlerRecord, partitionCount: number, partitions: readonly number[]): () => Pauses {
   const sinceMs = performance.now();
   const last = new Map(partitions.map((partition) => [partition, sinceMs]));
@@ -32,8 +32,8 @@ export function standstills(record: HandlerRecord, partitionCount: number, parti
 export type Pauses = readonly number[];
 
 /**
- * Resolves when all partitions have moved since `sinceMs`. Rejects, naming those that have not, after a minute. `anyAttempt`: also what
- * an attempt that began before is told counts, for faults that no leader dies of.
+ * Resolves when all partitions have made progress since `sinceMs`. Rejects after a minute and names those that have not. `anyAttempt`:
+ * attempts that began before count too, for faults that no leader crashes in.
  */
 export async function untilProgress(
   record: HandlerRecord,

@@ -1,13 +1,13 @@
 /**
- * Why: what handlers really did can only be seen from inside them. Here every execution of a step and every value a handler was given
- * for it is written down, and each sign that a partition makes progress is passed on with the time since when that attempt runs.
+ * Records every execution of a step and every value that a handler got for it, which only handlers can observe, and passes each sign of
+ * progress of a partition on with the start time of its attempt.
  */
 import { randomUUID } from "node:crypto";
 
-/** A step of a job that was stored: somebody led the partition of this invocation then. */
+/** A step of a job was stored: the partition of this invocation had a leader then. */
 export interface StepProgress {
   readonly invocationId: string;
-  /** When the attempt that was told began, on this process's monotonic clock. */
+  /** Start of the attempt that got the value, on this process's monotonic clock. */
   readonly attemptSinceMs: number;
   readonly nowMs: number;
 }
@@ -24,19 +24,19 @@ export class ObservedAttempt {
     this.#name = name;
   }
 
-  /** A value by chance, which must be stored to be the same again. */
+  /** A random value, which must be stored to be the same again. */
   execute(): string {
     this.#record.executionCount++;
     return randomUUID();
   }
 
-  /** What the handler was given for a step, executed now or remembered. */
+  /** Records the value that the handler got for a step, executed now or replayed. */
   saw(step: number | string, value: string): void {
     this.#record.note(this.#name, `${step}`, value);
     this.progressed();
   }
 
-  /** The server has answered something that it stores first. */
+  /** Reports that the server has answered something that it stores first. */
   progressed(): void {
     const progress = { invocationId: this.#invocationId, attemptSinceMs: this.#sinceMs, nowMs: performance.now() };
     for (const listener of this.#record.listeners) listener(progress);
@@ -56,14 +56,14 @@ export class HandlerRecord {
   executionCount = 0;
   replayCount = 0;
   readonly listeners = new Set<(progress: StepProgress) => void>();
-  /** How often the handler of a job came to its end. */
+  /** Number of times that the handler of a job ended. */
   readonly endings = new Map<string, number>();
   readonly violations: string[] = [];
-  /** Called when a handler waits for something that only we can give. */
+  /** Called when a handler waits for an awakeable that the test must complete. */
   onAwakeable: (waiting: PendingAwakeable) => void = () => undefined;
-  /** By job, by step. */
+  /** Values by job and step. */
   readonly #stepValues = new Map<string, Map<string, string>>();
-  /** The sums that an addition was told, by counter and token; of an addition that happened once there is one. */
+  /** Sums that additions got, by counter and token; an addition that happened once has one. */
   readonly #sums = new Map<string, Map<string, Set<number>>>();
 
   attempt(invocationId: string, name: string): ObservedAttempt {
@@ -93,12 +93,12 @@ export class HandlerRecord {
     else sums.add(sum);
   }
 
-  /** Values of a job's steps in the order in which they were first seen. */
+  /** Values of a job's steps in the order in which they were first recorded. */
   values(name: string): readonly string[] {
     return [...(this.#stepValues.get(name)?.values() ?? [])];
   }
 
-  /** Additions that came to different sums: at most one of these happened, unless the counter is wrong. */
+  /** Additions with several sums: at most one of these happened, unless the counter is wrong. */
   suspects(counter: string): readonly string[] {
     return [...(this.#sums.get(counter) ?? [])]
       .filter(([, sums]) => sums.size > 1)

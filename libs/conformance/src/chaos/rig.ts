@@ -1,4 +1,4 @@
-/** Why: plays faults on a cluster at work, one after the other or by chance, and says for each how long it was felt. */
+/** Plays faults on a cluster under load, one after the other or at random, and reports the interruption by each. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Fault, FaultFindings } from "./faults.js";
 import { standstills, untilProgress } from "./progress.js";
@@ -7,11 +7,14 @@ import { ChaosStage, type StageOptions } from "./stage.js";
 export interface FaultReport {
   readonly fault: string;
   readonly whom: string;
-  /** From the fault, or from its end when nobody can work during it, to the first progress: one for each partition hit, ascending. */
+  /**
+   * From the fault, or from its end when no partition can work during it, to the first progress: one for each affected partition,
+   * ascending.
+   */
   readonly pausesMs: readonly number[];
-  /** From the fault until others held all leases; undefined when nobody had to take over. */
+  /** From the fault until others held all leases; undefined when no worker had to take over. */
   readonly takeoverMs: number | undefined;
-  /** The longest time without any answer to any caller, from the fault to when all was well again. */
+  /** The longest time without any answer to any caller, from the fault to full recovery. */
   readonly quietMs: number;
   readonly findings: FaultFindings;
 }
@@ -27,14 +30,14 @@ export interface ChaosOptions extends StageOptions {
   /** The next fault; undefined ends the run. */
   readonly next: (stage: ChaosStage, played: number) => Fault | undefined | Promise<Fault | undefined>;
   readonly briefly: boolean;
-  /** Pause between two faults; by chance up to it, so that some come while the cluster still recovers. */
+  /** Pause between two faults; the longest random one, so that some come while the cluster still recovers. */
   readonly pauseMs: number;
   /** Waits after each fault until partitions are shared evenly again, so that faults are measured one by one. */
   readonly oneByOne: boolean;
   readonly print: (line: string) => void;
 }
 
-/** Rejects when a fault was not survived; what was lost or happened twice is among the violations. */
+/** Rejects when a fault was not survived; lost and repeated work is among the violations. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
   const { print } = options;
   await using stage = await ChaosStage.start(options);
@@ -90,7 +93,9 @@ async function play(stage: ChaosStage, fault: Fault, { briefly }: ChaosOptions):
 
 function lineOf({ fault, whom, pausesMs, takeoverMs, quietMs, findings }: FaultReport, { load, record }: ChaosStage): string {
   const felt =
-    pausesMs.length === 0 ? "nobody hit" : `first ${ms(pausesMs[0])}, all ${pausesMs.length} after ${ms(pausesMs.at(-1))}`;
+    pausesMs.length === 0
+      ? "no partition affected"
+      : `first ${ms(pausesMs[0])}, all ${pausesMs.length} after ${ms(pausesMs.at(-1))}`;
   const { answers, retries } = load.counts;
   const findingsText = Object.entries(findings)
     .map(([what, n]) => `; ${n} ${what}`)
@@ -99,7 +104,7 @@ function lineOf({ fault, whom, pausesMs, takeoverMs, quietMs, findings }: FaultR
   return `${fault} (${whom}): ${takeoverMs === undefined ? "" : `taken over after ${ms(takeoverMs)}, `}${felt}; no answer for ${ms(quietMs)}${findingsText} — ${so}`;
 }
 
-/** What SQL shows of some that did not end: themselves, their journals, and what was called from there. */
+/** SQL rows of some invocations that did not end: themselves, their journals, and their callees. */
 async function leftUnfinished({ admin, record }: ChaosStage): Promise<string[]> {
   const of = "SELECT * FROM sys_invocation WHERE status != 'completed' LIMIT 4";
   const rows = await admin.query(of).catch(() => []);

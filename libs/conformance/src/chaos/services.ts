@@ -1,4 +1,4 @@
-/** Why: handlers that use everything that a fail-over could break: steps, sleeps, state, calls, sends, awakeables, promises. */
+/** Handlers that use every feature that a failover could break: steps, sleeps, state, calls, sends, awakeables, promises. */
 import {
   type Context,
   handlers,
@@ -23,13 +23,13 @@ export interface ChaosJob {
   readonly sleepMs: number;
   /** The first is called in every step, the second is sent to. */
   readonly counters: readonly [called: string, sent: string];
-  /** Asks the world for an awakeable before it ends. */
+  /** Whether it creates an awakeable and waits for it before it ends. */
   readonly waits: boolean;
-  /** Children that are called, one below the other. */
+  /** Number of nested calls to children. */
   readonly depth: number;
 }
 
-/** What an addition is told, to know it again. */
+/** The argument of an addition, which identifies it. */
 export interface Addition {
   readonly token: string;
   readonly by: number;
@@ -82,7 +82,7 @@ export function chaosServices(record: HandlerRecord): ServiceDefinitions {
         }
         if (depth > 0) {
           const child: ChaosJob = { ...job, name: `${name}+`, depth: depth - 1, waits: false };
-          // The type of a service in its own handler cannot be known yet.
+          // TypeScript cannot infer the type of a service in its own handler.
           const children = await ctx.genericCall<ChaosJob, string[]>({
             service: "ChaosJob",
             method: "work",
@@ -118,13 +118,13 @@ export function chaosServices(record: HandlerRecord): ServiceDefinitions {
         attempt.ended();
         return [value, message];
       },
-      /** A caller that asks twice finds it said. */
+      /** A second request finds the promise resolved. */
       say: async (ctx: WorkflowSharedContext, message: string): Promise<void> => {
         if ((await ctx.promise<string>("word").peek()) !== undefined) return;
         try {
           await ctx.promise<string>("word").resolve(message);
         } catch (cause) {
-          if (!(cause instanceof TerminalError)) throw cause; // Said by another in between.
+          if (!(cause instanceof TerminalError)) throw cause; // Another caller resolved it meanwhile.
         }
       },
     },

@@ -1,6 +1,6 @@
 /**
- * Why: a cluster with a proxy on every way that can be cut, handlers that write down what they did, and callers who never give up. Faults
- * are played on it from outside.
+ * A cluster with a proxy on every connection that can be cut, handlers that record their work, and callers that retry. Faults are applied
+ * from outside.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { adminSettings, gatewaySettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster/local";
@@ -16,7 +16,7 @@ import { ChaosLoad } from "./load.js";
 import { HandlerRecord } from "./record.js";
 import { chaosServices } from "./services.js";
 
-/** A worker and the proxies on its two ways. */
+/** A worker and the proxies on its two connections. */
 export interface StagedWorker {
   readonly name: string;
   readonly program: ServiceProgram;
@@ -29,7 +29,7 @@ export interface StageOptions {
   readonly callers?: number;
 }
 
-/** As the worker's settings have it by default. */
+/** The default of the worker's setting. */
 const PARTITIONS = 24;
 const ENVIRONMENT = "env_local";
 
@@ -59,7 +59,7 @@ export class ChaosStage implements AsyncDisposable {
     this.#things = parts.things;
   }
 
-  /** Resolves when every worker leads its share; nobody calls yet. */
+  /** Resolves when every worker leads its share; callers have not started yet. */
   static async start(options: StageOptions): Promise<ChaosStage> {
     const things: AsyncDisposable[] = [];
     const use = <T extends AsyncDisposable>(thing: T): T => {
@@ -142,7 +142,7 @@ export class ChaosStage implements AsyncDisposable {
     return stage;
   }
 
-  /** Who holds each partition's lease, by the name of the worker; undefined where nobody does. */
+  /** The worker that holds each partition's lease, by name; undefined where none does. */
   async holders(): Promise<readonly (string | undefined)[]> {
     const keys = this.partitions.map((partition) => `{${ENVIRONMENT}:${partition}}:lease`);
     const holders = (await this.redis.request("MGET", ...keys)) as readonly (string | null)[];
@@ -160,7 +160,8 @@ export class ChaosStage implements AsyncDisposable {
     for (;;) {
       const holders = await this.holders();
       if (partitions.every((partition) => holders[partition] !== undefined && holders[partition] !== from.name)) return;
-      if (performance.now() > deadlineMs) throw new Error(`nobody takes partitions over from ${from.name}: ${holders.join(" ")}`);
+      if (performance.now() > deadlineMs)
+        throw new Error(`no worker takes partitions over from ${from.name}: ${holders.join(" ")}`);
       await delay(POLL_MS);
     }
   }
@@ -170,14 +171,14 @@ export class ChaosStage implements AsyncDisposable {
     const share = PARTITIONS / WORKERS;
     const deadlineMs = performance.now() + PROGRESS_MS_MAX;
     for (;;) {
-      const holders = await this.holders().catch(() => []); // Redis may be on its way back.
+      const holders = await this.holders().catch(() => []); // Redis may be restarting.
       if (this.workers.every(({ name }) => holders.filter((holder) => holder === name).length === share)) return;
       if (performance.now() > deadlineMs) throw new Error(`partitions are not shared evenly: ${holders.join(" ")}`);
       await delay(POLL_MS * 5);
     }
   }
 
-  /** Nothing is left that has not ended: what SQL sees of it. */
+  /** Resolves when SQL shows no invocation that has not ended. */
   async untilQuiet(): Promise<void> {
     const unfinished = "SELECT count(1) AS n FROM sys_invocation_status WHERE status != 'completed'";
     await eventually(
@@ -195,7 +196,7 @@ export class ChaosStage implements AsyncDisposable {
   }
 }
 
-/** To the program and whatever it started. */
+/** Sends a signal to the program and its children. */
 export function signal(program: ServiceProgram, name: NodeJS.Signals): void {
   process.kill(-program.pid, name);
 }

@@ -1,4 +1,4 @@
-/** Why: measured pauses are read as a table, one line for each kind of fault. */
+/** Formats measured pauses as a table, one line for each kind of fault. */
 import type { FaultReport } from "./rig.js";
 
 /** Markdown: how often, and over all partitions hit the median, the 95th percentile and the longest pause, in ms. */

@@ -1,6 +1,6 @@
 /**
- * Why: the official command line is the tool people have in their hands. It runs here as a real process, unmodified, with a home
- * and a configuration of its own, so that nothing of the person who runs the tests leaks in or out.
+ * Runs the official CLI unmodified, as a process with a home directory and configuration of its own, so that the developer's configuration
+ * is neither read nor changed.
  */
 import { spawn } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -17,7 +17,7 @@ export interface CliResult {
 
 export interface CliOptions {
   readonly stdin?: string;
-  /** Further variables of its environment. */
+  /** Additional environment variables. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -31,14 +31,14 @@ export class Cli implements AsyncDisposable {
   readonly #target: CliTarget | undefined;
   readonly #binary = binaryOfThisPlatform();
 
-  /** Without a target it goes where its configuration file says. */
+  /** Without a target the CLI uses the address of its configuration file. */
   constructor(target?: CliTarget) {
     this.#target = target;
     this.home = temporaryDirectory();
     mkdirSync(join(this.home, "config"));
   }
 
-  /** Runs one command to its end; any exit code is an answer. Rejects when it does not end in time. */
+  /** Runs one command to its end; resolves with any exit code. Rejects on timeout. */
   run(args: readonly string[], { stdin = "", env = {} }: CliOptions = {}): Promise<CliResult> {
     return new Promise((resolve, reject) => {
       const child = spawn(this.#binary, args, {
@@ -69,7 +69,7 @@ export class Cli implements AsyncDisposable {
         if (signal === null) resolve({ exitCode, ...output });
         else reject(new Error(`restate ${args.join(" ")}: ended by ${signal}\n${output.stdout}\n${output.stderr}`));
       });
-      // A command that does not read its input may be gone before it is written.
+      // A command that does not read its input may end before the input is written.
       child.stdin.on("error", (cause: NodeJS.ErrnoException) => {
         if (cause.code !== "EPIPE") reject(cause);
       });
@@ -77,7 +77,7 @@ export class Cli implements AsyncDisposable {
     });
   }
 
-  /** An executable script in its home, e.g. as `EDITOR`; gives its path. */
+  /** Writes an executable script into the home directory, e.g. as `EDITOR`; returns its path. */
   script(name: string, body: string): string {
     const path = join(this.home, name);
     writeFileSync(path, `#!/bin/sh\n${body}\n`, { mode: 0o755 });
@@ -89,7 +89,7 @@ export class Cli implements AsyncDisposable {
   }
 }
 
-/** It comes as an optional package per platform, beside the package that the tests name. */
+/** The binary is an optional package per platform, in addition to the package that the tests name. */
 function binaryOfThisPlatform(): string {
   const near = createRequire(import.meta.url);
   const cli = createRequire(near.resolve("@restatedev/restate/package.json"));

@@ -1,4 +1,7 @@
-/** Why: the product's door is guarded by something in front of it; tools must get through with the right token, and say so with a wrong one. */
+/**
+ * A reverse proxy that requires a token, as deployments put one in front of the management API; tests check that tools send the token and
+ * report 401.
+ */
 import { createServer, request } from "node:http";
 import { TestListener } from "../sdk-endpoint.js";
 
@@ -6,7 +9,7 @@ export interface GuardedListener extends AsyncDisposable {
   readonly url: string;
 }
 
-/** Passes requests on to `target` when they carry `token`; answers 401 to all others. */
+/** Forwards requests with `token` to `target`; answers 401 to all others. */
 export async function openGuardedListener(target: string, token: string): Promise<GuardedListener> {
   const server = createServer((incoming, outgoing) => {
     if (incoming.headers.authorization !== `Bearer ${token}`) {

@@ -1,4 +1,4 @@
-/** Why: everything that drives the official command line against a running server, and compares what it says. */
+/** Runs the official CLI against a server and compares its output with recordings. */
 export * from "./cli.js";
 export * from "./guarded-listener.js";
 export * from "./normal.js";

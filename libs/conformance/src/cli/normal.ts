@@ -1,9 +1,9 @@
 /**
- * Why: two runs of a command say the same thing in different widths, with other ids, times and ports. What is left after this is
- * what a reader takes from the output, and can be compared with a recording.
+ * Normalises the output of a command, which differs between runs in widths, ids, times and ports, so that it can be compared with a
+ * recording.
  */
 
-/** Names for the texts of one run that mean something: ids, addresses. Longer texts are replaced first. */
+/** Role by text of one run (an id or an address). Longer texts are replaced first. */
 export type Roles = ReadonlyMap<string, string>;
 
 const TIME = "<time>";
@@ -12,7 +12,7 @@ const AGE = "<age>";
 const UNIT = "(?:year|month|week|day|hour|minute|second|ms|us|ns)s?";
 const AMOUNT = String.raw`\d+(?:\.\d+)? ?${UNIT}`;
 
-/** In this order. */
+/** Applied in this order. */
 const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\x1b\[[0-9;]*m/g, ""],
   [/\[(?:1|0)?m/g, ""],
@@ -20,7 +20,7 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\b\d{4}-\d\d-\d\d\b/g, DATE],
   [/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d{1,2} \w{3} \d{4} \d\d:\d\d:\d\d \+00:?00/g, TIME],
   [new RegExp(`${AMOUNT}(?:(?:, | and )${AMOUNT})*`, "g"), AGE],
-  // "a minute ago", where a run took longer than most.
+  // "a minute ago", when a run took longer than most.
   [/\ban? (?:year|month|week|day|hour|minute|second)\b(?= ago)/g, AGE],
   [/\bPT\d+\.\d+S\b/g, AGE],
   [/\bnow ago\b/g, `${AGE} ago`],
@@ -31,16 +31,16 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\bsub_1\w{22}\b/g, "<sub>"],
   [/\bQuery took .*/g, ""],
   [/\(version v\d+\)/g, "(version <version>)"],
-  // How a lock that is held for long is remarked upon depends on the patience of the tool.
+  // The CLI adds this remark after a time of its own.
   [/ Current attempt has been in-flight for .*/g, ""],
   [/ Suspended for <age>\. .*/g, ""],
   [/(suspended +\(<age>)(?: ago|\. The key will not be released[^)]*)\)/g, "$1)"],
 ];
 
-/** Lines of drawing, advice on how to use the tool, and stack traces below their first frame. */
+/** Lines of box drawing, tips of the CLI, and stack traces below their first frame. */
 const DROPPED = /^(?:[\s―─━═╌│┆╭╮╰╯╞╡├┤┌┐└┘┬┴┼╪╧╤]*|\s*at .*)$/u;
 
-/** The lines of an output with single blanks, roles for ids, and placeholders for what changes from run to run. */
+/** The lines of an output with single blanks, roles for ids, and placeholders for values that change from run to run. */
 export function normalLines(output: string, roles: Roles = new Map()): readonly string[] {
   let text = withoutTips(output);
   for (const [own, role] of [...roles].sort(([a], [b]) => b.length - a.length)) text = text.replaceAll(own, role);
@@ -59,7 +59,7 @@ export function normalLines(output: string, roles: Roles = new Map()): readonly 
     .filter((line) => line !== "");
 }
 
-/** `[TIP]:` and the indented lines that belong to it. */
+/** Removes `[TIP]:` and the indented lines that belong to it. */
 function withoutTips(output: string): string {
   const kept: string[] = [];
   let inTip = false;
@@ -70,15 +70,12 @@ function withoutTips(output: string): string {
   return kept.join("\n");
 }
 
-/**
- * The reference system gives every call without an idempotency key one of its own making, and shows it; we keep such inventions
- * to ourselves.
- */
+/** The reference server generates an idempotency key for every call without one, and shows it; this server does not. */
 export function withoutInventedKeys(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => line !== "Idempotency key: <ulid>");
 }
 
-/** Active keys of a service are shown in arbitrary order, five at most; only the one with a queue comes first for sure. */
+/** Active keys of a service are shown in arbitrary order, five at most; only the key with a queue is always first. */
 export function withoutIdleKeys(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !/ 0 \S+ \((?:completed|running)\) \w+$/.test(line));
 }

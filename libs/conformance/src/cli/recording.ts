@@ -1,10 +1,10 @@
-/** Why: recorded commands of the command line, ids replaced by the roles they play, are run again and compared. */
+/** Recorded commands of the CLI, with roles instead of ids, which are run again and compared. */
 import { readFileSync } from "node:fs";
 import type { Cli, CliResult } from "./cli.js";
 import { normalLines, withoutIdleKeys, withoutInventedKeys } from "./normal.js";
 import type { CliScenario } from "./scenario.js";
 
-/** `stdout` and `stderr` as `normalLines` leaves them. */
+/** `stdout` and `stderr` are normalised by `normalLines`. */
 export interface RecordedCommand {
   readonly args: readonly string[];
   readonly exitCode: number;
@@ -13,8 +13,8 @@ export interface RecordedCommand {
   readonly stdin?: string;
   readonly env?: Readonly<Record<string, string>>;
   /**
-   * What of the order says something: everything in journals and sorted lists, nothing in tables with lists in their cells.
-   * Unset: lines come in any order.
+   * Which order is compared: "lines" for journals and sorted lists, "none" for tables with lists in their cells. Undefined: lines in any
+   * order.
    */
   readonly order?: "lines" | "none";
 }
@@ -31,7 +31,7 @@ export interface Comparable {
   readonly stderr: readonly string[];
 }
 
-/** Runs a recorded command in the terms of the scenario; both sides in the terms of the recording. */
+/** Runs a recorded command with the ids of the scenario; both results have roles instead of ids. */
 export async function replayCommand(
   cli: Cli,
   scenario: CliScenario,
@@ -60,7 +60,7 @@ export async function replayCommand(
 const ID = /\b(?:inv_1\w{33}|dp_1\w{22}|sub_1\w{22})\b/g;
 const ID_OR_ROLE = /\b(?:inv_1\w{33}|dp_1\w{22}|sub_1\w{22})\b|\{(?:inv|dp|sub)\.[^{}\s]+\}|<(?:inv|dp|sub)>/g;
 
-/** Ids that a command makes take the roles that stand in their places. */
+/** Assigns roles of the recording to ids that a command created, by their positions. */
 function learnRoles(scenario: CliScenario, command: RecordedCommand, { stdout }: CliResult): void {
   const places = command.stdout.join("\n").match(ID_OR_ROLE) ?? [];
   const ids = stdout.match(ID) ?? [];

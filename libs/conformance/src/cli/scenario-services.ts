@@ -17,7 +17,7 @@ import {
 import { FOREVER_MS } from "../services/common.js";
 
 const HOUR_MS = 3_600_000;
-/** After the first failure nothing happens for the rest of the test. */
+/** The next attempt after a failure is later than the end of the test. */
 const HARDLY_EVER = { retryPolicy: { initialInterval: HOUR_MS, maxInterval: HOUR_MS, exponentiationFactor: 1 } };
 const STAYS = { inactivityTimeout: FOREVER_MS };
 const SUSPENDS = { inactivityTimeout: 100 };
@@ -33,7 +33,7 @@ interface InternalClient {
   work(ctx: Context, what: string): Promise<string>;
 }
 
-/** JSON with a schema to show. */
+/** JSON with a schema. */
 function typedSerde<T>(jsonSchema: object): Serde<T> {
   return {
     contentType: "application/json",
@@ -185,7 +185,7 @@ const flow = workflow({
   options: { workflowRetention: 48 * HOUR_MS, inactivityTimeout: 200 },
 });
 
-/** The SDK takes lazy state for plain services too, though its types do not offer it. */
+/** The SDK supports lazy state for plain services too, though its types do not have it. */
 const everyOption = {
   idempotencyRetention: 26 * HOUR_MS,
   journalRetention: 12 * HOUR_MS,
@@ -230,7 +230,7 @@ export const secondServices = [
   }),
   counter,
 ];
-/** Counter as a plain service. */
+/** `Counter` as a plain service. */
 export const otherType = [service({ name: "Counter", handlers: { get: async () => 1 } })];
 export const extraServices = [single("Extra")];
 export const movableServices = [single("Movable")];

@@ -1,7 +1,4 @@
-/**
- * Why: the recorded outputs show one busy server, with an invocation in every state there is. This makes the same on ours, and
- * remembers what plays which role.
- */
+/** Creates the state that the recordings show, with an invocation in every status, and stores the ids by role. */
 import { createServer } from "node:http";
 import { createServer as createHttp2Server } from "node:http2";
 import { setTimeout as delay } from "node:timers/promises";
@@ -11,7 +8,7 @@ import { SdkEndpoint, type ServiceDefinitions, TestListener } from "../sdk-endpo
 import type { TestWorld } from "../world.js";
 import { extraServices, firstServices, movableServices, otherType, secondServices, zombieServices } from "./scenario-services.js";
 
-/** Recorded texts stand in braces: `{inv.running}`, `{dp.v1}`, `{port.v1}`. */
+/** Roles in recorded texts stand in braces: `{inv.running}`, `{dp.v1}`, `{port.v1}`. */
 export class CliScenario {
   readonly #texts = new Map<string, string>();
 
@@ -25,16 +22,16 @@ export class CliScenario {
 
   of(role: string): string {
     const text = this.#texts.get(`{${role}}`);
-    if (text === undefined) throw new Error(`nobody plays ${role}`);
+    if (text === undefined) throw new Error(`nothing has the role ${role}`);
     return text;
   }
 
-  /** A recorded text in the terms of this run. */
+  /** Replaces roles in a recorded text by the ids of this run. */
   expand(text: string): string {
     return text.replace(/\{[a-z]+\.[^{}\s]+\}/gi, (role) => this.#texts.get(role) ?? role);
   }
 
-  /** This run's texts → roles. */
+  /** Role by text of this run. */
   get roles(): ReadonlyMap<string, string> {
     return new Map([...this.#texts].map(([role, text]) => [text, role]));
   }
@@ -136,7 +133,7 @@ const OF_GREETER = {
 
 const STATE = { n: 1.5, name: "älpha", list: [1, 2, 3], obj: { k: "v" }, yes: true, nul: null };
 
-/** What must have come to rest before anybody looks. */
+/** Statuses that invocations must reach before commands run. */
 const RESTING_STATUSES: Readonly<Record<string, string>> = {
   running: "running",
   suspended: "suspended",
@@ -152,7 +149,7 @@ const RESTING_STATUSES: Readonly<Record<string, string>> = {
   runningV2: "running",
 };
 
-/** What the commands that change something are given to change. */
+/** Creates the state for commands that change something. */
 export async function prepareWrites(world: TestWorld, scenario: CliScenario): Promise<void> {
   const { ingress } = world;
   const bind = (role: string, id: string) => scenario.bind(`inv.w.${role}`, id);
@@ -165,7 +162,7 @@ export async function prepareWrites(world: TestWorld, scenario: CliScenario): Pr
   await ingress.call(["Counter", "p1", "add"], 1);
   const rows = () =>
     world.admin.query("SELECT count(*) AS n FROM sys_invocation WHERE target_handler_name = 'sleepy' AND status = 'suspended'");
-  await eventually("three sleepers", async () => (await rows())[0]?.["n"] === 3);
+  await eventually("three sleeping invocations", async () => (await rows())[0]?.["n"] === 3);
 }
 
 const TO_CHANGE = {
@@ -177,7 +174,7 @@ const TO_CHANGE = {
   sleepy2: "sleepy",
 } as const;
 
-/** Addresses where registration fails, each in its way. */
+/** Serves addresses at which registration fails, each for another reason. */
 async function serveFaults(world: TestWorld, scenario: CliScenario): Promise<void> {
   const MANIFEST = "application/vnd.restate.endpointmanifest.v3+json";
   const P = { name: "P", ty: "SERVICE", handlers: [{ name: "h" }] };
@@ -210,7 +207,7 @@ async function serveFaults(world: TestWorld, scenario: CliScenario): Promise<voi
   scenario.bind("port.nobody", `localhost:${closedPort.port}`);
 }
 
-/** Invocations made by `parent` and `steps`, by their targets. */
+/** Assigns roles to invocations made by `parent` and `steps`, by their targets. */
 async function nameChildren({ admin }: TestWorld, scenario: CliScenario): Promise<void> {
   for (const role of ["parent", "steps"]) {
     const children = await eventually("the children", async () => {

@@ -1,7 +1,7 @@
 /**
- * Why: images cannot be built where there is no container engine, but what is in them can: each stage of a Dockerfile is a directory, and
- * its instructions are done there one by one, as BuildKit's own parser reads them. The base image is this machine with the Node of the
- * lock file. What that cannot show: that the base image exists and has what its name says.
+ * Builds images without a container engine: each stage of a Dockerfile is a directory, in which its instructions are executed as
+ * BuildKit's parser reads them. The base image is this machine with the Node of the lock file, so this does not prove that the real base
+ * image exists and has the expected contents.
  */
 import { spawn } from "node:child_process";
 import { cp, mkdir, rm, stat, symlink } from "node:fs/promises";
@@ -18,16 +18,16 @@ import {
 import { BUILD_STEP_MS_MAX } from "../limits.js";
 
 export interface BuiltImage {
-  /** What would be `/`. */
+  /** The directory that is `/` in the image. */
   readonly root: string;
   readonly config: ImageConfig;
 }
 
 export interface ImageBuild {
   readonly dockerfile: string;
-  /** Whose files are given to the builder. */
+  /** The build context. */
   readonly context: string;
-  /** Where stages are; theirs to fill. */
+  /** Parent of the directories of stages. */
   readonly directory: string;
   readonly variables: Readonly<Record<string, string>>;
 }
@@ -40,7 +40,7 @@ export async function buildImages(build: ImageBuild): Promise<ReadonlyMap<string
   return builder.built;
 }
 
-/** A command that runs in an image: what comes instead of `node` and `/`, and the image's own environment. */
+/** How a command runs in an image: replacements for `node` and `/`, and the image's environment. */
 export function commandOf(image: BuiltImage, ...args: readonly string[]) {
   const { Entrypoint = [], Env = [], WorkingDir = "/" } = image.config;
   const [program, ...fixed] = Entrypoint;
@@ -56,7 +56,7 @@ export function commandOf(image: BuiltImage, ...args: readonly string[]) {
   };
 }
 
-/** Absolute paths of an image are below its root here. */
+/** Maps absolute paths of an image to paths below its root directory. */
 const inside = (root: string, value: string): string => (isAbsolute(value) ? join(root, value) : value);
 
 class Builder {
@@ -87,7 +87,7 @@ class Builder {
     this.built.set(name, { root, config: this.#checked.images[name] ?? {} });
   }
 
-  /** Of a directory its contents are copied, as COPY does. */
+  /** Copies the contents of a directory, as COPY does. */
   async #copy({ from, sources, target }: StepOf<"copy">, root: string, workdir: string): Promise<void> {
     const to = join(root, isAbsolute(target) ? target : join(workdir, target));
     for (const source of sources) {
@@ -126,7 +126,7 @@ type StepOf<K extends "workdir" | "copy" | "run"> = Extract<ImageStep, { readonl
 
 const isStep = <K extends "workdir" | "copy" | "run">(step: ImageStep, kind: K): step is StepOf<K> => step.kind === kind;
 
-/** What is kept from one build to the next lies in our cache, by the last part of its path. */
+/** Caches of builds are kept in the project's cache, by the last part of their path. */
 async function mountCache(path: string): Promise<string> {
   const kept = join(cacheDirectory(), "image-builds", path.slice(path.lastIndexOf("/") + 1));
   await mkdir(kept, { recursive: true });
@@ -134,14 +134,14 @@ async function mountCache(path: string): Promise<string> {
   return path;
 }
 
-/** What tests are told is nothing that a builder is told. */
+/** Removes variables for tests from the environment of build steps. */
 function withoutOurs(environment: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return Object.fromEntries(
     Object.entries(environment).filter(([name]) => !/^(?:PERDURE_|NODE_OPTIONS$|NODE_ENV$|npm_)/.test(name)),
   );
 }
 
-/** Resolves when it ends well; rejects with what it wrote last. */
+/** Resolves when the program succeeds; rejects with the end of its output. */
 async function finish(program: string, args: readonly string[], options: { cwd: string; env: NodeJS.ProcessEnv }): Promise<void> {
   const child = spawn(program, args, { ...options, stdio: ["ignore", "pipe", "pipe"], timeout: BUILD_STEP_MS_MAX });
   let written = "";

@@ -1,6 +1,6 @@
 /**
- * Handlers that are bad neighbours: each takes as much of the server as the protocol lets it. Every script stops when its stream closes,
- * so that killing the invocation ends it.
+ * Handlers that misbehave: each uses as much of the server as the protocol permits. Every script stops when its stream closes, so that
+ * killing the invocation ends it.
  */
 import { utf8 } from "@perdure/base";
 import {
@@ -17,7 +17,7 @@ import type { AttemptScript, RawAttempt, RawManifest } from "../raw-endpoint.js"
 const CHUNK_BYTES = 64 * 1024;
 const SLEEPS = 10_000;
 const SENDS = 1_000;
-/** Invocations that the fork bomb starts in all, its first ones included. */
+/** Invocations that the fork bomb starts in all, including the first ones. */
 const FORKS_MAX = 9_000;
 const FORKS_EACH = 3;
 const OUTPUT_BYTES = 30 * 1024 * 1024;
@@ -47,7 +47,7 @@ const frameOf = (command: JournalCommand): Uint8Array => encodeFrame(commandType
 
 const joined = (frames: readonly Uint8Array[]): Uint8Array => new Uint8Array(Buffer.concat(frames));
 
-/** Writes chunks until the server closes the stream, as fast as the server takes them. */
+/** Writes chunks until the server closes the stream, as fast as flow control permits. */
 async function pour({ stream }: RawAttempt, next: () => Uint8Array): Promise<void> {
   while (!stream.destroyed && !stream.writableEnded) {
     if (stream.write(next())) await new Promise<void>((resolve) => setImmediate(resolve));
@@ -65,7 +65,7 @@ async function pour({ stream }: RawAttempt, next: () => Uint8Array): Promise<voi
   }
 }
 
-/** One script per mode; their counters are the caller's to read. */
+/** One script per mode; they increment the caller's counters. */
 export function rogueScripts(counters: RogueCounters): Record<RogueMode | "rogueChild", AttemptScript> {
   const emptyRun = encodeFrame(MessageType.Run, new Uint8Array());
   const emptyRuns = joined(Array.from({ length: CHUNK_BYTES / emptyRun.length }, () => emptyRun));
@@ -150,7 +150,7 @@ export function rogueScripts(counters: RogueCounters): Record<RogueMode | "rogue
   };
 }
 
-/** What discovery answers: all modes are services with the handler `run`, but `bigState`, which is an object. */
+/** The manifest of discovery: all modes are services with the handler `run`, except `bigState`, which is an object. */
 export function rogueManifest(): RawManifest {
   const handler = { name: "run", input: { required: false, contentType: "*/*" }, output: { contentType: "text/plain" } };
   return {

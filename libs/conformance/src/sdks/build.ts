@@ -1,6 +1,6 @@
 /**
- * Why: an endpoint is compiled once per change of its sources and kept in the user's cache, because a first build can take
- * minutes. Builds run one at a time and at low priority: the machine is shared with whatever the developer does meanwhile.
+ * Builds endpoints once per change of their sources and caches them, because a first build can take minutes. Builds run one at a time and
+ * at low priority, because the machine is shared with other work.
  */
 import { spawn } from "node:child_process";
 import { createHash } from "node:crypto";
@@ -11,10 +11,10 @@ import type { BuildStep, SdkLanguage, Tool } from "./language.js";
 import { BUILD_STEP_MS, LAST_LINES } from "./limits.js";
 
 const LOW_PRIORITY = 10;
-/** What the tools leave in the sources when somebody runs them there by hand. */
+/** Files that tools leave in the sources when they are run there manually. */
 const LEFTOVERS = /^(target|venv)\/|__pycache__/;
 
-/** Why the language cannot be built here; undefined when all its tools are there. */
+/** The tool that is missing here for building the language; undefined when all are installed. */
 export async function missingTool({ tools }: SdkLanguage): Promise<string | undefined> {
   for (const tool of tools) {
     const version = await versionOf(tool);
@@ -40,7 +40,7 @@ export function versionIn(text: string): { major: number; minor: number } | unde
 }
 
 export interface Built {
-  /** The folder to start from. */
+  /** Directory to start the endpoint in. */
   readonly output: string;
   readonly wasCached: boolean;
 }
@@ -53,7 +53,7 @@ export async function build(language: SdkLanguage): Promise<Built> {
   if (readIfPresent(stamp) === sources) return { output, wasCached: true };
 
   mkdirSync(output, { recursive: true });
-  rmSync(stamp, { force: true }); // A half-finished build must not look finished.
+  rmSync(stamp, { force: true }); // A partial build must not look complete.
   for (const step of language.build(output)) {
     const outcome = await run(step, language.sources);
     if (outcome.code !== 0) {
@@ -65,7 +65,7 @@ export async function build(language: SdkLanguage): Promise<Built> {
   return { output, wasCached: false };
 }
 
-/** Of how it is built, and of all files below a folder, names included. */
+/** Digest of the build steps and of all files below a folder, names included. */
 function digestOf(folder: string, steps: string): string {
   const hash = createHash("sha256").update(`${steps}\0`);
   const files = readdirSync(folder, { recursive: true, withFileTypes: true })
@@ -90,14 +90,14 @@ function readIfPresent(path: string): string | undefined {
   }
 }
 
-/** `code` is null when the program could not be started or was ended for taking too long. */
+/** `code` is null when the program could not be started or was ended by the timeout. */
 function run(step: BuildStep, cwd: string): Promise<{ code: number | null; output: string }> {
   return new Promise((resolve) => {
     const child = spawn(step.command, step.args, {
       cwd,
       env: { ...process.env, ...step.env },
       stdio: ["ignore", "pipe", "pipe"],
-      signal: AbortSignal.timeout(BUILD_STEP_MS), // Unlike the option of that name its timer holds nobody back.
+      signal: AbortSignal.timeout(BUILD_STEP_MS), // Unlike that of the option `timeout`, its timer does not keep the process alive.
     });
     const chunks: Buffer[] = [];
     child.stdout.on("data", (chunk: Buffer) => chunks.push(chunk));

@@ -1,4 +1,4 @@
-/** Why: an endpoint of another language is a program on a port, which must be able to crash and come back where it was. */
+/** An endpoint in another language: a program on a port that can be crashed and restarted on the same port. */
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { freePorts } from "@perdure/servers";
@@ -20,9 +20,9 @@ export class SdkProgram implements AsyncDisposable {
     this.port = port;
   }
 
-  /** Resolves when it accepts connections; rejects with its last words when it ends instead. */
+  /** Resolves when it accepts connections; rejects with its last lines when it ends instead. */
   static async start(step: BuildStep, environment: Readonly<Record<string, string>>): Promise<SdkProgram> {
-    // Programs that cannot tell us their port must be told one.
+    // The programs do not report their port, so the port is chosen for them.
     const [port] = (await freePorts(1)) as [number];
     const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...step.env, ...environment, PORT: String(port) };
     return new SdkProgram(await launch(step, env, port), step, env, port);
@@ -36,7 +36,7 @@ export class SdkProgram implements AsyncDisposable {
     return this.#child.lastLines();
   }
 
-  /** Of a GET without any header of ours, over HTTP/2. */
+  /** Status of an unsigned GET over HTTP/2. */
   statusOfUnsigned(path: string): Promise<number | undefined> {
     return new Promise((resolve, reject) => {
       const session = connectHttp2(this.url);
@@ -50,14 +50,14 @@ export class SdkProgram implements AsyncDisposable {
     });
   }
 
-  /** SIGKILL, and the same program again on the same port. */
+  /** Sends SIGKILL and starts the program again on the same port. */
   async crashAndComeBack(): Promise<void> {
     await this.#child.kill();
     this.#child = await launch(this.#step, this.#environment, this.port);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child.kill(); // There is nothing to lose: that is the point of durable execution.
+    await this.#child.kill(); // The endpoint holds no state that a crash could lose.
   }
 }
 
@@ -66,7 +66,7 @@ async function launch(step: BuildStep, env: NodeJS.ProcessEnv, port: number): Pr
   try {
     await eventually(
       "the endpoint listens",
-      () => (child.exit === undefined ? isListening(port) : Promise.resolve(true)), // One that has ended need not be waited for.
+      () => (child.exit === undefined ? isListening(port) : Promise.resolve(true)), // A process that has ended is not waited for.
       ENDPOINT_START_MS,
     );
     if (child.exit !== undefined) throw new Error("the endpoint ended");

@@ -1,19 +1,19 @@
 /**
- * Why: what differs between the published SDKs is data, not code: how to build the endpoint, how to start it, and what it offers.
- * The endpoints of all languages serve the same services (see sdks/README.md).
+ * The published SDKs as data: how to build the endpoint, how to start it, and what it supports. The endpoints of all languages serve the
+ * same services (see sdks/README.md).
  */
 import { join } from "node:path";
 import { ROOT } from "../bundle.js";
 
 export type LanguageName = "python" | "go" | "java" | "rust";
 
-/** How an endpoint can be reached and spoken to; `h2` is without TLS, by prior knowledge. */
+/** Transport of an endpoint; `h2` is without TLS, by prior knowledge. */
 export type SdkTransport = "h2-stream" | "h2-request-response" | "h1-request-response";
 
 export interface Tool {
   readonly command: string;
   readonly versionArgs: readonly string[];
-  /** Oldest version that can build the endpoint: major and minor. */
+  /** Oldest version of the tool that can build the endpoint: major and minor. */
   readonly since: readonly [major: number, minor: number];
 }
 
@@ -28,15 +28,15 @@ export interface SdkLanguage {
   /** Name of the package, and the version that the lock files pin. */
   readonly sdk: string;
   readonly version: string;
-  /** Service protocols that its manifest declares; a run checks it. */
+  /** Range of service protocol versions in its manifest; a run checks it. */
   readonly speaks: readonly [min: number, max: number];
   readonly sources: string;
   readonly tools: readonly Tool[];
-  /** In this order, in the folder of the sources; `output` is a folder of the cache that outlives the build. */
+  /** Build steps in order, in the folder of the sources; `output` is a folder of the cache. */
   readonly build: (output: string) => readonly BuildStep[];
   readonly start: (output: string) => BuildStep;
   readonly transports: readonly SdkTransport[];
-  /** Services of the scenarios that cannot be written with this SDK, with the reason. */
+  /** Services of the scenarios that cannot be implemented with this SDK, with the reason. */
   readonly lacks: Readonly<Record<string, string>>;
 }
 

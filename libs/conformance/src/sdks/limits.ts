@@ -4,21 +4,24 @@
 export const BUILD_STEP_MS = 30 * 60_000;
 /** A Java endpoint on a loaded two-core machine takes some seconds to listen. */
 export const ENDPOINT_START_MS = 60_000;
-/** One scenario; its own waits are shorter, and this ends what they forgot. */
+/** Timeout of one scenario; its own waits are shorter. */
 export const SCENARIO_MS = 60_000;
-/** Longest wait for something that the server should have done at once, on a loaded machine. */
+/** Longest wait for something that the server does at once when the machine is not loaded. */
 export const SOON_MS = 20_000;
-/** So soon a handler of a restless mode is asked to suspend. */
+/** Inactivity timeout in a restless mode. */
 export const RESTLESS_MS = 50;
-/** Pause before a question is asked again. */
+/** Pause between polls. */
 export const RETRY_PAUSE_MS = 100;
-/** Retries are what some scenarios are about, and waiting for them is not. */
+/** First retry interval: short, because scenarios test retries and not their delay. */
 export const FIRST_RETRY_MS = 50;
-/** More than endpoints take on one connection (100 with hypercorn), so that the server needs a second one or a queue. */
+/**
+ * More than the concurrent requests that endpoints accept on one connection (100 with hypercorn), so that the server needs a second one or
+ * a queue.
+ */
 export const CROWD = 150;
-/** Many times the windows of HTTP/2 and the buffers of every layer. */
+/** Characters of a large value: many times the windows of HTTP/2 and the buffers of every layer. */
 export const LARGE_CHARS = 2 * 1024 * 1024;
-/** Lines of a failed program that are shown. */
+/** Lines of a failed program in an error. */
 export const LAST_LINES = 15;
-/** A connection to a program on this machine; one that takes longer is tried again. */
+/** Timeout of a connection to a program on this machine; a failed attempt is repeated. */
 export const PROBE_MS = 500;

@@ -1,7 +1,7 @@
 /**
- * `make test-sdks`: the published SDKs of other languages against a real server. Builds an endpoint per language, plays the
- * scenarios in every mode that the SDK knows, prints a line for each and the sum. Arguments name languages, or parts of the
- * titles of modes and scenarios (FILTER="python v7"). Exit code 1 when something failed, 2 when nothing matched.
+ * `make test-sdks`: the published SDKs of other languages against a real server. Builds an endpoint per language, runs the scenarios in
+ * every mode that the SDK supports, and prints a line for each and the totals. Arguments are names of languages, or parts of the titles of
+ * modes and scenarios (FILTER="python v7"). Exit code 1 when a scenario failed, 2 when nothing matched.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -69,7 +69,7 @@ async function testMode(language: SdkLanguage, mode: Mode, output: string): Prom
     using admin = new TestAdminClient(server.adminUrl);
     if (mode.isSigned) assert.equal(await endpoint.statusOfUnsigned("/discover"), 401, "an unsigned request must be refused");
     const declared = await register(admin, endpoint, mode);
-    assert.deepEqual(declared, { version: language.version, speaks: language.speaks }, "language.ts says otherwise");
+    assert.deepEqual(declared, { version: language.version, speaks: language.speaks }, "language.ts has other values");
     report.heading(`  ${mode.name}`);
     const stage = new SdkStage({ server, endpoint, ingress, admin, protocol: mode.protocol });
     const played = scenarios.map((scenario) => ({ scenario, outcome: play(language, scenario, stage) }));
@@ -87,7 +87,7 @@ interface Declared {
   readonly speaks: readonly [min: unknown, max: unknown];
 }
 
-/** What discovery says of the SDK. An endpoint may listen before it serves, so this is tried for a while. */
+/** What the manifest declares. An endpoint may listen before it serves, so discovery is repeated for a while. */
 function register(admin: TestAdminClient, endpoint: SdkProgram, mode: Mode): Promise<Declared> {
   return eventually(
     "the endpoint can be registered",

@@ -1,4 +1,4 @@
-/** Why: an SDK takes other paths through its state machine with every protocol version, transport and haste of the server. */
+/** Combinations of protocol version, transport and timing, each of which takes other paths through the state machine of an SDK. */
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -11,9 +11,9 @@ export interface Mode {
   readonly transport: SdkTransport;
   /** The highest version that the server offers. */
   readonly protocol: 5 | 6 | 7;
-  /** Handlers are asked to suspend after a moment instead of a minute. */
+  /** Handlers must suspend after a moment instead of a minute. */
   readonly isRestless: boolean;
-  /** State is not sent along when an attempt starts: handlers ask for each key. */
+  /** The start message has no state: handlers request each key. */
   readonly isLazy: boolean;
   /** The server signs its requests, and the endpoint accepts no others. */
   readonly isSigned: boolean;
@@ -36,11 +36,11 @@ export const MODES: readonly Mode[] = [
 
 export interface Prepared {
   readonly settings: RoleSettings;
-  /** For the endpoint, beside PORT. */
+  /** Environment of the endpoint, in addition to PORT. */
   readonly environment: Readonly<Record<string, string>>;
 }
 
-/** What server and endpoint must be told; a key goes into `folder`. */
+/** Settings of server and endpoint; a key is written into `folder`. */
 export function prepare(mode: Mode, folder: string): Prepared {
   const settings: Record<string, string | number> = {
     "worker.invoker.max-protocol-version": mode.protocol,
@@ -59,7 +59,7 @@ export function prepare(mode: Mode, folder: string): Prepared {
   return { settings, environment };
 }
 
-/** As SDKs take it: `publickeyv1_` and the 32 bytes of the key in base58. */
+/** The format of SDKs: `publickeyv1_` and the 32 bytes of the key in base58. */
 function identityKeyOf(publicKey: KeyObject): string {
   const { x } = publicKey.export({ format: "jwk" });
   if (x === undefined) throw new Error("not a public key of Ed25519");

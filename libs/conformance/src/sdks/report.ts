@@ -1,4 +1,4 @@
-/** Why: one line per story and one sum at the end are what a person, and a machine, want to read. */
+/** The report of a run: one line per scenario and the totals. */
 export type ScenarioOutcome =
   | { readonly kind: "passed"; readonly ms: number }
   | { readonly kind: "failed"; readonly ms: number; readonly reason: string }

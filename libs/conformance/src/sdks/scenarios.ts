@@ -1,4 +1,4 @@
-/** Why: the same short stories for every SDK. They prove that its words and the server's mean the same, not every feature of either. */
+/** The same short scenarios for every SDK. They show that SDK and server agree on the protocol, not that every feature works. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { invocationIdOf } from "../ingress-client.js";
@@ -7,13 +7,13 @@ import { assertFailed, type SdkStage } from "./stage.js";
 
 export interface SdkScenario {
   readonly title: string;
-  /** Skipped for SDKs with which it cannot be written. */
+  /** A service of the endpoint; the scenario is skipped for SDKs that lack it. */
   readonly needs?: string;
-  /** Rejects when the story goes wrong. */
+  /** Rejects when the scenario fails. */
   readonly play: (stage: SdkStage) => Promise<void>;
 }
 
-/** May all be played at one time: none knows of the others. */
+/** All may run at the same time: they share no state. */
 export const SCENARIOS: readonly SdkScenario[] = [
   { title: "a greeter takes its steps, in the wanted protocol version", play: greets },
   { title: "a repeated idempotency key gives the first result", play: answersTwice },
@@ -82,7 +82,7 @@ async function signsUp(stage: SdkStage): Promise<void> {
 
 async function callsAndSends(stage: SdkStage): Promise<void> {
   await stage.gives("Hello Alan!", ["Caller", "greet"], "Alan");
-  // Messages from one invocation to one object arrive in the order they were sent: the call comes after all ten.
+  // Calls from one invocation to one object arrive in order: the call comes after all ten sends.
   await stage.gives(55, ["Caller", "tally"], { key: stage.key(), numbers: [1, 2, 3, 4, 5, 6, 7, 8, 9, 10] });
 }
 
@@ -145,14 +145,11 @@ async function cancelsDown(stage: SdkStage): Promise<void> {
   await stage.soonGives("napping", ["Napper", key, "phase"]);
   await stage.ingress.result(["Caller", "cancel"], id);
   assertFailed(await stage.ingress.attach(id, SOON_MS), 409, "");
-  // The SDK passes the cancellation on and does not wait for what comes of it.
+  // The SDK forwards the cancellation and does not wait for the callee.
   await stage.soonGives("woken with 409", ["Napper", key, "phase"]);
 }
 
-/**
- * Played one after the other, when the others are over: they need a quiet machine, load it, or take the server or
- * the endpoint down.
- */
+/** Run one after the other, after all others: they need a machine without other load, load it, or stop the server or the endpoint. */
 export const SOLOS: readonly SdkScenario[] = [
   { title: "a delayed send comes later", play: comesLater },
   { title: "a large payload goes through call, step and answer", play: carriesMuch },
@@ -205,7 +202,7 @@ async function survivesServerCrash(stage: SdkStage): Promise<void> {
   await stage.ends(wait, "after all");
   const runs = await stage.ingress.outcome<number[]>(walk, SOON_MS);
   assert.equal(runs.length, 10);
-  // Every step has its own run, none from before the crash was taken again; only the one in flight may have been repeated.
+  // Every step has its own run, and no completed one was run again after the crash; only the one in flight may have been repeated.
   assert.ok(
     runs.every((run, i) => (i === 0 ? run === 1 : run > (runs[i - 1] ?? 0))),
     `steps ran as ${runs.join(", ")}`,

@@ -28,11 +28,11 @@ describe("the published SDKs that are tested", () => {
     expect(pinned).toBe(version);
   });
 
-  test.each(LANGUAGES)("$name: docs/protocol/sdks.md tells version and service protocols", ({ sdk, version, speaks }) => {
+  test.each(LANGUAGES)("$name: docs/protocol/sdks.md has version and service protocols", ({ sdk, version, speaks }) => {
     expect(read("docs/protocol/sdks.md")).toContain(`\`${sdk}\` | ${version} | ${speaks.join("–")} |`);
   });
 
-  test("every mode is played by some SDK, and every SDK has a mode for each transport it knows", () => {
+  test("every mode is played by some SDK, and every SDK has a mode for each transport it supports", () => {
     const plays = (mode: (typeof MODES)[number]) =>
       LANGUAGES.filter(({ transports, speaks }) => transports.includes(mode.transport) && mode.protocol <= speaks[1]);
     for (const mode of MODES) expect(plays(mode)).not.toEqual([]);
@@ -65,7 +65,7 @@ test.each([
   expect(base58(Buffer.from(hex, "hex"))).toBe(text);
 });
 
-test("a report has a line for each story, the reason of each failure, and the sum", () => {
+test("a report has a line for each scenario, the reason of each failure, and the totals", () => {
   const lines: string[] = [];
   const report = new SdkReport((line) => lines.push(line));
   report.add("sings", { kind: "passed", ms: 12.4 });

@@ -1,4 +1,4 @@
-/** Why: what a scenario may do, in short words: call the endpoint's services, look at invocations, and let things crash. */
+/** The operations of scenarios: call the endpoint's services, inspect invocations, and crash processes. */
 import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import type { IntrospectionRow, TestAdminClient } from "../admin-client.js";
@@ -35,24 +35,24 @@ export class SdkStage {
     this.protocol = protocol;
   }
 
-  /** Never given before in this process. */
+  /** A key that was not used before in this process. */
   key(): string {
     return `k${++keys}`;
   }
 
-  /** The handler succeeds with exactly this. */
+  /** Asserts that the handler returns exactly this. */
   async gives(expected: unknown, path: Path, argument?: unknown): Promise<void> {
     assert.deepEqual(await this.ingress.result(path, argument), expected, path.join("/"));
   }
 
-  /** The same, as soon as may be. */
+  /** Polls until the handler returns exactly this. */
   async soonGives(expected: unknown, path: Path): Promise<void> {
     await soon(`${path.join("/")} gives ${JSON.stringify(expected)}`, () => this.gives(expected, path).then(() => true));
   }
 
-  /** Answers, once the handler has something to tell. */
+  /** Polls until the handler returns a value that is not empty, and returns it. */
   soonSays(path: Path): Promise<string> {
-    return soon(`${path.join("/")} says something`, async () => (await this.ingress.result<string>(path)) || undefined);
+    return soon(`${path.join("/")} returns a value`, async () => (await this.ingress.result<string>(path)) || undefined);
   }
 
   /** Id of an invocation that was sent off. */
@@ -60,12 +60,12 @@ export class SdkStage {
     return (await this.ingress.send(path, argument)).invocationId;
   }
 
-  /** The invocation ends with exactly this. */
+  /** Asserts that the invocation ends with exactly this. */
   async ends(id: string, expected: unknown): Promise<void> {
     assert.deepEqual(await this.ingress.outcome(id, SOON_MS), expected);
   }
 
-  /** What introspection shows, once it is as wanted. */
+  /** Polls introspection until the row matches, and returns it. */
   soonShows(id: string, what: string, matches: (row: IntrospectionRow) => boolean): Promise<IntrospectionRow> {
     return soon(`${id} ${what}`, async () => {
       const row = await this.admin.row(id);
@@ -74,13 +74,13 @@ export class SdkStage {
   }
 }
 
-/** Asks with pauses: every question is an invocation, and some SDKs take tens of milliseconds of processor time to begin one. */
+/** Polls with pauses: every poll is an invocation, and some SDKs take tens of milliseconds of processor time to begin one. */
 function soon<T>(what: string, check: () => Promise<T | undefined>): Promise<T> {
   const poll = (): Promise<T | undefined> => delay(RETRY_PAUSE_MS).then(check);
   return eventually(what, poll, SOON_MS);
 }
 
-/** The answer is a failure of the handler with this status and a message that contains this. */
+/** Asserts that the answer is a failure of the handler with this status and a message that contains this text. */
 export function assertFailed(answer: HttpAnswer, status: number, message: string): void {
   assert.equal(answer.status, status, answer.text);
   const error = errorOf(answer);

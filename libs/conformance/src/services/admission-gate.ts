@@ -1,6 +1,6 @@
 /**
- * Why: what flow control promises is about who runs at the same time, so these handlers say when they come and go. They do not
- * journal anything while they hold: after a crash they come again, and the attempt that was cut off has gone.
+ * Handlers for tests of flow control: they record when they enter and leave, so that tests can count concurrent ones. They journal nothing
+ * while they hold: after a crash they enter again, and the interrupted attempt has left.
  */
 import {
   type Context,
@@ -14,25 +14,25 @@ import {
 } from "@restatedev/restate-sdk";
 
 export interface GateRequest {
-  /** Counted together with others of the same group. */
+  /** Entries of one group are counted together. */
   readonly group: string;
   readonly name: string;
-  /** How long it stays; until `leave` or `leaveAll` lets it go when not given. */
+  /** How long it stays; undefined: until `leave` or `leaveAll`. */
   readonly ms?: number;
 }
 
 class GateGroup {
   readonly inside = new Set<string>();
   readonly came: string[] = [];
-  /** By `performance.now()`. */
+  /** Times of entering, by `performance.now()`. */
   readonly cameAtMs: number[] = [];
   readonly leaving = new Map<string, () => void>();
   mostInside = 0;
-  /** Whoever comes now does not stay. */
+  /** Later entries leave at once. */
   isOpen = false;
 }
 
-/** Who is inside now, who came in which order, and how many were inside at most. */
+/** Counts entries: those inside now, all in order, and the highest number inside at one time. */
 export class AdmissionGate {
   readonly #groups = new Map<string, GateGroup>();
 
@@ -42,7 +42,7 @@ export class AdmissionGate {
     return existing;
   }
 
-  /** Resolves when the visitor leaves: its time is over, it is let go, or its attempt was cut off. */
+  /** Resolves when the entry leaves: its time is over, it is released, or its attempt was interrupted. */
   async enter({ group: groupName, name, ms }: GateRequest, cutOff: AbortSignal): Promise<void> {
     const group = this.group(groupName);
     group.came.push(name);
@@ -60,14 +60,14 @@ export class AdmissionGate {
     group.inside.delete(name);
   }
 
-  /** False when nobody of that name is inside. */
+  /** False when no entry of that name is inside. */
   leave(groupName: string, name: string): boolean {
     const leave = this.group(groupName).leaving.get(name);
     leave?.();
     return leave !== undefined;
   }
 
-  /** Everybody inside, and everybody who comes later. */
+  /** Releases every entry inside, and every later one. */
   leaveAll(groupName: string): void {
     const group = this.group(groupName);
     group.isOpen = true;
@@ -90,7 +90,7 @@ export const gateService = service({
       await admissionGate.enter(request, ctx.request().attemptCompletedSignal);
       return request.name;
     },
-    /** Comes, is suspended until somebody completes its awakeable, comes again, and goes. */
+    /** Enters, suspends until its awakeable is completed, enters again, and leaves. */
     nap: handlers.handler({ inactivityTimeout: 1 }, async (ctx: Context, { group, name }: GateRequest) => {
       admissionGate.group(group).came.push(name);
       const { id, promise } = ctx.awakeable<string>();
@@ -99,7 +99,7 @@ export const gateService = service({
       admissionGate.group(group).came.push(`${name} again`);
       return woken;
     }),
-    /** Who this invocation is to flow control, and what headers it sees. */
+    /** Returns scope, limit key and headers of this invocation. */
     who: async (ctx: Context) => {
       const { scope, limitKey, idempotencyKey, headers } = ctx.request();
       return { scope, limitKey, idempotencyKey, headers: Object.fromEntries(headers) };
@@ -119,7 +119,7 @@ export const gateService = service({
   },
 });
 
-/** Awakeables of those who nap, by name. */
+/** Awakeables of suspended `nap` invocations, by name. */
 export const naps = new Map<string, string>();
 
 export interface Who {

@@ -1,4 +1,4 @@
-/** Services calling services: waiting, not waiting, later, once, by name, in chains and in crowds. */
+/** Services that call services: with and without waiting, delayed, with idempotency keys, by name, in chains and in large numbers. */
 import { type Context, InvocationIdParser, RestatePromise, rpc, serde, service, TerminalError } from "@restatedev/restate-sdk";
 import { FOREVER_MS, QUICK_RETRIES, type Terminal } from "./common.js";
 import { type EchoService, throwTerminal } from "./echo.js";
@@ -30,7 +30,7 @@ export const callsService = (suffix: string, echo: EchoService, store: StoreObje
         const calls = Array.from({ length: count }, (_, i) => ctx.serviceClient(echo).echo(i));
         return (await RestatePromise.all(calls)).reduce<number>((sum, value) => sum + Number(value), 0);
       },
-      /** To one key: sends and calls arrive in the order in which they were made. */
+      /** Sends and calls to one key, which arrive in the order in which they were made. */
       order: async (ctx: Context, { key, waits }: { key: string; waits: boolean[] }) => {
         const calls: PromiseLike<unknown>[] = [];
         for (const [i, wait] of waits.entries()) {

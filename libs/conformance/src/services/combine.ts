@@ -1,6 +1,4 @@
-/**
- * Combinators of durable promises, any tree of them: a test sends the tree, the handler builds it and tells how it settled.
- */
+/** Combinators of durable promises in any tree: a test sends the tree, the handler builds it and returns how it settled. */
 import { type Context, RestatePromise, service, TerminalError } from "@restatedev/restate-sdk";
 import { FOREVER_MS, QUICK_RETRIES } from "./common.js";
 import type { EchoService } from "./echo.js";
@@ -79,7 +77,7 @@ export const combineService = (suffix: string, echo: EchoService) => {
           return { failure: error.message };
         }
       },
-      /** The loser of a race is still there to be awaited. */
+      /** Awaits the promise that lost a race. */
       loserLater: async (ctx: Context) => {
         const slow = ctx.sleep(60).map(() => "slow");
         const quick = ctx.sleep(10).map(() => "quick");

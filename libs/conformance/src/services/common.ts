@@ -11,7 +11,7 @@ export const textSerde: Serde<string> = {
   deserialize: (bytes) => new TextDecoder().decode(bytes),
 };
 
-/** Longer than any test: whoever sleeps so long is to be woken by something else. */
+/** Longer than any test: a handler that sleeps so long is woken by another event. */
 export const FOREVER_MS = 3_600_000;
 
 export interface Terminal {

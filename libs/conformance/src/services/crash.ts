@@ -1,4 +1,4 @@
-/** What crashes must not disturb: steps that keep their values, sums that count everything once, sleeps that end, calls that come back. */
+/** Handlers whose results must survive crashes: steps keep their values, sums count everything once, sleeps end, calls return. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Context,
@@ -17,7 +17,7 @@ export interface CrashJob {
   readonly name: string;
   readonly steps: number;
   readonly sleepMs: number;
-  /** Sums that it adds one to: the first by a call in every step, the others by one send each. */
+  /** Counters that it increments: the first by a call in every step, the others by one send each. */
   readonly tallies: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export const counterObject = object({
 export const workService = service({
   name: "Work",
   handlers: {
-    /** The values of its steps, in order. Every attempt notes what it saw of each. */
+    /** Returns the values of its steps, in order. Every attempt records the value that it got of each. */
     work: async (ctx: Context, { name, steps, sleepMs, tallies }: CrashJob) => {
       const values: string[] = [];
       const [first, ...others] = tallies;

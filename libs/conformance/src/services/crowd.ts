@@ -3,15 +3,15 @@ import { type Context, handlers, service, TerminalError } from "@restatedev/rest
 import { probe } from "../probe.js";
 import { FOREVER_MS } from "./common.js";
 
-/** How often an invocation was asked to cancel. */
+/** Name of the counter of cancellations of an invocation. */
 export const cancellationsOf = (name: string) => `cancellations:${name}`;
 
 export const crowdService = service({
   name: "Crowd",
   handlers: {
-    /** Waits for ever, and ends when it is cancelled. */
+    /** Waits forever, and ends when it is cancelled. */
     waits: async (ctx: Context, _name: string) => ctx.sleep(FOREVER_MS),
-    /** Counts requests to cancel, and goes on waiting. */
+    /** Counts cancellations, and keeps waiting. */
     stubborn: async (ctx: Context, name: string) => {
       for (;;) {
         try {

@@ -1,4 +1,4 @@
-/** Builds of one shop that differ as code does from one deploy to the next. Every step counts how often it was performed. */
+/** Builds of one shop that differ like deployed versions. Every step counts how often it ran. */
 import {
   type Context,
   handlers,
@@ -14,7 +14,7 @@ import {
 import { probe } from "../probe.js";
 import { FOREVER_MS } from "./common.js";
 
-/** What a build does otherwise than the first one. */
+/** The difference of a build from the first one. */
 export type ShopChange =
   | "nothing"
   | "reordered"
@@ -41,7 +41,7 @@ export function shopOf(name: string, change: ShopChange = "nothing") {
   const till = service({ name: `${name}Till`, handlers: { ring: async (_ctx: Context, amount: number) => amount * 2 } });
   const options = change === "optedOut" ? { metadata: { "perdure.replay-check": "off" } } : {};
 
-  /** State, steps, a sleep and a call, to the end. */
+  /** Runs state, steps, a sleep and a call to the end. */
   const order = handlers.object.exclusive(options, async (ctx: ObjectContext, amount: number) => {
     const orders = (await ctx.get<number>("orders")) ?? 0;
     ctx.set("orders", orders + 1);
@@ -70,14 +70,14 @@ export function shopOf(name: string, change: ShopChange = "nothing") {
       handlers: {
         order,
         ...(change === "withoutWait" ? {} : { wait }),
-        /** Begins to wait, does a step, and goes on waiting. */
+        /** Waits, does a step, and waits again. */
         nap: async (ctx: ObjectContext) => {
           const nap = ctx.sleep(FOREVER_MS, "nap");
           if (change === "waitsEarlier") await nap;
           await step(ctx, "first");
           await nap;
         },
-        /** Pauses with a step under way. */
+        /** Pauses during a step. */
         stuck: handlers.object.exclusive(TWICE, async (ctx: ObjectContext) => {
           await step(ctx, "first");
           return ctx.run(change === "renamed" ? "another" : "second", () => {
@@ -93,7 +93,7 @@ export function shopOf(name: string, change: ShopChange = "nothing") {
           await step(ctx, "third");
           return change;
         }),
-        /** In the middle of a step until the test lets it go. */
+        /** Stays within a step until the test releases it. */
         busy: async (ctx: ObjectContext) =>
           ctx.run("busy", async () => {
             probe.bump(`${name}:busy`);
@@ -108,7 +108,7 @@ export function shopOf(name: string, change: ShopChange = "nothing") {
 type Next = (ctx: WorkflowContext, ran: () => void) => Promise<unknown>;
 const GHOST = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx" as InvocationId;
 
-/** Everything that a handler can do next, one handler each. */
+/** Every command that a handler can do next, one handler each. */
 export const NEXT_ACTIONS: Readonly<Record<string, Next>> = {
   get: (ctx) => ctx.get("k"),
   stateKeys: (ctx) => ctx.stateKeys(),
@@ -132,7 +132,7 @@ export const NEXT_ACTIONS: Readonly<Record<string, Next>> = {
   end: async () => 1,
 };
 
-/** Broken builds pause behind their first step; a sound one goes on with what the handler is named after. */
+/** Handlers of broken builds pause after their first step; those of sound ones continue with the command in their name. */
 export function nextActionsOf(name: string, isBroken: boolean) {
   const entries = Object.entries(NEXT_ACTIONS).map(([action, act]) => [
     action,

@@ -1,4 +1,4 @@
-/** The callee of most scenarios: gives back what it got, in every serde, or fails as it is told. */
+/** The callee of most scenarios: returns its argument, in every serde, or fails on request. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, handlers, serde, service, TerminalError } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
@@ -44,7 +44,7 @@ export const echoService = (suffix: string) =>
       ),
       fail: async (_ctx: Context, terminal: Terminal) => throwTerminal(terminal),
       count: async (_ctx: Context, name: string) => probe.bump(`count:${name}`),
-      /** Holds its stream open without being suspendable. */
+      /** Keeps its stream open and cannot suspend. */
       busy: async (_ctx: Context, { name, ms }: { name: string; ms: number }) => {
         probe.bump(`busy:${name}`);
         await delay(ms);

@@ -1,4 +1,4 @@
-/** Handlers that fail, each in a way of its own, until the test says that they are mended. */
+/** Handlers that fail in various ways until the test mends them. */
 import { type Context, handlers, PauseError, RetryableError, service, TerminalError } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 import { QUICK_RETRIES } from "./common.js";
@@ -62,7 +62,7 @@ export const failuresService = (suffix: string, echo: EchoService) =>
         if (probe.get(mended(name)) !== true) throw new TerminalError("not today", { errorCode: 460 });
         return stamp;
       },
-      /** Another command on every attempt: the journal of the last one does not fit. */
+      /** Writes another command on every attempt, so that the journal of the previous one does not match. */
       wavering: async (ctx: Context, name: string) => {
         if (probe.bump(`wavering:${name}`) % 2 === 1) await ctx.sleep(1);
         else await ctx.serviceClient(echo).echo("other");

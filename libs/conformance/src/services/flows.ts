@@ -71,7 +71,7 @@ export const flowServices = (suffix: string) => {
     },
     options: { retryPolicy: QUICK_RETRIES },
   });
-  /** Its record, state and promises are gone soon after it has ended. */
+  /** A workflow with a short retention: its record, state and promises are deleted soon after it has ended. */
   const brief = workflow({
     name: `Brief${suffix}`,
     handlers: {

@@ -1,4 +1,4 @@
-/** Services that differ in what the ingress lets through, and in what is kept of their invocations. */
+/** Services with different visibility at the ingress and different retention. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, handlers, service } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
@@ -21,7 +21,7 @@ export const mixedService = service({
   options: { retryPolicy: QUICK_RETRIES },
 });
 
-/** Its results are forgotten soon. */
+/** A service with a short retention of results. */
 export const forgetfulService = service({
   name: "Forgetful",
   handlers: {
@@ -34,7 +34,7 @@ export const forgetfulService = service({
   options: { idempotencyRetention: 300, journalRetention: 300, retryPolicy: QUICK_RETRIES },
 });
 
-/** Nothing is kept of invocations without idempotency key. */
+/** A service without retention for invocations without idempotency key. */
 export const traceless = service({
   name: "Traceless",
   handlers: { hi: async () => "hi" },

@@ -1,4 +1,4 @@
-/** What topics are read into: an object that adds up what it was given, in order, and a service that lists it in one place. */
+/** Targets of topics: an object that sums numbers in order, and a service that lists the sums. */
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import { QUICK_RETRIES } from "./common.js";
 
@@ -9,7 +9,7 @@ export interface Booking {
 export const ledgerObject = object({
   name: "Ledger",
   handlers: {
-    /** Keeps every number it saw, in the order in which it saw them. */
+    /** Stores every number in the order of arrival. */
     book: async (ctx: ObjectContext, { n }: Booking) => {
       const numbers = (await ctx.get<number[]>("seen")) ?? [];
       numbers.push(n);
@@ -23,7 +23,7 @@ export const ledgerObject = object({
 export const relayService = service({
   name: "Relay",
   handlers: {
-    /** Hands the record to the ledger of its topic partition, as a plain service would. */
+    /** Passes the record to the ledger of its topic partition, from a plain service. */
     take: async (ctx: Context, { n }: Booking) => {
       const partition = ctx.request().headers.get("kafka.partition") ?? "?";
       ctx.objectSendClient(ledgerObject, `relay ${partition}`).book({ n });

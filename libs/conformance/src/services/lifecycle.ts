@@ -1,31 +1,31 @@
-/** Handlers that stay in one state of an invocation's life for as long as a test wants. */
+/** Handlers that stay in one status of an invocation for as long as a test needs. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, handlers, type ObjectContext, object, rpc, service, TerminalError } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 import { FOREVER_MS, QUICK_RETRIES } from "./common.js";
 import { mended } from "./failures.js";
 
-/** Between two attempts of `backsOff`: long enough to act in between, short enough to wait for. */
+/** Pause between two attempts of `backsOff`: long enough to act in between, short enough to wait for. */
 export const BACK_OFF_MS = 3_000;
 
 export const lifecycleService = service({
   name: "Life",
   handlers: {
-    /** Its stream is open, and it does not listen. */
+    /** Its stream is open, and it does not react to cancellation. */
     busy: async (ctx: Context, { name, ms }: { name: string; ms: number }) =>
       ctx.run("busy", async () => {
         probe.bump(`busy:${name}`);
         await delay(ms);
         return "done";
       }),
-    /** Its stream is open, and it would suspend if asked. */
+    /** Its stream is open, and it would suspend on request. */
     waiting: async (ctx: Context, name: string) => {
       const { id, promise } = ctx.awakeable<unknown>();
       probe.put(`waiting:${name}`, id);
       probe.bump(`waitingAttempts:${name}`);
       return promise;
     },
-    /** Waits, and is suspended at once. */
+    /** Waits and suspends at once. */
     suspended: handlers.handler({ inactivityTimeout: 1 }, async (ctx: Context, name: string) => {
       const { id, promise } = ctx.awakeable<unknown>();
       probe.put(`suspended:${name}`, id);
@@ -37,7 +37,7 @@ export const lifecycleService = service({
       async (ctx: Context, name: string) => {
         await ctx.run("step", () => probe.bump(`backsOffStep:${name}`));
         probe.push(`backsOff:${name}`, performance.now());
-        // A handler hears of its cancellation where it waits for something: from the second attempt on, here.
+        // A handler gets its cancellation where it waits for something: from the second attempt on, here.
         if (probe.list(`backsOff:${name}`).length > 1) await ctx.sleep(1);
         if (probe.get(mended(name)) !== true) throw new Error("not mended");
         return "mended";
@@ -47,14 +47,14 @@ export const lifecycleService = service({
     fails: async () => {
       throw new TerminalError("as it must", { errorCode: 466 });
     },
-    /** Two steps and a failure at the end, unless mended: something to restart from the middle. */
+    /** Two steps and a failure at the end, unless mended, for restarts from the middle. */
     twoSteps: async (ctx: Context, name: string) => {
       const first = await ctx.run("first", () => probe.bump(`twoSteps1:${name}`));
       const second = await ctx.run("second", () => probe.bump(`twoSteps2:${name}`));
       if (probe.get(mended(name)) !== true) throw new TerminalError("not mended");
       return [first, second];
     },
-    /** Children of every kind: called, sent, and sent for later. */
+    /** Starts children of every kind: called, sent, and sent with a delay. */
     parent: async (ctx: Context, name: string) => {
       const called = ctx.serviceClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} called`);
       const sent = ctx.serviceSendClient<WaitingHandlers>({ name: "Life" }).waiting(`${name} sent`);

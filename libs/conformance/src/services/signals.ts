@@ -1,4 +1,4 @@
-/** What reaches a running invocation from outside: awakeables, named signals, cancellation. */
+/** Notifications to a running invocation from outside: awakeables, named signals, cancellation. */
 import {
   type Context,
   handlers,
@@ -15,7 +15,7 @@ import {
 import { probe } from "../probe.js";
 import { FOREVER_MS, QUICK_RETRIES } from "./common.js";
 
-/** How a handler lets itself be told: the test finds the awakeable's id, or its own id, under this name in the probe. */
+/** Name in the probe under which a handler publishes its awakeable's id or its own id. */
 export const awaited = (name: string) => `awaited:${name}`;
 
 function outcomeOf(error: unknown): { code: number; message: string } {
@@ -52,7 +52,7 @@ export const awakeablesService = (suffix: string) =>
       resolve: async (ctx: Context, { id, value }: { id: string; value: unknown }) => ctx.resolveAwakeable(id, value),
       reject: async (ctx: Context, { id, reason, code }: { id: string; reason: string; code?: number }) =>
         ctx.rejectAwakeable(id, code === undefined ? reason : new TerminalError(reason, { errorCode: code })),
-      /** Resolved before anybody waits for it. */
+      /** Is resolved before the handler waits for it. */
       early: async (ctx: Context, value: unknown) => {
         const { id, promise } = ctx.awakeable<unknown>();
         ctx.resolveAwakeable(id, value);
@@ -101,7 +101,7 @@ export const signalsService = (suffix: string) =>
 
 export type Blocking = "sleep" | "awakeable" | "signal" | "call" | "run";
 
-/** A tree of callers and callees that all wait, one object per key, to be cancelled or killed from the top. */
+/** A tree of callers and callees that all wait, one object per key, which tests cancel or kill from the top. */
 export const treeObjects = (suffix: string) => {
   const leaf = object({
     name: `Leaf${suffix}`,
@@ -115,9 +115,9 @@ export const treeObjects = (suffix: string) => {
             return ctx.awakeable<void>().promise;
           case "signal":
             return ctx.signal<void>("never");
-          case "call": // Of itself: its key is locked, so the callee stays in the inbox.
+          case "call": // Calls itself: its key is locked, so the callee stays in the inbox.
             return ctx.objectClient<LeafHandlers>({ name: `Leaf${suffix}` }, ctx.key).block("sleep");
-          case "run": // Busy between many quick steps; sees the cancellation at the next of them.
+          case "run": // Runs many quick steps; the next of them gets the cancellation.
             for (let i = 0; i < 2_000; i++) {
               await ctx.run("quick", () => new Promise<void>((resolve) => setTimeout(resolve, 5)));
             }
@@ -137,16 +137,16 @@ export const treeObjects = (suffix: string) => {
           return "finished";
         } catch (error) {
           const { code } = outcomeOf(error);
-          // Whoever was cancelled can still undo what it did, step by step.
+          // A cancelled handler can still compensate its steps.
           await ctx.run("compensate", () => probe.bump(`compensated:${suffix}:${ctx.key}`));
           await ctx.sleep(5);
           ctx.set("cancelled", code);
           return `cancelled ${code}`;
         }
       },
-      /** Does not catch anything. */
+      /** Catches no errors. */
       startPlain: async (ctx: ObjectContext, blocking: Blocking) => ctx.objectClient(leaf, ctx.key).block(blocking),
-      /** Starts a child it does not wait for, and waits for something else. */
+      /** Starts a child without waiting for it, and waits for something else. */
       startDetached: async (ctx: ObjectContext, blocking: Blocking) => {
         await ctx.objectSendClient(leaf, ctx.key).block(blocking).invocationId;
         await ctx.awakeable<void>().promise;
@@ -158,7 +158,7 @@ export const treeObjects = (suffix: string) => {
   const persistent = service({
     name: `Persistent${suffix}`,
     handlers: {
-      /** Survives two cancellations and finishes on its own terms. */
+      /** Catches two cancellations and completes. */
       survive: async (ctx: Context, name: string) => {
         const codes: number[] = [];
         while (codes.length < 2) {

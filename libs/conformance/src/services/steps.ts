@@ -1,4 +1,4 @@
-/** `ctx.run` in all its ways: once, repeatedly, with a bound, in parallel, with results of every kind and size. */
+/** `ctx.run` in all variants: once, repeatedly, with a bound, in parallel, with results of every kind and size. */
 import { setTimeout as delay } from "node:timers/promises";
 import { type Context, RestatePromise, serde, service, TerminalError } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";

@@ -1,4 +1,4 @@
-/** State of a virtual object in every way a handler can touch it. */
+/** All operations on the state of a virtual object. */
 import { setTimeout as delay } from "node:timers/promises";
 import { handlers, type ObjectContext, type ObjectSharedContext, object, serde } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
@@ -27,7 +27,7 @@ export const storeObject = (suffix: string) =>
         ctx.clearAll();
         return { before, after: await ctx.stateKeys() };
       },
-      /** Everything it reads it has written itself in the same attempt. */
+      /** Reads only values that the same attempt has written. */
       ownWrites: async (ctx: ObjectContext) => {
         const values: unknown[] = [await ctx.get("own")];
         for (const value of [1, 2]) {
@@ -43,7 +43,7 @@ export const storeObject = (suffix: string) =>
         values.push(await ctx.get("own"), (await ctx.stateKeys()).sort());
         return values;
       },
-      /** Everything it reads comes from the journal or the store of a later attempt. */
+      /** Reads only values from the journal or from the store in a later attempt. */
       acrossSleeps: async (ctx: ObjectContext) => {
         ctx.set("a", "first");
         ctx.set("gone", true);
@@ -74,7 +74,7 @@ export const storeObject = (suffix: string) =>
         if (probe.bump(`setThenFail:${name}`) < 3) throw new Error("transient");
         return ctx.get("writes");
       },
-      /** Loses updates unless attempts of one key exclude each other; notes how many of its steps ran at one time. */
+      /** Loses updates unless attempts of one key exclude each other; records how many of its steps ran at one time. */
       slowAdd: async (ctx: ObjectContext, by: number) => {
         const name = `${suffix}:${ctx.key}`;
         const count = (await ctx.get<number>("count")) ?? 0;
@@ -94,7 +94,7 @@ export const storeObject = (suffix: string) =>
       },
       key: async (ctx: ObjectContext) => ctx.key,
       sharedKey: shared(async (ctx: ObjectSharedContext) => ctx.key),
-      /** Waits for an awakeable and keeps its key locked meanwhile. */
+      /** Waits for an awakeable and keeps its key locked. */
       hold: async (ctx: ObjectContext) => {
         const { id, promise } = ctx.awakeable<unknown>();
         ctx.set("held", id);

@@ -1,4 +1,4 @@
-/** Handlers that wait for something, each for another thing, and never get it unless a test says so. */
+/** Handlers that wait, each for another kind of event, until the test provides it. */
 import { setTimeout as delay } from "node:timers/promises";
 import {
   type Context,
@@ -16,10 +16,10 @@ import { FOREVER_MS } from "./common.js";
 
 /** Suspends as soon as it waits. */
 const SUSPENDING = { inactivityTimeout: 1 } as const;
-/** One failure is enough to be seen between two attempts. */
+/** Retries so late that an invocation stays between two attempts after one failure. */
 const FAR_RETRIES = { initialInterval: FOREVER_MS, maxInterval: FOREVER_MS, exponentiationFactor: 1, maxAttempts: 5 } as const;
 
-/** Keeps a handler busy until the test puts something there. */
+/** Name in the probe that releases a busy handler. */
 export const letGo = (name: string) => `letGo:${name}`;
 
 async function untilLetGo(name: string): Promise<void> {
@@ -40,9 +40,9 @@ export const stuckService = service({
     relays: async (ctx: Context, name: string) => ctx.serviceClient<Stuck>({ name: "Stuck" }).awaits(name),
     all: async (ctx: Context) => RestatePromise.all([ctx.sleep(FOREVER_MS), ctx.signal<unknown>("approval")]),
     race: async (ctx: Context) => RestatePromise.race([ctx.sleep(FOREVER_MS, "deadline"), ctx.awakeable<unknown>().promise]),
-    /** Streams stay open: it is busy with its own code. */
+    /** Keeps its stream open: it is busy with its own code. */
     works: async (ctx: Context, name: string) => ctx.run("grind", () => untilLetGo(name)),
-    /** Stays with its stream while it waits. */
+    /** Keeps its stream open while it waits. */
     waitsAwake: handlers.handler({ inactivityTimeout: FOREVER_MS }, async (ctx: Context) => ctx.signal<unknown>("approval")),
     fails: handlers.handler({ retryPolicy: FAR_RETRIES }, async (ctx: Context) => {
       await ctx.run("prepare", () => "ready");
@@ -71,7 +71,7 @@ interface Knot {
   tie(ctx: ObjectContext, path: readonly string[]): Promise<unknown>;
 }
 
-/** Each call goes on to the next key of the path, and the lock of its own key is held until that one answers. */
+/** Each call calls the next key of the path, and holds the lock of its own key until that call returns. */
 export const knotObject = object({
   name: "Knot",
   handlers: {
@@ -83,7 +83,7 @@ export const knotObject = object({
   options: SUSPENDING,
 });
 
-/** The same, with streams that stay open. */
+/** The same with streams that stay open. */
 export const awakeKnotObject = object({
   name: "AwakeKnot",
   handlers: {

@@ -13,7 +13,7 @@ export const timersService = (suffix: string, echo: EchoService) =>
         return count;
       },
       parallel: async (ctx: Context, delays: number[]) => (await RestatePromise.all(delays.map((ms) => ctx.sleep(ms)))).length,
-      /** Attempts it took: more than one when the sleep was long enough to suspend. */
+      /** Returns the number of its attempts: more than one when the sleep was long enough to suspend. */
       attempts: async (ctx: Context, { name, ms }: { name: string; ms: number }) => {
         probe.bump(`attempts:${name}`);
         await ctx.sleep(ms, "a named nap");

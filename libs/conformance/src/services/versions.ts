@@ -1,15 +1,15 @@
-/** Builds of one service that differ, as deployments do. */
+/** Builds of one service that differ like deployed versions. */
 import { type Context, handlers, type ObjectContext, object, service } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 import { QUICK_RETRIES } from "./common.js";
 
-/** Every handler tells which build answered. */
+/** Every handler returns the name of its build. */
 export const buildOf = (name: string, build: string) =>
   object({
     name,
     handlers: {
       build: async () => build,
-      /** The build before it waited, what it was told, and the build after. */
+      /** Returns the build before it waited, the value of its awakeable, and the build after. */
       hold: async (ctx: ObjectContext) => {
         const before = await ctx.run("before", () => build);
         const { id, promise } = ctx.awakeable<unknown>();
@@ -21,7 +21,7 @@ export const buildOf = (name: string, build: string) =>
     options: { retryPolicy: QUICK_RETRIES },
   });
 
-/** Broken builds pause after two attempts; a sound one goes on where they stood. */
+/** Handlers of broken builds pause after two attempts; those of sound ones continue from there. */
 export const repairOf = (name: string, isBroken: boolean) =>
   service({
     name,

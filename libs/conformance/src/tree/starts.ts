@@ -1,12 +1,12 @@
 /**
- * Why: the suffix of a suite must say what the suite starts. This follows a suite's imports from declaration to declaration, so that a
- * barrel which also exports a database does not count, down to the functions that start processes, servers and browsers.
+ * Determines what a suite starts, for the rule that its suffix must name it. Follows a suite's imports from declaration to declaration (so
+ * that an unused export of a barrel does not count) to the functions that start processes, servers and browsers.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import { parseSync } from "@swc/core";
 
-/** A file whose declarations start programs of this suffix; `node:child_process` stands for the module of Node. */
+/** Files whose declarations start programs of this suffix; `node:child_process` is the module of Node. */
 const STARTERS: Readonly<Record<string, string>> = {
   "node:child_process": "server",
   "libs/servers/src/redis.ts": "redis",
@@ -25,7 +25,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "libs/conformance/src/images/image-builder.ts": "images",
 };
 
-/** Stands for every declaration of a module. */
+/** Name for all declarations of a module. */
 const ALL = "*";
 
 interface ImportedName {
@@ -35,7 +35,7 @@ interface ImportedName {
 }
 
 interface Declaration {
-  /** Identifiers in expressions, whatever they are bound to. */
+  /** Identifiers in expressions, for any binding. */
   readonly identifiers: ReadonlySet<string>;
   /** Specifiers of dynamic imports. */
   readonly dynamicImports: readonly string[];
@@ -76,7 +76,7 @@ export class StartedPrograms {
     this.#packages = packages;
   }
 
-  /** Suffixes of what the suite at `path` (below the root) may start, each with the chain of declarations that leads there. */
+  /** Suffixes of programs that the suite at `path` (below the root) may start, each with the chain of declarations that leads there. */
   of(path: string): ReadonlyMap<string, string> {
     let starts = this.#startsByPath.get(path);
     if (starts === undefined) {
@@ -100,7 +100,7 @@ export class StartedPrograms {
       const isDeclared = isOfNode || name === ALL || this.#module(module).declarations.has(name);
       const suffix = isDeclared ? STARTERS[module] : undefined;
       if (suffix !== undefined) starts.set(suffix, chain);
-      // What a starter starts in turn is covered by its suffix.
+      // What a starter itself starts is covered by its suffix.
       if (suffix !== undefined || isOfNode) continue;
       for (const target of this.#targetsOf(module, name)) {
         queue.push({ ...target, chain: `${chain} → ${target.module}#${target.name}` });
@@ -149,7 +149,7 @@ export class StartedPrograms {
     return targets;
   }
 
-  /** A path below the root, or a module of Node; undefined for packages of others and for data. */
+  /** A path below the root, or a module of Node; undefined for foreign packages and for data. */
   #resolve(importer: string, specifier: string): string | undefined {
     if (specifier.startsWith("node:")) return specifier;
     if (specifier.startsWith(".")) return this.#file(join(dirname(importer), specifier));
