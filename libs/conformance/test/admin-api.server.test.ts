@@ -1,6 +1,6 @@
 /**
- * Why: the document at `/openapi` is what clients are generated from. A busy server answers every question it lists, and each
- * answer has the shape that is promised, with no field more; and the door behaves as HTTP doors do.
+ * The responses of a busy server match the document at `/openapi`, which clients are generated from: every operation has the documented
+ * shape and no other field. Further tests cover the HTTP listener itself.
  */
 import { connect } from "node:http2";
 import { gunzipSync, zstdDecompressSync } from "node:zlib";
@@ -31,7 +31,10 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** Objects with known fields have no others: documents leave that open for clients, but today's server can be held to it. */
+/**
+ * Adds `additionalProperties: false` to objects with known fields: the document leaves them open for clients, but this server sends no
+ * others.
+ */
 function closed(node: unknown): unknown {
   if (Array.isArray(node)) return node.map(closed);
   if (typeof node !== "object" || node === null) return node;
@@ -59,7 +62,7 @@ function breaches(method: string, path: string, answer: HttpAnswer): readonly st
 
 const requestedOperations = new Set<string>();
 
-/** `path` as documented, with `{name}` standing for the values in turn; what follows the `?` is sent as it is. */
+/** Requests `path` as documented, with `{name}` replaced by the values in turn; text after `?` is sent unchanged. */
 async function expectPromised(method: string, path: string, values: readonly string[] = [], json?: unknown): Promise<HttpAnswer> {
   const [documented = "", query] = path.split("?");
   let index = 0;
@@ -225,7 +228,7 @@ test("payloads that are no JSON are shown and made by the code that serves the h
   expect(values).toEqual(["open", "open", "open"]);
 });
 
-describe("the door", () => {
+describe("the listener", () => {
   test("speaks HTTP/2 in clear, with several questions on one connection", async () => {
     const session = connect(world.server.adminUrl);
     const fetchPath = (path: string, headers: Record<string, string> = {}) =>
@@ -260,7 +263,7 @@ describe("the door", () => {
     expect(JSON.parse(gunzipSync(answers[2].body).toString())).toHaveProperty("openapi", "3.1.0");
   });
 
-  test("is not opened to other web pages, and says no to what is no HTTP question of ours", async () => {
+  test("refuses cross-origin requests and requests that are not valid HTTP", async () => {
     for (const [method, path, status] of [
       ["OPTIONS", "/services", 405],
       ["GET", "/v1/services", 400],

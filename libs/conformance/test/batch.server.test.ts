@@ -124,7 +124,7 @@ describe("a filter", () => {
     }
   });
 
-  test("may look into the other tables", async () => {
+  test("may use the other tables", async () => {
     const [id] = await crowd("waits", "looked-up", 1);
     const filter =
       "status <> 'completed' and id in (select id from sys_journal where entry_type = 'Command: Sleep') and idempotency_key = 'looked-up-0'";
@@ -138,7 +138,7 @@ describe("a filter", () => {
   });
 });
 
-test("each verb is that of the single route, each failure is told", async () => {
+test("each verb acts like its single route, and each failure is reported", async () => {
   const paused = await crowd("pauses", "paused", 3);
   await untilCounted("idempotency_key like 'paused-%' and status = 'paused'", 3);
   const unknown = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
@@ -155,7 +155,7 @@ test("each verb is that of the single route, each failure is told", async () => 
 
 describe("a server that is killed in the middle of a batch", () => {
   test(
-    "goes on where it was: nobody is asked twice to cancel, nobody is left out",
+    "continues where it was: each invocation is cancelled once, and none is left out",
     async () => {
       await crowd("stubborn", "stubborn", CROWD);
       await untilCounted("idempotency_key like 'stubborn-%' and status = 'suspended'", CROWD);
@@ -177,7 +177,7 @@ describe("a server that is killed in the middle of a batch", () => {
   );
 
   test(
-    "restarts everybody once",
+    "restarts each invocation once",
     async () => {
       const ids = await crowd("fails", "restarted", CROWD);
       await untilCounted("idempotency_key like 'restarted-%' and status = 'completed'", CROWD);
@@ -195,7 +195,7 @@ describe("a server that is killed in the middle of a batch", () => {
   );
 
   test(
-    "keeps what it told: results and progress of a batch that was over",
+    "keeps results and progress of a batch that was over",
     async () => {
       const { id } = await begin({ operation: "purge", filter: "status = 'completed'", limit: 40, reason: "a clean desk" });
       const before = await untilOver(id);

@@ -38,7 +38,7 @@ describe("an attempt that is cut off in the middle of its third step", () => {
   });
 });
 
-/** The journal's events, the last failure and the log say what happened. */
+/** Checks the report in the journal's events, the last failure and the log. */
 async function expectReported(invocationId: string): Promise<void> {
   const events = () =>
     world.admin.query(`SELECT event_json FROM sys_journal_events WHERE id = '${invocationId}' AND event_type = 'TransientError'`);
@@ -61,7 +61,7 @@ test("what does not run cannot be cut off", async () => {
   await world.admin.invocation(invocationId, "kill");
 });
 
-test("a server that forbids it knows no such thing", async () => {
+test("a server that does not allow it has no such operation", async () => {
   await using other = await TestWorld.start({
     settings: { "admin.disable-crash-attempt": "true", "admin.disable-web-ui": "true" },
   });
@@ -73,7 +73,7 @@ test("a server that forbids it knows no such thing", async () => {
   expect([console.status, adminErrorOf(console).message]).toEqual([404, expect.stringContaining("admin.disable-web-ui")]);
 });
 
-test("the console of this tree is served, and is told that attempts can be cut off", async () => {
+test("the console of this tree is served, and gets the setting that attempts can be cut off", async () => {
   const { status, text, headers } = await world.admin.get("/ui/invocations");
   expect([status, headers["content-type"]]).toEqual([200, "text/html; charset=utf-8"]);
   expect(text).toContain('"canCrash":true');

@@ -12,7 +12,7 @@ import { type CrashJob, counterObject, workService } from "../src/services/crash
 /** PERDURE_CONFORMANCE_SEED plays other rounds; a failure names the seed of its own. */
 const SEED = Number(process.env["PERDURE_CONFORMANCE_SEED"] ?? 20_261_121);
 const ROUNDS = 12;
-/** How long a server lives: from killed while it is still resuming to killed in the middle of much. */
+/** Time until a server is killed: from during its start to under full load. */
 const LIFETIME_MS_MAX = 700;
 const CALLERS = 12;
 const COUNTERS = 6;
@@ -119,7 +119,7 @@ function startEndpoint(port: string, file: string): Promise<ChildProgram> {
   });
 }
 
-/** Every attempt saw the value that the job returned; only the last try of a step counts, and its number says which it was. */
+/** Every attempt got the value that the job returned; only the last run of a step counts, and its number identifies it. */
 function expectOneValuePerStep(job: CrashJob, values: readonly string[]): void {
   expect(values).toHaveLength(job.steps);
   for (const [step, value] of values.entries()) {

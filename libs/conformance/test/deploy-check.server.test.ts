@@ -1,4 +1,4 @@
-/** Code is asked whether it can go on with journals that exist, and nothing happens by asking. */
+/** Checks of code against existing journals: whether it can continue them, without side effects. */
 import { generateKeyPairSync } from "node:crypto";
 import { rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -109,7 +109,7 @@ async function traces(name: string): Promise<unknown> {
   ];
 }
 
-describe("a registration that asks for a check", () => {
+describe("a registration with a check", () => {
   test("is told that the same code goes on with everything, and nothing has happened by asking", async () => {
     const { name, waiting, stuck, first } = await openShop();
     const before = await traces(name);
@@ -167,7 +167,7 @@ describe("a registration that asks for a check", () => {
     for (const [, check, , scheme] of invokes) expect([check, scheme]).toEqual(["replay", "v1"]);
     expect(invokes.map(([path, , id]) => [path, id])).toContainEqual([`/invoke/${name}/wait`, waiting]);
     expect(requests.filter(([path]) => path === "/discover").every(([, check]) => check === undefined)).toBe(true);
-    // Real attempts say nothing of the kind.
+    // Requests of real attempts do not have the header.
     requests.length = 0;
     await world.ingress.result([name, "new", "order"], 1);
     expect(requests.map(([, check]) => check)).toEqual(requests.map(() => undefined));
@@ -378,7 +378,7 @@ describe("a registration that asks for a check", () => {
     expect(all.status).toBe(201);
   });
 
-  test.each<EndpointKind>(["h2-request-response", "h1-request-response"])("asks %s endpoints too", async (kind) => {
+  test.each<EndpointKind>(["h2-request-response", "h1-request-response"])("checks %s endpoints too", async (kind) => {
     const { name } = await openShop();
     const before = await traces(name);
     const over = { verify: true, use_http_11: kind === "h1-request-response" };
@@ -395,7 +395,7 @@ describe("a registration that asks for a check", () => {
     expect(await traces(name)).toEqual(before);
   });
 
-  test("asks functions on AWS Lambda too", async () => {
+  test("checks functions on AWS Lambda too", async () => {
     const { name } = await openShop();
     const before = await traces(name);
     const arn = lambda.addServices(`check-${name}`, shopOf(name, "renamed"));
@@ -432,7 +432,7 @@ describe("a registration that asks for a check", () => {
     });
   });
 
-  test("may only ask for what is allowed", async () => {
+  test("accepts only valid options", async () => {
     const endpoint = await candidate(newName(), "nothing");
     for (const verify of [{ timeout: "1h" }, { concurrency: 0 }, { invocations: 1.5 }, { bytes: "many" }, "yes"]) {
       expect((await register(endpoint, { verify })).status).toBe(422);

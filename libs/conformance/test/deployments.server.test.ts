@@ -48,7 +48,7 @@ async function held(name: string, key = "k"): Promise<{ id: string; release: (va
 }
 
 describe("registering", () => {
-  test("makes services callable, and tells everything about them", async () => {
+  test("makes services callable and returns all their metadata", async () => {
     const name = newName("Reg");
     const endpoint = await serve({ services: [buildOf(name, "one")] });
     const answer = await register(endpoint.url, { metadata: { team: "blue" } });
@@ -92,7 +92,7 @@ describe("registering", () => {
     expect(await world.ingress.result([name, "k", "build"])).toBe("two");
   });
 
-  test("what is known already is no conflict for tools of the versioned prefixes", async () => {
+  test("an existing deployment is no conflict under the versioned prefixes", async () => {
     const name = newName("Tools");
     const endpoint = await serve({ services: [buildOf(name, "one")] });
     const id = idOf(await register(endpoint.url));
@@ -145,7 +145,7 @@ describe("a new deployment", () => {
     expect(await world.ingress.outcome(before.id)).toEqual(["one", "go", "one"]);
   });
 
-  test("takes over a paused invocation when a resume says so", async () => {
+  test("takes over a paused invocation when a resume names it", async () => {
     const name = newName("Repair");
     await world.deploy({ services: [repairOf(name, true)] });
     const { invocationId } = await world.ingress.send([name, "work"]);
@@ -180,7 +180,7 @@ describe("updating in place", () => {
 });
 
 describe("removing", () => {
-  test("is refused while something needs the deployment, and says what", async () => {
+  test("is refused while something needs the deployment, and names it", async () => {
     const name = newName("Drain");
     const { id } = await world.deploy({ services: [buildOf(name, "one")] });
     const running = await held(name);
@@ -269,7 +269,7 @@ describe("state edited by hand", () => {
     expect(await keysOf(key)).toEqual(["edited", "list"]);
   });
 
-  test("is refused where it would overwrite what nobody has seen", async () => {
+  test("is refused where it would overwrite a newer version", async () => {
     const key = newName("edit");
     await world.ingress.result(["Store", key, "put"], { a: 1 });
     expect((await edit(key, { a: bytes(2) }, versionOf({ a: 0 }))).status).toBe(409);

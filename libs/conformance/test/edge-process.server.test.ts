@@ -1,4 +1,4 @@
-/** What one connection breaks costs an edge process that connection, and everything else that is broken costs it its life. */
+/** A connection error of an edge process closes that connection only; any other uncaught error ends the process. */
 import { connect } from "node:http2";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -49,7 +49,7 @@ const hoard = object({
   },
 });
 
-/** The same each time, as replays want it, and nothing that could be compressed. */
+/** The same bytes each time, as replays require, and incompressible. */
 function aPile(number: number): string {
   return createCipheriv("aes-128-ctr", Buffer.alloc(16, number), Buffer.alloc(16))
     .update(Buffer.alloc(PILE_CHARS))

@@ -1,4 +1,4 @@
-/** Every code of the catalogue is provoked for real, shows where people look, and disturbs nobody else. */
+/** Every code of the catalogue is provoked, appears where users see it, and affects no other invocation. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { FakeLambda, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
@@ -10,7 +10,7 @@ import { describeRegistrationErrors } from "./errors/registration.js";
 import { describeStartErrors } from "./errors/start.js";
 import { describeUpgradeErrors } from "./errors/upgrade.js";
 
-/** The heartbeat's slowest beat: what a person would still not call an outage, on a machine that runs other tests too. */
+/** Longest accepted interval of the heartbeat, on a machine that runs other tests too. */
 const SLOWEST_MS = 30_000;
 
 let world: TestWorld;
@@ -45,7 +45,7 @@ describeUpgradeErrors();
 describeStartErrors();
 
 describe("the error catalogue", () => {
-  test("disturbed nobody while it was provoked", async () => {
+  test("affected no other invocation", async () => {
     await heartbeat[Symbol.asyncDispose]();
     expect(heartbeat.failures).toEqual([]);
     expect(heartbeat.slowestMs).toBeLessThan(SLOWEST_MS);

@@ -1,4 +1,4 @@
-/** Why: tests that ask why an invocation does not go on first have to bring one there. */
+/** Creates invocations that wait, for tests that explain why they wait. */
 import { eventually, type TestWorld } from "../src/index.js";
 
 export interface Leaf {
@@ -24,7 +24,7 @@ export interface Explained {
 }
 
 let names = 0;
-/** Of an awakeable, a key, or whatever else must be nobody else's. */
+/** A new name for an awakeable, a key, or anything else that must be unique. */
 export const newName = () => `stuck-${++names}`;
 
 export interface ExplainClient {

@@ -1,4 +1,4 @@
-/** "Why is it stuck?", asked about every kind of waiting on a real server. */
+/** `explain` for every kind of waiting on a real server. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { vqueueId } from "@perdure/base";
 import { type Context, service } from "@restatedev/restate-sdk";
@@ -26,7 +26,7 @@ function leaves(tree: Tree | Leaf | undefined): Leaf[] {
 }
 
 describe("a suspended handler", () => {
-  test("waits for a timer that says when it fires", async () => {
+  test("waits for a timer and has its time", async () => {
     const { waits_for, sentence, since } = await untilStatus(await send("sleeps"), "suspended");
     const [timer, ...others] = leaves(waits_for.awaiting);
     expect(others).toEqual([]);
@@ -38,7 +38,7 @@ describe("a suspended handler", () => {
     expect(sentence).toMatch(/^It has been suspended for .+ and waits for the timer 'a long nap' that fires at .+ \(in 59m/);
   });
 
-  test("waits for an awakeable, whose id is that which the handler gave away", async () => {
+  test("waits for an awakeable and has its id", async () => {
     const name = newName();
     const { waits_for, remedies } = await untilStatus(await send("awaits", name), "suspended");
     const id = probe.get<string>(`awaits:${name}`);
@@ -60,7 +60,7 @@ describe("a suspended handler", () => {
     expect(sentence).toContain("the workflow promise 'paid'");
   });
 
-  test("waits for all of several, or for the first of them, as its code says", async () => {
+  test("waits for all of several, or for the first of them, by its code", async () => {
     const all = await untilStatus(await send("all"), "suspended");
     expect(
       leaves(all.waits_for.awaiting)
@@ -125,7 +125,7 @@ describe("an object's lock", () => {
     await world.ingress.outcome(second);
   });
 
-  test("whose queue is paused says so, with and without a holder", async () => {
+  test("has the reason when its queue is paused, with and without a holder", async () => {
     const [name, key] = [newName(), newName()];
     const holder = (await world.ingress.send(["Knot", key, "hold"], name)).invocationId;
     await untilStatus(holder, "running");
@@ -151,7 +151,7 @@ describe("an object's lock", () => {
     await world.ingress.outcome(id);
   });
 
-  test("that is waited for in a circle is a deadlock, named with everybody in it", async () => {
+  test("that is waited for in a circle is a deadlock, with every member named", async () => {
     const [a, b] = [newName(), newName()];
     const id = (await world.ingress.send(["Knot", a, "tie"], [b, a])).invocationId;
     const explained = await eventually("the deadlock", async () => {
@@ -170,7 +170,7 @@ describe("an object's lock", () => {
     expect((await world.ingress.attach(id)).status).toBe(409);
   });
 
-  test("that a handler wants from itself is a deadlock of its own", async () => {
+  test("that a handler requests from itself is a deadlock of its own", async () => {
     const key = newName();
     const id = (await world.ingress.send(["Knot", key, "tie"], [key])).invocationId;
     const explained = await eventually("the deadlock", async () => {
@@ -183,7 +183,7 @@ describe("an object's lock", () => {
 });
 
 describe("a handler that runs", () => {
-  test("is said to run, since when, where, and at which step", async () => {
+  test("is shown as running, with start, deployment and step", async () => {
     const name = newName();
     const id = await send("works", name);
     const explained = await eventually("its step", async () => {
@@ -202,7 +202,7 @@ describe("a handler that runs", () => {
     expect((await explain(id)).waits_for).toMatchObject({ kind: "nothing", result: "success" });
   });
 
-  test("says itself what it waits for, where its SDK does", async () => {
+  test("has the awaited entries from the SDK, where it sends them", async () => {
     const id = await send("waitsAwake");
     const explained = await eventually("its word", async () => {
       const result = await explain(id);
@@ -253,7 +253,7 @@ describe("attempts that fail", () => {
     await world.admin.invocation(id, "kill");
   });
 
-  test("pause when the policy says so, until they are resumed", async () => {
+  test("pause by their policy until they are resumed", async () => {
     const { waits_for, sentence, remedies } = await untilStatus(await send("pauses"), "paused");
     expect(waits_for).toMatchObject({
       kind: "resume",
@@ -318,7 +318,7 @@ describe("flow control", () => {
     await world.ingress.outcome(third);
   });
 
-  test("says when a rate lets the next one go", async () => {
+  test("has the time when a rate admits the next one", async () => {
     await rules({ pattern: "drip", limits: { rate: { limit: 1, per: "1h", burst: 1 } } });
     await world.ingress.outcome(await sendScoped("drip", "quick", 1));
     const explained = await untilStatus(await sendScoped("drip", "quick", 2), "pending");
@@ -329,7 +329,7 @@ describe("flow control", () => {
     await world.admin.invocation(explained.id, "kill");
   });
 
-  test("tells one that wants to go on from one that never began", async () => {
+  test("distinguishes a resuming invocation from one that never began", async () => {
     await rules({ pattern: "wake", limits: { concurrency: 1 } });
     const [suspended, worker] = [newName(), newName()];
     const id = await sendScoped("wake", "awaits", suspended);
@@ -344,7 +344,7 @@ describe("flow control", () => {
     expect((answer.json as { phases: { phase: string }[] }).phases.map(({ phase }) => phase)).toContain("suspended");
   });
 
-  test("says that the queue is paused", async () => {
+  test("shows a paused queue", async () => {
     await rules({ pattern: "shut", limits: { concurrency: 1 } });
     const name = newName();
     const first = await sendScoped("shut", "works", name);
@@ -365,7 +365,7 @@ describe("flow control", () => {
 });
 
 describe("before and after", () => {
-  test("a delayed start says when", async () => {
+  test("a delayed start has its time", async () => {
     const { invocationId } = await world.ingress.send(["Stuck", "quick"], 1, { delay: FOREVER });
     const { status, waits_for, sentence } = await explain(invocationId);
     expect([status, waits_for.kind]).toEqual(["scheduled", "delayed_start"]);
@@ -373,7 +373,7 @@ describe("before and after", () => {
     expect(sentence).toMatch(/^It was submitted with a delay and starts at /);
   });
 
-  test("a failure is what is left to tell", async () => {
+  test("a failure is shown when there is no other reason", async () => {
     const id = await send("refuses");
     const { waits_for, remedies } = await untilStatus(id, "completed");
     expect(waits_for).toMatchObject({ kind: "nothing", result: "failure", failure: { code: 466, message: "never again" } });
@@ -445,7 +445,7 @@ describe("what else may be missing", () => {
 });
 
 describe("a server with few slots, and SDKs that do not say what they wait for", () => {
-  test("tells of slots, of open calls, and of what looks like a deadlock", async () => {
+  test("shows slots, open calls, and a likely deadlock", async () => {
     await using small = await TestWorld.start({ settings: { "worker.invoker.concurrent-invocations-limit": 1 } });
     await small.deploy({ services: [stuckService, awakeKnotObject] });
     const explainIn = async (id: string) => (await small.admin.get(`/invocations/${id}/explain`)).json as Explained;

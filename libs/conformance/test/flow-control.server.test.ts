@@ -1,4 +1,4 @@
-/** Flow control as people use it: rules through the management API, calls through the ingress, handlers of the real SDK. */
+/** Flow control end to end: rules through the management API, calls through the ingress, handlers of the published SDK. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, type IntrospectionRow, TestWorld } from "../src/index.js";
@@ -67,7 +67,7 @@ describe("a concurrency limit", () => {
     await done(ids);
   });
 
-  test("says in SQL who waits for what", async () => {
+  test("shows in SQL which invocations wait for what", async () => {
     await rules({ pattern: "sql/*", limits: { concurrency: 1, rate: { limit: 1000, per: "1h", burst: 50 } } });
     const ids = [await send("sql", { group: "sql", name: "first" }, { limitKey: "t1/u1" })];
     await inside("sql", 1);
@@ -300,7 +300,7 @@ describe("order", () => {
       for (const guard of ["g1", "g2"]) admissionGate.leave("fair", guard);
       await done(light);
       const heavyBefore = groupOf("fair").came.filter((name) => name.startsWith("h")).length;
-      // One of the light key for each of the heavy one, and what came while we were being told.
+      // One of the light key for each of the heavy one, plus those that ran before the count was read.
       expect(heavyBefore).toBeLessThan(200);
       expect(groupOf("fair").mostInside).toBe(2);
       await rules({ pattern: "fair", limits: { concurrency: 50 } });
@@ -334,7 +334,7 @@ describe("a paused queue", () => {
   const switchQueue = async (id: unknown, verb: "pause" | "resume") =>
     expect((await world.admin.post(`/vqueues/${String(id)}/${verb}`, {})).status).toBe(202);
 
-  test("starts nobody new until it is resumed, also without any rule", async () => {
+  test("starts no further invocation until it is resumed, also without any rule", async () => {
     const ids = [await send("stop", { group: "stop", name: "before" }, { limitKey: "k" })];
     await inside("stop", 1);
     const queue = await queueOf("scope = 'stop'");
@@ -383,7 +383,7 @@ describe("a crash", () => {
       );
       for (let round = 0; round < 4; round++) {
         await inside("crash", 2);
-        // Who leaves frees a place in this moment.
+        // Leaving frees a slot at this moment.
         for (const name of groupOf("crash").inside) admissionGate.leave("crash", name);
         await world.server.kill();
         await world.server.startAgain();

@@ -1,4 +1,7 @@
-/** The fuzzer finds what it is for: a program that one connection ends, and one that keeps connections whose peers are gone. */
+/**
+ * The fuzzer finds its two kinds of defects: a program that one connection ends, and a program that keeps connections whose peers are
+ * gone.
+ */
 import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";

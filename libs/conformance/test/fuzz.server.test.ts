@@ -1,4 +1,4 @@
-/** Both doors of a running server take anything, answer what can be answered, and stay as they were. */
+/** Ingress and management API of a running server answer any input, and the server stays healthy. */
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
@@ -138,7 +138,7 @@ const DECODERS: Readonly<Record<string, (bytes: Uint8Array) => Buffer>> = {
   deflate: inflateSync,
 };
 
-/** The text of an answer in whatever way it was encoded, as the request had asked for. */
+/** The text of an answer, decoded from the encoding that the request accepted. */
 function textOf({ headers, bytes }: HttpAnswer): string {
   return (DECODERS[headers["content-encoding"] ?? ""]?.(bytes) ?? bytes).toString("utf8");
 }
@@ -151,7 +151,7 @@ function jsonOf(text: string): unknown {
   }
 }
 
-/** A door may refuse, but not fall: 500 is for what other programs did wrong, and says which. */
+/** Whether an answer is a defect: a listener may refuse a request, but 500 is only for errors of other programs, with their names. */
 function blunder(answer: HttpAnswer): boolean {
   if (answer.status < 500) return false;
   const { restate_code: code, message } = (jsonOf(textOf(answer)) ?? {}) as { restate_code?: string | null; message?: string };
@@ -166,7 +166,7 @@ async function fuzz(url: string, samples: readonly Sample[], seed: number): Prom
   const blunders: { readonly request: Drawn; readonly answer: string }[] = [];
   await repeated(REQUESTS, seed, async (random) => {
     const { method, path, headers, body } = drawRequest(samples, random);
-    // Some addresses are nobody's and wait for somebody, as they should.
+    // Some requests wait for an event that never comes, as specified.
     const withinMs = path.includes("attach") ? 300 : 15_000;
     const answer = await http
       .request(method, path, { headers, withinMs, ...(body === undefined ? {} : { body }) })

@@ -1,4 +1,4 @@
-/** Why: tests of scopes and of their rules send visitors to a gate, and look who is inside and who waits. */
+/** For tests of scopes and rules: sends invocations to the gate service, and returns which are inside and which wait. */
 import { eventually, type HttpAnswer, type TestWorld } from "../src/index.js";
 import { admissionGate, type GateRequest } from "../src/services/admission-gate.js";
 
@@ -11,7 +11,7 @@ export interface Choice {
 export interface Gate {
   /** Calls or sends in a scope; `path` is what stands behind the verb. */
   scoped(scope: string, verb: "call" | "send", path: string, json: unknown, choice?: Choice): Promise<HttpAnswer>;
-  /** The id of a visitor that is on its way. */
+  /** Sends an invocation and returns its id. */
   send(scope: string, request: GateRequest, choice?: Choice): Promise<string>;
   rules(...changes: readonly object[]): Promise<void>;
   /** Until so many are inside. */

@@ -1,4 +1,4 @@
-/** The callers' door of a running server: results, idempotency, attaching, refusals, and the published client. */
+/** The ingress of a running server: results, idempotency, attaching, refusals, and the published client. */
 import { connect } from "node:http2";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect as connectClient, HttpCallError, rpc } from "@restatedev/restate-sdk-clients";
@@ -121,7 +121,7 @@ describe("a call", () => {
     expect((await world.ingress.call(["Echo", "fail"], { message: "m" })).status).toBe(500);
   });
 
-  test("whose caller has gone goes on and can be attached to", async () => {
+  test("whose caller has disconnected continues and can be attached to", async () => {
     const idempotencyKey = key();
     const gone = world.ingress.call(["Echo", "busy"], { name: idempotencyKey, ms: 150 }, { idempotencyKey, withinMs: 60 });
     await expect(gone).rejects.toThrow("no answer");
@@ -142,7 +142,7 @@ describe("a send", () => {
     expect((await post("/restate/send/Echo/echo", { json: 1 })).status).toBe(202);
   });
 
-  test("for later says when, and a repetition says the same", async () => {
+  test("with a delay has its time, and a repetition has the same", async () => {
     const idempotencyKey = key();
     const before = Date.now();
     const first = await world.ingress.send(["Echo", "echo"], "later", { delay: "300ms", idempotencyKey });
@@ -155,7 +155,7 @@ describe("a send", () => {
     expect(Date.now() - before).toBeGreaterThanOrEqual(299);
   });
 
-  test("understands many ways to say how long, and no others", async () => {
+  test("accepts the documented forms of a delay and no others", async () => {
     for (const delay of ["10s", "1h30m", "PT60S", "1 day 2 hours", "1.5h", "1w", "01:30:00", "1d 0:0:5"]) {
       const { executionTime } = await world.ingress.send(["Echo", "echo"], 1, { delay });
       expect(Date.parse(executionTime ?? "")).toBeGreaterThan(Date.now() + 9_000);
@@ -202,7 +202,7 @@ describe("an idempotency key", () => {
     expect(await world.ingress.result(["Store", b, "get"], "list")).toEqual([b]);
   });
 
-  test("is forgotten when its retention is over, counted from the end", async () => {
+  test("is deleted when its retention is over, counted from the end", async () => {
     const name = key();
     const call = () => world.ingress.result<number>(["Forgetful", "slow"], name, { idempotencyKey: name });
     expect([await call(), await call()]).toEqual([1, 1]);
@@ -271,7 +271,7 @@ describe("attach and output", () => {
   });
 });
 
-describe("the door refuses", () => {
+describe("the ingress refuses", () => {
   test("what is private, and lets handlers through", async () => {
     expectRefusal(await world.ingress.call(["Secret", "greet"], "x"), 400, "the invoked service is not public");
     expectRefusal(await world.ingress.call(["Mixed", "closed"]), 400, "the invoked service is not public");

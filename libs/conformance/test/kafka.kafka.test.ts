@@ -63,7 +63,7 @@ async function subscribe(topic: string, sink: string): Promise<string> {
   return (answer.json as { id: string }).id;
 }
 
-/** Everything that was asked of a service has ended. */
+/** Whether every invocation of a service has ended. */
 const quiet = (service: string) =>
   eventually(
     `nothing is left to do for ${service}`,

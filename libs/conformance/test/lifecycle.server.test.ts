@@ -1,4 +1,4 @@
-/** What people do to invocations, in every state that one can be in. */
+/** Operations on invocations, in every status. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
@@ -47,7 +47,7 @@ async function waitingIn(handler: "waiting" | "suspended"): Promise<Held> {
   const name = newName();
   const { invocationId: id } = await world.ingress.send(["Life", handler], name);
   const awakeable = await eventually("the awakeable", () => probe.get<string>(`${handler}:${name}`));
-  if (handler === "suspended") await untilStatus(id, "suspended"); // After a millisecond it is asked to.
+  if (handler === "suspended") await untilStatus(id, "suspended"); // It suspends after a millisecond.
   return { id, name, release: () => world.ingress.resolveAwakeable(awakeable, "released") };
 }
 
@@ -141,7 +141,7 @@ describe("cancelling", () => {
     await untilPaused(failing.invocationId);
     probe.put(mended(name), true);
     expect(await verb(failing.invocationId, "cancel")).toBe(202);
-    expect((await world.ingress.attach(failing.invocationId)).json).toBe("mended"); // It does not look at the cancellation.
+    expect((await world.ingress.attach(failing.invocationId)).json).toBe("mended"); // It ignores the cancellation.
   });
 
   test("and killing before the start leave no record", async () => {
@@ -287,7 +287,7 @@ describe("restarting as new", () => {
 });
 
 describe("purging", () => {
-  test("forgets the record, and with a workflow's its state and promises", async () => {
+  test("deletes the record, and with a workflow's its state and promises", async () => {
     const key = newName();
     const { invocationId } = await world.ingress.send(["Flow", key, "run"], "in");
     await world.ingress.call(["Flow", key, "resolve"], "out");
@@ -308,7 +308,7 @@ describe("purging", () => {
   });
 });
 
-describe("older and larger ways to say it", () => {
+describe("older and batch forms of operations", () => {
   test("DELETE with a mode is always accepted", async () => {
     const remove = (id: string, query: string): Promise<HttpAnswer> => world.admin.delete(`/invocations/${id}${query}`);
     for (const mode of ["?mode=Cancel", "?mode=kill", ""]) {
@@ -323,7 +323,7 @@ describe("older and larger ways to say it", () => {
     expect((await remove(UNKNOWN, "?mode=Eat")).status).toBe(400);
   });
 
-  test("a batch says of each how it went", async () => {
+  test("a batch has a result for each invocation", async () => {
     const held = [await waitingIn("waiting"), await waitingIn("suspended")];
     const ids = held.map(({ id }) => id);
     const batch = async (operation: string, invocation_ids: string[]) =>

@@ -1,6 +1,6 @@
 /**
- * The service protocol on the wire of a running server: what an attempt is started with, what comes back for each command and when,
- * how waits are judged. Endpoints are scripts that speak frames by hand; each test tells one conversation.
+ * The service protocol on the wire of a running server: the start of an attempt, the answer to each command, and the evaluation of awaited
+ * combinations. Endpoints are scripts that write frames by hand.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -362,7 +362,7 @@ describe("a replay", () => {
       const { entries } = await attempt.replay();
       attempt.open();
       if (attempt.number > 1) {
-        // The sleep was over at once; whether that is known by now is up to its timer.
+        // The sleep is over at once; its completion may or may not be stored by now.
         expect(["Input Sleep", "Input Sleep SleepCompletion"]).toContain(typesOf(entries).join(" "));
         return attempt.return("ok");
       }
@@ -444,7 +444,7 @@ describe("a suspension in version 7", () => {
   }
   const FAR_MS = 3_600_000;
 
-  /** Of its completions, 2 comes after 40 ms and 4 after 120 ms; 5 never does. What was known at the second attempt. */
+  /** Completion 2 arrives after 40 ms, 4 after 120 ms, 5 never. Returns the completions at the second attempt. */
   async function wake(awaitingOn: Future): Promise<{ attempts: number; received: string[] }> {
     let received: string[] = [];
     const { name, endpoint, expectNoFailures } = await serve(async (attempt) => {
@@ -496,7 +496,7 @@ describe("a suspension in version 7", () => {
       attempt.open();
       if (attempt.number > 1) return attempt.return("woke");
       attempt.command(sleepUntil(0, 1));
-      await delay(30); // The completion is on its way, or here; the script does not look.
+      await delay(30); // The completion may have arrived; the script does not read it.
       attempt.suspend(1);
     });
     expect((await call(name)).text).toBe("woke");

@@ -60,7 +60,7 @@ function nested(name: string, depth: number, of: string): string {
   return `${`${name}(`.repeat(depth)}${of}${")".repeat(depth)}`;
 }
 
-/** A text that doubles with each step, by functions that people need. */
+/** An expression whose text doubles with each step, by common functions. */
 function doubled(depth: number): string {
   return `${"replace(".repeat(depth)}'aaaaaaaa'${", 'a', 'aa')".repeat(depth)}`;
 }
@@ -197,7 +197,7 @@ describe("memory that functions take", () => {
 
 describe("time that no interrupt ends", () => {
   useWorld(SHORT_TIMEOUT_SECONDS);
-  // One step of hours: each of a million matches is found at the end of a search through the whole text.
+  // One step takes hours: each of a million matches is found at the end of a search through the whole text.
   const ENDLESS = `select length(regexp_replace(${doubled(17)}, 'a*x|a', 'c', 'g'))`;
 
   test("is not left to functions that compare each character of two texts", async () => {

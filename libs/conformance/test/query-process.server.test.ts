@@ -1,4 +1,4 @@
-/** Statements run in a thread of the server: what that means for whoever asks, and for the calls beside them. */
+/** Statements run in a thread of the server: effects on their clients, and on calls beside them. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, type HttpAnswer, HttpClient, type IntrospectionRow, TestWorld } from "../src/index.js";
 import { featureServices } from "../src/services/index.js";
@@ -23,13 +23,13 @@ async function rowsOf(query: string): Promise<readonly IntrospectionRow[]> {
   return await world.admin.query(query);
 }
 
-/** Callers who wait for an answer that does not come. `first` is one that came nevertheless; `leave` hangs up. */
+/** Clients that wait for answers that do not come. `first` is an answer that came nevertheless; `leave` disconnects all. */
 function waitFor(count: number, base: string): { first: Promise<HttpAnswer>; leave: () => Promise<unknown> } {
   const clients = Array.from({ length: count }, () => new HttpClient(base));
   const pending = clients.map((client) => post(client, ENDLESS));
   const answers = Promise.allSettled(pending);
   const first = Promise.any(pending);
-  first.catch(() => undefined); // Mostly nobody asks for it, and all of them hang up.
+  first.catch(() => undefined); // Mostly unused, and all of them disconnect.
   return {
     first,
     leave() {

@@ -1,4 +1,4 @@
-/** What a server knew, it knows again after a stop or a crash: waiting, sleeping, queued, paused, finished, registered. */
+/** State survives a stop or a crash: invocations that wait, sleep, are queued, paused or completed, and deployments. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, probe, TestWorld } from "../src/index.js";
@@ -68,7 +68,7 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
     expect(await world.ingress.result(["Store", "state", "get"], "a")).toBe(1);
   });
 
-  test("knows its deployments", async () => {
+  test("has its deployments", async () => {
     expect((await world.admin.get("/deployments")).text).toBe(deployments);
     expect((await world.admin.get("/services/Echo")).json).toMatchObject({ revision: 1 });
   });
@@ -82,7 +82,7 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
       expect((await world.ingress.output(ids[what]!)).status).toBe(470);
   });
 
-  test("lets those go on who wait, in their order", async () => {
+  test("continues waiting invocations in their order", async () => {
     await world.ingress.resolveAwakeable(awakeable, "back");
     expect(await world.ingress.outcome(ids["awaiting"]!)).toEqual({ value: "back" });
     await world.ingress.result(["Flow", name("flow"), "resolve"], "out");

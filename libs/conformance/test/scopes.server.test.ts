@@ -1,4 +1,4 @@
-/** Scopes as people and handlers use them: who an invocation is, how one is called from code, and where they are not to be had. */
+/** Scopes for clients and handlers: the scope of an invocation, calls with a scope from code, and where scopes are not supported. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { connect, rpc } from "@restatedev/restate-sdk-clients";
 import { eventually, TestWorld } from "../src/index.js";
@@ -65,7 +65,7 @@ describe("identity", () => {
     expect(ids[0]).not.toBe(ids[1]);
   });
 
-  test("is told to the handler", async () => {
+  test("is passed to the handler", async () => {
     const answer = await scoped("told", "call", "Gate/who", null, { limitKey: "a/b", idempotencyKey: "k", priority: 2 });
     const who = answer.json as Who;
     expect(who).toMatchObject({ scope: "told", limitKey: "a/b", idempotencyKey: "k" });
@@ -93,7 +93,7 @@ describe("a handler that calls into a scope", () => {
     ["a malformed limit key", { scope: "s", limitKey: "a/b/c" }],
     ["a malformed scope", { scope: "not/one" }],
     ["a malformed priority", { scope: "s", headers: { "x-perdure-priority": "first" } }],
-  ])("is told RT0024 of %s", async (_what, relay) => {
+  ])("gets RT0024 for %s", async (_what, relay) => {
     const { invocationId } = await world.ingress.send(["Gate", "relay"], relay);
     await eventually("the attempt fails", async () => {
       const row = await world.admin.row(invocationId);
@@ -103,7 +103,7 @@ describe("a handler that calls into a scope", () => {
     await world.admin.invocation(invocationId, "kill");
   });
 
-  test("queues where the rule says so", async () => {
+  test("queues by the rule", async () => {
     await rules({ pattern: "busy", limits: { concurrency: 1 } });
     const guard = await send("busy", { group: "busy", name: "guard" });
     await inside("busy", 1);
@@ -133,7 +133,7 @@ describe("the official TypeScript client", () => {
 });
 
 describe("a server without flow control", () => {
-  test("refuses scopes at the ingress, and tells handlers RT0024", async () => {
+  test("refuses scopes at the ingress, and fails handlers with RT0024", async () => {
     await using off = await TestWorld.start({
       settings: { "experimental-enable-vqueues": "false", "worker.invoker.max-protocol-version": 7 },
     });

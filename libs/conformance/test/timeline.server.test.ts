@@ -1,4 +1,4 @@
-/** Where the time of an invocation went, asked of a real server. */
+/** The timeline of invocations on a real server. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { probe, TestWorld } from "../src/index.js";
 import { knotObject, promiseFlow, stuckService } from "../src/services/stuck.js";
@@ -45,7 +45,7 @@ describe("the timeline", () => {
     await world.ingress.outcome(id);
     const { phases, attempts, steps } = await timeline(id);
     expect(phases.at(-1)?.phase).toBe("completed");
-    // Between its step and its end it may have been suspended, which the timeline knows.
+    // It may have been suspended between its step and its end, which the timeline shows.
     expect(attempts.at(-1)).toMatchObject({ outcome: "completed" });
     expect(steps.map(({ type, name, result }) => [type, name, result])).toEqual([
       ["Input", "", "success"],

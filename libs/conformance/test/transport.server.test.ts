@@ -81,7 +81,7 @@ describe("a server with a signing key, a name, headers of its own and a trace co
   });
   afterAll(() => world[Symbol.asyncDispose]());
 
-  test("is believed by an endpoint that checks signatures, which refuses everybody else", async () => {
+  test("is accepted by an endpoint that checks signatures, which refuses all others", async () => {
     expect(await world.ingress.result(["Echo", "echo"], 1)).toBe(1);
     const [header, claims, signature] = String(log.of("/invoke/Echo/echo")["x-restate-jwt-v1"]).split(".") as [
       string,

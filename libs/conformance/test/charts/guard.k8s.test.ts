@@ -86,7 +86,7 @@ describe("while an environment exists", () => {
     async () => {
       const body = { spec: { deletionProtection: false } };
       expect(await kubernetes.request({ method: "PATCH", path: `${ENVIRONMENTS}/${NAME}`, body })).toMatchObject({ status: 200 });
-      await eventually("the API server has seen that", async () => (await remove(NAME, "?dryRun=All")).status === 200);
+      await eventually("the API server applies the change", async () => (await remove(NAME, "?dryRun=All")).status === 200);
     },
     TEST_MS,
   );

@@ -1,4 +1,7 @@
-/** The chart on a real API server, by real helm: taken, installed, upgraded, and uninstalled only when nothing needs it. Hooks run real programs. */
+/**
+ * The chart on a real API server with real helm: validated, installed, upgraded, and uninstalled only when no environment needs it. Hooks
+ * run real programs.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -102,7 +105,7 @@ const flags = (...sets: readonly string[]): string[] =>
   );
 const values = ["-f", `${CHART}/ci/minimal.yaml`];
 
-/** Of the release as helm remembers it. */
+/** Objects of the release in helm's record. */
 async function objects(): Promise<Rendered[]> {
   return objectsIn(await runHelm("get", "manifest", "cell", "-n", NAMESPACE, "--kubeconfig", await kubernetes.kubeconfigFile()));
 }
@@ -243,7 +246,7 @@ test(
     expect(jobs.played).toMatchObject([{ component: "migrations" }, { component: "migrations", isGood: true }]);
     expect(await signingRoot()).toBe(root);
     const [operator, tenancy, gateway] = await generations();
-    expect([operator, tenancy]).toEqual([before[0], (before[1] ?? 0) + 1]); // Tenancy is told that there are no tunnels.
+    expect([operator, tenancy]).toEqual([before[0], (before[1] ?? 0) + 1]); // Tenancy gets the setting that there are no tunnels.
     expect(gateway).toBeGreaterThan(before[2] ?? 0);
     expect(await find("StatefulSet", "perdure-tunnel-relay", "apps/v1")).toBeUndefined();
     expect(await find("HorizontalPodAutoscaler", "perdure-gateway", "autoscaling/v2")).toBeUndefined();

@@ -1,6 +1,6 @@
 /**
- * Why: that a program understands its settings does not mean that it gets ready with them. So here is a pod of the release as a process: with the arguments
- * and the environment of its container, and flags for what a machine has in other places than a pod.
+ * A pod of the release as a process: with the arguments and environment of its container, and flags for paths that differ on this machine.
+ * Shows that programs become ready with their settings, not only that they accept them.
  */
 import { ChildProgram } from "../../src/index.js";
 import type { Container } from "./release.js";
@@ -35,7 +35,7 @@ export class PlayedPod implements AsyncDisposable {
     );
     void this.#child.exited.then(() => reject(new Error(`${container.name} has ended: ${this.#child.lines.join("\n")}`)));
     this.#ready = promise.finally(() => clearTimeout(timer));
-    this.#ready.catch(() => undefined); // Whoever asks hears of it.
+    this.#ready.catch(() => undefined); // Callers of `ready` get the error.
   }
 
   /** Status that its readiness probe sees, once it serves. */

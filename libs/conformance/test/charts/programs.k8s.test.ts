@@ -1,4 +1,7 @@
-/** What the chart tells programs, they understand: each is started with the arguments and the environment of its container, and shows its settings. */
+/**
+ * Programs accept the settings from the chart: each is started with the arguments and environment of its container, and prints its
+ * settings.
+ */
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "@jest/globals";

@@ -1,4 +1,4 @@
-/** What people get wrong is refused before anything is installed, and the message names it. */
+/** Invalid values are refused before anything is installed, and the message names them. */
 import { beforeAll, expect, test } from "@jest/globals";
 import { runHelm } from "@perdure/servers";
 import { type RenderOptions, renderText } from "./release.js";

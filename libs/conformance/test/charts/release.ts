@@ -1,4 +1,4 @@
-/** Why: what a release of the chart is made of, rendered by the helm that people have, as objects that tests can ask about. */
+/** The objects of a release of the chart, rendered by helm, for tests to query. */
 import { join } from "node:path";
 import { KUBERNETES_VERSION, runHelm } from "@perdure/servers";
 import { parseAllDocuments } from "yaml";
@@ -47,7 +47,7 @@ export interface PodTemplate {
 
 type Labels = Readonly<Record<string, string>>;
 
-/** Every field that any kind has and a test asks for. */
+/** Every field of any kind that a test reads. */
 export interface Spec {
   readonly replicas?: number;
   readonly selector?: Labels & { readonly matchLabels?: Labels };

@@ -1,4 +1,4 @@
-/** What the chart makes, whatever it is told: complete, closed, without secrets, and of one piece. */
+/** The objects that the chart renders for various values: complete, hardened, without secrets, and consistent. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ test(
 );
 
 describe.each(VALUES)("with the values '%s'", (values) => {
-  test("no object is there twice, and each says whose it is", () => {
+  test("no object is rendered twice, and each has the labels of its release", () => {
     const objects = of(values);
     const names = objects.map(nameOf);
     expect(names.length).toBeGreaterThan(15);
@@ -88,7 +88,7 @@ describe.each(VALUES)("with the values '%s'", (values) => {
     }
   });
 
-  test("each container says what it needs, is closed, and is probed unless it ends by itself", () => {
+  test("each container has resources, is hardened, and is probed unless it ends by itself", () => {
     for (const object of workloadsIn(of(values))) {
       const { spec } = templateOf(object);
       expect(spec).toMatchObject({
@@ -112,7 +112,7 @@ describe.each(VALUES)("with the values '%s'", (values) => {
     }
   });
 
-  test("only who talks to the API server has a token, and each account is there", () => {
+  test("only programs that use the API server have a token, and each account exists", () => {
     const objects = of(values);
     const withToken = workloadsIn(objects).filter((object) => templateOf(object).spec["automountServiceAccountToken"] !== false);
     const expected = ["Deployment/perdure-operator", "Deployment/perdure-tenancy", "Job/perdure-predelete"];
@@ -199,7 +199,7 @@ describe.each(VALUES)("with the values '%s'", (values) => {
     const registry = containers.flatMap(({ env }) => env).find(({ name }) => name === "PERDURE_IMAGES__REGISTRY");
     expect(registry?.value).toBe("mirror.test:5000/p");
     expect(JSON.stringify(objects)).not.toContain("ghcr.io");
-    // Redis is nobody's image but its own: where it comes from is said apart.
+    // Redis has an image of its own, whose registry is a separate value.
     const redis = containers.flatMap(({ env }) => env).find(({ name }) => name === "PERDURE_IMAGES__REDIS");
     expect(redis?.value).toBe("docker.io/library/redis:7.4");
   });
@@ -266,7 +266,7 @@ test("pods are spread over zones and over the nodes of each, as far as possible"
   expect(keysOf(changed, "Deployment/perdure-tenancy")).toBeUndefined();
 });
 
-test.each([CHART, DEFINITIONS_CHART])("%s says where it comes from and whose it is, and its icon needs no network", (chart) => {
+test.each([CHART, DEFINITIONS_CHART])("%s has its sources and maintainers, and its icon needs no network", (chart) => {
   const about = parse(readFileSync(join(chart, "Chart.yaml"), "utf8")) as Readonly<Record<string, unknown>>;
   expect(about).toMatchObject({
     home: expect.stringMatching(/^https:/),
@@ -339,7 +339,7 @@ describe("what a cluster may lack", () => {
     TEST_MS,
   );
 
-  test("is not made where it is not asked for", () => {
+  test("is not rendered when it is not enabled", () => {
     const kinds = new Set(of("minimal").map(({ kind }) => kind));
     for (const kind of ["ServiceMonitor", "PodMonitor", "PrometheusRule", "ConfigMap", "Ingress"])
       expect(kinds).not.toContain(kind);
@@ -414,7 +414,7 @@ describe("the edge", () => {
   });
 });
 
-describe("walls", () => {
+describe("network policies", () => {
   test("are there before anything: all of the namespace is closed", () => {
     expect(named(of("minimal"), "NetworkPolicy/perdure-default-deny").spec).toEqual({
       podSelector: {},
@@ -496,7 +496,7 @@ describe("addresses of services", () => {
     ["ipv4", { ipFamilyPolicy: "SingleStack", ipFamilies: ["IPv4"] }],
     ["ipv6", { ipFamilyPolicy: "SingleStack", ipFamilies: ["IPv6"] }],
   ])(
-    "are of the wished family: %s",
+    "are of the chosen family: %s",
     async (family, expected) => {
       const objects = await render({ sets: [`global.ipFamily=${family}`] });
       for (const { spec } of objects.filter(({ kind }) => kind === "Service")) expect(spec).toMatchObject(expected);

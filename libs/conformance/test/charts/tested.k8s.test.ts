@@ -76,7 +76,7 @@ test("it comes with what it needs, asks each program at its probes, and is let i
   }
 });
 
-test("without relays it asks none", async () => {
+test("without relays it requests none", async () => {
   const [container] = containersIn(
     (await render({ sets: ["tunnelRelay.enabled=false"] })).filter((one) => hookOf(one) === "test"),
   );

@@ -1,6 +1,6 @@
 /**
- * An API server refuses changes of some fields, so an upgrade that has them fails half-way. What release 0.1.0 made of them is recorded here,
- * and is never recorded anew: a chart that wants another value needs another name for the object.
+ * An API server refuses changes of some fields, so an upgrade that changes them fails half-way. The values of release 0.1.0 are recorded
+ * here once and for all: a chart that needs another value needs another name for the object.
  */
 import { readFileSync } from "node:fs";
 import { beforeAll, expect, test } from "@jest/globals";

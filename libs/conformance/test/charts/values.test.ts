@@ -13,7 +13,7 @@ test("what has a default has a rule, and the other way round", () => {
   expect(leavesOfValues().toSorted()).toEqual(paths.toSorted());
 });
 
-test("each has a sentence, and no object takes names that nobody knows", () => {
+test("each has a description, and no object accepts unknown names", () => {
   for (const { path, description } of leavesOfSchema()) expect([path, description]).toEqual([path, expect.stringMatching(/\.$/)]);
   expect(openObjects()).toEqual([]);
 });

@@ -1,4 +1,7 @@
-/** Why: a value is there when it has a default, a rule and a sentence: values.yaml, values.schema.json and README.md say the same, and a test holds them to it. */
+/**
+ * Every value of the chart has a default, a rule and a description: a test checks that values.yaml, values.schema.json and README.md
+ * agree.
+ */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "yaml";
@@ -53,7 +56,7 @@ export function leavesOfValues(within: Readonly<Record<string, unknown>> = value
   });
 }
 
-/** Objects whose members the schema does not close: anything would pass there. */
+/** Objects whose members the schema does not restrict: any member would be valid there. */
 export function openObjects(of: Schema = schema, path = ""): string[] {
   return Object.entries(of.properties ?? {}).flatMap(([name, member]) => {
     const at = path === "" ? name : `${path}.${name}`;

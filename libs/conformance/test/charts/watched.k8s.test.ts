@@ -1,4 +1,4 @@
-/** What those who watch are given: the rules and dashboards as they lie in the chart, whole, and scrapes of what is there. */
+/** The monitoring of the chart: rules and dashboards are rendered unchanged, and every program is scraped. */
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -31,13 +31,13 @@ async function run(args: readonly string[], expected = 0, options: CliOptions = 
 }
 
 describe("the environment", () => {
-  test("whoami finds it well, and says where its ingress is", async () => {
+  test("whoami reports a healthy server and the address of its ingress", async () => {
     const said = await run(["whoami"]);
     expect(said).toContain(`[OK]: Admin Service '${world.server.adminUrl}/' is healthy!`);
     expect(said).toContain(`Advertised ingress address http://localhost:${new URL(world.server.ingressUrl).port}/`);
   });
 
-  test("a guarded door opens for the right token only", async () => {
+  test("a guarded listener accepts only the right token", async () => {
     await using listener = await openGuardedListener(world.server.adminUrl, "right");
     await using guarded = new Cli({ adminUrl: listener.url, ingressUrl: world.server.ingressUrl });
     const exitOf = async (token: string, ...args: string[]) =>
@@ -55,7 +55,7 @@ describe("the environment", () => {
     [["sql", "select 1"], 1],
     [["invocations", "list"], 1],
     [["whoami"], 0],
-  ] as const)("nobody at home: %j ends with %i and says so", async (args, exitCode) => {
+  ] as const)("without a server: %j ends with %i and reports it", async (args, exitCode) => {
     await using closed = await openGuardedListener(world.server.adminUrl, "");
     await closed[Symbol.asyncDispose]();
     await using lost = new Cli({ adminUrl: closed.url, ingressUrl: closed.url });
@@ -68,7 +68,7 @@ describe("the environment", () => {
 describe("deployments", () => {
   const idIn = (said: string) => /Deployment ID: (dp_1\w{22})/.exec(said)?.[1] ?? "";
 
-  test("over HTTP/1.1, when told so", async () => {
+  test("over HTTP/1.1, when configured", async () => {
     const name = newName("Old");
     const endpoint = world.own(await SdkEndpoint.start({ services: [buildOf(name, "one")], kind: "h1-request-response" }));
     expect(await run(["deployments", "register", endpoint.url, "-y"], 1)).toContain("META0014");
@@ -200,7 +200,7 @@ describe("invocations, named in every way", () => {
   afterEach(async () => {
     const rows = await world.admin.query("SELECT id FROM sys_invocation WHERE status != 'completed'");
     for (const { id } of rows) await world.admin.invocation(String(id), "kill");
-    await eventually("an empty house", async () => {
+    await eventually("no invocation is left", async () => {
       const left = await world.admin.query("SELECT count(*) AS n FROM sys_invocation WHERE status != 'completed'");
       return left[0]?.["n"] === 0;
     });

@@ -1,6 +1,6 @@
 /**
- * Why: what the official command line prints depends on every field and every row it asks for. The same commands on the same
- * scenario must print here what they printed against the reference system; where we differ on purpose it is listed with its reason.
+ * The official CLI prints the same on the same scenario as it did with the reference server; intended differences are listed with their
+ * reasons.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import {
@@ -24,7 +24,7 @@ beforeAll(async () => {
 }, 60_000);
 afterAll(() => world[Symbol.asyncDispose]());
 
-/** What we say instead: the words are ours, and so is the exit code where one is given. */
+/** The output of this server where it differs, and the exit code where it does. */
 interface Difference {
   readonly says: RegExp;
   readonly exitCode?: number;
@@ -40,7 +40,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     "deployments describe dp_1nope": MALFORMED,
   },
   invocations: {
-    // An id that cannot exist is one that nobody has.
+    // An invalid id is treated as an unknown one.
     "invocations describe inv_bad": { says: /^Error: Invocation inv_bad not found!$/m },
   },
   sql: {
@@ -56,7 +56,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
   "sql-types": {
     "sql select interval": { says: /PT93600S/ },
     "sql select services": { says: /(?=.*Configured)(?=.*Counter)(?=.*Wf)(?=.*Greeter)(?=.*Internal)/ },
-    // A setting made by one statement would hold for everybody's next one.
+    // A setting made by one statement would apply to later statements of all clients.
     "sql set ": { says: /only statements that read are supported, not SET/, exitCode: 1 },
     "sql show tables": { says: /^restate public sys_invocation VIEW$/m },
   },
@@ -78,7 +78,7 @@ const DIFFERENCES: Readonly<Record<string, Readonly<Record<string, Difference>>>
     "subscriptions describe sub_1nope": MALFORMED,
   },
   "deployments-write": {
-    // A code stands once in a message; what transports say is their own.
+    // The code appears once in a message; texts of transports differ.
     "deployments register http://{port.otherType}": {
       says: /META0006 \[META0006\] detected a new service revision for 'Counter' changing the service type[\s\S]*--breaking/,
     },
@@ -105,7 +105,7 @@ function differenceOf(file: string, { args }: RecordedCommand): Difference | und
   return Object.entries(DIFFERENCES[file] ?? {}).find(([beginning]) => command.startsWith(beginning))?.[1];
 }
 
-/** The first files only look; the others see what came before them. */
+/** The first files only read; the others depend on those before them. */
 const FILES = [
   "services",
   "deployments",

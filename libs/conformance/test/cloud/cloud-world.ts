@@ -1,6 +1,6 @@
 /**
- * Why: the cloud as it is run: tenancy on PostgreSQL, a gateway, and a runtime for each environment, every one a process of its own,
- * asked over sockets only. Of people and plans the tests write into tenancy's database, as login and an operator would.
+ * The cloud as processes: tenancy on PostgreSQL, a gateway, and a runtime for each environment, used only over sockets. Users and plans
+ * are written into tenancy's database.
  */
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -33,7 +33,7 @@ export interface CloudEnvironment {
   key(role?: KeyRole): Promise<{ readonly id: string; readonly text: string }>;
   /** `token`: what follows `Bearer `. */
   request(api: "ingress" | "admin", method: string, path: string, token?: string, json?: unknown): Promise<HttpAnswer>;
-  /** By the name that it has in the cloud, at the common doors of a gateway, the first one by default. */
+  /** Requests the environment's own host name at the shared listeners of a gateway, the first one by default. */
   requestByName(
     api: "ingress" | "admin",
     method: string,
@@ -56,7 +56,7 @@ export class CloudWorld implements AsyncDisposable {
   readonly tenancy: ServiceProgram;
   readonly gateways: readonly ServiceProgram[];
   readonly apiUrl: string;
-  /** Of the doors of each gateway. */
+  /** Addresses of each gateway's listeners. */
   readonly gatewayUrls: readonly { readonly ingress: string; readonly admin: string; readonly probes: string }[];
   readonly people: TestTenancy;
   readonly #clients = new Map<string, HttpClient>();
@@ -112,7 +112,7 @@ export class CloudWorld implements AsyncDisposable {
         },
       }),
     );
-    // Told to stop rather than killed: it ends the runtimes it has made.
+    // Stopped instead of killed: it ends the runtimes that it has started.
     close.defer(async () => void (await tenancy.stop()));
     const gateways: ServiceProgram[] = [];
     const gatewayUrls: { ingress: string; admin: string; probes: string }[] = [];
@@ -141,7 +141,7 @@ export class CloudWorld implements AsyncDisposable {
     return new CloudWorld({ directory, database, tenancy, gateways, apiUrl, gatewayUrls, people }, close.move());
   }
 
-  /** Somebody new, with an account of their own. */
+  /** A new user with an account. */
   async customer(plan: "free" | "team" = "team"): Promise<Customer> {
     const user = await this.people.user();
     const accountId = await user.account(plan);
@@ -153,7 +153,7 @@ export class CloudWorld implements AsyncDisposable {
     return new CloudClient({ baseUrl: this.apiUrl, accessToken: () => new Secret(user.token) });
   }
 
-  /** The first gateway's log so far: what it says of each request. */
+  /** The log of the first gateway, with a line for each request. */
   get log(): string {
     return this.gateways.flatMap(({ lines }) => lines).join("\n");
   }

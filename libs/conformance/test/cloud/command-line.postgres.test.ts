@@ -1,4 +1,4 @@
-/** The official command line and the published SDK, unmodified, on the real programs (cloud.md §1.1, §1.5, §8: 13, 15, 18–19, 25, 31, 41, 65). */
+/** The unmodified official CLI and published SDK on the real programs (cloud.md §1.1, §1.5, §8: 13, 15, 18–19, 25, 31, 41, 65). */
 import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
@@ -163,7 +163,7 @@ test(
     expect((await register(both.url)).status).toBe(201);
     expect([...signers]).toEqual([own.signingPublicKey]);
 
-    // Calls go on all the while; the runtime begins anew with the key, so that some hear when to come again.
+    // Calls continue meanwhile; the runtime restarts with the key, so some calls get `Retry-After`.
     const statuses = new Map<number, number>();
     let isOver = false;
     const calling = (async () => {
@@ -204,7 +204,7 @@ test(
   TEST_MS,
 );
 
-/** The key that a request says it was signed with. */
+/** The id of the key in a request's signature. */
 function signerOf(headers: Readonly<Record<string, string | string[] | undefined>>): string {
   const [header = ""] = String(headers["x-restate-jwt-v1"]).split(".");
   return (JSON.parse(Buffer.from(header, "base64url").toString()) as { kid: string }).kid;
@@ -238,7 +238,7 @@ test(
         outgoing.on("error", reject);
         outgoing.end(JSON.stringify({ query: rows(mib) }));
       });
-    await stream(1); // What code takes that was never used is taken.
+    await stream(1); // Accepts the code, which was not used before.
     const before = residentMib(pid);
     const { status, bytes, peak } = await stream(100);
     expect([status, bytes >= 100 * MIB]).toEqual([200, true]);

@@ -1,4 +1,4 @@
-/** The console's door in the cloud as it is run: what a visitor's page does with an environment, through tenancy, gateway and runtime. */
+/** The console's listener in the cloud: the requests of a browser page to an environment, through tenancy, gateway and runtime. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
 import { ConsolePage, type PageAnswer } from "@perdure/tenancy/testing";
@@ -89,7 +89,7 @@ describe("a visitor's page", () => {
         "content-security-policy": expect.stringMatching(/default-src 'none'.*sandbox/),
         "x-content-type-options": "nosniff",
       });
-      // And nobody gets there by a link.
+      // A link from another site does not get there.
       const opened = await owner.request("GET", at("ingress", "/Shop/page"), { "x-perdure-csrf": "", "sec-fetch-site": "none" });
       expect([opened.status, opened.code]).toEqual([403, "PERD0403"]);
     },

@@ -1,6 +1,6 @@
 /**
- * The threats of cloud.md §7 tried on the real programs: two customers with an environment each, behind one gateway, whose runtimes are
- * guarded. What needs no whole cloud is tried beside the code; docs/operating/threats.md lists both.
+ * The threats of cloud.md §7 tried on the real programs: two customers with an environment each, behind one gateway, with guarded
+ * runtimes. Threats that need no whole cloud are tested beside the code; docs/operating/threats.md lists both.
  */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -13,7 +13,7 @@ import { eventually, type HttpAnswer, HttpClient, SdkEndpoint, TestListener } fr
 import { type CloudEnvironment, CloudWorld, type Customer, DOMAIN } from "./cloud-world.js";
 
 const TEST_MS = 120_000;
-/** News take milliseconds; cloud.md §4.5 asks for 5 s with them and 30 s without. */
+/** Change events take milliseconds; cloud.md §4.5 requires 5 s with them and 30 s without. */
 const REVOKED_MS = 5_000;
 
 interface Party {
@@ -241,7 +241,7 @@ test("T19: statements and state show one's own environment", async () => {
 });
 
 describe("T20: a tenant that asks for too much", () => {
-  const HEALTH = "/restate/health"; // With a key it is asked of the runtime, and counts.
+  const HEALTH = "/restate/health"; // With a key it is forwarded to the runtime and counted.
 
   test("gets one rate, by whichever gateways it asks", async () => {
     const customer = await world.customer("free");

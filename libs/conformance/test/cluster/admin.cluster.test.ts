@@ -65,7 +65,7 @@ beforeAll(async () => {
   const only = (...names: readonly (keyof typeof shared)[]) => Object.fromEntries(names.map((name) => [name, shared[name]]));
   const local = { ...LOCAL };
   const { "probes.bind-address": _address, "probes.bind-port": _port, ...withoutProbes } = local;
-  // All at once: each waits for whom it needs.
+  // All are started at once: each waits for those that it needs.
   [registry, gateway, admin] = await Promise.all([
     ServiceProgram.launch({
       service: "registry",
@@ -129,7 +129,7 @@ describe("the management API of a cluster", () => {
     expect((await client.get(`/deployments/${deployment}`)).status).toBe(200);
     const { json } = await client.get("/services");
     expect((json as { services: { name: string }[] }).services.map(({ name }) => name).sort()).toEqual(["Box", "Work"]);
-    const answer = await eventually("the gateway knows it", async () => {
+    const answer = await eventually("the gateway has the deployment", async () => {
       const result = await ingress.call(["Work", "echo"], "hello");
       return result.status === 200 && result;
     });
@@ -139,7 +139,7 @@ describe("the management API of a cluster", () => {
   test("queries partitions in Redis, together with what workers hold in memory and the registry knows", async () => {
     await ingress.call(["Work", "parent"], null);
     const id = await sent("hold");
-    const row = await eventually("it is seen running", async () => {
+    const row = await eventually("it is running", async () => {
       const [result] = await client.query(`SELECT status, retry_count, target FROM sys_invocation WHERE id = '${id}'`);
       return result?.["status"] === "running" && result;
     });
@@ -158,7 +158,7 @@ describe("the management API of a cluster", () => {
       { service_key: "k", key: "text" },
     ]);
     const holder = (await ingress.send(["Box", "locked", "keep"], null)).invocationId;
-    const locks = await eventually("the lock is seen", async () => {
+    const locks = await eventually("the lock is shown", async () => {
       const result = await client.query("SELECT acquired_by, acquired_at FROM sys_locks WHERE lock_name = 'Box/locked'");
       return result.length === 1 && result;
     });
@@ -237,7 +237,7 @@ describe("the management API of a cluster", () => {
     await postgres.start();
     await registry.launchAgain();
     await registry.ready();
-    await eventually("registrations are taken again", async () => {
+    await eventually("registrations are accepted again", async () => {
       const { status } = await client.post("/deployments", { uri: endpoint.url, force: true });
       return status < 300;
     });

@@ -1,6 +1,6 @@
 /**
- * A cluster whose completed invocations leave Redis for PostgreSQL seconds after they end: every door answers as before, the death of
- * PostgreSQL concerns only those who need it, and that of a worker in the middle of archiving nobody.
+ * A cluster that archives completed invocations from Redis to PostgreSQL seconds after they end: every API answers as before, an outage of
+ * PostgreSQL affects only requests that need it, and a worker that crashes while it archives affects none.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service, TerminalError, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
@@ -87,7 +87,7 @@ async function memory(): Promise<number> {
 
 const plain = ({ status, json, text }: HttpAnswer): unknown => ({ status, body: json ?? text });
 
-/** Without what grows while somebody looks: how long it has been complete. */
+/** Removes values that grow with time: how long the invocation has been complete. */
 function timeless(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(timeless);
   if (typeof value !== "object" || value === null) return value;
@@ -96,7 +96,7 @@ function timeless(value: unknown): unknown {
 }
 const GROWING = new Set(["at", "for_ms", "to", "duration_ms", "totals_ms", "wall_ms"]);
 
-/** What every door that changes nothing says of an invocation. */
+/** Answers of every reading API for an invocation. */
 async function readAllApis(id: string): Promise<Record<string, unknown>> {
   const rows = (table: string, order: string) => admin.query(`SELECT * FROM ${table} WHERE id = '${id}' ORDER BY ${order}`);
   const verb = async (name: InvocationVerb) => plain(await admin.invocation(id, name));
@@ -161,7 +161,7 @@ describe("invocations that have been archived", () => {
       expect(answersById.get(invocationIdOf(answers.stumble))).toMatchObject({ events: [expect.anything()] });
       expect(answersById.get(invocationIdOf(answers.echo))).toMatchObject({ attach: { status: 200, body: "one 1" } });
 
-      // Who comes again is told what was, and nothing happens.
+      // A repeated request gets the stored result, and nothing is executed.
       expect(plain(await call("one"))).toEqual(plain(answers.echo));
       const resent = await ingress.send(["Work", "echo"], "one", { idempotencyKey: "one" });
       expect(resent).toMatchObject({ status: "PreviouslyAccepted", invocationId: invocationIdOf(answers.echo) });
@@ -220,7 +220,7 @@ describe("invocations that have been archived", () => {
       await untilArchived(); // It has gone there once more.
       expect(await admin.query(`SELECT id FROM sys_journal WHERE id = '${bare}'`)).toEqual([]);
       expect((await call("bare")).json).toBe("bare 1");
-      expect((await ingress.output(purged)).status).toBe(200); // The later life of the same id.
+      expect((await ingress.output(purged)).status).toBe(200); // The later generation of the same id.
     },
     TEST_MS,
   );

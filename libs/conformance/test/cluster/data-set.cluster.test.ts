@@ -1,6 +1,6 @@
 /**
- * A cluster whose Redis loses its data, or is another one: nobody leads, nothing starts anew, and the right data heal it. Only the mark of
- * the lost data set lets it go on without them.
+ * A cluster whose Redis has lost its data, or has other data: no worker leads, no partition starts empty, and restoring the right data
+ * ends it. Only the mark of the lost data set permits continuing without them.
  */
 import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
@@ -63,7 +63,7 @@ async function mismatchOf(probes: string): Promise<number> {
   return Number(/^perdure_worker_data_set_mismatch (\d)$/m.exec(metrics)?.[1]);
 }
 
-/** Resolves when the worker says that it leads nothing, and why; with the mark that it expects. */
+/** Resolves when the worker reports that it leads nothing and the reason; with the mark that it expects. */
 async function refuses(worker: ServiceProgram, probes: string): Promise<string> {
   // A commit may fail a moment before the mark was checked: the first reason is another one then.
   await eventually(
@@ -122,7 +122,7 @@ describe("a cluster whose Redis has other data", () => {
       await second.launchAgain({ "probes.bind-port": port });
       const restarted = `http://127.0.0.1:${port}`;
       await eventually("it answers", () => statusOf(`${restarted}/readyz`).catch(() => undefined), 30_000);
-      await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 30_000);
+      await eventually("it logs the reason", () => second.lines.some((line) => line.includes('"STO0005"')), 30_000);
       await refuses(second, restarted);
       expect(await partitionKeys()).toEqual([]);
 
@@ -187,7 +187,7 @@ describe("a cluster whose Redis has other data", () => {
       await second.kill();
       const [port] = (await freePorts(1)) as [number];
       await second.launchAgain({ "redis.url": empty.url, "probes.bind-port": port });
-      await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
+      await eventually("it logs the reason", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
       await refuses(second, `http://127.0.0.1:${port}`);
       expect(await empty.request("DBSIZE")).toBe(0);
       await second.kill();
@@ -210,7 +210,7 @@ describe("a cluster whose Redis has other data", () => {
       const restarted = `http://127.0.0.1:${port}`;
       await second.kill();
       await second.launchAgain({ "worker.accept-data-loss": "f".repeat(32), "probes.bind-port": port });
-      await eventually("it says why", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
+      await eventually("it logs the reason", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
       expect(await refuses(second, restarted)).toBe(mark);
       expect(await first.runCommand("accept-data-loss", "e".repeat(32))).toMatchObject({
         code: 1,

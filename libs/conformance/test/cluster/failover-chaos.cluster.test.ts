@@ -11,7 +11,7 @@ const SEED = 45;
 const CALLERS = 100;
 const CHAOS_MS = 30_000;
 const WHOLE_TEST_MS = 240_000;
-/** What everybody can wait for on a machine that does much else. */
+/** Longest accepted interruption on a loaded machine. */
 const PAUSE_MS_MAX = 20_000;
 
 const named = (text: string): Fault => FAULTS.find(({ name }) => name.includes(text)) as Fault;
@@ -23,7 +23,7 @@ test(
     let endMs = Number.POSITIVE_INFINITY;
     const next = async (stage: ChaosStage, played: number): Promise<Fault | undefined> => {
       if (played === 0) endMs = performance.now() + CHAOS_MS;
-      // Whoever is killed shall lead a third of the partitions, also when the one that slept has only just come back.
+      // The worker to be killed must lead a third of the partitions, also when the frozen one has just resumed.
       if (played < first.length) await stage.untilBalanced();
       return first[played] ?? (performance.now() < endMs ? stage.random.pick(FAULTS) : undefined);
     };

@@ -1,6 +1,6 @@
 /**
- * Topics into a cluster: workers share the partitions of a topic, and when they die in the middle, each record is handled once and the
- * records of a key in their order. `RECORDS=20000` makes it long.
+ * Topics into a cluster: workers share the partitions of a topic, and when workers crash, each record is handled once and the records of a
+ * key in order. `RECORDS=20000` makes the test long.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -21,7 +21,7 @@ const WHOLE_TEST_MS = 600_000;
 const TIMEOUT_MS = 300_000;
 const RECORDS = Number(process.env["RECORDS"] ?? 2_000);
 const KEYS = 40;
-/** Counting costs those who are counted. */
+/** Counting loads the cluster under test. */
 const POLL_MS = 200;
 const TOPIC_PARTITIONS = 4;
 

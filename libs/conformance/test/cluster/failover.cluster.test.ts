@@ -1,4 +1,4 @@
-/** A whole cluster of real processes: what it accepted ends once, whoever dies meanwhile. */
+/** A whole cluster of real processes: everything that it accepted is executed once, whichever process crashes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
@@ -21,7 +21,7 @@ afterAll(async () => {
   await endpoint[Symbol.asyncDispose]();
 }, 60_000);
 
-/** Jobs from several callers until told to stop; resolves with all that were done, and what their sums should be. */
+/** Runs jobs of several callers until it is stopped; resolves with all that were done and their expected sums. */
 function load(callers: number, round: string) {
   const done: CrashJob[] = [];
   const expected = new Map<string, number>();
@@ -46,7 +46,7 @@ function load(callers: number, round: string) {
       await all;
       const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
       await eventually(
-        "every tally is exact",
+        "every counter is exact",
         async () => {
           for (const [key, sum] of expected) if ((await ingress.result<number>(["Tally", key, "sum"])) !== sum) return false;
           return true;
@@ -82,7 +82,7 @@ async function untilAllHaveLeaders(workers: number): Promise<readonly PartitionR
   );
 }
 
-/** How workers are asked to drain. */
+/** Requests to the drain hook of a worker. */
 function drainClient(readyz: string) {
   const url = (path: string): string => readyz.replace("localhost", "127.0.0.1").replace("/readyz", path);
   return {
@@ -143,7 +143,7 @@ describe("a cluster", () => {
       await cluster.postgres.kill();
       await delay(1_000);
       await cluster.redis.start();
-      // Without an idempotency key a call is new, and no archive has to be asked.
+      // A call without an idempotency key is new, so no archive is read.
       const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
       const plain: CrashJob = { name: "plain", steps: 2, sleepMs: 20, tallies: ["plain", "plain"] };
       for (let n = 0; n < 20; n++) {
@@ -184,7 +184,7 @@ describe("a cluster", () => {
       await ingress.send(["Work", "work"], later, { delay: "120s" });
       ingress[Symbol.dispose]();
       await eventually(
-        "all is quiet but for one who is to begin later",
+        "all is quiet except for one delayed invocation",
         async () => {
           const statuses = await Promise.all(drainClients.map((client) => client.request("GET")));
           const due = statuses.map(({ timerDueAtMs }) => timerDueAtMs).filter((ms) => ms !== null);

@@ -1,3 +1,3 @@
-/** Callers hear the same from a gateway of a cluster as from the one process. */
+/** A gateway of a cluster answers callers like a single process. */
 import "./worlds-are-clusters.js";
 import "../ingress.server.test.js";

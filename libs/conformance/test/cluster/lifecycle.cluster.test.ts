@@ -1,3 +1,3 @@
-/** What people do to invocations reaches them through the processes of a cluster. */
+/** Operations on invocations work through the processes of a cluster. */
 import "./worlds-are-clusters.js";
 import "../lifecycle.server.test.js";

@@ -1,4 +1,4 @@
-/** Processes that prove to each other who they are: with certificates of one authority they work together, without they do not. */
+/** Processes with certificates of one authority authenticate each other; without them they refuse each other. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -74,7 +74,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
   await registry.ready();
   await ours.ready();
   for (const port of gates.slice(1)) {
-    const { status, text } = await eventually("it says what it waits for", () => probe(port));
+    const { status, text } = await eventually("it reports the pending condition", () => probe(port));
     expect({ status, text }).toEqual({ status: 503, text: "waiting for: start-up, registry's state\n" });
   }
 }, 60_000);

@@ -115,7 +115,11 @@ describe("what is registered", () => {
       const refused = await admins[0].tryRegister({ uri: endpoint.url });
       expect([refused.status, refused.json]).toMatchObject([503, { restate_code: "STO0001" }]);
       await cluster.postgres.start();
-      await eventually("it is taken", async () => (await admins[0].tryRegister({ uri: endpoint.url })).status === 201, LONG_MS);
+      await eventually(
+        "it is accepted",
+        async () => (await admins[0].tryRegister({ uri: endpoint.url })).status === 201,
+        LONG_MS,
+      );
       await eventually("and called", () => isCallable("Later"), LONG_MS);
     },
     WHOLE_TEST_MS,
@@ -154,7 +158,7 @@ describe("what is registered", () => {
         }).then(use),
       ]);
       for (const port of [gatewayProbes, workerProbes, adminPort]) {
-        await eventually("it says what it waits for", async () => {
+        await eventually("it reports the pending condition", async () => {
           const answer = await probe(port);
           return answer?.status === 503 && answer.text.includes("registry's state");
         });
@@ -236,7 +240,7 @@ describe("a batch", () => {
       expect(row).toEqual({ n: CALLS }); // A copy of each, and no second one.
       await adminPrograms[leader].launchAgain();
       await adminPrograms[leader].ready();
-      // Pages of results belong to whoever is asked.
+      // Pages of results are kept by the API that was requested.
       expect(await resultsOf(admins[leader], id)).toEqual(results);
     },
     WHOLE_TEST_MS,

@@ -18,7 +18,7 @@ let registryOne: Awaited<ReturnType<TestCluster["registrySettings"]>>;
 let registryTwo: Awaited<ReturnType<TestCluster["registrySettings"]>>;
 let remote: RemoteRegistry;
 let ingress: string;
-/** Unfinished invocations of any deployment, as the worker tells. */
+/** Unfinished invocations of any deployment, as the worker reports them. */
 let pinned = 0;
 
 beforeAll(async () => {
@@ -59,7 +59,7 @@ describe("a registry", () => {
     await cluster.postgres.stop();
     one = await cluster.launch({ service: "registry", settings: registryOne });
     const port = registryOne["probes.bind-port"];
-    const waiting = await eventually("it says what it waits for", async () => {
+    const waiting = await eventually("it reports the pending condition", async () => {
       const answer = await probe(port);
       return answer?.text.includes("database") === true ? answer : undefined;
     });
@@ -83,11 +83,11 @@ describe("a registry", () => {
     const endpoint = await anEndpoint("Greeter");
     const outcome = await remote.register(registration(endpoint.uri), signal());
     expect(outcome.kind).toBe("created");
-    // The gateway listens to the other registry: the news go through the database.
-    await eventually("the gateway knows it", async () => (await call("Greeter")) === 200, SECOND_MS);
+    // The gateway watches the other registry: the change event goes through the database.
+    await eventually("the gateway has the service", async () => (await call("Greeter")) === 200, SECOND_MS);
 
-    // Both tell the same of what they keep; one is watched by us, the other by the gateway, and one fires schedules.
-    await eventually("the metrics say so", async () => {
+    // Both report the same for stored objects; the test watches one, the gateway the other, and one fires schedules.
+    await eventually("the metrics show it", async () => {
       const texts = await Promise.all(
         [registryOne, registryTwo].map(async (each) => (await probe(each["probes.bind-port"], "/metrics"))?.text ?? ""),
       );
@@ -103,7 +103,7 @@ describe("a registry", () => {
       return (
         sample('entities{kind="service"}').join() === "1,1" &&
         sample('entities{kind="deployment"}').join() === "1,1" &&
-        // A gateway for whom one was too slow to answer is with the other.
+        // A gateway whose request to one registry timed out uses the other.
         sample("watchers").reduce((sum, each) => sum + Number(each), 0) === 2 &&
         sample("leading").toSorted().join() === "0,1"
       );
@@ -138,10 +138,10 @@ describe("a registry", () => {
 
     await cluster.postgres.start();
     await eventually(
-      "changes are taken again",
+      "changes are accepted again",
       async () => (await fresh.register(registration(endpoint.uri), signal())).kind === "created",
     );
-    await eventually("the gateway knows of it", async () => (await call("Late")) === 200);
+    await eventually("the gateway has the service", async () => (await call("Late")) === 200);
   }, 60_000);
 
   test("that is killed leaves gateways working; they follow another, and itself when it is back", async () => {
@@ -158,7 +158,7 @@ describe("a registry", () => {
     await two.ready();
   }, 60_000);
 
-  test("keeps a deployment that has unfinished invocations, as workers tell", async () => {
+  test("keeps a deployment that has unfinished invocations, as workers report", async () => {
     const client = connect([registryOne]);
     await client.ready;
     const last = client.deployments().at(-1)?.id as DeploymentId;
@@ -202,7 +202,7 @@ describe("schedules", () => {
     const { id } = schedule.record;
     const fired = async (client: RemoteRegistry) => (await client.schedules.get(id))?.state.firedCount ?? 0;
     await eventually("it fires", async () => (await fired(first)) >= 2);
-    await eventually("the other registry knows", async () => (await fired(second)) >= 2);
+    await eventually("the other registry has fired it", async () => (await fired(second)) >= 2);
     expect((await second.schedules.list()).map(({ record }) => record.name)).toEqual(["often"]);
 
     const leads = ({ lines }: ServiceProgram) => lines.some((line) => line.includes("this process leads now"));
@@ -222,8 +222,8 @@ describe("schedules", () => {
   }, 60_000);
 });
 
-describe("processes that are told to stop", () => {
-  test("end well, the gateway after it answered who was waiting", async () => {
+describe("processes that get SIGTERM", () => {
+  test("exit with 0, the gateway after it answered waiting callers", async () => {
     cluster.worker.invoker.isHolding = true;
     const waiting = call("Greeter");
     await eventually("the call is under way", () => cluster.worker.processor.counters.commands > 0);

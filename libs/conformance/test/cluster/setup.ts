@@ -23,7 +23,7 @@ export class TestCluster implements AsyncDisposable {
     this.#things.push(postgres, worker);
   }
 
-  /** `live`: what the worker tells of itself beyond nothing. */
+  /** `live`: reports of the worker that differ from empty ones. */
   static async start(live: Partial<LiveWorker> = {}): Promise<TestCluster> {
     const [postgres, worker] = await Promise.all([
       startPostgres(),
@@ -42,7 +42,7 @@ export class TestCluster implements AsyncDisposable {
     return this.use(await ServiceProgram.launch(options));
   }
 
-  /** On fixed ports, so that it is found again after a restart. */
+  /** On fixed ports, so that the address stays the same after a restart. */
   async registrySettings(
     more: RoleSettings = {},
   ): Promise<RoleSettings & { readonly "grpc.bind-port": number; readonly "probes.bind-port": number }> {
@@ -86,7 +86,7 @@ export function registration(uri: string): RegisterRequest {
   };
 }
 
-/** Status and text of a probe; undefined when nobody answers. */
+/** Status and text of a probe; undefined when the connection fails. */
 export async function probe(port: number, path = "/readyz"): Promise<{ status: number; text: string } | undefined> {
   try {
     const answer = await fetch(`http://127.0.0.1:${port}${path}`);

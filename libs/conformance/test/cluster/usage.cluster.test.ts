@@ -1,4 +1,4 @@
-/** What a cluster says it has done is what it has done: no step twice and none missing, whoever dies meanwhile. */
+/** The usage that a cluster reports is exact: no step twice and none missing, whichever process crashes. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, WholeCluster } from "../../src/index.js";

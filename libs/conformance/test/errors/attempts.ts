@@ -1,4 +1,4 @@
-/** Codes that attempts end with: the endpoint's own misdeeds, and those that need a story. */
+/** Codes of failed attempts: those from faulty endpoints, and those that need a scenario. */
 import { createServer, type Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
@@ -95,7 +95,7 @@ export function describeAttemptErrors(getWorld: () => TestWorld): void {
       await raw[Symbol.asyncDispose]();
       const mute = await TestListener.open(
         createServer((socket: Socket) => {
-          socket.on("error", () => {}); // Whoever connects may leave as it likes.
+          socket.on("error", () => {}); // Errors of clients that disconnect are ignored.
           socket.resume();
         }),
         Number(new URL(raw.url).port),

@@ -1,4 +1,4 @@
-/** Which codes have been provoked, so that the last test can say which have not. */
+/** Records which codes were provoked, so that the last test can list the others. */
 import { eventually, type TestWorld } from "../../src/index.js";
 
 /** Every code of the interface's catalogue, and those of later releases that an attempt can end with. */
@@ -17,13 +17,13 @@ interface AttemptFailed {
   readonly action: "retry" | "pause" | "kill";
 }
 
-/** What the server's log says of the last failed attempt of an invocation. */
+/** The server's log of the last failed attempt of an invocation. */
 export function loggedFailure(world: TestWorld, invocationId: string): AttemptFailed | undefined {
   const line = world.server.lines.findLast((one) => one.includes(invocationId) && one.includes('"attempt failed"'));
   return line === undefined ? undefined : (JSON.parse(line) as AttemptFailed);
 }
 
-/** Codes that introspection remembers of an invocation, the first first. */
+/** Codes that introspection has of an invocation, oldest first. */
 async function recordedCodes(world: TestWorld, invocationId: string): Promise<readonly string[]> {
   const query = `SELECT event_json FROM sys_journal_events WHERE id = '${invocationId}' AND event_type = 'TransientError'`;
   const events = await world.admin.query(query);
@@ -32,14 +32,14 @@ async function recordedCodes(world: TestWorld, invocationId: string): Promise<re
   );
 }
 
-/** Waits until an attempt of the invocation has failed with the code, which the log and introspection must both tell. */
+/** Waits until an attempt of the invocation has failed with the code, in both log and introspection. */
 export async function expectFailure(world: TestWorld, invocationId: string, code: string): Promise<AttemptFailed> {
   const failed = await eventually(`${code} of ${invocationId}`, () => {
     const result = loggedFailure(world, invocationId);
     if (result !== undefined && result.code !== code) throw new Error(`it failed with ${result.code}`);
     return result;
   });
-  // The log tells of it at once, introspection when it is durable.
+  // The log has it at once, introspection when it is durable.
   await eventually(`${code} recorded of ${invocationId}`, async () => (await recordedCodes(world, invocationId)).includes(code));
   provoked.add(code);
   return failed;

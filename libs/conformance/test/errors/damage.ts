@@ -6,7 +6,7 @@ import { KvPartitionStore } from "@perdure/store";
 
 const GARBAGE = Buffer.from("\u00ff\u00fe this is no row of ours");
 
-/** Overwrites or removes every row whose value holds `mark`; resolves to their number. */
+/** Overwrites or removes every row whose value contains `mark`; resolves with their number. */
 export async function damageRows(database: string, mark: string, how: "overwrite" | "remove"): Promise<number> {
   await using rows = await openLevelKeyValue(database);
   const damaged = new Map<string, Uint8Array | null>();
@@ -17,7 +17,7 @@ export async function damageRows(database: string, mark: string, how: "overwrite
   return damaged.size;
 }
 
-/** As if a later server had started the invocation with a version of the protocol that this one does not know. */
+/** Pins the invocation to a version of the protocol that this server does not support, as a later server could. */
 export async function pinTo(database: string, partitions: number, id: InvocationId, version: number): Promise<void> {
   await using rows = await openLevelKeyValue(database);
   const store = new KvPartitionStore(rows);

@@ -1,4 +1,4 @@
-/** Why: whatever one endpoint does, nobody else's invocations may notice. A healthy service is called all the time meanwhile. */
+/** Calls a healthy service continuously, which must not be affected by what other endpoints do. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { TestWorld } from "../../src/index.js";
 

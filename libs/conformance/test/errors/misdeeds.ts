@@ -117,7 +117,7 @@ export const MISDEEDS: Readonly<Record<string, Misdeed>> = {
   },
   BadSignal: {
     code: "RT0012",
-    what: "a signal to nobody's id",
+    what: "a signal to an unknown id",
     script: open((attempt) =>
       attempt.command({
         kind: "sendSignal",
@@ -180,7 +180,7 @@ export const MISDEEDS: Readonly<Record<string, Misdeed>> = {
   },
   NoSuchService: {
     code: "RT0018",
-    what: "a call of a service that nobody serves",
+    what: "a call of an unknown service",
     script: oneWayCall({ serviceName: "Nowhere" }),
   },
   NoSuchHandler: {

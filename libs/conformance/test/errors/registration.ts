@@ -1,4 +1,4 @@
-/** Codes of refused registrations and of what is said about accepted ones. */
+/** Codes of refused registrations and of warnings about accepted ones. */
 import { createServer } from "node:http";
 import { describe, expect, test } from "@jest/globals";
 import { type Context, handlers, type ObjectContext, object, service } from "@restatedev/restate-sdk";

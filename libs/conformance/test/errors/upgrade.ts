@@ -8,7 +8,7 @@ import { damageRows, pinTo } from "./damage.js";
 
 const MARK = "this text is in the journal of one invocation and nowhere else";
 const PARTITIONS = 4;
-/** One that this server does not know yet. */
+/** A version that this server does not support yet. */
 const LATER_VERSION = 8;
 
 /** What waits for an awakeable while the server is stopped. */

@@ -1,4 +1,4 @@
-/** Cancelling asks, killing does not; both reach down a tree of calls. */
+/** Cancelling requests an end, killing forces it; both reach all invocations in a tree of calls. */
 import { describe, expect } from "@jest/globals";
 import { errorOf, eventually, probe } from "../../src/index.js";
 import { awaited, type Blocking } from "../../src/services/index.js";

@@ -1,4 +1,4 @@
-/** Transient failures are repeated, terminal ones are not; policies say how often and what then. */
+/** Transient failures are retried, terminal ones are not; policies set the number of attempts and what follows. */
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect } from "@jest/globals";
 import { errorOf, eventually, probe } from "../../src/index.js";
@@ -106,7 +106,7 @@ export function describeFailures(scenario: Scenario): void {
   });
 }
 
-/** It has made its attempts and makes no other; a pause that changes nothing says that it is paused already. */
+/** Its attempts are used up and it makes no other; pausing it again is answered as already paused. */
 async function expectPaused(stage: Stage, invocationId: string, attempts: () => number): Promise<void> {
   const before = attempts();
   await delay(QUIET_MS);

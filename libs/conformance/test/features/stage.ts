@@ -14,7 +14,7 @@ export interface Variant {
   readonly suffix: string;
   readonly kind: EndpointKind;
   readonly version: 5 | 6 | 7;
-  /** Handlers are asked to suspend after a moment instead of a minute. */
+  /** Handlers must suspend after a moment instead of a minute. */
   readonly inactivityMs?: number;
 }
 

@@ -83,7 +83,7 @@ export function describeState(scenario: Scenario): void {
       await object.call("put", { large });
       expect(await object.call<string>("get", "large")).toHaveLength(large.length);
       expect(await object.call<string>("lazyGet", "large")).toHaveLength(large.length);
-      // Too much to be sent along: what handlers ask for comes one by one, and the names are all there.
+      // Too large for the start message: handlers request values one by one, and all names are there.
       await object.call("put", { a: 1, small: "s", zz: null });
       expect(await object.call("get", "zz")).toBeNull();
       expect(await object.call("get", "small")).toBe("s");
@@ -107,7 +107,7 @@ export function describeState(scenario: Scenario): void {
       const held = await stage.sendOn("Store", key, "hold");
       const awakeable = await eventually("the awakeable", () => probe.get<string>(`held:${stage.variant.suffix}:${key}`));
       for (let i = 0; i < 6; i++) await stage.sendOn("Store", key, "append", i);
-      // A shared handler passes those who wait, and sees what the waiting one has written.
+      // A shared handler overtakes waiting exclusive ones and reads what the running one has written.
       await eventually("the write", async () => (await stage.callOn("Store", key, "get", "held")) === awakeable);
       expect(await stage.callOn("Store", key, "get", "list")).toBeNull();
       await stage.ingress.resolveAwakeable(awakeable, "go");

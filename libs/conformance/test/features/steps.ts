@@ -1,4 +1,4 @@
-/** Steps (`ctx.run`): what has succeeded is kept and never runs again; what fails is repeated as its policy says. */
+/** Steps (`ctx.run`): a result is stored and the step never runs again; a failed one is retried by its policy. */
 import { describe, expect } from "@jest/globals";
 import { probe } from "../../src/index.js";
 import type { Scenario } from "./stage.js";

@@ -1,4 +1,4 @@
-/** Why: requests that nobody would write, drawn from ones that somebody does: the same seed draws the same ones. */
+/** Draws invalid requests from valid ones by mutation: the same seed draws the same requests. */
 import type { SeededRandom } from "@perdure/testkit";
 
 export interface Drawn {

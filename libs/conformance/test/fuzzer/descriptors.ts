@@ -1,6 +1,6 @@
 /**
- * Why: a connection that a program keeps after its peer is gone is a leak that no request shows. Linux says of each process which
- * descriptors it has, and of each TCP socket its ports and state; the socket of a connection that was reset is in no table any more.
+ * Finds connections that a program keeps after their peers are gone. Linux lists the descriptors of each process, and ports and state of
+ * each TCP socket; a socket whose connection was reset is in no table any more.
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 

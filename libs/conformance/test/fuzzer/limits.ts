@@ -31,7 +31,7 @@ export const SHOWN_BYTES_MAX = 2_000;
 export const HOSTILE_BATCH_MS_MAX = 60_000 * TIMEOUT_FACTOR;
 /** Calls whose attempts dial a hostile endpoint at one time. */
 export const DIALLED_AT_A_TIME = 24;
-/** Ports of hostile relays: a tunnel client knows at most 16 relays, and an environment has a bounded number of connections. */
+/** Ports of hostile relays: a tunnel client uses at most 16 relays, and an environment has a bounded number of connections. */
 export const HOSTILE_RELAYS = 10;
 /** A tunnel client pauses for up to 30 s after failures, from 10 ms on and twice as long each time; by then most wait for long. */
 export const HOSTILE_RELAY_MS = 4_000;

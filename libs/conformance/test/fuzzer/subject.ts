@@ -1,4 +1,4 @@
-/** Why: the fuzzer judges a program from outside: its process, its file descriptors, its memory, and a healthy request. */
+/** Observes a program under fuzzing from outside: its process, its file descriptors, its memory, and a healthy request. */
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
@@ -10,7 +10,7 @@ import type { Speech } from "./draw.js";
 import type { Requests } from "./draw-http2.js";
 import { AT_A_TIME, HEALTHY_MS } from "./limits.js";
 
-/** Healthy requests come from another address than the fuzzer's: limits of one address are not what is judged. */
+/** Healthy requests come from another address than the fuzzer's, so that limits per address do not affect them. */
 const HEALTHY_ADDRESS = "127.77.0.1";
 
 /** A program under test. Its listeners share its process. */

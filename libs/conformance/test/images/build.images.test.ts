@@ -1,6 +1,6 @@
 /**
- * Why: nobody should have to start an engine to learn that an image lacks a file. Every step of the Dockerfile is done in clean directories,
- * and what comes out is started: as a user that owns nothing, on files that nobody may write.
+ * Builds images without an engine, to find missing files. Every step of the Dockerfile is executed in clean directories, and the results
+ * are started as a user that owns nothing, on read-only files.
  */
 import { execFile } from "node:child_process";
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
@@ -42,7 +42,7 @@ const PROGRAMS = [
   "example-greeter",
 ] as const;
 const NOT_PROGRAMS = ["build", "base"];
-/** Whoever neither computes keys of partitions nor keeps anything needs nothing native. */
+/** Programs that compute no partition keys and store nothing need no native addons. */
 const WITHOUT_ADDONS: readonly string[] = ["cloud-gateway", "tunnel-relay", "tunnel-client", "operator", "cli"];
 const USER = 10_001;
 
@@ -64,7 +64,7 @@ function image(name: string): BuiltImage {
   return result;
 }
 
-/** As an engine would: nobody in particular where this process may choose. */
+/** Runs as an unprivileged user where this process may choose one. */
 async function run(name: string, env: Readonly<Record<string, string>>, ...args: readonly string[]): Promise<string> {
   const command = commandOf(image(name), ...args);
   const user = process.getuid?.() === 0 ? { uid: USER, gid: USER } : {};
@@ -78,7 +78,7 @@ async function* filesOf(folder: string): AsyncGenerator<string> {
   }
 }
 
-test("the builder's own checks have nothing to say, and images are what their users may rely on", async () => {
+test("the builder's own checks report nothing, and images are what their users may rely on", async () => {
   for (const arch of [ARCH, OTHER]) {
     const checked = await checkDockerfile(DOCKERFILE, variables(arch));
     expect(checked.warnings).toEqual([]);
@@ -163,7 +163,7 @@ test(
       const healthcheck = ["healthcheck.mjs", "PERDURE_ADMIN__BIND_PORT", "9070"];
       const checkHealth = (): Promise<unknown> =>
         promisify(execFile)(program, healthcheck, { cwd, env: { ...environment, ...portSettings } });
-      await checkHealth().catch(checkHealth).catch(checkHealth); // As often as an engine asks before it gives up.
+      await checkHealth().catch(checkHealth).catch(checkHealth); // As many attempts as an engine makes.
       await server.stop();
       await expect(checkHealth()).rejects.toMatchObject({ code: 1 });
     } finally {

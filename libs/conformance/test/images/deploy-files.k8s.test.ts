@@ -1,4 +1,4 @@
-/** Why: files that only an engine or a cluster reads are read here by what those read them with, and asked for what nobody would find out before. */
+/** Validates files that only a container engine or a cluster reads, with the parsers of these tools, and checks further rules. */
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -37,7 +37,7 @@ beforeAll(async () => {
   dockerfile = await checkDockerfile(join(ROOT, "deploy/images/Dockerfile"), variables);
 }, FIRST_MS);
 
-/** The target of the Dockerfile; undefined for an image of somebody else. */
+/** The target of the Dockerfile; undefined for a foreign image. */
 const targetOf = ({ image }: Service): string | undefined => /\/perdure-([a-z-]+):/.exec(image)?.[1];
 
 const ours = (): [string, Service, string][] =>
@@ -46,7 +46,7 @@ const ours = (): [string, Service, string][] =>
     return target === undefined ? [] : [[name, one, target] as [string, Service, string]];
   });
 
-test("the checks of the builder have nothing to say about the images", () => {
+test("the checks of the builder report nothing about the images", () => {
   expect(dockerfile.warnings).toEqual([]);
 });
 
@@ -70,7 +70,7 @@ test(
   TEST_MS,
 );
 
-test("who waits for somebody waits until that one is healthy, and whoever is waited for can say so", () => {
+test("services wait until their dependencies are healthy, and each dependency has a health check", () => {
   for (const [name, { depends_on: needed = {} }] of Object.entries(services)) {
     for (const [other, { condition }] of Object.entries(needed)) {
       expect([name, other, condition]).toEqual([name, other, "service_healthy"]);

@@ -1,4 +1,4 @@
-/** Why: what images are made of is said in several places, which must say the same; whether they work is `make test-images`. */
+/** Contents of images are listed in several places, which must agree; `make test-images` checks that images work. */
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "@jest/globals";

@@ -1,7 +1,7 @@
 /**
- * Processes of the build before and of the present one in one cluster, through a rolling upgrade and back, under load: what is accepted ends once,
- * steps keep their values, and counters are exact. Every process is killed once while the others are of the other build, so each build goes on
- * with what the other one stored and sent.
+ * Processes of the previous and the current build in one cluster, through a rolling upgrade and back, under load: accepted work ends once,
+ * steps keep their values, and counters are exact. Every process is killed once while the others are of the other build, so each build
+ * continues with data and messages of the other one.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -31,7 +31,7 @@ afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
 type Build = "previous" | "present";
 
-/** A cluster under load whose processes can be exchanged by those of another build. */
+/** A cluster under load whose processes can be replaced by those of another build. */
 class Mixed implements AsyncDisposable {
   readonly cluster: WholeCluster;
   readonly load: ChaosLoad;

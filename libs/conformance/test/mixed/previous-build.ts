@@ -1,4 +1,4 @@
-/** Why: old and new processes run together in an upgrade, so the build before the present release is kept: a file with the bundles of the roles of a cluster. */
+/** The bundles of the previous release, packed in a file, because old and new processes run together in an upgrade. */
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
@@ -12,7 +12,7 @@ const STORE = join(ROOT, "node_modules/.pnpm");
 /** A package that bundles leave outside, by its place in the tree that was bundled: the store has a folder for each version. */
 const OUTSIDE = /"\.\.\/\.\.\/\.\.\/node_modules\/\.pnpm\/([^"/]+)@[^"/@]+\/node_modules\//g;
 
-/** Unpacks the bundles below an empty directory; folders by role. What bundles leave outside is taken from this tree. */
+/** Unpacks the bundles below an empty directory; returns folders by role. Files outside bundles come from this tree. */
 export function unpackPreviousBuild(directory: string): Readonly<Record<LocalRole, string>> {
   const stored = readdirSync(STORE);
   const outside = (name: string): string => {

@@ -159,7 +159,7 @@ describe("a trace of a cluster", () => {
         expect([kind, service, attributes["db.system.name"]]).toEqual([CLIENT, "invoker-worker", "redis"]);
       }
 
-      // The SDK was told of its own attempts, and of nothing that the caller's tracer carries along.
+      // The SDK got the ids of its own attempts, and no baggage of the caller's tracer.
       const invocations = requests.filter(({ traceparent }) => traceparent.includes(CALLING));
       expect(invocations.map(({ path, traceparent, baggage }) => [path, traceparent, baggage])).toEqual([
         ["/invoke/Tree/run", `00-${CALLING}-${attempt?.spanId}-01`, undefined],
@@ -167,7 +167,7 @@ describe("a trace of a cluster", () => {
       ]);
       expect(receivedBaggage).toBeUndefined();
 
-      // Whoever owns the services gets the spans of invocations and no others.
+      // The owner of the services gets the spans of invocations and no others.
       await eventually("their owner has them", async () =>
         of(CALLING, owners).some(({ name }) => name === "invocation-end Tree/run"),
       );

@@ -1,4 +1,4 @@
-/** A process that dies in the middle of an attempt leaves no hole in the trace: the next leader records the attempt that died. */
+/** A process that crashes during an attempt leaves no hole in the trace: the next leader records the interrupted attempt. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { eventually, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
@@ -40,7 +40,7 @@ test(
     const headers = { traceparent: `00-${TRACE}-${CALLER}-01`, "idempotency-key": "one" };
     await caller.call(["Party", "wait", "send"], null, { headers });
     await eventually("the handler runs", async () => begun === 1);
-    // Spans are sent in batches: what began before is to be at the collector when the process dies.
+    // Spans are sent in batches: earlier spans must be at the collector when the process crashes.
     await eventually("the start is recorded", async () => named("invocation-start Party/wait").length === 1);
     await server.kill();
     await server.startAgain();

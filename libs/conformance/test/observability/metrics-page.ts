@@ -1,4 +1,4 @@
-/** Why: the page about metrics is a table that tests read, so that it cannot say what is not so. */
+/** Parses the table of metrics in the docs, so that tests can compare it with real metrics. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../src/index.js";

@@ -1,4 +1,4 @@
-/** Every metric that a running program tells is written down as it is, and every metric that is written down is told. */
+/** Running programs expose exactly the metrics in the docs. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { faults } from "./faults.js";
 import { documentedMetrics } from "./metrics-page.js";
@@ -120,7 +120,7 @@ test("a server at rest costs a Prometheus little", () => {
 });
 
 describe("alerts on series of running programs", () => {
-  /** As in a cell: somebody leads, although no API server was there for the operator of this test. */
+  // As in a cell: one operator leads, although this test has no API server for it.
   const healthy = (): readonly Series[] =>
     with_(aboutRules(goingOn(recordings)), [{ series: 'perdure_operator_leader{pod="operator-0"}', values: "1+0x480" }]);
 
@@ -177,7 +177,7 @@ describe("dashboards on series of running programs", () => {
     panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr))),
   );
   const recorded = ruleRecordings();
-  /** With what the rules ask for whose records it reads. */
+  /** Replaces names of recording rules by their expressions. */
   const whole = (expression: string): string =>
     [expression, ...[...recorded].filter(([name]) => expression.includes(name)).map(([, definition]) => definition)].join("\n");
   const usedMetrics = new Set(expressions.flatMap((expression) => mentionsIn(whole(expression)).map(({ metric }) => metric)));
@@ -189,7 +189,7 @@ describe("dashboards on series of running programs", () => {
     async () => {
       const series = playedSeries();
       const answered = expressions.filter((expression) => isAnswered(whole(expression), series));
-      // What needs an API server, people who come to the cloud, or a failure is not told here.
+      // Expressions that need an API server, users of the cloud, or a failure have no result here.
       expect(answered.length).toBeGreaterThan((expressions.length * 2) / 3);
       const result = await show(answered, series, SHOWN_MINUTE);
       expect(result.output).toContain("SUCCESS");

@@ -1,4 +1,4 @@
-/** Why: every program there is, running, so that what they say at `/metrics` can be held against what is written about them. */
+/** Runs every program, so that tests can compare the metrics at `/metrics` with the docs. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,7 +19,7 @@ import { type Role, scrape } from "./scrape.js";
 
 const DOMAIN = "perdure.test";
 const NAP_MS = 5;
-/** Each told to every door that takes words. */
+/** Number of different names sent to every listener that accepts names. */
 const LABEL_COUNT = 20;
 
 const suspendedService = service({
@@ -32,7 +32,7 @@ const suspendedService = service({
   },
 });
 
-/** An API server that nobody will ever find: the operator waits for it, and tells about itself meanwhile. */
+/** An API server that does not exist: the operator waits for it and exposes metrics meanwhile. */
 const NOWHERE = JSON.stringify({
   apiVersion: "v1",
   kind: "Config",
@@ -45,7 +45,7 @@ const NOWHERE = JSON.stringify({
 export class Platform implements AsyncDisposable {
   readonly standalone: Server;
   readonly cluster: WholeCluster;
-  /** Where each role tells its metrics. */
+  /** Address of each role's metrics. */
   readonly metricsUrls: ReadonlyMap<Role, string>;
   readonly #close: AsyncDisposableStack;
 
@@ -140,7 +140,7 @@ export class Platform implements AsyncDisposable {
     }
   }
 
-  /** Asks with words that nobody has used before: unknown services, statements, paths, tenants. What is answered does not matter. */
+  /** Sends requests with new names: unknown services, statements, paths, tenants. The answers do not matter. */
   async say(label: string): Promise<void> {
     const requests: Promise<Response>[] = [];
     for (let n = 0; n < LABEL_COUNT; n++) {

@@ -12,7 +12,7 @@ export interface Series {
   readonly values: string;
 }
 
-/** What one program told, twice. */
+/** Two scrapes of one program. */
 export interface Recording {
   /** Labels that a scrape would give. */
   readonly target: Readonly<Record<string, string>>;
@@ -23,7 +23,7 @@ export interface Recording {
 
 export const MINUTES = 8 * 60;
 
-/** Counters go on at the rate that was seen, gauges stay at what was seen last; a value each minute. */
+/** Extrapolates counters at the observed rate and keeps gauges at the last value; one value per minute. */
 export function goingOn(recordings: readonly Recording[]): readonly Series[] {
   return recordings.flatMap(({ target, earlier, later, seconds }) =>
     [...later.values()].flatMap(({ name, type, samples }) =>
@@ -47,7 +47,7 @@ function labelled(series: string, labels: Readonly<Record<string, string>>): str
   return `${name}{${[...(own === undefined ? [] : [own]), ...given].join(",")}}`;
 }
 
-/** Only what the rules look at; promtool takes its time for every series. */
+/** Only the series that rules use; promtool needs time for every series. */
 export function aboutRules(series: readonly Series[]): readonly Series[] {
   const usedMetrics = new Set(
     ruleExpressions().expressions.flatMap((expression) => mentionsIn(expression).map(({ metric }) => metric)),
@@ -83,7 +83,7 @@ function selects(metric: string | undefined, selector: string, { series }: Serie
   });
 }
 
-/** What promtool says of this: each expression has something to show at the minute. */
+/** Runs promtool: each expression must have a result at the minute. */
 export async function show(expressions: readonly string[], series: readonly Series[], minute: number): Promise<PromtoolResult> {
   return runTests([
     {
@@ -114,7 +114,7 @@ export interface Expected {
   readonly labels?: Readonly<Record<string, string>>;
 }
 
-/** What promtool says when it plays the rules on the series. */
+/** Runs promtool with the rules on the series. */
 export async function play(plays: readonly Play[]): Promise<PromtoolResult> {
   const tests = plays.map(({ name, series, expected }) => ({
     name,

@@ -49,7 +49,7 @@ function environment(env: string, gone: readonly RuntimeRole[] = []): readonly S
   });
 }
 
-/** What the operator says of an environment that must run. */
+/** The operator's metric for an environment that must run. */
 const ready = (env: string, values: string): Series => ({
   series: `perdure_operator_environment_ready{${CELL},pod="operator-0",env="${env}"}`,
   values,

@@ -1,4 +1,4 @@
-/** Rules and dashboards ask only for what is told, and are what Prometheus and Grafana take. */
+/** Rules and dashboards use only existing metrics and are valid for Prometheus and Grafana. */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,7 +47,7 @@ test("strangers are found, or the tests below would mean nothing", () => {
   expect(unknownNamesIn("perdure_gateway_in_flight_count")).toEqual(["perdure_gateway_in_flight_count"]);
 });
 
-/** Tables of PostgreSQL whose names look like those of metrics. */
+/** Tables of PostgreSQL with names like those of metrics. */
 const TABLES: ReadonlySet<string> = new Set([
   "perdure_accounts",
   "perdure_environments",
@@ -62,13 +62,13 @@ function unknownIn(page: string): string[] {
     name.endsWith("_")
       ? [...documented.keys()].some((metricName) => metricName.startsWith(name))
       : unknownNamesIn(name).length === 0;
-  // A name that ends in the middle of a word is nobody's, also when a star follows.
+  // A prefix that ends within a word matches no metric, also when a star follows.
   return [...page.matchAll(/(?<![\w/.-])perdure_[a-z0-9_]+/g)]
     .map(([name]) => name)
     .filter((name) => !TABLES.has(name) && !isDocumented(name));
 }
 
-test("metrics that any page names are told", () => {
+test("metrics that any page names exist", () => {
   expect(unknownIn("`perdure_worker_handover*` and perdure_gateway_requests_total of `perdure_gateway_*`")).toEqual([
     "perdure_worker_handover",
   ]);
@@ -87,7 +87,7 @@ describe("alert rules", () => {
     PROMTOOL_MS,
   );
 
-  test("ask for metrics and labels that are told", () => {
+  test("use metrics and labels that exist", () => {
     const { expressions } = ruleExpressions();
     expect(expressions.length).toBeGreaterThanOrEqual(alerts().length);
     expect(expressions.flatMap(unknownNamesIn)).toEqual([]);
@@ -221,7 +221,7 @@ describe("dashboards", () => {
     }
   });
 
-  test.each(all)("$file asks for metrics and labels that are told", ({ panels, templating }) => {
+  test.each(all)("$file uses metrics and labels that exist", ({ panels, templating }) => {
     const expressions = panels.flatMap(({ targets = [] }) => targets.map(({ expr }) => withoutVariables(expr)));
     expect(expressions.flatMap(unknownNamesIn)).toEqual([]);
     const definitions = templating.list.flatMap(({ definition }) => (definition === undefined ? [] : [definition]));

@@ -1,4 +1,4 @@
-/** Why: rules and dashboards as the tests look at them: their expressions, and which metrics and labels these are about. */
+/** Parses rules and dashboards: their expressions, and the metrics and labels in them. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { ROOT } from "../../src/index.js";
@@ -41,7 +41,7 @@ export function ruleExpressions(): { readonly expressions: readonly string[]; re
   return { expressions, recorded: [...text.matchAll(/record: (\S+)/g)].map(([, name]) => name as string) };
 }
 
-/** What recording rules ask for, by the names that they give. */
+/** Expressions of recording rules, by the names of their results. */
 export function recordings(): ReadonlyMap<string, string> {
   const rules = readFileSync(RULES_FILE, "utf8").split(/^ {6}- /m);
   const recording = rules.filter((rule) => rule.startsWith("record:"));

@@ -1,4 +1,4 @@
-/** Why: Prometheus' text format as data, as far as the suites here look at it. */
+/** Parses the parts of Prometheus' text format that the suites use. */
 
 export const roles = [
   "standalone",
@@ -17,13 +17,13 @@ export interface ScrapedMetric {
   readonly name: string;
   readonly type: string;
   readonly help: string;
-  /** Names of labels that were seen, `le` of histograms left out. */
+  /** Names of labels in the scrape, without `le` of histograms. */
   readonly labels: Set<string>;
   /** Series with their labels as they were written, `name{a="b"}`, and their values. */
   readonly samples: Map<string, number>;
 }
 
-/** Rejects when nobody answers, or not with 200. */
+/** Rejects when the connection fails or the status is not 200. */
 export async function scrape(url: string): Promise<ReadonlyMap<string, ScrapedMetric>> {
   const response = await fetch(url);
   if (response.status !== 200) throw new Error(`${url} answered ${response.status}`);

@@ -1,4 +1,4 @@
-/** One trace from the caller through ingress, attempts and a call between handlers to the SDK, which hears of its own attempt. */
+/** One trace from the caller through ingress, attempts and a call between handlers to the SDK, which gets the id of its attempt. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
@@ -32,7 +32,7 @@ const parent = service({
 let collector: Collector;
 let endpoint: SdkEndpoint;
 let server: Server;
-/** What attempts were told, in the order in which they came. */
+/** Requests of attempts, in order. */
 const requests: { readonly path: string; readonly traceparent: string }[] = [];
 beforeAll(async () => {
   collector = await Collector.start();
@@ -117,7 +117,7 @@ test(
     }
     expect(spans).toHaveLength(8);
 
-    // The SDK nests its own spans under the attempt's: it was told the attempt's id.
+    // The SDK nests its own spans under the attempt's, whose id it got.
     expect(requests.map(({ path, traceparent }) => [path, traceparent])).toEqual([
       ["/invoke/Parent/run", `00-${TRACE}-${parentAttempts[0]?.spanId}-01`],
       ["/invoke/Child/work", `00-${TRACE}-${attempts[0]?.spanId}-01`],

@@ -1,6 +1,6 @@
 /**
- * An endpoint in a process of its own, to be killed: `endpoint.ts <port> <file>`. It writes a line to the file, at once, for every
- * step that it runs, and says on its output when it listens.
+ * An endpoint in a process of its own, to be killed: `endpoint.ts <port> <file>`. It writes a line to the file for every step that it
+ * runs, synchronously, and prints a line when it listens.
  */
 import { appendFileSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
@@ -12,7 +12,7 @@ if (port === undefined || file === undefined) throw new Error("usage: endpoint.t
 const fragile = service({
   name: "Fragile",
   handlers: {
-    /** As many steps of `ms` each; the values say in which process they were made. */
+    /** Runs as many steps of `ms` each; the values have the id of their process. */
     walk: async (ctx: Context, { name, steps, ms }: { name: string; steps: number; ms: number }) => {
       const values: string[] = [];
       for (let step = 0; step < steps; step++) {

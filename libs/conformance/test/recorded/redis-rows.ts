@@ -3,7 +3,7 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { connectRedis, RedisPartitionStore, storedPartitionCount } from "@perdure/driver-redis";
 import { type StoredRow, storedRows } from "./stored-rows.js";
 
-/** Of a cluster whose settings do not say otherwise. */
+/** The default of a cluster's setting. */
 export const ENVIRONMENT = "env_local";
 
 export async function redisRows(port: number): Promise<StoredRow[]> {

@@ -1,6 +1,6 @@
 /**
- * The services of the recorded worlds. The journals in the recordings were made by these handlers, so what they do stays as it is: a new
- * recording gets services of its own. While `replay.isOpen` is false, handlers stop where the recorder wants to have them.
+ * The services of the recorded worlds. Recorded journals were made by these handlers, so they must not change: a new recording gets
+ * services of its own. While `replay.isOpen` is false, handlers stop where the recorder needs them.
  */
 import { createHash } from "node:crypto";
 import {

@@ -54,7 +54,7 @@ export async function storedRows(store: Store, partitionCount: number): Promise<
   return rows;
 }
 
-/** What JSON can say of a value; undefined fields, and the bytes that facts remember, are left out. */
+/** The JSON form of a value, without undefined fields and without the bytes that facts have. */
 function asJson(value: unknown): unknown {
   if (value instanceof Uint8Array) return bytesAsJson(value);
   if (typeof value === "bigint") return { $bigint: String(value) };
