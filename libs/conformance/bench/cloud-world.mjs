@@ -1,4 +1,4 @@
-/** Why: the platform under measurement is `make cloud` without its story, in a directory and on ports of its own, used by plain requests. */
+/** The platform under measurement: `make cloud` without its demo, in a directory and on ports of its own, with plain requests. */
 import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -11,8 +11,8 @@ const PASSWORD = "correct horse battery staple";
 const CLIENT = "perdure-cli";
 
 /**
- * `firstPort`: 400 ports from there on are ours. `runtimeConfig`: settings of all runtimes, in TOML. In a directory that is given, data are
- * found again and stay.
+ * `firstPort`: the first of 400 ports for the platform. `runtimeConfig`: settings of all runtimes, in TOML. A given directory is reused
+ * and kept.
  */
 export async function startCloud(firstPort, { runtimeConfig = "", directory: given } = {}) {
   const directory = given ?? mkdtempSync(join(tmpdir(), "bench-cloud-"));
@@ -59,7 +59,7 @@ export async function startCloud(firstPort, { runtimeConfig = "", directory: giv
   };
 }
 
-/** Plans keep tenants from loading a machine; one tenant is to do it here, who gets the larger plan without its limits. */
+/** Plans bound the load of tenants; the measured tenant gets the larger plan without its limits. */
 async function unlimited(client) {
   await client.query(`UPDATE perdure_plans SET environments_per_account_max = 50, ingress_per_second = 1000000, ingress_burst = 1000000,
     admin_per_second = 10000, admin_burst = 10000, actions_per_month = 1000000000, plain_http_allowed = true,
@@ -75,7 +75,7 @@ function pidOf(directory, name) {
   return found.pid;
 }
 
-/** Processes of runtimes, as the kernel tells them: they run the server with data below our directory. */
+/** Process ids of runtimes: processes that run the server with data below the directory. */
 export function runtimePids(directory) {
   return readdirSync("/proc")
     .filter((entry) => /^\d+$/.test(entry))
@@ -99,7 +99,7 @@ async function post(url, { token, form, body }) {
   return { status: answer.status, json: await answer.json().catch(() => undefined) };
 }
 
-/** Somebody who has signed up and whose command line is logged in. `plan`: free, or team without limits. */
+/** A new user whose CLI is logged in. `plan`: free, or team without limits. */
 export async function someone({ apiUrl, database }, email, plan) {
   const outdir = join(root, "libs/conformance/dist");
   await bundle(join(root, "services/tenancy/src/browser-client.ts"), outdir);
@@ -127,7 +127,7 @@ export async function someone({ apiUrl, database }, email, plan) {
   return { token, call: (name, body) => cloud(name, body, accountId) };
 }
 
-/** Resolves when it is active. */
+/** Resolves when the environment is active. */
 export async function createEnvironment(user, name) {
   const { environmentId } = await user.call("CreateEnvironment", { name, region: "us" });
   let facts;

@@ -16,7 +16,7 @@ const FIRST_PORT = 22_000;
 const ENDPOINT_PORT = 19_380;
 const ENVIRONMENTS = 6;
 const REVOCATIONS = 10;
-/** Of the flood: ten times what a plan of 20 requests a second allows. */
+/** Rate of the flood: ten times what a plan of 20 requests a second allows. */
 const FLOOD_PER_SECOND = 200;
 
 const trimmed = (url) => url.replace(/\/$/, "");
@@ -162,14 +162,14 @@ async function floodOf(environment, signal) {
   for (let sent = 0; !signal.aborted; sent++) {
     const waitMs = began + sent * everyMs - performance.now();
     if (waitMs > 0) await delay(waitMs);
-    if (under.size >= 256) continue; // It cannot keep up: what is asked of it is enough.
+    if (under.size >= 256) continue; // The server is saturated: no further requests.
     const one = call(environment).finally(() => under.delete(one));
     under.add(one);
   }
   await Promise.all(under);
 }
 
-/** Our command line, with a key and nothing else. */
+/** Perdure's CLI with an API key. */
 async function openTunnel(cloud, environment) {
   const home = mkdtempSync(join(tmpdir(), "bench-tunnel-"));
   const args = ["tunnel", "--tunnel-name", "bench", "--local-port", String(ENDPOINT_PORT), "--no-remote"];

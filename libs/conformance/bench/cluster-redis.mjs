@@ -1,4 +1,4 @@
-/** What invocations ask of Redis: commands, scripts, round trips, bytes. */
+/** Load of invocations on Redis: commands, scripts, round trips, bytes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { difference, redisCounters, watchCommands } from "./cluster-world.mjs";
 import { table } from "./figures.mjs";

@@ -1,4 +1,4 @@
-/** Invocations asleep in Redis: what each weighs, how soon they have another leader, and that each wakes once. */
+/** Sleeping invocations in Redis: memory of each, time until they have another leader, and that each wakes once. */
 import { setTimeout as delay } from "node:timers/promises";
 import { timesOf } from "./cluster-moves.mjs";
 import {
@@ -14,9 +14,9 @@ import {
 import { median, table, yes } from "./figures.mjs";
 import { residentMiB, until } from "./servers.mjs";
 
-/** Counters that sleepers tell of their waking. */
+/** Counters that woken invocations increment. */
 const TALLIES = 64;
-/** One kill says little: most of what it takes is how old the leases were just then. */
+/** Several kills: the age of the leases at the kill dominates the time of one. */
 const KILLS = 5;
 
 export async function measureSleepers(endpoint, { count, note }) {
@@ -55,7 +55,7 @@ export async function measureSleepers(endpoint, { count, note }) {
     redis: (await redisCounters(cluster.redis)).memory,
     workers: cluster.workers.reduce((sum, { pid }) => sum + residentMiB(pid), 0) * 1024 * 1024,
   });
-  // The first tenth warms up what every process keeps, however few sleep.
+  // The first tenth fills memory that every process keeps for any number of invocations.
   await putToSleep(count / 10);
   await quiet();
   const before = await weigh();
@@ -94,7 +94,7 @@ ${table(
 )}`;
 }
 
-/** Milliseconds from the kill to the last "leading" of the other one, which is told when a partition works; the dead one is started again. */
+/** Milliseconds from the kill to the last "leading" line of the other worker; the killed one is started again. */
 async function takeOver(dies, stays) {
   const before = timesOf(stays, "leading");
   const beganMs = Date.now();
@@ -106,7 +106,7 @@ async function takeOver(dies, stays) {
   return Math.max(...taken.map(([, at]) => at - beganMs));
 }
 
-/** How many woke by what they told counters, which take each message once: that is what must be exact. */
+/** The number of woken invocations by counters, which take each message once: this number must be exact. */
 async function untilAllWoke(ingress, count, note) {
   const call = async (path) => (await fetch(`${ingress}/${path}`, { method: "POST" })).json();
   let steps;

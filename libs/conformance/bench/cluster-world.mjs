@@ -1,11 +1,11 @@
-/** Why: the cluster under measurement, and what its processes and its Redis have used so far. */
+/** The cluster under measurement, and the resources that its processes and its Redis have used so far. */
 import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { bundle } from "../../../deploy/bundle.mjs";
 import { cpuSeconds, root, until } from "./servers.mjs";
 
-/** What an environment has unless it is told otherwise. */
+/** The default number of partitions. */
 export const PARTITIONS = 24;
 
 /** The cluster of the conformance suites. Its module finds the tree by its own place, so its bundle lies as deep as its source. */
@@ -59,7 +59,7 @@ export function cpuOfCluster({ gateways, workers, redis, registry, admin, postgr
   };
 }
 
-/** Of what `cpuOfCluster` tells. */
+/** Sum of the result of `cpuOfCluster`. */
 export function total(cpu) {
   return cpu.gateway + cpu.worker + cpu.redis + cpu.rest;
 }

@@ -47,7 +47,7 @@ const keeper = restate.object({
   },
 });
 
-/** Runs that went past their sleep, to tell that everybody woke and nobody twice. */
+/** Runs that passed their sleep, to check that every invocation woke exactly once. */
 const woken = new Map();
 const sleeper = restate.service({
   name: "Sleeper",

@@ -51,7 +51,7 @@ function rowsOf(count, { growing, quiet, peakMiB, lastMiB }) {
 
 const runTs = (file, args, tell) => run([join(root, "deploy/run-ts.mjs"), join(root, file), ...args.map(String)], tell);
 
-/** What it printed; what it says meanwhile is told. Rejects when it fails. */
+/** The output of the program; its log is passed to `tell`. Rejects when it fails. */
 function run(args, tell) {
   return new Promise((resolve, reject) => {
     const child = spawn(process.execPath, args, { cwd: root, stdio: ["ignore", "pipe", "pipe"] });

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { wrkBeside } from "./load.mjs";
 import { residentMiB, root, Server, startEndpoint } from "./servers.mjs";
 
-/** What a server has unless it is told otherwise. */
+/** The default number of partitions. */
 const PARTITIONS = 24;
 
 /** Statements of the official command line (admin-api.md §8.1) and what people ask first; `$…` is filled in from the data. */

@@ -46,7 +46,7 @@ async function prepare(directory) {
   return environment;
 }
 
-/** Until it is told to stop, or killed. */
+/** Runs until it is stopped or killed. */
 async function serve(directory) {
   const stopped = new Promise((done) => process.once("SIGTERM", done).once("SIGINT", done));
   if (!existsSync(factsOf(directory))) throw new Error(`nothing is prepared in ${directory}`);

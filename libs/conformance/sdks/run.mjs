@@ -1,6 +1,6 @@
 /**
- * Starts the suite of published SDKs (see src/sdks/main.ts) on Node's own type stripping. Our imports end in `.js`, as the
- * compiler wants them; the files beside them end in `.ts`.
+ * Starts the suite of published SDKs (see src/sdks/main.ts) with Node's type stripping. Imports end in `.js`, which the compiler requires;
+ * the files end in `.ts`.
  */
 import { existsSync } from "node:fs";
 import { registerHooks } from "node:module";
