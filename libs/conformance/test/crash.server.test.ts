@@ -43,9 +43,9 @@ describe(`a server killed ${ROUNDS} times under load (seed ${SEED})`, () => {
 
       async function caller(number: number, mine: SeededRandom): Promise<void> {
         for (let i = 0; !stop; i++) {
-          const tallies = Array.from({ length: 1 + mine.below(3) }, () => `tally ${mine.below(COUNTERS)}`);
-          const job = { name: `${number}.${i}`, steps: 1 + mine.below(4), sleepMs: mine.below(60), tallies };
-          for (const [index, key] of tallies.entries())
+          const counters = Array.from({ length: 1 + mine.below(3) }, () => `tally ${mine.below(COUNTERS)}`);
+          const job = { name: `${number}.${i}`, steps: 1 + mine.below(4), sleepMs: mine.below(60), counters };
+          for (const [index, key] of counters.entries())
             expected.set(key, (expected.get(key) ?? 0) + (index === 0 ? job.steps : 1));
           const how = mine.chance(0.5) ? "call" : "sendAndAttach";
           const values = await client[how]<string[]>(["Work", "work"], job, `job ${job.name}`);

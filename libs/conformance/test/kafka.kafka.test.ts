@@ -75,7 +75,7 @@ const quiet = (service: string) =>
     QUIET_MS,
   );
 const status = async (id: string) => (await world.admin.get(`/subscriptions/${id}/status`)).json as Record<string, unknown>;
-const ledgerNumbers = (key: string) => world.ingress.result<number[]>(["Ledger", key, "seen"]);
+const ledgerNumbers = (key: string) => world.ingress.result<number[]>(["Ledger", key, "numbers"]);
 
 describe("a topic", () => {
   test(

@@ -8,9 +8,9 @@ function watched(memoryMibMax: number | undefined = 100) {
   const clock = new VirtualClock();
   const state = { answers: true, mib: 10 as number | undefined };
   const over = new AbortController();
-  const result: { trouble?: HealthProblem | undefined; isOver: boolean } = { isOver: false };
+  const result: { problem?: HealthProblem | undefined; isOver: boolean } = { isOver: false };
   const ports = { answers: async () => state.answers, memoryMib: () => state.mib, memoryMibMax, clock };
-  untilUnhealthy(ports, over.signal).then((trouble) => Object.assign(result, { trouble, isOver: true }));
+  untilUnhealthy(ports, over.signal).then((problem) => Object.assign(result, { problem, isOver: true }));
   const pass = async (seconds: number): Promise<void> => {
     for (let i = 0; i < seconds; i++) {
       clock.advanceBy(1_000);
@@ -26,7 +26,7 @@ test("one that answers and stays small is left alone, and nothing is left when t
   expect(result.isOver).toBe(false);
   over.abort();
   await pass(1);
-  expect(result).toEqual({ isOver: true, trouble: undefined });
+  expect(result).toEqual({ isOver: true, problem: undefined });
   expect(clock.pendingTimers).toBe(0);
 });
 
@@ -39,7 +39,7 @@ test("a pause shorter than the timeout is no problem; a longer one is", async ()
   expect(result.isOver).toBe(false);
   state.answers = false;
   await pass(40);
-  expect(result.trouble).toEqual({ reason: "it did not answer for 30 s", atOnce: true });
+  expect(result.problem).toEqual({ reason: "it did not answer for 30 s", atOnce: true });
   expect(clock.pendingTimers).toBe(0);
 });
 
@@ -64,12 +64,12 @@ test("memory beyond the limit is a problem when it stays, and far beyond it at o
   expect(short.result.isOver).toBe(false);
   short.state.mib = 120;
   await short.pass(8);
-  expect(short.result.trouble).toEqual({ reason: "it used 120 MiB of memory and may use 100", atOnce: false });
+  expect(short.result.problem).toEqual({ reason: "it used 120 MiB of memory and may use 100", atOnce: false });
 
   const far = watched();
   far.state.mib = 151;
   await far.pass(2);
-  expect(far.result.trouble).toEqual({ reason: "it used 151 MiB of memory and may use 100", atOnce: true });
+  expect(far.result.problem).toEqual({ reason: "it used 151 MiB of memory and may use 100", atOnce: true });
 });
 
 test("without a limit, and of a process that is gone, memory is not checked", async () => {

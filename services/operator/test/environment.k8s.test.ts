@@ -116,7 +116,7 @@ test(
       await world.kubernetes.request({
         method: "PATCH",
         path: `/apis/perdure.dev/v1alpha1/environments/${made.metadata.name}`,
-        body: { metadata: { labels: { looked: String(++revision) } } },
+        body: { metadata: { labels: { checked: String(++revision) } } },
       });
       await eventually(async () => reconcileCount() > reconcilesBefore);
       return JSON.stringify(await versions()) === JSON.stringify(before);

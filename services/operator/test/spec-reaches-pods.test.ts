@@ -73,7 +73,7 @@ const TUNNEL_SETTINGS = {
 
 describe("limits and retention reach the programs that keep to them", () => {
   const limits = { maxBodyBytes: 4096, maxJournalEntries: 100 };
-  test.each<[field: string, changes: Partial<Spec>, program: string, told: Readonly<Record<string, string>>]>([
+  test.each<[field: string, changes: Partial<Spec>, program: string, variables: Readonly<Record<string, string>>]>([
     [
       "retention",
       { retention: { completedJournal: "2h", idempotency: "3h", workflow: "4d" } },

@@ -150,7 +150,7 @@ test(
     await eventually(async () => (await eventsOf(world, made, "DriftFight")).length === 1);
     await meddle("theirs:4");
     const annotation = `test/looked-${Math.random()}`;
-    const body = { metadata: { labels: { looked: "again" }, annotations: { [annotation]: "1" } } };
+    const body = { metadata: { labels: { checked: "again" }, annotations: { [annotation]: "1" } } };
     await world.kubernetes.request({ method: "PATCH", path: `/apis/perdure.dev/v1alpha1/environments/${namespace}`, body });
     await world.change(made, { limits: { actionsPerMonth: 5 } });
     await world.until(namespace, (one) => one?.status?.observedGeneration === one?.metadata.generation);

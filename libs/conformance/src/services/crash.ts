@@ -18,7 +18,7 @@ export interface CrashJob {
   readonly steps: number;
   readonly sleepMs: number;
   /** Counters that it increments: the first by a call in every step, the others by one send each. */
-  readonly tallies: readonly string[];
+  readonly counters: readonly string[];
 }
 
 export const counterObject = object({
@@ -39,9 +39,9 @@ export const workService = service({
   name: "Work",
   handlers: {
     /** Returns the values of its steps, in order. Every attempt records the value that it got of each. */
-    work: async (ctx: Context, { name, steps, sleepMs, tallies }: CrashJob) => {
+    work: async (ctx: Context, { name, steps, sleepMs, counters }: CrashJob) => {
       const values: string[] = [];
-      const [first, ...others] = tallies;
+      const [first, ...others] = counters;
       for (const key of others) ctx.objectSendClient(counterObject, key).add(1);
       for (let step = 0; step < steps; step++) {
         const value = await ctx.run(`step ${step}`, () => `${name}/${step}/${probe.bump(`ran:${name}/${step}`)}`);

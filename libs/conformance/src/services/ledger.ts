@@ -11,11 +11,11 @@ export const ledgerObject = object({
   handlers: {
     /** Stores every number in the order of arrival. */
     book: async (ctx: ObjectContext, { n }: Booking) => {
-      const numbers = (await ctx.get<number[]>("seen")) ?? [];
+      const numbers = (await ctx.get<number[]>("numbers")) ?? [];
       numbers.push(n);
-      ctx.set("seen", numbers);
+      ctx.set("numbers", numbers);
     },
-    seen: async (ctx: ObjectContext) => (await ctx.get<number[]>("seen")) ?? [],
+    numbers: async (ctx: ObjectContext) => (await ctx.get<number[]>("numbers")) ?? [],
   },
   options: { retryPolicy: QUICK_RETRIES },
 });

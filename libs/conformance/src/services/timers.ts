@@ -24,7 +24,7 @@ export const timersService = (suffix: string, echo: EchoService) =>
           .awakeable<string>()
           .promise.orTimeout(20)
           .map((_value, failure) => failure instanceof TimeoutError),
-      late: async (ctx: Context, value: unknown) => ctx.serviceClient(echo).echo(value).orTimeout(FOREVER_MS),
+      afterTimeout: async (ctx: Context, value: unknown) => ctx.serviceClient(echo).echo(value).orTimeout(FOREVER_MS),
       timedOut: async (ctx: Context) => {
         try {
           await ctx.serviceClient(echo).sleep(FOREVER_MS).orTimeout({ milliseconds: 30 });

@@ -18,7 +18,7 @@ const work = service({
     },
     parent: async (ctx: Context): Promise<unknown> =>
       ctx.genericCall({ service: "Work", method: "echo", parameter: new TextEncoder().encode('"from the parent"') }),
-    sleeper: async (ctx: Context) => ctx.sleep(3_600_000),
+    sleep: async (ctx: Context) => ctx.sleep(3_600_000),
   },
 });
 const box = object({
@@ -180,11 +180,11 @@ describe("the management API of a cluster", () => {
   }, 60_000);
 
   test("carries verbs and batches to the workers", async () => {
-    const ids = await Promise.all([sent("sleeper"), sent("sleeper"), sent("sleeper")]);
+    const ids = await Promise.all([sent("sleep"), sent("sleep"), sent("sleep")]);
     expect((await client.invocation(ids[0] as string, "kill")).status).toBe(200);
     const begun = await client.post("/invocations/batch", {
       operation: "cancel",
-      filter: "target = 'Work/sleeper' AND status <> 'completed'",
+      filter: "target = 'Work/sleep' AND status <> 'completed'",
     });
     expect({ status: begun.status, text: begun.text }).toMatchObject({ status: 202 });
     const { id } = begun.json as { id: string };
@@ -194,7 +194,7 @@ describe("the management API of a cluster", () => {
     });
     await eventually("all have ended", async () => {
       const [left] = await client.query(
-        "SELECT count(*) AS n FROM sys_invocation WHERE target = 'Work/sleeper' AND status <> 'completed'",
+        "SELECT count(*) AS n FROM sys_invocation WHERE target = 'Work/sleep' AND status <> 'completed'",
       );
       return Number(left?.["n"]) === 0;
     });

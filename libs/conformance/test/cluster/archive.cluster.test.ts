@@ -35,7 +35,7 @@ const work = service({
     refuse: async () => {
       throw new TerminalError("not today", { errorCode: 418 });
     },
-    sleeper: async (ctx: Context) => ctx.sleep(3_600_000),
+    sleep: async (ctx: Context) => ctx.sleep(3_600_000),
   },
   options: { retryPolicy: QUICK_RETRIES },
 });
@@ -233,7 +233,7 @@ describe("without PostgreSQL", () => {
       const id = invocationIdOf(await call("kept"));
       const ran = invocationIdOf(await runFlow("kept"));
       await untilArchived();
-      const suspendedId = (await ingress.send(["Work", "sleeper"])).invocationId;
+      const suspendedId = (await ingress.send(["Work", "sleep"])).invocationId;
       await cluster.postgres.stop();
       const large = async (): Promise<number> => (await ingress.call(["Work", "large"], "no key")).status;
       expect(await large()).toBe(200);
@@ -252,7 +252,7 @@ describe("without PostgreSQL", () => {
       await unavailable(admin.post("/query", { query: "SELECT count(*) FROM sys_invocation" }));
       await unavailable(admin.post("/query", { query: `SELECT id FROM sys_journal WHERE id = '${id}'` }));
 
-      const live = `SELECT id FROM sys_invocation WHERE status <> 'completed' AND target = 'Work/sleeper'`;
+      const live = `SELECT id FROM sys_invocation WHERE status <> 'completed' AND target = 'Work/sleep'`;
       expect(await admin.query(live)).toEqual([{ id: suspendedId }]);
       expect((await admin.get(`/invocations/${suspendedId}/explain`)).status).toBe(200);
       expect((await admin.get(`/invocations/${suspendedId}/timeline`)).status).toBe(200);

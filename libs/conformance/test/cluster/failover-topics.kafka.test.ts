@@ -113,7 +113,7 @@ test(
     );
     const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
     for (let key = 0; key < KEYS; key++) {
-      expect(await ingress.result(["Ledger", `key ${key}`, "seen"])).toEqual(numbers.filter((n) => n % KEYS === key));
+      expect(await ingress.result(["Ledger", `key ${key}`, "numbers"])).toEqual(numbers.filter((n) => n % KEYS === key));
     }
     ingress[Symbol.dispose]();
     expect(await booked()).toBe(RECORDS);

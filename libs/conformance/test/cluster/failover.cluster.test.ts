@@ -30,9 +30,9 @@ function load(callers: number, round: string) {
   const caller = async (number: number): Promise<void> => {
     const client = clients[number % clients.length] as StubbornClient;
     for (let i = 0; !stop; i++) {
-      const tallies = [`${round} ${number % 5}`, `${round} ${i % 5}`];
-      const job = { name: `${round}.${number}.${i}`, steps: 1 + (i % 3), sleepMs: (i % 4) * 20, tallies };
-      for (const [index, key] of tallies.entries()) expected.set(key, (expected.get(key) ?? 0) + (index === 0 ? job.steps : 1));
+      const counters = [`${round} ${number % 5}`, `${round} ${i % 5}`];
+      const job = { name: `${round}.${number}.${i}`, steps: 1 + (i % 3), sleepMs: (i % 4) * 20, counters };
+      for (const [index, key] of counters.entries()) expected.set(key, (expected.get(key) ?? 0) + (index === 0 ? job.steps : 1));
       const values = await client.call<string[]>(["Work", "work"], job, `job ${job.name}`);
       expect(values).toHaveLength(job.steps);
       done.push(job);
@@ -145,7 +145,7 @@ describe("a cluster", () => {
       await cluster.redis.start();
       // A call without an idempotency key is new, so no archive is read.
       const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
-      const plain: CrashJob = { name: "plain", steps: 2, sleepMs: 20, tallies: ["plain", "plain"] };
+      const plain: CrashJob = { name: "plain", steps: 2, sleepMs: 20, counters: ["plain", "plain"] };
       for (let n = 0; n < 20; n++) {
         const call = async () => (await ingress.call(["Work", "work"], plain)).status === 200;
         await eventually("work goes on without a database", call, 90_000);
@@ -179,7 +179,7 @@ describe("a cluster", () => {
       await jobs.finish();
 
       const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
-      const later: CrashJob = { name: "later", steps: 1, sleepMs: 0, tallies: ["later"] };
+      const later: CrashJob = { name: "later", steps: 1, sleepMs: 0, counters: ["later"] };
       const dueAtMs = Date.now() + 120_000;
       await ingress.send(["Work", "work"], later, { delay: "120s" });
       ingress[Symbol.dispose]();

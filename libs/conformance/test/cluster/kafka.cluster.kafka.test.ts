@@ -85,7 +85,7 @@ async function status(id: string): Promise<Status | undefined> {
   const answer = await admin.get(`/subscriptions/${id}/status`);
   return answer.status === 200 ? (answer.json as Status) : undefined;
 }
-const ledgerNumbers = (key: string) => ingress.result<number[]>(["Ledger", key, "seen"]);
+const ledgerNumbers = (key: string) => ingress.result<number[]>(["Ledger", key, "numbers"]);
 const metrics = async (worker: ServiceProgram): Promise<string> => {
   const { probes } = await worker.ready();
   return (await fetch((probes as string).replace("/readyz", "/metrics").replace("localhost", "127.0.0.1"))).text();

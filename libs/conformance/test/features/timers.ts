@@ -36,7 +36,7 @@ export function describeTimers(scenario: Scenario): void {
     });
 
     scenario("does not disturb what comes in time", async (stage) => {
-      expect(await stage.call("Timers", "late", "in time")).toBe("in time");
+      expect(await stage.call("Timers", "afterTimeout", "in time")).toBe("in time");
     });
   });
 }

@@ -19,7 +19,7 @@ export function ReachBanner() {
     <div className="reach" role="status">
       {state === "unreachable" ? (
         <p>
-          <strong>The server cannot be reached.</strong> The page shows the last known data and updates when the server is back.
+          <strong>The server cannot be reached.</strong> The page shows its last data and updates when the server is back.
         </p>
       ) : (
         <>
