@@ -29,7 +29,7 @@ const INNER_NAMES = [
   "gateway2Probes",
 ] as const;
 
-export type PublicPortName = keyof typeof PUBLIC_PORTS;
+type PublicPortName = keyof typeof PUBLIC_PORTS;
 export type ClusterPortName = PublicPortName | (typeof INNER_NAMES)[number];
 export type ClusterPorts = Readonly<Record<ClusterPortName, number>>;
 

@@ -52,7 +52,7 @@ function newUlidId(prefix: string, nowMs: number, random: Random): string {
 }
 
 /** Text of 16 raw bytes. */
-export function ulidIdFromRaw(prefix: string, bytes: Uint8Array): string {
+function ulidIdFromRaw(prefix: string, bytes: Uint8Array): string {
   const ascii = Buffer.alloc(BASE62_CHARS_128);
   encodeBase62Of128(bytes, 0, ascii, 0);
   return `${prefix}_1${ascii.toString("latin1")}`;

@@ -60,7 +60,7 @@ export async function openEndpoints(settings: EndpointSettings, ports: ProcessPo
   return { transports: { http, lambda }, connections: () => plain.connections(), identity, guard, tunnels: routes };
 }
 
-export function identityOf({ requestIdentityPrivateKeyPemFile: file }: EndpointSettings, clock: Clock) {
+function identityOf({ requestIdentityPrivateKeyPemFile: file }: EndpointSettings, clock: Clock) {
   if (file === undefined) return undefined;
   return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
 }

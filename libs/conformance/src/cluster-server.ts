@@ -33,7 +33,7 @@ const SETTING_ROLES: readonly (readonly [prefix: string, roles: readonly LocalRo
 ];
 
 /** Throws for a setting that no process of a cluster has. */
-export function settingsByRole(settings: RoleSettings): Partial<Record<LocalRole, RoleSettings>> {
+function settingsByRole(settings: RoleSettings): Partial<Record<LocalRole, RoleSettings>> {
   const byRole: Partial<Record<LocalRole, RoleSettings>> = {};
   for (const [name, value] of Object.entries(settings)) {
     const owner = SETTING_ROLES.find(([prefix]) => name.startsWith(prefix));

@@ -9,7 +9,7 @@ import { extname, join } from "node:path";
 import { PerdureError } from "@perdure/base";
 import { ALL_BYTES_MAX, DEPTH_MAX, FILE_BYTES_MAX, FILES_MAX } from "./limits.js";
 
-export type Encoding = "br" | "gzip" | "identity";
+type Encoding = "br" | "gzip" | "identity";
 
 /** One encoding of a file. */
 export interface EncodedFile {

@@ -27,7 +27,7 @@ export function pageTemplate(page: string, base: string): PageTemplate {
 }
 
 /** JSON that cannot end the script element around it, begin a comment, or contain a line separator of JavaScript. */
-export function scriptJson(value: unknown): string {
+function scriptJson(value: unknown): string {
   return JSON.stringify(value).replace(/[<>&\u2028\u2029]/g, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 

@@ -3,7 +3,7 @@ import { z } from "zod";
 import { API_GROUP, API_VERSION } from "./names.js";
 import { type StructuralSchema, structural, type ValidationRule, withRules } from "./schema.js";
 
-export interface PrinterColumn {
+interface PrinterColumn {
   readonly name: string;
   readonly type: "string" | "integer" | "date";
   readonly jsonPath: string;
@@ -39,7 +39,7 @@ export interface CustomResourceDefinition {
   };
 }
 
-export interface DefinitionVersion {
+interface DefinitionVersion {
   readonly name: string;
   readonly served: boolean;
   readonly storage: boolean;

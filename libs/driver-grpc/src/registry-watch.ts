@@ -34,7 +34,7 @@ export interface RegistryStateUpdate {
 }
 
 /** The result of a change. */
-export interface RegistryChangeResult<Result> {
+interface RegistryChangeResult<Result> {
   readonly value: Result;
   /** Number of the state that shows the change; absent when nothing was changed. */
   readonly stateNumber?: bigint | undefined;

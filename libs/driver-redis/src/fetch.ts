@@ -149,7 +149,7 @@ class FetchPlan {
 
 const PRESENT = Buffer.from([0]);
 
-export type StreamEntries = readonly (readonly [id: Buffer, fields: readonly [Buffer, Buffer]])[];
+type StreamEntries = readonly (readonly [id: Buffer, fields: readonly [Buffer, Buffer]])[];
 
 /** Cells of a hash read whole. */
 export function fieldCells(key: string, fieldsAndValues: readonly Buffer[]): StoredCell[] {

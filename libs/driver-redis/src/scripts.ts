@@ -32,7 +32,7 @@ return replies
 }
 
 /** Prefix of the error replies of these scripts. */
-export const CONFLICT = "PERDURE";
+const CONFLICT = "PERDURE";
 
 /**
  * One batch of one partition. KEYS: `epoch`. ARGV: epoch, number of the batch and the writes (`batch.ts`); mark of the data set, '' for

@@ -38,7 +38,7 @@ export function isWithin({ family, bits }: IpAddress, range: AddressRange): bool
   return bits >> free === range.bits >> free;
 }
 
-export function widthOf(family: 4 | 6): 32 | 128 {
+function widthOf(family: 4 | 6): 32 | 128 {
   return family === 4 ? 32 : 128;
 }
 

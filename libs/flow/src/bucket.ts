@@ -16,7 +16,7 @@ const MICROS_PER_MS = 1_000;
 const AHEAD_MICROS_MAX = 4e15;
 
 /** Microseconds between two starts, rounded up: never faster than the rule allows. */
-export function intervalMicros(rate: FlowRate): number {
+function intervalMicros(rate: FlowRate): number {
   return Math.max(1, Math.ceil((rate.periodMs * MICROS_PER_MS) / rate.limit));
 }
 

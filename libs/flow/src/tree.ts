@@ -21,7 +21,7 @@ import type { RuleBook } from "./rule-book.js";
  * `waiting`: in the order of its leaf · `held`: its queue is paused · `admitting`: has a slot, its start is not durable yet ·
  * `running`: has a slot.
  */
-export type EntryState = "waiting" | "held" | "admitting" | "running";
+type EntryState = "waiting" | "held" | "admitting" | "running";
 
 export interface SchedulerEntry {
   readonly id: InvocationId;

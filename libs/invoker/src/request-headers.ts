@@ -59,7 +59,7 @@ export function requestHeaders({
 }
 
 /** UTF-8, everything but `A-Za-z0-9-._~` as %XX in upper case. */
-export function percentEncode(text: string): string {
+function percentEncode(text: string): string {
   // encodeURIComponent does not encode five more characters, and throws for lone surrogates.
   return encodeURIComponent(text.toWellFormed()).replace(
     /[!'()*]/g,

@@ -8,7 +8,7 @@ import type { CallCommand, Header, OneWayCallCommand } from "@perdure/service-pr
 import { type RefusedCommand, refused } from "./attempt-failure.js";
 
 /** Names the priority of a call. Only this server reads it: the callee does not receive it. */
-export const PRIORITY_HEADER = "x-perdure-priority";
+const PRIORITY_HEADER = "x-perdure-priority";
 
 /** Options of a call; empty without a scope. */
 export interface FlowOptions {

@@ -36,10 +36,10 @@ export const ROWS_PER_VECTOR_MAX = 2048;
 export const PAGE_ROWS = 256;
 
 /** Values of a result that are read from the engine and encoded between two turns of the process's event loop: some milliseconds. */
-export const CELLS_PER_TURN = 16_384;
+const CELLS_PER_TURN = 16_384;
 
 /** Minimum of rows handled at a time, however many columns there are: a turn must be worth its overhead. */
-export const ROWS_PER_TURN_MIN = 64;
+const ROWS_PER_TURN_MIN = 64;
 
 /** Rows that one turn handles for this number of columns. */
 export function rowsPerTurn(columns: number): number {

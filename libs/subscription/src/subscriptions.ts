@@ -43,7 +43,7 @@ export interface SubscriptionsPorts {
 }
 
 /** A record became an invocation of this id and target. */
-export type TraceRecord = (record: SourceRecord, id: InvocationId, target: Target) => TraceContext | undefined;
+type TraceRecord = (record: SourceRecord, id: InvocationId, target: Target) => TraceContext | undefined;
 
 /** Counts of records since this process started, over all subscriptions. */
 export interface RecordCounts {

@@ -182,7 +182,5 @@ export const HELD_TOTAL_MAX = 2_000;
 export const REPORT_MS = 10_000;
 /** Environments in one report. */
 export const REPORTS_PER_MESSAGE = 500;
-/** Default interval of checks for new certificates; an automatic renewal comes weeks before the end. */
-export const CERTIFICATE_CHECK_MS = 10_000;
 /** Environments with counters of their own: three series each, of some hundred bytes. */
 export const ENVIRONMENTS_COUNTED_MAX = 1_000;

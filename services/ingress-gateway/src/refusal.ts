@@ -14,7 +14,7 @@ export interface IngressRefusal {
   readonly isOfRegistry?: true;
 }
 
-export function refuse(code: ErrorCode, message: string, status: number = catalogue[code].http): IngressRefusal {
+function refuse(code: ErrorCode, message: string, status: number = catalogue[code].http): IngressRefusal {
   return { kind: "refused", code, status, message };
 }
 
@@ -25,17 +25,17 @@ export const invocationNotFound = refuse("ING0002", "invocation not found");
 export const notReady = refuse("ING0002", "the invocation exists but has not completed yet", 470);
 export const overloaded = refuse("ING0005", "too many requests, the ingress is overloaded. Retry later.");
 export const headersTooMany = refuse("ING0003", "too many header fields", 431);
-export const bodyTooLarge = refuse("ING0004", "cannot read body: LengthLimitError");
+const bodyTooLarge = refuse("ING0004", "cannot read body: LengthLimitError");
 /** The reference responds to the first three reasons with plain text; README of the specification, no. 10, requires a proper error. */
 export function announcedTooLarge(bytes: number, bytesMax: number): IngressRefusal {
   const limit = `the request body has ${bytes} bytes, and ingress.request-size-limit allows ${bytesMax}`;
   return refuse("ING0004", `length limit exceeded: ${limit}`);
 }
-export const bodyTooSlow = refuse("ING0009", "cannot read body: it did not arrive in time", 408);
+const bodyTooSlow = refuse("ING0009", "cannot read body: it did not arrive in time", 408);
 export const notPublic = ofRegistry(refuse("ING0007", "the invoked service is not public"));
 export const internalError = refuse("OPS0003", "internal error");
 
-export const badServicePath = refuse(
+const badServicePath = refuse(
   "ING0001",
   "bad path, expected either /:service-name/:handler or /:object-name/:object-key/:handler",
 );

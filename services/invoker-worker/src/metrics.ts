@@ -170,7 +170,7 @@ export function redisMetrics(metrics: Metrics, readHealth: () => Promise<RedisSt
 }
 
 /** HTTP/2 connections to endpoints by state, and sockets for HTTP/1.1. */
-export interface EndpointConnectionCounts {
+interface EndpointConnectionCounts {
   readonly connecting: number;
   readonly open: number;
   readonly draining: number;

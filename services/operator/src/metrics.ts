@@ -5,7 +5,7 @@ import { FullVolumes, SnapshotAges } from "./data-metrics.js";
 import { observeOperator } from "./observed.js";
 import { Readiness } from "./readiness.js";
 
-export const KINDS = ["Environment", "ServiceDeployment", "CloudEnvironment"] as const;
+const KINDS = ["Environment", "ServiceDeployment", "CloudEnvironment"] as const;
 export type ReconciledKind = (typeof KINDS)[number];
 
 const CHILDREN = [
@@ -50,7 +50,7 @@ const PLURALS = [
 const VERBS = ["get", "list", "watch", "create", "update", "patch", "delete"];
 // Classes of status codes; an API server does not redirect.
 const CODES = ["2xx", "4xx", "5xx", "none"];
-export const ERRORS = ["conflict", "forbidden", "invalid", "notFound", "throttled", "server", "transport", "bug"] as const;
+const ERRORS = ["conflict", "forbidden", "invalid", "notFound", "throttled", "server", "transport", "bug"] as const;
 export type ReconcileError = (typeof ERRORS)[number];
 
 export type OperatorMetrics = ReturnType<typeof operatorMetrics>;

@@ -9,7 +9,7 @@ import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from 
 import type { ReconciledKind } from "./metrics.js";
 
 /** What the gauges read of a controller. */
-export interface ObservedController {
+interface ObservedController {
   readonly kind: ReconciledKind;
   /** Objects that wait to be reconciled. */
   readonly depth: number;

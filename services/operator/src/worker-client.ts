@@ -36,7 +36,7 @@ export interface WorkerClient {
   stay(address: string, signal: AbortSignal): Promise<WorkerReport | undefined>;
 }
 
-export type LossAnswer =
+type LossAnswer =
   | { readonly kind: "accepted" | "acceptedBefore" }
   /** Another mark is missing, or none. */
   | { readonly kind: "refused"; readonly reason: string };

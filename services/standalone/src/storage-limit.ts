@@ -9,7 +9,7 @@
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import { STORAGE_CHECK_MS, STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE } from "./limits.js";
 
-export interface MeasuredStorage {
+interface MeasuredStorage {
   /** Nothing is measured while this value stays the same: idle environments cost nothing. */
   readonly batches: number;
   storedBytes(): Promise<number>;

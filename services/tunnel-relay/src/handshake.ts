@@ -25,7 +25,7 @@ export type HandshakeDecision<T> =
   | { readonly kind: "refused"; readonly welcome: TunnelWelcome; readonly about?: RefusedTunnel | undefined }
   | { readonly kind: "later" };
 
-export type RefusedTunnel = Pick<TunnelEvent, "environmentId" | "name" | "caller" | "reason">;
+type RefusedTunnel = Pick<TunnelEvent, "environmentId" | "name" | "caller" | "reason">;
 
 export interface HandshakePorts<T> {
   readonly clock: Clock;

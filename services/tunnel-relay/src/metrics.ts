@@ -2,7 +2,7 @@
 import type { Metrics } from "@perdure/role";
 import { type TunnelStatus, tunnelStatuses } from "@perdure/tunnel";
 
-export const refusalReasons = ["path", "caller", "foreign", "signature", "nobody", "full", "unknown"] as const;
+const refusalReasons = ["path", "caller", "foreign", "signature", "nobody", "full", "unknown"] as const;
 export type RelayRefusalReason = (typeof refusalReasons)[number];
 
 /** Must not throw. */

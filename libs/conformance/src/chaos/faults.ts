@@ -13,7 +13,7 @@ export type FaultFindings = Readonly<Record<string, number>>;
 /** Commits of a former leader that Redis refused. */
 export const REFUSED = "late commits refused";
 
-export interface Struck {
+interface Struck {
   /** The affected processes, for reports. */
   readonly whom: string;
   readonly partitions: readonly number[];

@@ -30,7 +30,7 @@ export interface ChaosJob {
 }
 
 /** The argument of an addition, which identifies it. */
-export interface Addition {
+interface Addition {
   readonly token: string;
   readonly by: number;
 }

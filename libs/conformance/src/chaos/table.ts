@@ -18,6 +18,6 @@ export function tableOf(reports: readonly FaultReport[]): string {
 }
 
 /** Of ascending values. */
-export function quantile(values: readonly number[], part: number): number {
+function quantile(values: readonly number[], part: number): number {
   return values[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 }

@@ -5,7 +5,7 @@
 import { join } from "node:path";
 import { ROOT } from "../bundle.js";
 
-export type LanguageName = "python" | "go" | "java" | "rust";
+type LanguageName = "python" | "go" | "java" | "rust";
 
 /** Transport of an endpoint; `h2` is without TLS, by prior knowledge. */
 export type SdkTransport = "h2-stream" | "h2-request-response" | "h1-request-response";

@@ -33,7 +33,7 @@ class GateGroup {
 }
 
 /** Counts entries: those inside now, all in order, and the highest number inside at one time. */
-export class AdmissionGate {
+class AdmissionGate {
   readonly #groups = new Map<string, GateGroup>();
 
   group(name: string): GateGroup {

@@ -11,7 +11,7 @@ import { storeObject } from "./store.js";
 import { timersService } from "./timers.js";
 
 export type { CombinedResult, Tree } from "./combine.js";
-export { FOREVER_MS, QUICK_RETRIES, type Terminal, textSerde } from "./common.js";
+export { FOREVER_MS } from "./common.js";
 export { mended } from "./failures.js";
 export { awaited, type Blocking } from "./signals.js";
 

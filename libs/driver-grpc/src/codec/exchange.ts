@@ -5,7 +5,7 @@
  */
 import { copyBytes, EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
 
-export interface InvokeBody {
+interface InvokeBody {
   readonly command: Uint8Array;
   readonly wait: boolean;
   readonly resubmission: boolean;
@@ -13,7 +13,7 @@ export interface InvokeBody {
   readonly epoch: number | undefined;
 }
 
-export interface DeliverBody {
+interface DeliverBody {
   readonly producer: string;
   readonly seq: number;
   readonly command: Uint8Array;

@@ -1,6 +1,6 @@
 /** Workers in this process: real processors on one memory store, with real gRPC between them and their clients. */
-import { type Client, Server } from "@grpc/grpc-js";
-import { type InvocationId, newInvocationId, silentLogger, systemClock, utf8 } from "@perdure/base";
+import { Server } from "@grpc/grpc-js";
+import { type InvocationId, newInvocationId, silentLogger, systemClock } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { Invoke, StartRun } from "@perdure/partition";
 import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/partition/testing";
@@ -11,7 +11,6 @@ import {
   LeaderDirectory,
   type LiveWorker,
   type MutualTls,
-  openChannel,
   partitionsDefinition,
   partitionsHandlers,
   SERVER_OPTIONS,
@@ -154,5 +153,3 @@ export function anInvoke(over: Parameters<typeof someFacts>[0] = {}): Invoke {
   const target = someFacts({ id: anId(1) }).target;
   return invokeOf(someFacts({ id: newInvocationId(target, Date.now(), random), requestId: random.uint32() + 1, ...over }));
 }
-
-export { type Client, openChannel, utf8 };

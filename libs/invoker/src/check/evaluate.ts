@@ -23,7 +23,7 @@ export interface CommandLabel {
 }
 
 /** Where and how code and journal differ; fields that the endpoint does not report are undefined. */
-export interface JournalMismatch {
+interface JournalMismatch {
   readonly kind: "mismatch";
   /** Index of the command; Input is 0. */
   readonly commandIndex: number | undefined;

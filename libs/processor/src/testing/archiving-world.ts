@@ -26,7 +26,7 @@ export const flushTasks = async (rounds = 30): Promise<void> => {
 };
 
 /** An archive that responds slowly, and can be unavailable. */
-export class AbsentArchive extends MemoryArchive {
+class AbsentArchive extends MemoryArchive {
   isAway = false;
   /** Look-ups, and the responses of completed puts, wait for these. */
   slowFind: Promise<void> = Promise.resolve();

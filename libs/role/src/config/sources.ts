@@ -75,7 +75,7 @@ function readText(path: string): string {
 }
 
 /** A parsed TOML document; `file` only names the origin. */
-export function tableSource(table: Record<string, unknown>, file: string, names: SettingNames): SourceResult {
+function tableSource(table: Record<string, unknown>, file: string, names: SettingNames): SourceResult {
   const out: SourceResult = { given: [], problems: [] };
   walkTable(table, [], file, names, out);
   return finish(out);

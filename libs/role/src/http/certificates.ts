@@ -16,7 +16,7 @@ export interface Certificate {
 }
 
 /** `T`: the content of the files, a certificate at least. */
-export interface RenewedSource<T> {
+interface RenewedSource<T> {
   readonly current: T;
   /** Called with each new one. */
   onChange(listener: (renewed: T) => void): void;

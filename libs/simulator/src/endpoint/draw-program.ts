@@ -57,7 +57,7 @@ export function drawRequest(
 }
 
 /** The shared handler of the caller's own object, which may run beside it. */
-export const OWN_READER: CalledHandler = { service: "O", handler: "r", key: "=" };
+const OWN_READER: CalledHandler = { service: "O", handler: "r", key: "=" };
 const PLAIN: CalledHandler = { service: "S", handler: "h", key: "" };
 type Base = Pick<Setting, "depth" | "objects" | "operationsLeft" | "shares" | "answersCaller">;
 

@@ -8,7 +8,7 @@ export interface Misfortune {
 }
 
 /** A fault instead of a response. */
-export type EndpointRefusal =
+type EndpointRefusal =
   | { readonly kind: "connect" }
   | { readonly kind: "status"; readonly status: number; readonly headers: Readonly<Record<string, string>> }
   | { readonly kind: "never" };

@@ -28,7 +28,7 @@ export interface GenerationRecord {
   removalRequested: boolean;
 }
 
-export interface ExpectedCompletion {
+interface ExpectedCompletion {
   readonly commandType: number;
   readonly notificationType: number;
   /** The command itself. */

@@ -115,7 +115,7 @@ function placeOf(address: string): string {
 }
 
 /** `w0#3` runs on host `w0`. */
-export function placeOfProcess(name: string): string {
+function placeOfProcess(name: string): string {
   return name.slice(0, name.indexOf("#"));
 }
 

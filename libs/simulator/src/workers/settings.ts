@@ -45,7 +45,7 @@ export class LeasePace {
   }
 }
 
-export const FAIR_CLUSTER_WEATHER: ClusterWeather = {
+const FAIR_CLUSTER_WEATHER: ClusterWeather = {
   crashEveryMs: undefined,
   pauseEveryMs: undefined,
   drainEveryMs: undefined,

@@ -76,7 +76,7 @@ function appendText({ row }: InvocationFields, { start, end }: TextField, into: 
 }
 
 /** One of few different texts. */
-export function labelField(of: (fields: InvocationFields) => string | undefined): FieldColumn {
+function labelField(of: (fields: InvocationFields) => string | undefined): FieldColumn {
   return { read: of, append: (fields, into) => into.push(of(fields)) };
 }
 

@@ -39,7 +39,7 @@ function vqueueOf({ target, limitKey }: InvocationFacts): VqueueId | undefined {
 }
 
 /** `[code] message`. */
-export function failureText(failure: Failure): string {
+function failureText(failure: Failure): string {
   return `[${failure.code}] ${failure.message}`;
 }
 

@@ -71,7 +71,7 @@ export function neededIds(hints: ScanHints): readonly InvocationId[] | undefined
 }
 
 /** Partitions of the partition keys or scopes that a statement names, otherwise all. */
-export function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
+function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
   const keys = allowedValues(hints, "partition_key");
   const scopes = allowedValues(hints, "scope");
   if (keys === undefined && scopes !== undefined)

@@ -51,7 +51,7 @@ export interface BatchPorts extends OperationPorts {
   readonly logger: Logger;
 }
 
-export interface NewBatch {
+interface NewBatch {
   readonly operation: OperationVerb;
   readonly filter: string | undefined;
   readonly ids: readonly InvocationId[];
@@ -62,7 +62,7 @@ export interface NewBatch {
 }
 
 /** One page of results, in the order of the ids. `isLast`: no further results will follow. */
-export interface ResultPage {
+interface ResultPage {
   readonly results: readonly BatchResult[];
   /** The page to request next; the present page again while its results are missing. Undefined after the last page. */
   readonly next: number | undefined;

@@ -7,7 +7,7 @@ export interface ApiAnswer {
   readonly body: ApiAnswerBody;
 }
 
-export type ApiAnswerBody =
+type ApiAnswerBody =
   | { readonly kind: "empty" }
   | { readonly kind: "bytes"; readonly contentType: string; readonly bytes: Uint8Array }
   | { readonly kind: "stream"; readonly contentType: string; readonly chunks: AsyncIterable<Uint8Array> };

@@ -24,7 +24,7 @@ import { batchView, resultView } from "../views/batch-view.js";
 import { Choice, Id } from "./batches.js";
 
 /** Strict, because a misspelt `dry_run` must not count as absent. */
-export const StartBatch = z
+const StartBatch = z
   .strictObject({
     operation: z.enum(VERBS),
     /** A condition over the columns of `sys_invocation`. */

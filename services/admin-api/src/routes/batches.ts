@@ -36,7 +36,7 @@ export const Choice = z.string().transform((text, context): DeploymentChoice => 
   return z.NEVER;
 });
 
-export const Batch = z.object({ invocation_ids: z.array(Id), deployment: z.string().nullish() });
+const Batch = z.object({ invocation_ids: z.array(Id), deployment: z.string().nullish() });
 
 const VERBS: readonly OperationVerb[] = ["kill", "cancel", "purge", "purge-journal", "resume", "pause", "restart-as-new"];
 

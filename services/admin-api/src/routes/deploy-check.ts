@@ -45,7 +45,7 @@ const size = (maxBytes: number) =>
     .nullish();
 
 /** Bounds of a check; an absent one has its default. */
-export const CheckBody = z
+const CheckBody = z
   .strictObject({
     in_flight_per_handler: count(0, CHECK_BOUNDS_MAX.inFlightPerHandler),
     completed_per_handler: count(0, CHECK_BOUNDS_MAX.completedPerHandler),

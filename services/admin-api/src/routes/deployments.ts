@@ -28,10 +28,10 @@ const registration = { ...shared, metadata: Metadata.nullish(), breaking: Flag, 
 
 const RegisterHttp = z.object({ uri: UriText, use_http_11: Flag, ...registration });
 const RegisterLambda = z.object({ arn: z.string(), assume_role_arn: z.string().nullish(), ...registration });
-export const RegisterDeployment = z.union([RegisterHttp, RegisterLambda]).meta({ id: "RegisterDeploymentRequest" });
+const RegisterDeployment = z.union([RegisterHttp, RegisterLambda]).meta({ id: "RegisterDeploymentRequest" });
 const DeploymentsShape = listShape("deployments", DeploymentSummaryShape, "ListDeploymentsResponse");
 
-export const UpdateDeployment = z
+const UpdateDeployment = z
   .object({
     uri: UriText.nullish(),
     use_http_11: z.boolean().nullish(),

@@ -28,14 +28,14 @@ const ClusterName = z
   .max(KAFKA_CLUSTER_NAME_CHARS_MAX, "name too long")
   .regex(/^[!$%&'()*+,\-.0-9:;=@A-Z[\]_a-z~]+$/, "invalid uri character");
 
-export const CreateKafkaCluster = z
+const CreateKafkaCluster = z
   .object({
     name: ClusterName,
     properties: Properties,
   })
   .meta({ id: "CreateKafkaClusterRequest" });
-export const UpdateKafkaCluster = z.object({ properties: Properties }).meta({ id: "UpdateKafkaClusterRequest" });
-export const CreateSubscription = z
+const UpdateKafkaCluster = z.object({ properties: Properties }).meta({ id: "UpdateKafkaClusterRequest" });
+const CreateSubscription = z
   .object({ source: Uri, sink: Uri, options: Properties.nullish() })
   .meta({ id: "CreateSubscriptionRequest" });
 

@@ -5,7 +5,7 @@ import { RouteError } from "../http/errors.js";
 import type { ApiRoute } from "../http/route.js";
 import type { Sql, SqlAnswer } from "../ports.js";
 
-export const Query = z.object({ query: z.string() }).meta({ id: "QueryRequest" });
+const Query = z.object({ query: z.string() }).meta({ id: "QueryRequest" });
 
 const JSON_TYPE = "application/json";
 const ARROW_TYPE = "application/vnd.apache.arrow.stream";

@@ -71,10 +71,10 @@ const UpsertRule = z
       .nullish(),
   })
   .meta({ id: "UpsertRuleRequest" });
-export const PutRules = z.array(UpsertRule).max(RULE_CHANGES_MAX);
+const PutRules = z.array(UpsertRule).max(RULE_CHANGES_MAX);
 
 const DeleteRule = z.object({ pattern: Pattern, expected_version: Version.nullish() }).meta({ id: "DeleteRuleRequest" });
-export const DeleteRules = z.array(DeleteRule).max(RULE_CHANGES_MAX);
+const DeleteRules = z.array(DeleteRule).max(RULE_CHANGES_MAX);
 
 const RuleShape = z
   .strictObject({

@@ -21,7 +21,7 @@ const DurationText = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
-export const ModifyService = z
+const ModifyService = z
   .object({
     public: z.boolean().nullish(),
     idempotency_retention: DurationText.nullish(),

@@ -31,7 +31,7 @@ const NewState = z.unknown().transform((value, context): readonly UserStateEntry
   return entries;
 });
 
-export const ModifyState = z
+const ModifyState = z
   .object({
     version: z.string().nullish(),
     object_key: z.string(),

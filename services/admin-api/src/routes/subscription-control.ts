@@ -13,7 +13,7 @@ import { subscriptionParam } from "../ids.js";
 import type { AdminPorts } from "../ports.js";
 import { TimeShape } from "../views/service-shape.js";
 
-export const SkipRecord = z.object({ partition: z.int().min(0), offset: z.int().min(0) }).meta({ id: "SkipRecordRequest" });
+const SkipRecord = z.object({ partition: z.int().min(0), offset: z.int().min(0) }).meta({ id: "SkipRecordRequest" });
 
 const Place = { partition: z.int(), offset: z.int() };
 const SubscriptionStatusShape = z

@@ -85,7 +85,7 @@ export async function narrowedTo(
 }
 
 /** Ends the command when the environment in use is not in the cloud. */
-export function environmentInUse(context: Context): CloudEnvironmentRef {
+function environmentInUse(context: Context): CloudEnvironmentRef {
   const { name, chosenBy, accountId, environmentId } = context.environment();
   const target = targetOf(accountId, environmentId);
   const advice = "Name one: --env NAME, or use it: perdure env use NAME. What there is: perdure env list";

@@ -3,4 +3,3 @@ export { terminalJson, withoutControls } from "./controls.js";
 export * from "./format.js";
 export * from "./output.js";
 export type { ProgressIndicator } from "./progress.js";
-export type { OutputColumn } from "./table.js";

@@ -5,8 +5,6 @@ import { type ChartSeries, chartSummary, valueAt } from "./chart-text.js";
 import { clockText, dateTimeText } from "./time-text.js";
 import "./chart.css";
 
-export type { ChartInk, ChartSeries } from "./chart-text.js";
-
 /** The numbers are beside it as text: without the drawing, the page is still complete. */
 const Plot = lazy(() => import("./chart-plot.js").catch(() => ({ default: Undrawn })));
 

@@ -6,7 +6,7 @@ import "./code-editor.css";
 /** When it cannot be loaded, a plain field replaces it. */
 const Mirror = lazy(() => import("./code-editor-mirror.js").catch(() => ({ default: Plain })));
 
-export type CodeLanguage = "json" | "sql" | "text";
+type CodeLanguage = "json" | "sql" | "text";
 
 export interface CodeEditorProps {
   readonly label: string;

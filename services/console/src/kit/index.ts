@@ -1,9 +1,9 @@
 /** The components of pages, so that pages look and behave the same. */
 export { Badge, InvocationBadge, type Tone } from "./badge.js";
 export { Breakable } from "./breakable.js";
-export { Button, type ButtonProps } from "./button.js";
-export { Chart, type ChartInk, type ChartProps, type ChartSeries } from "./chart.js";
-export { CodeEditor, type CodeEditorProps, type CodeLanguage } from "./code-editor.js";
+export { Button } from "./button.js";
+export { Chart } from "./chart.js";
+export { CodeEditor } from "./code-editor.js";
 export { Copyable, CopyButton, Snippet } from "./copy.js";
 export { Confirmation, Dialog, DialogActions } from "./dialog.js";
 export { CheckField, ChoiceField, type FieldChoice, TextArea, TextField } from "./field.js";
@@ -16,7 +16,6 @@ export { Facts, Page, Section } from "./page.js";
 export { ErrorCode, isRecord, messageOf, ProblemNote } from "./problem.js";
 export { Empty, Loaded, Loading } from "./states.js";
 export { Cell, Table, type TableColumn } from "./table.js";
-export { type TabLink, TabLinks } from "./tabs.js";
 export { Duration, Moment, useNow } from "./time.js";
-export { ago, clockText, DURATION_STEPS, dateTimeText, durationText, exactMoment, zonedText } from "./time-text.js";
+export { ago, DURATION_STEPS, dateTimeText, durationText, exactMoment, zonedText } from "./time-text.js";
 export { useToast } from "./toast.js";

@@ -7,7 +7,7 @@ import { isRecord, problemOf } from "./problem-text.js";
 import { useOutage } from "./reach-state.js";
 import "./problem.css";
 
-export { messageOf, problemOf } from "./problem-text.js";
+export { messageOf } from "./problem-text.js";
 export { isRecord };
 
 export function ProblemNote({

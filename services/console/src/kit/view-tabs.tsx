@@ -3,7 +3,7 @@ import { Tabs } from "@base-ui/react/tabs";
 import type { ReactNode } from "react";
 import "./tabs.css";
 
-export interface ViewTab<V extends string> {
+interface ViewTab<V extends string> {
   readonly value: V;
   readonly label: string;
   readonly content: ReactNode;

@@ -11,7 +11,7 @@ import { ReachBanner } from "./reach.js";
 import { ThemeChoice } from "./theme.js";
 import "./frame.css";
 
-export interface NavLink {
+interface NavLink {
   readonly href: string;
   readonly label: string;
   readonly icon?: IconName;

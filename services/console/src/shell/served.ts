@@ -30,6 +30,6 @@ export async function fetchServed(): Promise<Served> {
 }
 
 /** `assets/index-<hash>.js`: it differs when anything does. */
-export function mainScript(page: string): string | undefined {
+function mainScript(page: string): string | undefined {
   return /\bassets\/index-[\w-]+\.js\b/.exec(page)?.[0];
 }

@@ -26,7 +26,7 @@ import {
 import type { z } from "zod";
 import { workerSettings } from "../config.js";
 
-export const archiveSettings = group(
+const archiveSettings = group(
   "Completed invocations move from Redis to the database of 'metadata.postgres-url'; without one nothing is archived.",
   {
     age: duration("10m", { sentence: "How long an invocation has been complete when it is archived (duration).", minMs: 1 }),

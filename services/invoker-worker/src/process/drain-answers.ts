@@ -14,7 +14,7 @@ import type { ClusterWorker } from "../cluster/cluster-worker.js";
 import type { Activity, ActivityMonitor } from "./activity-monitor.js";
 
 /** The body of `/drain` responses. */
-export interface DrainReport extends Partial<Activity> {
+interface DrainReport extends Partial<Activity> {
   readonly draining: boolean;
   /** Milliseconds since the drain began; 0 when it has not. */
   readonly drainingSeconds: number;

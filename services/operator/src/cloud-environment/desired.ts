@@ -12,7 +12,7 @@ import { containerSecurity, type EnvVariable, imageOf, podSecurity, probesOf, pu
 import { SERVICE_PORT } from "../service-deployment/desired.js";
 import { CLOUD_LABEL, proxyLabelOf, tunnelNameOf, tunnelObjectName } from "./names.js";
 
-export const CREDENTIAL_FOLDER = "/run/perdure/credential";
+const CREDENTIAL_FOLDER = "/run/perdure/credential";
 /** Running requests continue while a pod ends; the client aborts them itself a little earlier. */
 const GRACE_S = 150;
 const ZONE = "topology.kubernetes.io/zone";

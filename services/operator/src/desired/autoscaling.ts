@@ -8,7 +8,7 @@ import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import { childOf } from "./labels.js";
 
 /** Metric of each worker; the autoscaler keeps the sum of an environment divided by its workers at the target. */
-export const READY_WORK_METRIC = "perdure_worker_ready_queue_seconds";
+const READY_WORK_METRIC = "perdure_worker_ready_queue_seconds";
 const STEP_DOWN_SECONDS = 120;
 const POLL_SECONDS = 15;
 

@@ -7,7 +7,7 @@ import { type KubeObject, resources } from "@perdure/driver-kubernetes";
 import type { Cell, Labels } from "../cell.js";
 import { childOf, selectorOf } from "./labels.js";
 
-export type PolicyPeer = Readonly<Record<string, unknown>>;
+type PolicyPeer = Readonly<Record<string, unknown>>;
 
 interface PolicyPort {
   readonly protocol: "TCP" | "UDP";

@@ -11,7 +11,7 @@ field() { printf '%s\\n' "$info" | tr -d '\\r' | sed -n "s/^$1://p"; }
 `;
 
 /** Succeeds when the first pod is the primary, or another one has everything that the primary had. */
-export const REDIS_IS_READY = `${INFO}case "\${POD_NAME:-redis-0}" in
+const REDIS_IS_READY = `${INFO}case "\${POD_NAME:-redis-0}" in
 *-0) [ "$(field role)" = master ] ;;
 *) [ "$(field role) $(field master_link_status) $(field master_sync_in_progress)" = "slave up 0" ] ;;
 esac

@@ -9,7 +9,7 @@ import { isReplicated } from "./redis.js";
 import { frontsOf, frontsOfSize, sizingOf } from "./sizes.js";
 import { tunnelSettings } from "./tunnels.js";
 
-export const CONFIG_MAP = "runtime-config";
+const CONFIG_MAP = "runtime-config";
 
 export function hostOf({ spec }: EnvironmentResource, { region, domain }: Cell): string {
   return `${spec.environmentId.slice("env_".length)}.env.${region}.${domain}`;

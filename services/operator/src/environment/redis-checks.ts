@@ -9,7 +9,7 @@ import { hashOf } from "../desired/runtime-config.js";
 import { REDIS_CHECK_MS, REDIS_RECHECK_MS } from "../limits.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 
-export type Prober = (options: RedisConnectionOptions, logger: Logger) => Promise<RedisProbe>;
+type Prober = (options: RedisConnectionOptions, logger: Logger) => Promise<RedisProbe>;
 
 interface RedisChecksPorts {
   readonly clock: Clock;

@@ -12,7 +12,7 @@ import { SIGNING_KEY } from "../desired/workers.js";
 import type { SecretData, SecretStore } from "./secret-store.js";
 
 /** Each new value requests a new password. */
-export const ROTATE_PASSWORD_ANNOTATION = "perdure.dev/rotate-redis-password";
+const ROTATE_PASSWORD_ANNOTATION = "perdure.dev/rotate-redis-password";
 /** Earlier operators kept the copy in a Secret of its own, which is read when the other one does not hold it. */
 const EARLIER_COPY = "redis-auth-copy";
 /** Before the keys of the copy. No pod is given them: what is mounted of that Secret is named. */
@@ -106,7 +106,7 @@ function newPassword({ spec }: EnvironmentResource, cell: Cell, rotation: string
 }
 
 /** The password has 192 random bits, so it cannot be guessed from its fingerprint. */
-export function fingerprintOf(data: SecretData): string {
+function fingerprintOf(data: SecretData): string {
   const { [PASSWORD]: password = "", url = "" } = data;
   return createHash("sha256").update(`redis-auth\n${password}\n${url}`).digest("hex").slice(0, 16);
 }

@@ -92,7 +92,7 @@ function decide(
 }
 
 /** Below zero when `a` is older; a suffix after a dash is ignored. */
-export function compareVersions(a: string, b: string): number {
+function compareVersions(a: string, b: string): number {
   const [left, right] = [numbersOf(a), numbersOf(b)];
   for (let i = 0; i < 3; i++) if (left[i] !== right[i]) return (left[i] ?? 0) - (right[i] ?? 0);
   return 0;

@@ -10,7 +10,7 @@ import { MANAGER } from "../applier.js";
 import { UNSEEN_TRUST_MS } from "../limits.js";
 
 /** Label of a volume whose environment was deleted: the name of that environment. */
-export const RETAINED_FROM = "perdure.dev/retained-from";
+const RETAINED_FROM = "perdure.dev/retained-from";
 /** On a volume: the reclaim policy that its storage class gave it, where that was not `Retain`. */
 const POLICY_BEFORE = "perdure.dev/reclaim-policy-before";
 

@@ -13,7 +13,7 @@ import { childOf } from "../desired/labels.js";
 import { REDIS_CLAIM } from "../desired/redis.js";
 
 /** Label of a snapshot with its purpose. */
-export const SNAPSHOT_LABEL = "perdure.dev/snapshot";
+const SNAPSHOT_LABEL = "perdure.dev/snapshot";
 export const ACCOUNT_LABEL = "perdure.dev/account";
 export type SnapshotPurpose = "scheduled" | "final" | "restore";
 

@@ -29,7 +29,7 @@ export const runLeftoverCheck = (args: readonly string[], environment: NodeJS.Pr
   runTask(spec, args, environment);
 
 /** Rejects with OPS0006 when objects of ours exist; a kind that is not defined has none. */
-export async function refuseLeftovers(client: KubernetesClient): Promise<void> {
+async function refuseLeftovers(client: KubernetesClient): Promise<void> {
   const leftovers = (await Promise.all(KINDS.map((kind) => leftoversOf(client, kind)))).filter((text) => text !== undefined);
   if (leftovers.length === 0) return;
   throw new PerdureError("OPS0006", `${leftovers.join("; ")}: they would be left without their operator`);

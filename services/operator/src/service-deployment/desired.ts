@@ -8,7 +8,7 @@ import { shortOf, TEMPLATE, TEMPLATE_HASH, versionName } from "./names.js";
 
 /** Port of every version's Service; its target is the container's port of this name, or this number. */
 export const SERVICE_PORT = 9080;
-export const PORT_NAME = "perdure";
+const PORT_NAME = "perdure";
 
 export interface PlainEnvVariable {
   readonly name: string;
@@ -26,7 +26,7 @@ interface PodTemplate {
   readonly spec?: { readonly containers?: readonly Container[]; readonly initContainers?: readonly Container[] };
 }
 
-export const templateOf = ({ spec }: ServiceDeployment): PodTemplate => spec.template as PodTemplate;
+const templateOf = ({ spec }: ServiceDeployment): PodTemplate => spec.template as PodTemplate;
 
 /**
  * What is wrong with a template, checked before it is applied; undefined when it is valid. `reserved`: variables that the operator sets.

@@ -113,7 +113,7 @@ export type UserHandlers = {
   ) => Promise<ResponseOf<UserOperations[N]>>;
 };
 
-export interface AccountHandler<N extends keyof AccountOperations> {
+interface AccountHandler<N extends keyof AccountOperations> {
   readonly needs: AccountPower;
   readonly handle: (
     call: AccountCall,

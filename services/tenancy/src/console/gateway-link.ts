@@ -23,7 +23,7 @@ export interface GatewayLink {
   open(environment: EnvironmentRecord, endpoint: ProxiedEndpoint, request: LinkRequest): ClientRequest;
 }
 
-export interface LinkRequest {
+interface LinkRequest {
   readonly method: string;
   /** Path with query, as received. */
   readonly target: string;

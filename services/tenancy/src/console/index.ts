@@ -64,7 +64,7 @@ export function consoleRoutes(pageSessions: PageSessions, { gateway, host, trace
 }
 
 /** For everything below `/console/`: when it is opened as a page, nothing in it runs, and no other site may read it. */
-export const SEALED_HEADERS: Readonly<Record<string, string>> = {
+const SEALED_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",

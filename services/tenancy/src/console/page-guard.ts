@@ -10,7 +10,7 @@ import { TenancyApiError } from "../api/errors.js";
 import type { Browser } from "../login/browser.js";
 
 /** Foreign pages cannot send it: a custom header makes the browser send a preflight, which is always refused. */
-export const CSRF_HEADER = "x-perdure-csrf";
+const CSRF_HEADER = "x-perdure-csrf";
 
 export interface PageUser {
   readonly session: SessionRecord;

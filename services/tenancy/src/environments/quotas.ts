@@ -92,7 +92,7 @@ async function checkQuota(
 type DueStep = Pick<StatusTransition, "event" | "suspendedFor"> & { readonly details: Readonly<Record<string, unknown>> };
 
 /** The change that an environment needs when its account used so many actions this month; exported for the table of cases in its test. */
-export function due(environment: EnvironmentRecord, plan: AccountPlan, actions: number, nowMs: number): DueStep | undefined {
+function due(environment: EnvironmentRecord, plan: AccountPlan, actions: number, nowMs: number): DueStep | undefined {
   const { status, suspendedFor, lastTrafficAtMs } = environment;
   const { actionsPerMonth, idleSuspendMs } = plan;
   if (status === "SUSPENDED" && suspendedFor === "quota" && actions < actionsPerMonth) {

@@ -8,7 +8,7 @@ import { request as httpsRequest } from "node:https";
 import { EgressDenied, type EgressGuard } from "@perdure/egress";
 import { OIDC_ANSWER_BYTES_MAX } from "../limits.js";
 
-export interface FetchOptions {
+interface FetchOptions {
   readonly method: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: unknown;

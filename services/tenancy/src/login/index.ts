@@ -12,8 +12,6 @@ import { type PagesPorts, pageRoutes } from "./pages/index.js";
 import { PageSessions } from "./pages/page-sessions.js";
 import { Passwords } from "./passwords.js";
 
-export type { OidcSettings } from "./oidc.js";
-
 export interface LoginOptions {
   /** Whether an address must be confirmed before its user signs in with a password. */
   readonly verifiesEmail: boolean;

@@ -14,7 +14,7 @@ import { formOf } from "./requests.js";
 import { auditLogin, beginSession, hashOf, type Requester, requesterOf, requestIdOf } from "./sessions.js";
 
 /** The only client; it has no secret. */
-export const CLIENT_ID = "perdure-cli";
+const CLIENT_ID = "perdure-cli";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 const USER_CODE_LETTERS = "BCDFGHJKLMNPQRSTVWXZ";
 

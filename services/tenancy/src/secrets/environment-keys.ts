@@ -7,7 +7,7 @@ import { createRequestIdentity } from "@perdure/invoker";
 import type { KeyRing } from "./key-ring.js";
 import { open, seal } from "./seal.js";
 
-export interface NewSigningKey {
+interface NewSigningKey {
   /** `publickeyv1_…` */
   readonly publicKey: string;
   /** PKCS#8 PEM, sealed. */

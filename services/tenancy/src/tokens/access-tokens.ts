@@ -52,7 +52,7 @@ export interface AccessTokens extends AsyncDisposable {
 }
 
 /** The `aud` of every token. */
-export const AUDIENCE = "perdure";
+const AUDIENCE = "perdure";
 const ALGORITHM = "EdDSA";
 
 interface Key {

@@ -42,7 +42,7 @@ export function addChoice(command: Command): Command {
     .option("--where <sql>", "a condition over the columns of sys_invocation");
 }
 
-export function filterOf(flags: ChoiceFlags, ids: readonly string[], context: Context): InvocationFilter {
+function filterOf(flags: ChoiceFlags, ids: readonly string[], context: Context): InvocationFilter {
   const { failed, succeeded, olderThan, youngerThan, stuckFor } = flags;
   if (failed === true && succeeded === true) context.fail(USAGE, "--failed and --succeeded exclude each other");
   const nowMs = context.clock.nowMs();

@@ -81,7 +81,7 @@ function leadsText(node: SqlRow, partitions: readonly SqlRow[]): string {
 }
 
 /** `numbers` in ascending order. */
-export function rangesOf(numbers: readonly number[]): string {
+function rangesOf(numbers: readonly number[]): string {
   const ranges: { first: number; last: number }[] = [];
   for (const number of numbers) {
     const range = ranges.at(-1);

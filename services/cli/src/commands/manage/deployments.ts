@@ -105,7 +105,7 @@ async function neededBy(admin: AdminClient, context: Context, id?: string): Prom
   return needed;
 }
 
-export const addressOf = ({ uri, arn }: Pick<DeploymentSummary, "uri" | "arn">): string => uri ?? arn ?? "–";
+const addressOf = ({ uri, arn }: Pick<DeploymentSummary, "uri" | "arn">): string => uri ?? arn ?? "–";
 
 async function list(context: Context): Promise<void> {
   const admin = adminOf(context);

@@ -80,7 +80,7 @@ const REFUSALS: Readonly<Record<Extract<TunnelEnding, { kind: "refused" }>["stat
   "name-changed": ["The relay gave the tunnel another name than the one requested", "Report it to the operator of the cloud."],
 };
 
-export function reportEvent(output: Output, event: TunnelClientEvent, isVerbose: boolean): void {
+function reportEvent(output: Output, event: TunnelClientEvent, isVerbose: boolean): void {
   const { kind, ...facts } = event;
   const line = lineOf(output, event, isVerbose);
   output.event({ event: `tunnel-${kind}`, ...facts }, () => {

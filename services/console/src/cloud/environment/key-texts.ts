@@ -39,7 +39,7 @@ export function expiresAt(expiry: Expiry, nowMs: number): number | undefined {
   return expiry === "never" ? undefined : Math.floor(nowMs / 1_000) + Number(expiry) * 86_400;
 }
 
-export const RATE_MAX = 100_000;
+const RATE_MAX = 100_000;
 
 /** The error of the field; empty means no limit of its own. */
 export function rateProblem(text: string): string | undefined {

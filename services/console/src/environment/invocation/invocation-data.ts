@@ -147,13 +147,7 @@ export function usePayloads(id: string, from: number, signature: string): UseQue
 export type ValueOf = "argument" | "result";
 
 /** The whole value of a step: of the entry itself, or of the completion that answers it. Rejects when it was deleted. */
-export async function loadValue(
-  admin: AdminClient,
-  id: string,
-  index: number,
-  of: ValueOf,
-  signal: AbortSignal,
-): Promise<EntryValue> {
+async function loadValue(admin: AdminClient, id: string, index: number, of: ValueOf, signal: AbortSignal): Promise<EntryValue> {
   const where = `id = ${sqlText(id)}`;
   const own = textIn(
     await admin.sql.query(`SELECT entry_json FROM sys_journal WHERE ${where} AND "index" = ${index}`, { signal }),

@@ -20,7 +20,7 @@ export interface TimelinePhase extends TimeSpan {
   readonly isInferred: boolean;
 }
 
-export interface PhaseSum {
+interface PhaseSum {
   readonly phase: PhaseName;
   readonly ms: number;
   /** Part of the whole, 0 to 1. */

@@ -235,7 +235,7 @@ function exactText(row: TimelineRow, timeline: InvocationTimeline): string {
 }
 
 /** Undefined: there is nothing in it. */
-export function unfoldedOf(row: TimelineRow): boolean | undefined {
+function unfoldedOf(row: TimelineRow): boolean | undefined {
   if (row.kind === "attempts" || row.kind === "group") return row.isUnfolded;
   return row.kind === "step" && row.childId !== undefined ? row.isUnfolded : undefined;
 }

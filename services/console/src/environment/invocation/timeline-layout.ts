@@ -36,13 +36,13 @@ interface RowFacts {
   readonly invocationId: string;
 }
 
-export interface PhasesRow extends RowFacts {
+interface PhasesRow extends RowFacts {
   readonly kind: "phases";
   readonly timeline: InvocationTimeline;
   readonly bars: readonly TimelinePhase[];
 }
 
-export interface AttemptsRow extends RowFacts {
+interface AttemptsRow extends RowFacts {
   readonly kind: "attempts";
   /** One after the other, in one lane. */
   readonly bars: readonly TimelineAttempt[];
@@ -50,14 +50,14 @@ export interface AttemptsRow extends RowFacts {
   readonly isUnfolded: boolean | undefined;
 }
 
-export interface AttemptRow extends RowFacts {
+interface AttemptRow extends RowFacts {
   readonly kind: "attempt";
   readonly bar: TimelineAttempt;
   /** Number of steps that it began, as far as they were read. */
   readonly stepCount: number;
 }
 
-export interface StepRow extends RowFacts {
+interface StepRow extends RowFacts {
   readonly kind: "step";
   readonly bar: TimelineStep;
   /** The invocation that it called, when that has a timeline of its own to show here. */
@@ -68,7 +68,7 @@ export interface StepRow extends RowFacts {
 }
 
 /** Like steps that share a row until it is unfolded. */
-export interface GroupRow extends RowFacts {
+interface GroupRow extends RowFacts {
   readonly kind: "group";
   /** `run page 1 … page 894` */
   readonly text: string;
@@ -77,18 +77,18 @@ export interface GroupRow extends RowFacts {
 }
 
 /** Current waits, and the next attempt. */
-export interface WaitRow extends RowFacts {
+interface WaitRow extends RowFacts {
   readonly kind: "wait";
   readonly bar: PendingWait;
 }
 
 /** Steps that were not read yet. */
-export interface MoreRow extends RowFacts {
+interface MoreRow extends RowFacts {
   readonly kind: "more";
   readonly nextStep: number;
 }
 
-export interface NoteRow extends RowFacts {
+interface NoteRow extends RowFacts {
   readonly kind: "note";
   readonly text: string;
   readonly isProblem: boolean;

@@ -7,7 +7,7 @@ import { CHOSEN_ATTEMPTS_MAX, SEARCHED_STEPS_MIN, STEP_PAGES_MAX } from "./limit
 import { groupedSteps } from "./step-groups.js";
 
 /** Display options of the steps of a timeline. */
-export interface StepViewOptions {
+interface StepViewOptions {
   readonly search: string;
   readonly isGrouped: boolean;
   /** Only steps that this attempt began; undefined: all. */
@@ -101,7 +101,7 @@ function AttemptChoice({ timeline, tools }: Pick<TimelineToolsProps, "timeline" 
 export const LATEST = "latest";
 
 /** Key of the row of the first step that failed, or else of the first failed attempt. */
-export function firstFailure({ steps, attempts }: InvocationTimeline): string | undefined {
+function firstFailure({ steps, attempts }: InvocationTimeline): string | undefined {
   const step = steps.find(({ result }) => result === "failure");
   if (step !== undefined) return String(step.index);
   const attempt = attempts.find(({ outcome }) => outcome === "failed");

@@ -163,7 +163,7 @@ function childAddress(row: TimelineRow): string {
 }
 
 /** Phases and how long they lasted together: the numbers behind the colours. */
-export function Legend({ timeline }: { readonly timeline: InvocationTimeline }) {
+function Legend({ timeline }: { readonly timeline: InvocationTimeline }) {
   const total = timeline.span.toMs - timeline.span.fromMs;
   return (
     <ul className="tl-legend" aria-label="Time by phase">

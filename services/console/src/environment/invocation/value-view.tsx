@@ -6,7 +6,7 @@ import { HEX_BYTES_MAX, VALUE_BYTES_UNASKED, VALUE_CHARS_MAX } from "./limits.js
 import { beginning, sizeText, type ValueText, valueOfBytes } from "./value-text.js";
 
 /** A text that is there already. */
-export function ValueBlock({ value, label }: { readonly value: ValueText; readonly label: string }) {
+function ValueBlock({ value, label }: { readonly value: ValueText; readonly label: string }) {
   const [isWhole, setWhole] = useState(false);
   if (value.kind === "empty") return <p className="quiet small">Empty: no bytes.</p>;
   // Three characters a byte, as digits.

@@ -8,8 +8,8 @@ export interface InvocationListColumn {
 }
 
 /** Always shown: the target and the status. */
-export const STATUS: InvocationListColumn = { name: "status", label: "Status", width: "8rem" };
-export const TARGET: InvocationListColumn = { name: "target", label: "Target", width: "minmax(11rem, 2fr)" };
+const STATUS: InvocationListColumn = { name: "status", label: "Status", width: "8rem" };
+const TARGET: InvocationListColumn = { name: "target", label: "Target", width: "minmax(11rem, 2fr)" };
 
 export const CHOICES: readonly InvocationListColumn[] = [
   { name: "id", label: "Id", width: "12rem" },

@@ -1,7 +1,7 @@
 /** The list as CSV or JSON for spreadsheets and programs. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
 
-export const FORMATS = ["csv", "jsonl"] as const;
+const FORMATS = ["csv", "jsonl"] as const;
 export type Format = (typeof FORMATS)[number];
 
 /** Text before the first line. */

@@ -30,7 +30,7 @@ export function marksOf(stored: string | null): readonly Mark[] {
 }
 
 /** Equal for rows of one cause, also when the numbers and ids in its failure differ. */
-export function keyOfCause({ service, handler, status, code, failure }: Cause): string {
+function keyOfCause({ service, handler, status, code, failure }: Cause): string {
   return JSON.stringify([service, handler, status, code ?? "", fingerprint(failure)]);
 }
 

@@ -4,7 +4,7 @@ import { listOf, read, recordOf, requiredOf, textIn } from "../schema/json-schem
 import { schemaTypeText } from "../schema/schema-lines.js";
 import { type Variant, variantsOf } from "../schema/variants.js";
 
-export interface NamedPart {
+interface NamedPart {
   readonly name: string;
   readonly part: unknown;
   readonly isRequired: boolean;

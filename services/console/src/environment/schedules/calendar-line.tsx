@@ -6,7 +6,7 @@ import { dateTimeText } from "../../kit/time-text.js";
 import { readWhen, timesWithin } from "./calendar.js";
 import { DRAWN_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
 
-export const SPANS = { day: 86_400_000, week: 7 * 86_400_000 } as const;
+const SPANS = { day: 86_400_000, week: 7 * 86_400_000 } as const;
 export type CalendarSpan = keyof typeof SPANS;
 
 export function CalendarLine({

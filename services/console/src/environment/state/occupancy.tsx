@@ -6,7 +6,7 @@ import { LIVE_MS, useRequest } from "../request.js";
 import { numberOf, textOf } from "../rows.js";
 import { WAITING_SHOWN_MAX } from "./limits.js";
 
-export interface LockHolder {
+interface LockHolder {
   readonly id: string;
   readonly status: string;
   readonly target: string;

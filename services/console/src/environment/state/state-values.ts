@@ -1,7 +1,7 @@
 /** A value is bytes; users read and write it as JSON, as text, or as hexadecimal digits. Pure. */
 import { isJson, narrowJson, wideJson } from "./json-text.js";
 
-export const FORMS = ["json", "text", "hex"] as const;
+const FORMS = ["json", "text", "hex"] as const;
 export type ValueForm = (typeof FORMS)[number];
 
 export interface ShownValue {

@@ -9,7 +9,7 @@ import python from "./samples/python.txt?raw";
 import rust from "./samples/rust.txt?raw";
 import typescript from "./samples/typescript.txt?raw";
 
-export interface SampleFile {
+interface SampleFile {
   readonly name: string;
   readonly text: string;
 }
@@ -26,8 +26,8 @@ export interface Sample {
   readonly start: string;
 }
 
-export const SAMPLE_LANGUAGES = ["typescript", "python", "java", "go", "rust"] as const;
-export type SampleLanguage = (typeof SAMPLE_LANGUAGES)[number];
+const SAMPLE_LANGUAGES = ["typescript", "python", "java", "go", "rust"] as const;
+type SampleLanguage = (typeof SAMPLE_LANGUAGES)[number];
 
 export const SAMPLES: readonly Sample[] = [
   {
