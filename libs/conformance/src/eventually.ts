@@ -6,7 +6,7 @@ import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS } from "./limits.js";
 
 /**
  * Calls `check` until it neither throws nor returns undefined or false, and resolves with its result. Rejects with the last failure as
- * cause when `withinMs` times `PATIENCE` have passed. A defect in the check, or a broken invariant, rejects at once, because retrying
+ * cause when `withinMs` times `TIMEOUT_FACTOR` have passed. A defect in the check, or a broken invariant, rejects at once, because retrying
  * cannot help.
  */
 export async function eventually<T>(

@@ -15,7 +15,7 @@ export const REQUEST_MS = 20_000 * TIMEOUT_FACTOR;
 export const CLIENT_SOCKETS_MAX = 256;
 /** Longest answer that a client reads: several times the largest payload of the suites. */
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
-/** Default time that `eventually` polls, times `PATIENCE`. */
+/** Default time that `eventually` polls, times `TIMEOUT_FACTOR`. */
 export const EVENTUALLY_MS = 10_000;
 /** Pause between two checks of `eventually`. */
 export const EVENTUALLY_PAUSE_MS = 15;

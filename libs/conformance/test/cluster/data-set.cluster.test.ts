@@ -202,7 +202,12 @@ describe("a cluster whose Redis has other data", () => {
     async () => {
       const [first, second] = cluster.workers as [ServiceProgram, ServiceProgram];
       const probes = [await probesOf(first), await probesOf(second)] as const;
-      const { invocationId } = await ingress.send(["Waiter", "wait"]);
+      // The second worker was killed and restarted: its partitions have no leader until its leases have ended.
+      const { invocationId } = await eventually(
+        "a leader accepts the invocation",
+        () => ingress.send(["Waiter", "wait"]),
+        60_000,
+      );
       await cluster.redis.request("FLUSHALL");
       const mark = await refuses(first, probes[0]);
       await refuses(second, probes[1]);
