@@ -103,7 +103,9 @@ test(
     expect(performance.now() - startedAt).toBeGreaterThan(2_000);
     expect(placed(made, 1).requests).toContain("POST /drain");
     await eventually(async () => (await eventsOf(world, made, "DrainTimedOut")).length > 0);
-    expect(await eventsOf(world, made, "DrainTimedOut")).toEqual(["worker-1 had its 3 s and goes with 12 partitions"]);
+    expect(await eventsOf(world, made, "DrainTimedOut")).toEqual([
+      "worker-1 did not drain within 3 s and is stopped with 12 partitions",
+    ]);
   },
   TEST_MS,
 );
