@@ -130,7 +130,7 @@ export const PLANTED_BUGS = [
     "const lock = command.exclusive ?",
     "const lock = command.exclusive && command.entries.length < 0 ?",
   ]),
-  plant("attach-after-the-end", "Whoever attaches after the end waits for ever", 2, [
+  plant("attach-after-the-end", "A client that attaches after the end is never answered", 2, [
     partition("invocation/outcome.ts"),
     'if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);',
     'if (invocation.status === "completed") return;',
@@ -145,7 +145,7 @@ export const PLANTED_BUGS = [
     '      storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);\n',
     "",
   ]),
-  plant("one-listener-of-a-promise", "Only the first who waits for a promise hears of its completion", 379, [
+  plant("one-listener-of-a-promise", "Only the first invocation that waits for a promise is notified of its completion", 379, [
     partition("promise/promise.ts"),
     "for (const listener of promise?.listeners ?? []) {",
     "for (const listener of (promise?.listeners ?? []).slice(0, 1)) {",
