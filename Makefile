@@ -10,7 +10,7 @@ BUNDLE := services/standalone/dist/main.mjs
 # The Kafka client computes a pause that may be negative, which Node tells everybody about.
 CLUSTER_PROGRAM := $(NODE) --disable-warning=TimeoutNegativeWarning deploy/cluster/dist/main.mjs
 CLOUD_PROGRAM := $(NODE) deploy/cloud/dist/main.mjs
-MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/package.json services/*/package.json deploy/examples/*/package.json deploy/*/package.json)
+MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/*/package.json services/*/package.json deploy/examples/*/package.json deploy/*/package.json)
 SOURCES := $(shell find libs services proto deploy \( -name node_modules -o -name dist -o -name testdata \) -prune -o \( -name '*.ts' -o -name '*.tsx' -o -name '*.css' -o -name '*.html' -o -name '*.svg' \) -print) $(wildcard docs/errors/*.md)
 
 SEED ?=
@@ -21,7 +21,7 @@ WORKERS ?=
 # Exported, because the runner of the tests reads it.
 export WORKERS
 TIERS := $(NODE) deploy/testing/run.mjs
-BUF := libs/driver-grpc/node_modules/.bin/buf
+BUF := libs/adapters/grpc/node_modules/.bin/buf
 # In quotes: patterns of paths have parentheses and bars.
 PATTERNS = $(foreach pattern,$(FILTER),'$(pattern)')
 # A filtered run starts at once: suites that start a program build it themselves when its sources are newer.
@@ -80,13 +80,13 @@ test-images: $(TO_TEST) ## Do every step of the images in clean directories, wit
 	@$(TIERS) images $(PATTERNS)
 
 test-sdks: build ## Run the published SDKs of every language against a server
-	@$(NODE) libs/conformance/sdks/run.mjs $(PATTERNS)
+	@$(NODE) libs/testing/conformance/sdks/run.mjs $(PATTERNS)
 
 test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks ## Run all of these
 
 # What tests need and this machine has not compiled or unpacked yet.
 programs: $(INSTALLED)
-	@$(NODE) deploy/run-ts.mjs libs/servers/src/prepare.ts
+	@$(NODE) deploy/run-ts.mjs libs/testing/servers/src/prepare.ts
 
 check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 	@node_modules/.bin/biome check .
@@ -104,13 +104,13 @@ sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1
 	@SEED='$(SEED)' COUNT='$(COUNT)' FROM='$(FROM)' PLANT='$(PLANT)' SHORT='$(SHORT)' $(NODE) deploy/sim.mjs
 
 bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a first look); needs wrk
-	@$(NODE) libs/conformance/bench/main.mjs
+	@$(NODE) libs/testing/conformance/bench/main.mjs
 
 chaos: build ## Break a cluster at work for MINUTES=10 (SEED=n replays; FAULT=text TIMES=n plays and measures one kind, FAULT=' ' all)
-	@MINUTES='$(MINUTES)' SEED='$(SEED)' FAULT='$(FAULT)' TIMES='$(TIMES)' CALLERS='$(CALLERS)' $(NODE) libs/conformance/chaos/run.mjs
+	@MINUTES='$(MINUTES)' SEED='$(SEED)' FAULT='$(FAULT)' TIMES='$(TIMES)' CALLERS='$(CALLERS)' $(NODE) libs/testing/conformance/chaos/run.mjs
 
 fuzz: build ## Send protocol errors and random frames to every listener (CONNECTIONS=100000, SEED=n replays, FILTER=listener)
-	@CONNECTIONS='$(CONNECTIONS)' SEED='$(SEED)' FILTER='$(FILTER)' $(NODE) deploy/run-ts.mjs libs/conformance/test/fuzzer/main.ts
+	@CONNECTIONS='$(CONNECTIONS)' SEED='$(SEED)' FILTER='$(FILTER)' $(NODE) deploy/run-ts.mjs libs/testing/conformance/test/fuzzer/main.ts
 
 microbench: $(INSTALLED) ## Measure single packages (FILTER=ids narrows them)
 	@$(NODE) deploy/microbench.mjs $(PATTERNS)
@@ -120,16 +120,16 @@ ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-process|query-limi
 
 conformance: build ## Run real SDK services against a server that is killed and restarted (CLUSTER=1: against clusters)
 ifeq ($(CLUSTER),1)
-	@$(JEST) --setupFilesAfterEnv=./libs/conformance/test/cluster/worlds-are-clusters.ts --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(PATTERNS),libs/conformance/test)
+	@$(JEST) --setupFilesAfterEnv=./libs/testing/conformance/test/cluster/worlds-are-clusters.ts --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(PATTERNS),libs/testing/conformance/test)
 else
-	@$(JEST) libs/conformance/test $(PATTERNS)
+	@$(JEST) libs/testing/conformance/test $(PATTERNS)
 endif
 
 screenshots: programs ## Take the pictures of the console in docs/screenshots anew
 	@PERDURE_SCREENSHOTS=1 $(JEST) services/console/test/screenshots
 
 charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and the table of values, anew
-	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/custom-resources/test/chart.test.ts libs/conformance/test/charts/values.test.ts
+	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/core/custom-resources/test/chart.test.ts libs/testing/conformance/test/charts/values.test.ts
 
 images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
 	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)

@@ -11,6 +11,7 @@ import { promisify } from "node:util";
 import { root } from "./bundle.mjs";
 import { NOTICES, noticesOf, shippedPackages } from "./notices.mjs";
 import { SBOM, sbomOf } from "./sbom.mjs";
+import { packageFolders } from "./workspace.mjs";
 
 const HOME = join(root, "services/console");
 /** Digest of the sources of the last build; in the folder for files that can be created again. */
@@ -79,12 +80,14 @@ function digestOfSources() {
 }
 
 /** The folders of a package and of our packages that it depends on. */
+const folderOf = packageFolders();
+
 function packagesBelow(folder, found = new Set()) {
   if (found.has(folder)) return found;
   found.add(folder);
   const { dependencies = {} } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   for (const [name, range] of Object.entries(dependencies)) {
-    if (range.startsWith("workspace:")) packagesBelow(`libs/${name.slice("@perdure/".length)}`, found);
+    if (range.startsWith("workspace:")) packagesBelow(folderOf.get(name), found);
   }
   return found;
 }

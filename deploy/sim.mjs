@@ -31,7 +31,7 @@ process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
 async function simulator(bug) {
   const directory = join(outdir, bug?.name ?? "as-it-is");
   const plugins = bug === undefined ? [] : [await planting(bug, root)];
-  await bundle(join(root, "libs/simulator/src/index.ts"), directory, {
+  await bundle(join(root, "libs/testing/simulator/src/index.ts"), directory, {
     plugins,
     options: { keepNames: false, sourcemap: false },
   });

@@ -7,20 +7,17 @@ import { createHash } from "node:crypto";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import swc from "@swc/jest";
+import { packageFolders } from "../workspace.mjs";
 
 const root = join(import.meta.dirname, "../..");
 
 /** Folder and exports of every package of the workspace, by name. */
 const packages = new Map(
-  ["libs", "services", "deploy/examples"].flatMap((parent) =>
-    readdirSync(join(root, parent))
-      .map((name) => join(root, parent, name))
-      .filter((folder) => existsSync(join(folder, "package.json")))
-      .map((folder) => {
-        const { name, exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-        return [name, { folder, exports: exports ?? {} }];
-      }),
-  ),
+  [...packageFolders()].map(([name, path]) => {
+    const folder = join(root, path);
+    const { exports } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
+    return [name, { folder, exports: exports ?? {} }];
+  }),
 );
 
 const IMPORT = /^(import|export) \{([^}]*)\} from (["'])([^"']+)\3;$/gm;

@@ -4,7 +4,7 @@
  */
 import { TestEnvironment } from "jest-environment-node";
 
-/** `TIMEOUT_FACTOR` in `libs/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
+/** `TIMEOUT_FACTOR` in `libs/testing/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
 const TIMEOUT_FACTOR = 4;
 /** The symbol under which `jest.setTimeout` stores its value. */
 const LIMIT_OF_SUITE = Symbol.for("TEST_TIMEOUT_SYMBOL");

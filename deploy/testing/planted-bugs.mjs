@@ -6,12 +6,12 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 
-const partition = (path) => `libs/partition/src/${path}`;
-const processor = (path) => `libs/processor/src/${path}`;
-const invoker = (path) => `libs/invoker/src/${path}`;
-const flow = (path) => `libs/flow/src/${path}`;
+const partition = (path) => `libs/core/state-machine/src/${path}`;
+const processor = (path) => `libs/engine/partition-processor/src/${path}`;
+const invoker = (path) => `libs/engine/invoker/src/${path}`;
+const flow = (path) => `libs/core/flow-control/src/${path}`;
 /** The store of all worlds. */
-const stored = "libs/store/src/kv/kv-partition-store.ts";
+const stored = "libs/ports/storage/src/kv/kv-partition-store.ts";
 
 /** `edits`: file, text to find, text in its place. */
 function plant(name, what, world, ...edits) {
@@ -283,12 +283,12 @@ export const PLANTED_BUGS = [
     "A store that came back empty is taken for that of a new environment",
     24,
     [
-      "libs/simulator/src/workers/medium.ts",
+      "libs/testing/simulator/src/workers/medium.ts",
       "  get isForeign(): boolean {\n    return this.#isEmptied;\n",
       "  get isForeign(): boolean {\n    return false;\n",
     ],
     [
-      "libs/simulator/src/workers/medium.ts",
+      "libs/testing/simulator/src/workers/medium.ts",
       "    this.#isEmptied = true;\n",
       "    this.#isEmptied = true;\n    this.#leases.clear();\n",
     ],
@@ -320,12 +320,12 @@ export const PLANTED_BUGS = [
     '        return keep(row, row.kind === "invocation" && row.id.charCodeAt(24) % 8 === 0 ? undefined : row.value);\n',
   ]),
   plant("redirected-is-new", "What was sent once more after a redirection counts as new", 8, [
-    "libs/driver-grpc/src/server.ts",
+    "libs/adapters/grpc/src/server.ts",
     "isFirst ? command : { ...command, resubmission: true }",
     "isFirst ? command : { ...command }",
   ]),
   plant("reads-ignore-the-mark", "Reads do not compare the mark of the data set", 76, [
-    "libs/store/src/lead-check.ts",
+    "libs/ports/storage/src/lead-check.ts",
     'if (lead.mark !== "" && stored.mark !== lead.mark)',
     "if (stored.mark !== lead.mark) return;\n  if (stored.mark === undefined)",
   ]),

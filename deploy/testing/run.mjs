@@ -17,7 +17,7 @@ import { homedir, tmpdir } from "node:os";
 import { delimiter, dirname, join, relative, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
-import { suffixesOf, TIERS, tierOf } from "../../libs/testkit/src/tiers.ts";
+import { suffixesOf, TIERS, tierOf } from "../../libs/testing/testkit/src/tiers.ts";
 import { hasSecondLook, SECOND_LOOKS_MAX } from "./second-look.mjs";
 
 const root = resolve(dirname(fileURLToPath(import.meta.url)), "../..");
@@ -85,9 +85,9 @@ const USES_POSTGRES = new Set(["postgres", "cluster", "browser", "k8s"]);
 const USES_KUBERNETES = new Set(["k8s"]);
 const USES_BROWSER = new Set(["browser"]);
 
-/** Starts a program of `libs/servers` that prints one line about what suites share. Resolves with the line, and with what stops it. */
+/** Starts a program of `libs/testing/servers` that prints one line about what suites share. Resolves with the line, and with what stops it. */
 async function startShared(program, ...args) {
-  const server = spawn(process.execPath, ["deploy/run-ts.mjs", `libs/servers/src/${program}`, ...args], {
+  const server = spawn(process.execPath, ["deploy/run-ts.mjs", `libs/testing/servers/src/${program}`, ...args], {
     cwd: root,
     stdio: ["pipe", "pipe", "inherit"],
   });
@@ -104,7 +104,7 @@ async function startShared(program, ...args) {
 }
 
 /**
- * One PostgreSQL server (`libs/servers/src/database.ts`) and, for each worker, one Kubernetes control plane (`kubernetes-lease.ts`) and one
+ * One PostgreSQL server (`libs/testing/servers/src/database.ts`) and, for each worker, one Kubernetes control plane (`kubernetes-lease.ts`) and one
  * browser (`browser.ts`), when more than one suite may use it. Resolves with what stops them.
  */
 async function startWhatSuitesShare(suites, workers) {
@@ -178,7 +178,7 @@ const NOTHING_TO_COMPILE = new Set(["check", "node", "db"]);
 if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
   const code = await run(process.execPath, [
     "deploy/run-ts.mjs",
-    "libs/servers/src/prepare.ts",
+    "libs/testing/servers/src/prepare.ts",
     ...tiers.map(({ name }) => name),
   ]);
   if (code !== 0) process.exit(3);

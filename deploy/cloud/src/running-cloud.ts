@@ -8,7 +8,7 @@
 import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { environmentOf, type RoleSettings } from "@perdure/cluster/local";
+import { environmentOf, type RoleSettings } from "@perdure/cluster-kit/local";
 import {
   apiUrlOf,
   cloudGatewaySettings,
@@ -16,7 +16,7 @@ import {
   type LocalCloudRole,
   tenancySettings,
   tunnelRelaySettings,
-} from "@perdure/cluster/local-cloud";
+} from "@perdure/cluster-kit/local-cloud";
 import { ProcessGroup, type ProcessStage, type Record, RoleProcess } from "@perdure/processes";
 import { startPostgresPatiently } from "@perdure/servers";
 import { adviceFor, type CloudPortName, type CloudSettings, DEMO_PORTS, ROOT } from "./settings.js";

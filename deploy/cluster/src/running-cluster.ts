@@ -17,7 +17,7 @@ import {
   type RoleSettings,
   registrySettings,
   workerSettings,
-} from "@perdure/cluster/local";
+} from "@perdure/cluster-kit/local";
 import { ProcessGroup, type Record, RoleProcess } from "@perdure/processes";
 import {
   type KafkaServer,

@@ -1,7 +1,7 @@
 /** Settings of a cluster on this machine: ports, the directory of its data, and settings of single roles. */
 import { join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { LocalRole, RoleSettings } from "@perdure/cluster/local";
+import type { LocalRole, RoleSettings } from "@perdure/cluster-kit/local";
 import { chosenPort } from "@perdure/processes";
 
 /** The bundle lies as deep below the root as this file. */

@@ -1,5 +1,6 @@
 /** Every setting of the management API, with its sentence, unit and default. Names are the reference's where it has them. */
 import { formatByteSize, formatDuration } from "@perdure/base";
+import { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/introspection";
 import {
   advertisedAddress,
   bindPort,
@@ -12,7 +13,6 @@ import {
   tomlValue,
   traceUrl,
 } from "@perdure/role";
-import { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngineOptions } from "@perdure/sql";
 import { z } from "zod";
 
 /** Host names as in a browser's address, with or without a port. */

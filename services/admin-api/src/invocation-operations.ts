@@ -4,7 +4,7 @@
  */
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
-import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/state-machine";
 import type { AdminPorts } from "./ports.js";
 
 /** The deployment with which an invocation continues. */

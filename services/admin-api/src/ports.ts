@@ -5,8 +5,8 @@ import type { Partitions, RegistryView } from "@perdure/control";
 import type { CutAttempt } from "@perdure/invoker";
 import type { DeploymentRecord, Registry } from "@perdure/metadata";
 import type { Edge, HealthReport, Metrics } from "@perdure/role";
-import type { Schedules } from "@perdure/schedule";
-import type { SubscriptionStatus } from "@perdure/subscription";
+import type { Schedules } from "@perdure/schedules";
+import type { SubscriptionStatus } from "@perdure/subscriptions";
 import type { BatchService } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 

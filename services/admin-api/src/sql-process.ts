@@ -1,13 +1,13 @@
 /**
  * Entry point of the process that runs SQL statements in a cluster, with the drivers it needs and no other part of the service. It is
- * bundled beside `main.mjs`; `@perdure/sql` starts it when a statement comes.
+ * bundled beside `main.mjs`; `@perdure/introspection` starts it when a statement comes.
  */
 import { invariant, silentLogger, systemClock } from "@perdure/base";
-import { deferredPostgresArchive } from "@perdure/driver-postgres";
-import { connectRedis, RedisPartitionStore, RedisSnapshot } from "@perdure/driver-redis";
-import type { SourceDescription } from "@perdure/sql";
-import { type OpenStore, runSqlProcess } from "@perdure/sql/process";
-import { ArchivedSnapshot } from "@perdure/store";
+import type { SourceDescription } from "@perdure/introspection";
+import { type OpenStore, runSqlProcess } from "@perdure/introspection/process";
+import { deferredPostgresArchive } from "@perdure/postgres";
+import { connectRedis, RedisPartitionStore, RedisSnapshot } from "@perdure/redis";
+import { ArchivedSnapshot } from "@perdure/storage";
 import { whereOf } from "./process/where-text.js";
 
 async function openStore({ store }: SourceDescription): Promise<OpenStore> {

@@ -2,8 +2,8 @@
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { BatchId, InvocationId } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
-import type { CommandAnswer, Invocation } from "@perdure/partition";
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
+import type { CommandAnswer, Invocation } from "@perdure/state-machine";
 import type { BatchService, SharedBatches } from "../src/batches/batches.js";
 import { type BatchRecord, recordKey } from "../src/batches/record.js";
 import { BATCH_PAGE_IDS, BATCH_POLL_MS, BATCH_WORKERS_MAX, BATCHES_RUNNING_MAX } from "../src/limits.js";

@@ -8,8 +8,8 @@ import {
   type MetadataStore,
   type Registry,
 } from "@perdure/metadata";
-import type { JournalEntry } from "@perdure/partition";
 import { createTestRegistry } from "@perdure/registry/testing";
+import type { JournalEntry } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
 import { type BatchService, openBatches, openSharedBatches, type SharedBatches } from "../src/batches/batches.js";
 import type { InsightSource } from "../src/insight/source.js";

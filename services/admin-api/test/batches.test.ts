@@ -1,7 +1,7 @@
 /** Batches: refusals, operations, and answers about them. */
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, PerdureError } from "@perdure/base";
-import type { CommandAnswer } from "@perdure/partition";
+import type { CommandAnswer } from "@perdure/state-machine";
 import {
   BATCH_CLEANUP_MS,
   BATCH_KEPT_MS,

@@ -1,8 +1,8 @@
 /** Answers to requests to cut off an attempt, in every state of the invocation. */
 import { afterEach, expect, test } from "@jest/globals";
 import { type InvocationId, systemClock } from "@perdure/base";
-import type { Invocation } from "@perdure/partition";
 import { createTestRegistry } from "@perdure/registry/testing";
+import type { Invocation } from "@perdure/state-machine";
 import type { InsightSource } from "../src/insight/source.js";
 import {
   anInvocation,

@@ -1,8 +1,8 @@
 /** Commands that each verb sends to the partitions, and the answers for their outcomes, including states without recordings. */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, PerdureError, partitionKeyOf, systemRandom } from "@perdure/base";
-import type { CommandAnswer } from "@perdure/partition";
 import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
+import type { CommandAnswer } from "@perdure/state-machine";
 import {
   anInvocation,
   createScriptedPartitions,

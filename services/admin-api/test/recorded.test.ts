@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { DeploymentId, InvocationId } from "@perdure/base";
-import type { CommandAnswer } from "@perdure/partition";
 import { createTestRegistry, type EndpointScript, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
+import type { CommandAnswer } from "@perdure/state-machine";
 import {
   anInvocation,
   createScriptedPartitions,

@@ -4,8 +4,8 @@ import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
 import { createScheduleBook } from "@perdure/registry";
 import { createTestRegistry } from "@perdure/registry/testing";
-import { createScheduleEngine, type ScheduleEngine, type Schedules } from "@perdure/schedule";
-import { aRegistry, FakePartitions } from "@perdure/schedule/testing";
+import { createScheduleEngine, type ScheduleEngine, type Schedules } from "@perdure/schedules";
+import { aRegistry, FakePartitions } from "@perdure/schedules/testing";
 import { createTestAdminApi, startServer, type TestServer } from "../src/testing/index.js";
 
 interface Shown {

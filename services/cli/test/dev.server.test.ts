@@ -97,7 +97,7 @@ await restate.serve({ services: [greeter], port: Number(process.env.PORT) });
 `,
   );
   if (!home.has(`${folder}/node_modules`))
-    symlinkSync(join(ROOT, "libs/conformance/node_modules"), join(home.path, folder, "node_modules"));
+    symlinkSync(join(ROOT, "libs/testing/conformance/node_modules"), join(home.path, folder, "node_modules"));
 }
 
 async function expectSilence(...ports: readonly unknown[]): Promise<void> {

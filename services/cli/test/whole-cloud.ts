@@ -8,7 +8,7 @@ import {
   type LocalCloud,
   tenancySettings,
   tunnelRelaySettings,
-} from "@perdure/cluster/local-cloud";
+} from "@perdure/cluster-kit/local-cloud";
 import { programBundle, ServiceProgram } from "@perdure/conformance";
 import { freePortRange, freePorts, startDatabase } from "@perdure/servers";
 

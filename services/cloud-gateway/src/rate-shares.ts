@@ -1,7 +1,7 @@
 /**
  * Several gateways keep one rate for an environment without a request to tenancy per request (cloud.md §6.5). Every second each gateway
  * reports to tenancy that it runs, and the demand at its busy endpoints; tenancy returns the gateway's share of each rate
- * (libs/cloud, rate-shares.ts). Until the first answer a gateway assumes to be the only one; without tenancy it keeps its last shares.
+ * (libs/ports/cloud, rate-shares.ts). Until the first answer a gateway assumes to be the only one; without tenancy it keeps its last shares.
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import type { EnvironmentId, RateDemand, RateShares, Tenancy } from "@perdure/cloud";

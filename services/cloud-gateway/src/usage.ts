@@ -1,6 +1,6 @@
 /**
  * Counts the traffic of environments for billing. Totals only grow and carry the name of this run of the process, so a report that is
- * lost, late or sent twice changes nothing (libs/cloud, UsageReport).
+ * lost, late or sent twice changes nothing (libs/ports/cloud, UsageReport).
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import type { EnvironmentId, Tenancy, UsageReport } from "@perdure/cloud";

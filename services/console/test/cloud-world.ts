@@ -12,7 +12,7 @@ import {
   type LocalCloud,
   tenancySettings,
   tunnelRelaySettings,
-} from "@perdure/cluster/local-cloud";
+} from "@perdure/cluster-kit/local-cloud";
 import { builtConsole, eventually, programBundle, type RoleSettings, ServiceProgram } from "@perdure/conformance";
 import { freePortRange, freePorts, startDatabase } from "@perdure/servers";
 import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";

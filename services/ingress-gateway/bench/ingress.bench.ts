@@ -12,7 +12,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { silentLogger, systemClock, systemRandom, utf8 } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { Outcome } from "@perdure/partition";
+import type { Outcome } from "@perdure/state-machine";
 import { createIngress } from "../src/index.js";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 

@@ -1,6 +1,6 @@
 /** Completes awakeables by URL: third parties have nothing but the id (ingress.md §7). */
 import { fromUtf8, parseAwakeableId } from "@perdure/base";
-import type { SignalInvocation } from "@perdure/partition";
+import type { SignalInvocation } from "@perdure/state-machine";
 import { answerAccepted } from "./answer.js";
 import { readBody } from "./body-reading.js";
 import type { IngressContext } from "./context.js";

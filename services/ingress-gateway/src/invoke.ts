@@ -11,8 +11,8 @@ import {
   workflowInvocationId,
 } from "@perdure/base";
 import { type Completion, type HandlerView, type InvokeObserver, type OutputRule, retentionsOf } from "@perdure/control";
-import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
 import { encodeInput, type Header } from "@perdure/service-protocol";
+import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/state-machine";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import type { IngressContext } from "./context.js";
 import type { IngressExchange, WholeBodyReceiver } from "./exchange.js";

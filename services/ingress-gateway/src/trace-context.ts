@@ -1,5 +1,5 @@
 /** The caller's span becomes the parent of the invocation's trace if it is valid (W3C Trace Context §3.2). */
-import type { TraceContext } from "@perdure/partition";
+import type { TraceContext } from "@perdure/state-machine";
 
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:-.*)?$/;
 const VERSION_0_CHARS = 55;

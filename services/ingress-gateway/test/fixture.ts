@@ -2,7 +2,7 @@
 import type { AddressInfo } from "node:net";
 import { type Clock, type Logger, silentLogger, systemClock, systemRandom, type TimerHandle, utf8 } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import type { Outcome } from "@perdure/partition";
+import type { Outcome } from "@perdure/state-machine";
 import { createIngress, type Ingress, type IngressOptions, type IngressPorts } from "../src/index.js";
 import { aHandler, aRegistry, noInput, type Script, ScriptedPartitions } from "../src/testing/index.js";
 

@@ -1,8 +1,8 @@
 /** The published TypeScript client, unmodified, against this ingress (ingress.md §11). */
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { idempotentInvocationId, workflowInvocationId } from "@perdure/base";
-import type { Invoke, Outcome } from "@perdure/partition";
 import { decodeCommand, MessageType } from "@perdure/service-protocol";
+import type { Invoke, Outcome } from "@perdure/state-machine";
 import {
   connect,
   HttpCallError,

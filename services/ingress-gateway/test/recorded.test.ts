@@ -5,8 +5,8 @@
 import { readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type InvocationId, idempotentInvocationId, systemClock, workflowInvocationId } from "@perdure/base";
-import { EMPTY_PROGRESS, type Invocation, type Outcome, PRIORITY_DEFAULT, type Target } from "@perdure/partition";
 import { decodeCommand, MessageType } from "@perdure/service-protocol";
+import { EMPTY_PROGRESS, type Invocation, type Outcome, PRIORITY_DEFAULT, type Target } from "@perdure/state-machine";
 import { bothProtocols, type Client, openClient, type TestAnswer, type TestRequest } from "./client.js";
 import { type Fixture, failure, startIngress, success } from "./fixture.js";
 

@@ -1,13 +1,13 @@
 /** Metrics of the worker, under the names that dashboards use. Labels are closed sets. */
 import type { Clock } from "@perdure/base";
-import type { RedisStatus } from "@perdure/driver-redis";
 import type { InvokerMetrics, Slots } from "@perdure/invoker";
-import type { Outcome } from "@perdure/partition";
-import { HANDOVER_CAUSES, type LeadingWorkerMetrics, type ProcessorCounters } from "@perdure/processor";
+import { HANDOVER_CAUSES, type LeadingWorkerMetrics, type ProcessorCounters } from "@perdure/partition-processor";
+import type { RedisStatus } from "@perdure/redis";
 import type { Metrics } from "@perdure/role";
 import { isCommand } from "@perdure/service-protocol";
-import type { Population } from "@perdure/store";
-import type { SubscriptionStatus, Subscriptions } from "@perdure/subscription";
+import type { Outcome } from "@perdure/state-machine";
+import type { Population } from "@perdure/storage";
+import type { SubscriptionStatus, Subscriptions } from "@perdure/subscriptions";
 import { ATTEMPT_MEAN_WEIGHT, LAG_SERIES_MAX } from "./limits.js";
 import { RunningAges } from "./running-ages.js";
 

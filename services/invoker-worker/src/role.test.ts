@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { type InvocationId, newDeploymentId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
-import { KvPartitionStore, MemoryKeyValue } from "@perdure/store";
+import { KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { createInvokerWorker, type InvokerWorker } from "./role.js";
 
 const EMPTY: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };

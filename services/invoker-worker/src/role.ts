@@ -13,7 +13,7 @@ import {
   SummaryLog,
 } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow";
+import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import {
   type CutAttempt,
   createInvoker,
@@ -27,10 +27,10 @@ import {
   Slots,
 } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
-import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/processor";
+import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/partition-processor";
 import { largeGarbage } from "@perdure/role";
-import { newPopulation, type PartitionStore, type Population } from "@perdure/store";
-import type { Deliveries } from "@perdure/subscription";
+import { newPopulation, type PartitionStore, type Population } from "@perdure/storage";
+import type { Deliveries } from "@perdure/subscriptions";
 import type { WorkerMetrics } from "./metrics.js";
 import { countUnfinished } from "./usage.js";
 

@@ -4,7 +4,7 @@
  */
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage } from "@perdure/metadata";
-import type { AnyPartitionStore } from "@perdure/store";
+import type { AnyPartitionStore } from "@perdure/storage";
 
 /** Reads every unfinished invocation of the partitions once. */
 export async function countUnfinished(

@@ -1,7 +1,7 @@
 /** Workers on the Redis that larger installations have: a cluster of several nodes, and a primary with replicas that are waited for. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
-import type { RedisConnectionOptions, RedisNode } from "@perdure/driver-redis";
+import type { RedisConnectionOptions, RedisNode } from "@perdure/redis";
 import { type RedisCluster, type ReplicatedRedis, requestRedis, startRedisCluster, startReplicatedRedis } from "@perdure/servers";
 import { all, EVERY, type Running, submit, until, Workers } from "./workers.js";
 

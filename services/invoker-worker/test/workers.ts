@@ -3,18 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { Server } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, PerdureError, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
-import { partitionsDefinition, partitionsHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/driver-grpc";
-import {
-  connectRedis,
-  type RedisConnectionOptions,
-  RedisLeases,
-  RedisMembership,
-  RedisPartitionStore,
-} from "@perdure/driver-redis";
+import { partitionsDefinition, partitionsHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/grpc";
 import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
-import type { InvocationFacts, Invoke } from "@perdure/partition";
+import { connectRedis, type RedisConnectionOptions, RedisLeases, RedisMembership, RedisPartitionStore } from "@perdure/redis";
 import { encodeInput } from "@perdure/service-protocol";
-import type { Leases, Membership } from "@perdure/store";
+import type { InvocationFacts, Invoke } from "@perdure/state-machine";
+import type { Leases, Membership } from "@perdure/storage";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import { type ClusterWorker, createClusterWorker } from "../src/cluster/cluster-worker.js";
 import { MEMBER_MS } from "../src/cluster/limits.js";

@@ -7,7 +7,7 @@ import {
   type Resource,
   resourceOf,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { ObjectApplier } from "./applier.js";
 import { FIGHT_REVERTS, UNSEEN_TRUST_MS } from "./limits.js";

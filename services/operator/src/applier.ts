@@ -4,8 +4,8 @@
  * writer is detected and reverted once; after repeated reverts the applier gives way for a while (kubernetes.md §3.5).
  */
 import type { Clock } from "@perdure/base";
-import type { KubeObject, KubernetesClient, MetadataOnly, ObjectCache, Resource } from "@perdure/driver-kubernetes";
-import { isAlreadyThere, keyOf, resourceOf, resources } from "@perdure/driver-kubernetes";
+import type { KubeObject, KubernetesClient, MetadataOnly, ObjectCache, Resource } from "@perdure/kubernetes";
+import { isAlreadyThere, keyOf, resourceOf, resources } from "@perdure/kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
 import { FIGHT_PAUSE_MS, FIGHT_REVERTS, FIGHT_WITHIN_MS, UNSEEN_TRUST_MS } from "./limits.js";
 import type { OperatorMetrics } from "./metrics.js";

@@ -13,7 +13,7 @@ import {
   type ReflectorPorts,
   type Resource,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { MANAGED_SELECTOR } from "./desired/labels.js";
 import type { OperatorMetrics } from "./metrics.js";
 

@@ -3,13 +3,7 @@
  * twice at once. An error is counted, logged and retried later; it never ends the process (kubernetes.md §3.1, §3.3).
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
-import {
-  type AcquiredKey,
-  KubernetesApiError,
-  type Priority,
-  WorkQueue,
-  type WorkQueueOptions,
-} from "@perdure/driver-kubernetes";
+import { type AcquiredKey, KubernetesApiError, type Priority, WorkQueue, type WorkQueueOptions } from "@perdure/kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/role";
 import { PARTS_DEBOUNCE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";

@@ -15,7 +15,7 @@ import {
   type Resource,
   resources,
   waitFor,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
 import { DEFINITION_AGAIN_MS, DEFINITION_POLL_MS, NAMES_IN_MESSAGE_MAX } from "./limits.js";
 import type { OperatorMetrics } from "./metrics.js";

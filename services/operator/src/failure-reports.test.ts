@@ -1,7 +1,7 @@
 import { beforeEach, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, KubernetesApiError } from "@perdure/driver-kubernetes";
+import { type KubeObject, KubernetesApiError } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../test/an-environment.js";
 import { FAILURE_CONDITION, type FailureReportPorts, type ReportedKind, reportingFailures } from "./failure-reports.js";

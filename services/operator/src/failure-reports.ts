@@ -5,13 +5,7 @@
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type Condition, observed } from "@perdure/custom-resources";
-import {
-  type EventRecorder,
-  isForbidden,
-  type KubeObject,
-  KubernetesApiError,
-  type KubernetesClient,
-} from "@perdure/driver-kubernetes";
+import { type EventRecorder, isForbidden, type KubeObject, KubernetesApiError, type KubernetesClient } from "@perdure/kubernetes";
 import { MANAGER } from "./applier.js";
 import type { ReconcileResult } from "./controller.js";
 import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";

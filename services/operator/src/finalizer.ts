@@ -2,7 +2,7 @@
  * Adds and removes the finalizer that keeps one of our objects until what it leaves behind is cleaned up. Each write is conditional on the
  * state that was read.
  */
-import { isNotFound, type KubernetesClient, type MetadataOnly, type Resource } from "@perdure/driver-kubernetes";
+import { isNotFound, type KubernetesClient, type MetadataOnly, type Resource } from "@perdure/kubernetes";
 
 /** Rejects with a failed test (patch) when the object has changed since it was read; the caller then reconciles again. */
 export async function addFinalizer(

@@ -1,5 +1,5 @@
 /** Metrics of the operator (kubernetes.md §5.1). Labels are kinds and outcomes, never names of objects. */
-import { PRIORITIES } from "@perdure/driver-kubernetes";
+import { PRIORITIES } from "@perdure/kubernetes";
 import type { Metrics } from "@perdure/role";
 import { FullVolumes, SnapshotAges } from "./data-metrics.js";
 import { observeOperator } from "./observed.js";

@@ -3,7 +3,7 @@
  * deletions. Labels are closed sets; any other value counts as `other`.
  */
 import { type EnvironmentResource, PHASES } from "@perdure/custom-resources";
-import type { ObjectCache } from "@perdure/driver-kubernetes";
+import type { ObjectCache } from "@perdure/kubernetes";
 import type { Metrics, ObservedValue } from "@perdure/role";
 import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
 import type { ReconciledKind } from "./metrics.js";

@@ -11,8 +11,8 @@ import {
   LeaseLeadership,
   type Priority,
   resources,
-} from "@perdure/driver-kubernetes";
-import { prepareEnvironmentDatabase, removeEnvironmentDatabase } from "@perdure/driver-postgres";
+} from "@perdure/kubernetes";
+import { prepareEnvironmentDatabase, removeEnvironmentDatabase } from "@perdure/postgres";
 import type { Edge } from "@perdure/role";
 import { ObjectApplier } from "./applier.js";
 import { Caches, type CachesOptions } from "./caches.js";

@@ -2,7 +2,7 @@
  * Index from referenced objects to the objects that refer to them, so that a change is reconciled at once without a search of all objects.
  */
 import { objectNameOf, type ServiceDeployment } from "@perdure/custom-resources";
-import { keyOf, type ObjectCache } from "@perdure/driver-kubernetes";
+import { keyOf, type ObjectCache } from "@perdure/kubernetes";
 
 /** Keys of services by the names of the environments, here or hosted, that they are registered at. */
 export class ServiceReferences {

@@ -13,7 +13,7 @@ import {
   keyOf,
   type MetadataOnly,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import type { Edge } from "@perdure/role";
 import type { ObjectApplier } from "./applier.js";
 import type { Caches } from "./caches.js";

@@ -1,5 +1,5 @@
 /** Priorities of changes: changes of users come before new objects and before periodic checks (work-queue.ts). */
-import { keyOf, type MetadataOnly, type Priority } from "@perdure/driver-kubernetes";
+import { keyOf, type MetadataOnly, type Priority } from "@perdure/kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
 
 interface Reconcilable extends MetadataOnly {

@@ -1,7 +1,7 @@
-/** What the chart has to do with the operator: exactly the rights that suites prove, and settings that it understands. The rest of the chart: libs/conformance. */
+/** What the chart has to do with the operator: exactly the rights that suites prove, and settings that it understands. The rest of the chart: libs/testing/conformance. */
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { KUBERNETES_VERSION, runHelm } from "@perdure/servers";
 import { parseAllDocuments } from "yaml";
 import { loadSettings } from "../src/process/config.js";

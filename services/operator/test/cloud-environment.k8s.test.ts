@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import type { CloudEnvironment } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { allowance } from "./eventually.js";
 import { aService, conditionIn, greeter, nameOfVersion, POLL_MS, Runtime, statusOf } from "./services.js";
 import { OPERATOR_NAMESPACE, World } from "./world.js";

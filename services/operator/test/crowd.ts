@@ -4,7 +4,7 @@
  */
 import { randomBytes } from "node:crypto";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/kubernetes";
 import { anEnvironment, conditionOf } from "./world.js";
 
 /** Environments that are created at the same time. */

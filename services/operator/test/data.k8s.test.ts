@@ -1,7 +1,7 @@
 /** What becomes of data: volumes that grow, backups, and what a deletion leaves behind. Storage is played. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { cell } from "./cell.js";
 import { eventually } from "./eventually.js";

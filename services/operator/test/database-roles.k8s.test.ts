@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Secret, silentLogger } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
-import { environmentRole, openPostgresMetadataStore, removeEnvironmentDatabase } from "@perdure/driver-postgres";
+import { type KubeObject, resources } from "@perdure/kubernetes";
+import { environmentRole, openPostgresMetadataStore, removeEnvironmentDatabase } from "@perdure/postgres";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { eventually } from "./eventually.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";

@@ -1,7 +1,7 @@
 /** Another URL of the cell's database replaces the pods of a few environments at a time, and one that does not work stops there. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { cell } from "./cell.js";
 import { eventually } from "./eventually.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import { definitions } from "@perdure/custom-resources";
-import { CLUSTER_EVENTS_NAMESPACE, type KubeObject, pathOf, resourceOf, resources } from "@perdure/driver-kubernetes";
+import { CLUSTER_EVENTS_NAMESPACE, type KubeObject, pathOf, resourceOf, resources } from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { parseAllDocuments } from "yaml";
 import { lackingIn } from "../src/definitions.js";

@@ -1,7 +1,7 @@
 /** What is derived from an environment, without any cluster. */
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import fc from "fast-check";
 import { autoscaler, scaledObject } from "../src/desired/autoscaling.js";
 import { disruptionBudgets } from "../src/desired/disruption.js";

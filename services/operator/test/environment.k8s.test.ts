@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { eventually } from "./eventually.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";

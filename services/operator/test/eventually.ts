@@ -1,6 +1,6 @@
 /** Waits for effects of the operator, which appear a little later, and reads its events. */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/driver-kubernetes";
+import { CLUSTER_EVENTS_NAMESPACE, resources } from "@perdure/kubernetes";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import type { World } from "./world.js";
 

@@ -1,6 +1,6 @@
 /** Records what the operator requests from a database, and fails on demand, so that suites about Kubernetes need no PostgreSQL. */
 import { PerdureError, silentLogger, systemRandom } from "@perdure/base";
-import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";
+import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/postgres";
 import { VirtualClock } from "@perdure/testkit";
 import { type DatabaseDriver, EnvironmentDatabases } from "../src/environment/databases.js";
 

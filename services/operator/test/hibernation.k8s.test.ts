@@ -1,7 +1,7 @@
 /** An idle environment hibernates with all its data, and wakes in time, unchanged. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { eventsOf, eventually } from "./eventually.js";
 import { FakeWorkers } from "./fake-workers.js";

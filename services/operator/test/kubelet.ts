@@ -1,5 +1,5 @@
 /** Plays the kubelet in a control plane without nodes: each pod becomes ready as soon as it is created, and a pod in deletion ends. */
-import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, Reflector, type ReflectorPorts, resources } from "@perdure/kubernetes";
 
 export interface Kubelet extends AsyncDisposable {
   /** Pods that start from now on get this address; none when undefined. May be called more than once for a pod. */

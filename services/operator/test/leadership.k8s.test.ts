@@ -6,7 +6,7 @@ import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { type KubernetesServer, type PostgresServer, startKubernetes, startPostgres } from "@perdure/servers";
 import { OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";

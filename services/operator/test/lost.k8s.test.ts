@@ -4,7 +4,7 @@
  */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { eventsOf, eventually } from "./eventually.js";
 import { playStorage, type Storage } from "./storage.js";
 import { conditionOf, World } from "./world.js";

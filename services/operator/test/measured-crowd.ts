@@ -1,7 +1,7 @@
 /** Measures what many environments cost the real operator program, beside a real API server; used by a suite and by `make bench`. */
 import { readFileSync } from "node:fs";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { connectKubernetes } from "@perdure/driver-kubernetes";
+import { connectKubernetes } from "@perdure/kubernetes";
 import { startKubernetes, startPostgres } from "@perdure/servers";
 import { Crowd } from "./crowd.js";
 import { OperatorProgram } from "./program.js";

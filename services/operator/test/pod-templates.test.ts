@@ -6,7 +6,7 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { type EnvironmentResource, environmentSpec } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { bundledRedis } from "../src/desired/redis.js";
 import { front, workers } from "../src/desired/workers.js";
 import { cell } from "./cell.js";

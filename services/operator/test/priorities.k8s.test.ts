@@ -1,7 +1,7 @@
 /** The order of reconciles when more objects wait than an operator may process at one time. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { eventually } from "./eventually.js";
 import { World } from "./world.js";
 

@@ -11,7 +11,7 @@ import {
   type KubernetesClient,
   type MetadataOnly,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { freePorts, startRedis } from "@perdure/servers";
 import { clusterRules, snapshotRules } from "../src/rbac.js";

@@ -1,6 +1,6 @@
 /** The real program, killed and stopped in the middle of its work, alone and beside another. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { type KubernetesServer, type PostgresServer, startKubernetes, startPostgres } from "@perdure/servers";
 import { OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";

@@ -4,13 +4,8 @@ import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { aDesiredRuntime, describeProvisioner, untilState } from "@perdure/cloud/testing";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { connectKubernetes, type KubeObject, resources } from "@perdure/driver-kubernetes";
-import {
-  namespaceRules,
-  openKubernetesProvisioner,
-  openRuntimeWaker,
-  platformRules,
-} from "@perdure/driver-kubernetes-environments";
+import { connectKubernetes, type KubeObject, resources } from "@perdure/kubernetes";
+import { namespaceRules, openKubernetesProvisioner, openRuntimeWaker, platformRules } from "@perdure/kubernetes-environments";
 import { cell, OPERATOR_NAMESPACE } from "./cell.js";
 import { eventually } from "./eventually.js";
 import { World } from "./world.js";

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, Reflector, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, Reflector, type Resource, resources } from "@perdure/kubernetes";
 import { parseAllDocuments } from "yaml";
 import { cell, OPERATOR_USER } from "./cell.js";
 import { allowance, eventually } from "./eventually.js";

@@ -1,7 +1,7 @@
 /** The password of Redis that vanishes is restored as it was, and no pod is replaced; a new password is made only on request. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { eventsOf, eventually } from "./eventually.js";
 import { conditionOf, World } from "./world.js";
 

@@ -1,6 +1,6 @@
 /** What one new environment costs an API server: each object is written once, and hardly anything is read. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { connectKubernetes, type KubeObject, type KubernetesClient } from "@perdure/driver-kubernetes";
+import { connectKubernetes, type KubeObject, type KubernetesClient } from "@perdure/kubernetes";
 import { OPERATOR_USER } from "./cell.js";
 import { World } from "./world.js";
 

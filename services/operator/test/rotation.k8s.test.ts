@@ -2,7 +2,7 @@
 import { inspect } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Logger } from "@perdure/base";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { eventsOf, eventually } from "./eventually.js";
 import { shiftedClock } from "./shifted-clock.js";
 import { World } from "./world.js";

@@ -5,7 +5,7 @@ import { expect, test } from "@jest/globals";
 import type { ApiTransport } from "@perdure/admin-client";
 import { silentLogger } from "@perdure/base";
 import { type ServiceDeployment, type ServiceDeploymentStatus, serviceDeploymentSpec } from "@perdure/custom-resources";
-import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { AdminClients } from "../src/service-deployment/admin-clients.js";
 import { DEPLOYMENT_ID, FINALIZER, REGISTERED_AT, TEMPLATE, templateHash, versionName } from "../src/service-deployment/names.js";

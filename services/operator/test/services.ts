@@ -4,7 +4,7 @@
  */
 import { SdkEndpoint, Server } from "@perdure/conformance";
 import { type ServiceDeployment, serviceDeploymentSpec } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import * as restate from "@restatedev/restate-sdk";
 import { addressesOf, type OperatorAddresses } from "../src/service-deployment/addresses.js";
 import { type TunnelIdentity, templateHash, versionName } from "../src/service-deployment/names.js";

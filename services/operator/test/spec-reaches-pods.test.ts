@@ -1,7 +1,7 @@
 /** Each field of a spec arrives where something keeps to it: a setting of the program that enforces it, a template, or a policy. */
 import { describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { serviceAccounts } from "../src/desired/namespace.js";
 import { networkPolicies } from "../src/desired/network-policies.js";
 import { quotas } from "../src/desired/quota.js";

@@ -4,7 +4,7 @@
  */
 import { readFile } from "node:fs/promises";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/kubernetes";
 import type { ControlPlane } from "@perdure/servers";
 
 const ports = { clock: systemClock, random: systemRandom, logger: silentLogger };

@@ -1,6 +1,6 @@
 /** The real operator, killed in the middle of a deletion: at each step another one goes on from what is there, and does nothing twice. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { type PostgresServer, startPostgres } from "@perdure/servers";
 import { eventually } from "./eventually.js";
 import { bundleOperator, OperatorProgram } from "./program.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { type CloudEnvironment, cloudEnvironmentSpec } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { loadSettings } from "@perdure/tunnel-client/settings";
 import { proxyService, tunnelObjects } from "../src/cloud-environment/desired.js";
 import { tunnelNameOf } from "../src/cloud-environment/names.js";

@@ -1,7 +1,7 @@
 /** Another release is rolled out to one worker after the other, and stops where it fails; foreign changes of our objects are reverted. */
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { eventsOf, eventually } from "./eventually.js";
 import { conditionOf, World } from "./world.js";

@@ -2,7 +2,7 @@
 import { createServer, type Server, type Socket } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { Condition } from "@perdure/custom-resources";
-import { type KubeObject, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type Resource, resources } from "@perdure/kubernetes";
 import { freePorts } from "@perdure/servers";
 import { eventually } from "./eventually.js";
 import { aService } from "./services.js";

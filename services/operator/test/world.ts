@@ -11,7 +11,7 @@ import {
   type KubernetesClient,
   Reflector,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { Metrics } from "@perdure/role";
 import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
 import { type FrontProber, tcpFrontProber } from "../src/front-prober.js";

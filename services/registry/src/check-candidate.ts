@@ -1,6 +1,6 @@
 /** Which invocations concern new code: those of the code that it would replace, and those that could be moved to it by hand. */
 import type { DeploymentRecord, RegisterOutcome } from "@perdure/metadata";
-import type { Invocation, InvocationFacts, Pinned } from "@perdure/partition";
+import type { Invocation, InvocationFacts, Pinned } from "@perdure/state-machine";
 import type { Candidate } from "./check.js";
 import type { ServiceDefaults } from "./defaults.js";
 import type { RegistryState } from "./state.js";

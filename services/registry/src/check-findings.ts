@@ -5,7 +5,7 @@
 import type { ErrorCode } from "@perdure/base";
 import type { ReplayResult } from "@perdure/invoker";
 import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
-import type { AttemptError } from "@perdure/partition";
+import type { AttemptError } from "@perdure/state-machine";
 import type { ChosenInvocation } from "./check-selection.js";
 import { FINDING_MESSAGE_CHARS_MAX, FINDING_STACK_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
 

@@ -1,7 +1,7 @@
 /** The two ports of a check: reading what partitions hold, and requesting endpoints to replay it. */
 import type { InvocationId } from "@perdure/base";
 import type { ReplayCheck } from "@perdure/invoker";
-import type { Invocation, JournalEntry } from "@perdure/partition";
+import type { Invocation, JournalEntry } from "@perdure/state-machine";
 
 /** The read-only part of a partition store, which satisfies it as it is. */
 export interface CheckedStore {

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "@perdure/base";
 import type { CheckBounds } from "@perdure/metadata";
-import type { Invocation, InvocationFacts, Pinned } from "@perdure/partition";
+import type { Invocation, InvocationFacts, Pinned } from "@perdure/state-machine";
 import type { CheckedStore } from "./check-ports.js";
 import { CHECK_SCAN_SHARE, CHECKED_HANDLERS_MAX, SCANNED_PER_TURN } from "./limits.js";
 

@@ -4,8 +4,8 @@ import { type DeploymentId, type InvocationId, partitionOf } from "@perdure/base
 import type { DeploymentView } from "@perdure/control";
 import type { ReplayResult, ReplaySubject } from "@perdure/invoker";
 import { type CheckOptions, createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata";
-import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/partition";
-import { anId, anInvocation, someFacts } from "@perdure/partition/testing";
+import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/state-machine";
+import { anId, anInvocation, someFacts } from "@perdure/state-machine/testing";
 import { VirtualClock } from "@perdure/testkit";
 import type { CheckPorts } from "./check-ports.js";
 import { CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX, FINDING_MESSAGE_CHARS_MAX, FINDINGS_MAX } from "./limits.js";

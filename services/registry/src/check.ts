@@ -15,7 +15,7 @@ import {
   type DeploymentRecord,
   type Verification,
 } from "@perdure/metadata";
-import { hasState, keyspaceOf } from "@perdure/partition";
+import { hasState, keyspaceOf } from "@perdure/state-machine";
 import { CheckFindings } from "./check-findings.js";
 import type { CheckPorts } from "./check-ports.js";
 import { type ChosenInvocation, type SelectionCriteria, select } from "./check-selection.js";

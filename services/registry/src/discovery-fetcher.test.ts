@@ -3,7 +3,7 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import { Secret, systemClock, systemRandom, utf8 } from "@perdure/base";
-import { createHttpTransport } from "@perdure/driver-http2";
+import { createHttpTransport } from "@perdure/http-client";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity, type StreamRequest } from "@perdure/invoker";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
 import type { DiscoveryAnswer } from "./ports.js";

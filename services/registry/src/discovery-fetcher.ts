@@ -1,7 +1,7 @@
 /** Sends discovery requests to endpoints, signed like every other request. */
 import type { Clock } from "@perdure/base";
-import { fetchOnce } from "@perdure/driver-http2";
 import type { EgressGuard } from "@perdure/egress";
+import { fetchOnce } from "@perdure/http-client";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
 import type { TunnelRoutes } from "@perdure/tunnel";
 import type { DiscoveryFetcher } from "./ports.js";

@@ -1,6 +1,6 @@
 /** Metrics of a registry, under the names that dashboards use. Everything is read at each scrape. */
 import { type Clock, type OperationObserver, observers } from "@perdure/base";
-import { observedMethods, registryDefinition, schedulesDefinition } from "@perdure/driver-grpc";
+import { observedMethods, registryDefinition, schedulesDefinition } from "@perdure/grpc";
 import type { Registry } from "@perdure/metadata";
 import {
   COARSE_SECONDS_BUCKETS,

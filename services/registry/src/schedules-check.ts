@@ -2,7 +2,7 @@
 import { limitKeyProblem, scopeProblem } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { RegistryRefusal } from "@perdure/metadata";
-import { keyTemplateProblem, type ScheduleSpec, type Timetable, timetableOfSpec } from "@perdure/schedule";
+import { keyTemplateProblem, type ScheduleSpec, type Timetable, timetableOfSpec } from "@perdure/schedules";
 
 export interface SpecCheck {
   readonly snapshot: RegistrySnapshot;

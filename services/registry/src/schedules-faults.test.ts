@@ -5,8 +5,8 @@
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MetadataStore } from "@perdure/metadata";
-import { createScheduleEngine, type OverlapPolicy, type ScheduleEngine, type ScheduleSpec } from "@perdure/schedule";
-import { aRegistry, aSpec, FakePartitions, type InjectedFault } from "@perdure/schedule/testing";
+import { createScheduleEngine, type OverlapPolicy, type ScheduleEngine, type ScheduleSpec } from "@perdure/schedules";
+import { aRegistry, aSpec, FakePartitions, type InjectedFault } from "@perdure/schedules/testing";
 import { VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
 import { createScheduleBook, type ManagedScheduleBook } from "./index.js";

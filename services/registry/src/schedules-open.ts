@@ -2,7 +2,7 @@
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
-import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedule";
+import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedules";
 import { createScheduleBook } from "./schedules.js";
 
 export interface SchedulesParts {

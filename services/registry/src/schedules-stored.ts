@@ -4,7 +4,7 @@
  */
 import { type InvocationId, PerdureError, parseInvocationId, parseScheduleId, type ScheduleId } from "@perdure/base";
 import type { Document, DocumentWrite, Json } from "@perdure/metadata";
-import type { PastFiring, ScheduleRecord, ScheduleState } from "@perdure/schedule";
+import type { PastFiring, ScheduleRecord, ScheduleState } from "@perdure/schedules";
 import { z } from "zod";
 
 export const SCHEDULES_PREFIX = "schedules/";

@@ -2,8 +2,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ScheduleId, silentLogger, systemRandom } from "@perdure/base";
 import type { HandlerView } from "@perdure/control";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, type MetadataStore } from "@perdure/metadata";
-import { createScheduleEngine, type ScheduleEngine, type ScheduleSpec, statusOf, upcoming } from "@perdure/schedule";
-import { aRegistry, aSpec, FakePartitions } from "@perdure/schedule/testing";
+import { createScheduleEngine, type ScheduleEngine, type ScheduleSpec, statusOf, upcoming } from "@perdure/schedules";
+import { aRegistry, aSpec, FakePartitions } from "@perdure/schedules/testing";
 import { VirtualClock } from "@perdure/testkit";
 import { createScheduleBook, type ManagedScheduleBook } from "./index.js";
 

@@ -24,7 +24,7 @@ import {
   type ScheduleState,
   type Timetable,
   timetableOfSpec,
-} from "@perdure/schedule";
+} from "@perdure/schedules";
 import { CONFLICTS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
 import { checkSpec } from "./schedules-check.js";
 import { deleteSchedule, freeName, putRecord, putState, readDocuments, SCHEDULES_PREFIX, takeName } from "./schedules-stored.js";

@@ -1,8 +1,9 @@
 /** `sys_node` and `sys_partition` for one process that leads everything, with the same columns as in a cluster. */
+
+import type { ClusterPort } from "@perdure/introspection";
 import type { InvokerWorker } from "@perdure/invoker-worker";
 import { VERSION } from "@perdure/role/version";
-import type { ClusterPort } from "@perdure/sql";
-import type { PartitionRow } from "@perdure/store";
+import type { PartitionRow } from "@perdure/storage";
 
 /** `sinceMs`: when the process began to lead. */
 export function clusterOfOne(

@@ -17,12 +17,16 @@ import {
 } from "@perdure/admin-api";
 import { type Clock, PerdureError, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import { createHttpTransport, type HttpTransportDeps } from "@perdure/driver-http2";
-import { createKafkaSource } from "@perdure/driver-kafka";
-import { createLambdaTransport } from "@perdure/driver-lambda";
-import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/driver-level";
 import type { EgressGuard } from "@perdure/egress";
+import { createHttpTransport, type HttpTransportDeps } from "@perdure/http-client";
 import { createIngress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
+import {
+  createSqlProcesses,
+  createStoreThread,
+  liveRowsOf,
+  type SourceDescription,
+  type SqlEngine,
+} from "@perdure/introspection";
 import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
 import {
   createInvokerWorker,
@@ -33,6 +37,9 @@ import {
   type WorkerMetrics,
   workerMetrics,
 } from "@perdure/invoker-worker";
+import { createKafkaSource } from "@perdure/kafka";
+import { createLambdaTransport } from "@perdure/lambda";
+import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/leveldb";
 import type { MetadataStore } from "@perdure/metadata";
 import {
   createDiscoveryFetcher,
@@ -57,10 +64,9 @@ import {
 } from "@perdure/role";
 import { type BoundListener, checkAddress, openListener } from "@perdure/role/http";
 import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
-import type { Schedules } from "@perdure/schedule";
-import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/sql";
-import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/store";
-import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscription";
+import type { Schedules } from "@perdure/schedules";
+import { ActionMeter, KvPartitionStore, type PartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
+import { type Deliveries, runSubscriptions, type Subscriptions } from "@perdure/subscriptions";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 import { clusterOfOne } from "./cluster-of-one.js";
 import { directoriesOf, type StandaloneSettings } from "./config.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { openLevelMetadataStore } from "@perdure/driver-level";
+import { openLevelMetadataStore } from "@perdure/leveldb";
 import { readDataSet } from "@perdure/metadata";
 import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
 import { startStandalone } from "./composition.js";

@@ -15,9 +15,9 @@
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import { randomBase62 } from "@perdure/cloud";
-import { holdsDatabase } from "@perdure/driver-level";
+import { holdsDatabase } from "@perdure/leveldb";
 import { type AcceptedLoss, type MetadataStore, readDataSet, type StoredDataSet, writeDataSet } from "@perdure/metadata";
-import { countAcceptedLoss, type KeyValue, type StoredPartitions } from "@perdure/store";
+import { countAcceptedLoss, type KeyValue, type StoredPartitions } from "@perdure/storage";
 import { PARTITIONS_KEY, partitionCountOf, writePartitionCount } from "./partition-count.js";
 
 /** Characters of a random mark: no two data sets have the same mark. */

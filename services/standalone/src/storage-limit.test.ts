@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { Invoke } from "@perdure/partition";
+import type { Invoke } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
 import { limitedPartitions } from "./limited-partitions.js";
 import { STORAGE_CHECK_MS, STORAGE_COMPACT_EVERY_MS } from "./limits.js";

@@ -1,6 +1,6 @@
 /** Public addresses of environments, tunnels and the console: by host names or, on one machine without them, by ports (cloud.md §1.8). */
 import { ADMIN_PORT, bareOf, environmentHost, INGRESS_PORT, tunnelHost } from "@perdure/cloud";
-import type { EnvironmentRecord } from "@perdure/driver-postgres";
+import type { EnvironmentRecord } from "@perdure/postgres";
 
 export interface AddressSettings {
   readonly domain: string;

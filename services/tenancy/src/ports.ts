@@ -2,8 +2,8 @@
 import type { Clock, Logger, Random, SummaryLog } from "@perdure/base";
 import type { EnvironmentId, EnvironmentSleep } from "@perdure/cloud";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
-import type { TenancyDatabase } from "@perdure/driver-postgres";
-import type { LogLine, LogSpan } from "@perdure/driver-process";
+import type { LogLine, LogSpan } from "@perdure/os-process";
+import type { TenancyDatabase } from "@perdure/postgres";
 import type { EnvironmentAddresses } from "./addresses.js";
 import type { CallRates } from "./api/call-rates.js";
 import type { PlanQuota } from "./api/errors.js";

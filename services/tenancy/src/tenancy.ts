@@ -18,7 +18,7 @@ import {
   type TunnelsReport,
   type UsageReport,
 } from "@perdure/cloud";
-import type { AuditEntry, EnvironmentRecord } from "@perdure/driver-postgres";
+import type { AuditEntry, EnvironmentRecord } from "@perdure/postgres";
 import { factsOf, isServed } from "./environments/facts.js";
 import { GATEWAY_EXPIRY_MS, LAST_USED_EVERY_MS } from "./limits.js";
 import type { TenancyPorts } from "./ports.js";

@@ -11,7 +11,7 @@ import { bareOf, NO_USAGE, type TenancyChange } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
 import { ServiceProgram } from "@perdure/conformance";
 import { writeTinyConsole } from "@perdure/console-host/testing";
-import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
+import { openChannel, RemoteTenancy } from "@perdure/grpc";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { makeCertificates } from "@perdure/testkit";
 import { BrowserClient, openTestTenancy, startSmtp, TEST_ISSUER, TEST_KEYS, type TestTenancy } from "../src/testing/index.js";

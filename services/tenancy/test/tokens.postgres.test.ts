@@ -2,7 +2,7 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, typ
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
 import { newUserId, type UserId } from "@perdure/cloud";
-import { openTenancyDatabase, type TenancyDatabase } from "@perdure/driver-postgres";
+import { openTenancyDatabase, type TenancyDatabase } from "@perdure/postgres";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { VirtualClock } from "@perdure/testkit";
 import { type AccessTokens, KeyRing, openAccessTokens } from "../src/index.js";

@@ -1,5 +1,5 @@
 /**
- * Bounds of the relay, each with its reason. Sections are those of cloud.md; bounds that both ends of a tunnel share are in libs/tunnel.
+ * Bounds of the relay, each with its reason. Sections are those of cloud.md; bounds that both ends of a tunnel share are in libs/platform/tunnel.
  */
 
 // ── tunnel clients ───────────────────────────────────────────────────────────────────────────────

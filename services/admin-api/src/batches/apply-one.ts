@@ -4,8 +4,8 @@
  * again.
  */
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
-import type { Invocation } from "@perdure/partition";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
+import type { Invocation } from "@perdure/state-machine";
 import type { InsightSource } from "../insight/source.js";
 import {
   applyVerb,

@@ -1,6 +1,6 @@
 /** Selects the invocations of a batch when it begins: one statement turns the condition into a list of ids. */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
-import { checkCondition } from "@perdure/sql";
+import { checkCondition } from "@perdure/introspection";
 import { RouteError } from "../http/errors.js";
 import { BATCH_SAMPLE_MAX } from "../limits.js";
 import type { Sql } from "../ports.js";

@@ -16,7 +16,7 @@ import {
   type RouteFacts,
   type Situation,
   situationOf,
-} from "@perdure/insight";
+} from "@perdure/diagnostics";
 import {
   type InboxEntry,
   type Inboxed,
@@ -26,7 +26,7 @@ import {
   type JournalEvent,
   keyspaceOf,
   type ObjectLock,
-} from "@perdure/partition";
+} from "@perdure/state-machine";
 import { EXPLAINED_ENTRIES_MAX, QUEUE_PLACES_COUNTED_MAX } from "../limits.js";
 
 /** A plain value where it is available without I/O. */

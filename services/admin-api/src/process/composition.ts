@@ -2,15 +2,22 @@
  * The management API as a process of a cluster: it uses the registry and the workers over gRPC, partitions in Redis, and PostgreSQL for
  * batches and archived invocations. While one of these does not answer, requests that need it are refused; the rest works.
  */
-import { openEndpoints, openPeerCredentials, openRegistryClient, openWorkers, redisOptionsOf, required } from "@perdure/cluster";
+import {
+  openEndpoints,
+  openPeerCredentials,
+  openRegistryClient,
+  openWorkers,
+  redisOptionsOf,
+  required,
+} from "@perdure/cluster-kit";
 import {
   deferredPostgresArchive,
   followChanges,
   type LeaderTerm,
   openPostgresMetadataStore,
   PostgresLeadership,
-} from "@perdure/driver-postgres";
-import { connectRedis, RedisPartitionStore } from "@perdure/driver-redis";
+} from "@perdure/postgres";
+import { connectRedis, RedisPartitionStore } from "@perdure/redis";
 import {
   grpcSpan,
   type ProcessPorts,
@@ -22,7 +29,7 @@ import {
   untilAvailable,
 } from "@perdure/role";
 import { checkAddress, type Elsewhere, openProbes } from "@perdure/role/http";
-import { archived } from "@perdure/store";
+import { archived } from "@perdure/storage";
 import { openAdminListener } from "../admin-listener.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { createCallEndpoint } from "../call-endpoint.js";

@@ -6,7 +6,7 @@ import {
   registryAddresses,
   tlsSettings,
   workerAddresses,
-} from "@perdure/cluster";
+} from "@perdure/cluster-kit";
 import {
   advertisedAddress,
   type ConfigInputs,

@@ -2,8 +2,8 @@
  * Explanations in a cluster read partitions, their archive and the state in memory of workers through the same interface as in one process.
  */
 import type { InvocationId } from "@perdure/base";
-import type { RemoteRows } from "@perdure/driver-grpc";
-import type { AsyncPartitionStore, RowKey, RowValues } from "@perdure/store";
+import type { RemoteRows } from "@perdure/grpc";
+import type { AsyncPartitionStore, RowKey, RowValues } from "@perdure/storage";
 import type { InsightSource } from "../insight/source.js";
 
 /** `store` includes its archive. `partitionCount` is called for each request, because it is 0 until the first worker has reported it. */

@@ -4,8 +4,7 @@
  * read.
  */
 import type { Clock, Logger, Random } from "@perdure/base";
-import type { RemoteRegistry, RemoteRows } from "@perdure/driver-grpc";
-import { scheduleRow } from "@perdure/schedule";
+import type { RemoteRegistry, RemoteRows } from "@perdure/grpc";
 import {
   createSqlProcesses,
   type LiveRows,
@@ -13,7 +12,8 @@ import {
   type SqlEngine,
   type SqlEngineOptions,
   type SqlProcessPorts,
-} from "@perdure/sql";
+} from "@perdure/introspection";
+import { scheduleRow } from "@perdure/schedules";
 
 /** Bundled beside the process's own module. */
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);

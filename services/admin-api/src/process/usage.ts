@@ -1,8 +1,8 @@
 /** Usage of a cluster from its Redis and its archive, without any request to workers. */
 import { randomUUID } from "node:crypto";
 import type { Clock } from "@perdure/base";
-import type { SizedArchive } from "@perdure/driver-postgres";
-import { type RedisConnections, readActions, readRedisStatus } from "@perdure/driver-redis";
+import type { SizedArchive } from "@perdure/postgres";
+import { type RedisConnections, readActions, readRedisStatus } from "@perdure/redis";
 import { ARCHIVE_SIZE_KEPT_MS, USAGE_MS } from "../limits.js";
 import type { UsageReport } from "../ports.js";
 

@@ -2,7 +2,7 @@
  * Location of the data as text: the process that runs statements opens Redis and the archive itself, and receives its parameters as text.
  */
 import { PerdureError, Secret } from "@perdure/base";
-import type { RedisConnectionOptions } from "@perdure/driver-redis";
+import type { RedisConnectionOptions } from "@perdure/redis";
 
 interface DataLocation {
   readonly environment: string;

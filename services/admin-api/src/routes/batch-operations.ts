@@ -3,7 +3,7 @@
  * is answered as soon as the choice is stored; progress and outcomes are read with later requests.
  */
 import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
-import { CONDITION_CHARS_MAX } from "@perdure/sql";
+import { CONDITION_CHARS_MAX } from "@perdure/introspection";
 import { z } from "zod";
 import { VERBS } from "../batches/record.js";
 import { type BatchSelection, preview, select } from "../batches/selection.js";

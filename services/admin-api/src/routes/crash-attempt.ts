@@ -3,7 +3,7 @@
  * journal and continues.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
-import type { Invocation } from "@perdure/partition";
+import type { Invocation } from "@perdure/state-machine";
 import { z } from "zod";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

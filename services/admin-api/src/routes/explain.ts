@@ -1,6 +1,6 @@
 /** Why an invocation is stuck, and where its time went: `GET /invocations/{id}/explain` and `/timeline`. */
 import type { InvocationId } from "@perdure/base";
-import { timelineOf } from "@perdure/insight";
+import { timelineOf } from "@perdure/diagnostics";
 import { type ApiAnswer, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";

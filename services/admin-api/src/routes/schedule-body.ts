@@ -19,7 +19,7 @@ import {
   QUEUED_MAX,
   type SchedulePayload,
   type ScheduleSpec,
-} from "@perdure/schedule";
+} from "@perdure/schedules";
 import { z } from "zod";
 import { ScheduleShape } from "../views/schedule-shape.js";
 

@@ -1,6 +1,6 @@
 /** `/schedules`: recurring invocations of a handler at the times of a cron expression (docs/schedules.md). */
 import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
-import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedule";
+import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedules";
 import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { listAnswer, PAGE_QUERY } from "../http/page.js";

@@ -3,7 +3,7 @@
  * its running invocation; a version that differs already now is refused instead of dropped later.
  */
 import { newInvocationId, toBinaryString, utf8 } from "@perdure/base";
-import type { UserStateEntry } from "@perdure/partition";
+import type { UserStateEntry } from "@perdure/state-machine";
 import { z } from "zod";
 import { empty } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

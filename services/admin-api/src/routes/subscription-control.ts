@@ -4,7 +4,7 @@
  */
 import { formatTimestampNanos, type SubscriptionId } from "@perdure/base";
 import type { SubscriptionRecord } from "@perdure/metadata";
-import type { SubscriptionStatus } from "@perdure/subscription";
+import type { SubscriptionStatus } from "@perdure/subscriptions";
 import { z } from "zod";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

@@ -2,7 +2,7 @@
  * Pause and resume a virtual queue, for example while a system behind it is broken (admin-api.md §5.2). No invocation starts from a paused
  * queue; running ones continue. Any id is accepted, also that of an empty queue.
  */
-import { routeOfQueue } from "@perdure/partition";
+import { routeOfQueue } from "@perdure/state-machine";
 import { empty } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import type { ApiRoute } from "../http/route.js";

@@ -1,6 +1,6 @@
 /** Builder for invocations in answers of `describe`, with only the fields that the management API reads. */
 import { EMPTY_BYTES, type InvocationId } from "@perdure/base";
-import { EMPTY_PROGRESS, type Invocation, type Pinned, PRIORITY_DEFAULT } from "@perdure/partition";
+import { EMPTY_PROGRESS, type Invocation, type Pinned, PRIORITY_DEFAULT } from "@perdure/state-machine";
 
 /** An invocation of `Greeter/greet` in the given state. */
 export function anInvocation(id: InvocationId, status: Invocation["status"], pinned: Pinned | undefined): Invocation {

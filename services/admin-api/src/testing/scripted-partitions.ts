@@ -1,7 +1,7 @@
 /** Partitions with scripted answers that record the commands they received. */
 import type { InvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/partition";
+import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/state-machine";
 
 type Submitted = Exclude<PartitionCommand, Invoke>;
 

@@ -2,7 +2,7 @@
 import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import { type Registry, RegistryRefusal } from "@perdure/metadata";
-import type { Schedules } from "@perdure/schedule";
+import type { Schedules } from "@perdure/schedules";
 import { routesOf } from "../admin-api.js";
 import type { BatchService } from "../batches/batches.js";
 import { withConsole } from "../console/serve.js";

@@ -12,9 +12,9 @@ import {
   type Situation,
   sentenceOf,
   type Wait,
-} from "@perdure/insight";
-import { type AttemptError, targetText } from "@perdure/partition";
+} from "@perdure/diagnostics";
 import { journalCommandName } from "@perdure/service-protocol";
+import { type AttemptError, targetText } from "@perdure/state-machine";
 
 /** The longest time that can be printed (ECMAScript's last date). */
 const LATEST_MS = 8_640_000_000_000_000;

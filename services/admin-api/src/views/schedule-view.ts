@@ -8,7 +8,7 @@ import {
   type SchedulePayload,
   statusOf,
   zoneOf,
-} from "@perdure/schedule";
+} from "@perdure/schedules";
 
 export function scheduleView(schedule: Schedule) {
   const { record, state } = schedule;

@@ -1,8 +1,8 @@
 /** A timeline as JSON. Payloads are sizes unless the request includes them, and then at most a readable part. */
 import { isUtf8 } from "node:buffer";
-import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAttempt } from "@perdure/insight";
-import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/insight";
-import { type Invocation, targetText } from "@perdure/partition";
+import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAttempt } from "@perdure/diagnostics";
+import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/diagnostics";
+import { type Invocation, targetText } from "@perdure/state-machine";
 import { failureView, optionalTime, timeView } from "./explain-view.js";
 
 const PHASES: Readonly<Record<InvocationPhase, string>> = {

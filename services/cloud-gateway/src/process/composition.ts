@@ -1,7 +1,7 @@
 /** Wires the gateway as a process: its role, with tenancy over gRPC. */
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
-import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
+import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster-kit";
+import { openChannel, RemoteTenancy } from "@perdure/grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge, trustedProxiesOf } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
 import { EnvironmentPortListeners } from "../environment-ports.js";

@@ -1,5 +1,5 @@
 /** Every setting of the program `perdure-cloud-gateway`. Settings that other programs have too are named as there. */
-import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
+import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster-kit";
 import {
   bindAddress,
   bindPort,

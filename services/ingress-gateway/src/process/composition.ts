@@ -2,7 +2,7 @@
  * The ingress as a process of a cluster: its role on the state of registries and workers, received over gRPC. Once it serves, it needs
  * the workers only: without a registry it continues with the last state.
  */
-import { openPeerCredentials, openRegistryClient, openWorkers, required } from "@perdure/cluster";
+import { openPeerCredentials, openRegistryClient, openWorkers, required } from "@perdure/cluster-kit";
 import { type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
 import { checkAddress, openListener, openProbes } from "@perdure/role/http";
 import { invocationSpans, invocationTracing } from "@perdure/role/tracing";

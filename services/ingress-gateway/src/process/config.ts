@@ -1,5 +1,5 @@
 /** Every setting of the program `perdure-gateway`. Names are those of `perdure server` where they mean the same. */
-import { probeSettings, registryAddresses, tlsSettings, workerAddresses } from "@perdure/cluster";
+import { probeSettings, registryAddresses, tlsSettings, workerAddresses } from "@perdure/cluster-kit";
 import {
   type ConfigInputs,
   flowControlSetting,

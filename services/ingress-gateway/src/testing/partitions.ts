@@ -9,7 +9,7 @@ import {
   type Invoke,
   type Outcome,
   type PartitionCommand,
-} from "@perdure/partition";
+} from "@perdure/state-machine";
 
 /** Outcome of an invocation, or that there is none yet. */
 export type Script = (command: Invoke) => Outcome | "pending";

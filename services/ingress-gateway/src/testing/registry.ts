@@ -9,7 +9,7 @@ import type {
   RegistryView,
   ServiceView,
 } from "@perdure/control";
-import type { ServiceType } from "@perdure/partition";
+import type { ServiceType } from "@perdure/state-machine";
 
 const DAY_MS = 86_400_000;
 export const jsonInput: InputRule = { none: false, required: false, contentType: "application/json" };

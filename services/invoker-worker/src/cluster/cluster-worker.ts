@@ -12,7 +12,7 @@ import {
   type PeerCredentials,
   RemotePartitions,
   type ServedPartitions,
-} from "@perdure/driver-grpc";
+} from "@perdure/grpc";
 import {
   createInvoker,
   type EndpointTransport,
@@ -27,10 +27,10 @@ import {
   type LeaderPartitions,
   newCounters,
   type ProcessorCounters,
-} from "@perdure/processor";
+} from "@perdure/partition-processor";
 import { largeGarbage } from "@perdure/role";
-import type { AsyncPartitionStore, Leases, Membership } from "@perdure/store";
-import type { Deliveries } from "@perdure/subscription";
+import type { AsyncPartitionStore, Leases, Membership } from "@perdure/storage";
+import type { Deliveries } from "@perdure/subscriptions";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
 import { OwnLeases } from "./own-leases.js";
 

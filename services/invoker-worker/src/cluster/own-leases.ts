@@ -2,8 +2,8 @@
  * Records since when this worker leads a partition, and when its lease ends, for operators; each poll of the leases has the second only.
  */
 import type { Clock } from "@perdure/base";
-import type { LeadershipStatus } from "@perdure/driver-grpc";
-import type { LeaseHolder } from "@perdure/store";
+import type { LeadershipStatus } from "@perdure/grpc";
+import type { LeaseHolder } from "@perdure/storage";
 
 interface OwnLease {
   readonly epoch: number;

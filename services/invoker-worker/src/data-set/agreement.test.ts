@@ -1,8 +1,8 @@
 /** The record of a data set in memory, and partitions that carry its mark: new, old, lost, foreign, restored, and half-way through. */
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, silentLogger } from "@perdure/base";
-import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
 import { createMemoryMetadataStore, readDataSet } from "@perdure/metadata";
+import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/redis";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { acceptLoss } from "./accept-loss.js";
 import {

@@ -16,7 +16,6 @@
  * very first marks are written, or a process that was frozen while it wrote them resumes after Redis was emptied.
  */
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
-import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/driver-redis";
 import {
   type AcceptedLoss,
   type MetadataStore,
@@ -25,6 +24,7 @@ import {
   type StoredDataSet,
   writeDataSet,
 } from "@perdure/metadata";
+import { INSTANCE_EPOCHS, type PlacedMarks, type ReplacedData } from "@perdure/redis";
 import { AGREEMENT_STEPS_MAX } from "../limits.js";
 
 /** The partitions of the environment, as far as their marks matter. */

@@ -3,8 +3,8 @@
  * PostgreSQL is unreachable.
  */
 import type { Logger } from "@perdure/base";
-import { openPostgresMetadataStore, type PostgresConnectionOptions } from "@perdure/driver-postgres";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
+import { openPostgresMetadataStore, type PostgresConnectionOptions } from "@perdure/postgres";
 
 export class DeferredMetadata implements Pick<MetadataStore, "get" | "write">, AsyncDisposable {
   readonly #options: PostgresConnectionOptions;

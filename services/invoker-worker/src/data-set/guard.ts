@@ -5,8 +5,8 @@
  * mark once an operator has accepted the loss.
  */
 import { type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
-import type { ExpectedDataSet } from "@perdure/driver-redis";
 import type { StoredDataSet } from "@perdure/metadata";
+import type { ExpectedDataSet } from "@perdure/redis";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS, RECORD_CHECK_MS } from "../limits.js";
 
 export interface DataSetGuardPorts {

@@ -3,8 +3,8 @@
  * the worker waits, is not ready, and reports the reason; the expected data, or an accepted loss, let it continue without a restart.
  */
 import { PerdureError, type TimerHandle } from "@perdure/base";
-import type { RedisConnections } from "@perdure/driver-redis";
 import { type MetadataStore, readDataSet } from "@perdure/metadata";
+import type { RedisConnections } from "@perdure/redis";
 import { type ProcessPorts, untilAvailable } from "@perdure/role";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS } from "../limits.js";
 import {

@@ -1,7 +1,7 @@
 /** The command `perdure-worker accept-data-loss <mark>`: see `acceptLoss`. */
 import { PerdureError, systemRandom } from "@perdure/base";
-import { redisOptionsOf, required } from "@perdure/cluster";
-import { connectRedis } from "@perdure/driver-redis";
+import { redisOptionsOf, required } from "@perdure/cluster-kit";
+import { connectRedis } from "@perdure/redis";
 import { runTask, type TaskSpec } from "@perdure/role";
 import { acceptLoss } from "../data-set/accept-loss.js";
 import { DeferredMetadata } from "../data-set/deferred-metadata.js";

@@ -4,7 +4,7 @@
  */
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { Registry } from "@perdure/metadata";
-import { dueAt, nextNominal, type Schedules } from "@perdure/schedule";
+import { dueAt, nextNominal, type Schedules } from "@perdure/schedules";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
 import { ACTIVITY_POLL_MS } from "../limits.js";
 import type { RecentAttempts } from "../metrics.js";

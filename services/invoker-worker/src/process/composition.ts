@@ -14,10 +14,12 @@ import {
   openRegistryClient,
   redisOptionsOf,
   required,
-} from "@perdure/cluster";
-import { partitionsDefinition, partitionsHandlers } from "@perdure/driver-grpc";
-import { createKafkaSource } from "@perdure/driver-kafka";
-import { deferredPostgresArchive } from "@perdure/driver-postgres";
+} from "@perdure/cluster-kit";
+import { partitionsDefinition, partitionsHandlers } from "@perdure/grpc";
+import type { EndpointTransport } from "@perdure/invoker";
+import { createKafkaSource } from "@perdure/kafka";
+import { type Archiving, createArchiving } from "@perdure/partition-processor";
+import { deferredPostgresArchive } from "@perdure/postgres";
 import {
   agreedPartitionCount,
   agreeOnArchiving,
@@ -29,9 +31,7 @@ import {
   RedisMembership,
   RedisPartitionStore,
   readRedisStatus,
-} from "@perdure/driver-redis";
-import type { EndpointTransport } from "@perdure/invoker";
-import { type Archiving, createArchiving } from "@perdure/processor";
+} from "@perdure/redis";
 import {
   CommitProbe,
   POLL_METRICS_MS,
@@ -47,8 +47,8 @@ import {
 import { openProbes } from "@perdure/role/http";
 import { invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import { VERSION } from "@perdure/role/version";
-import type { ArchivableStore } from "@perdure/store";
-import { runSubscriptions } from "@perdure/subscription";
+import type { ArchivableStore } from "@perdure/storage";
+import { runSubscriptions } from "@perdure/subscriptions";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";

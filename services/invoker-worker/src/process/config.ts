@@ -7,7 +7,7 @@ import {
   redisSettings,
   registryAddresses,
   tlsSettings,
-} from "@perdure/cluster";
+} from "@perdure/cluster-kit";
 import {
   boolean,
   type ConfigInputs,

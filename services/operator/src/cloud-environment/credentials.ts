@@ -4,7 +4,7 @@
  */
 import { Secret } from "@perdure/base";
 import type { CloudEnvironment } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 
 export type ApiKeyResult =

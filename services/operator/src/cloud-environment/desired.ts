@@ -3,7 +3,7 @@
  * because a tunnel that opens ports in the cluster does not authenticate its clients (kubernetes.md §1.3).
  */
 import { bareIdOf, type CloudEnvironment, GROUP_VERSION, type OwnerReference } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { VERSION } from "@perdure/role/version";
 import type { Cell, Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";

@@ -1,7 +1,7 @@
 /** Reconciles the connection with a hosted environment until its tunnels are up with a verified key (kubernetes.md §1.3). */
 import type { Clock } from "@perdure/base";
 import { type CloudEnvironment, type Observation, observed } from "@perdure/custom-resources";
-import { type EventRecorder, isNotFound, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type EventRecorder, isNotFound, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";

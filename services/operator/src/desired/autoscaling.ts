@@ -4,7 +4,7 @@
  * step moves partitions (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { childOf } from "./labels.js";
 
 /** Metric of each worker; the autoscaler keeps the sum of an environment divided by its workers at the target. */

@@ -3,7 +3,7 @@
  * ever.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { type Component, childOf, selectorOf } from "./labels.js";
 import { redisPods } from "./redis.js";
 import { desiredWorkers } from "./sizes.js";

@@ -1,6 +1,6 @@
 /** Labels and owner references that all objects of an environment share, to find them and to delete them with it (kubernetes.md §2). */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, GROUP_VERSION, objectNameOf } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import type { Labels } from "../cell.js";
 
 export const MANAGED_BY = "perdure-operator";

@@ -1,6 +1,6 @@
 /** The namespace of an environment, its boundary. It has no owner: only the last step of the finalizer may delete it. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { childOf, labelsOf } from "./labels.js";
 

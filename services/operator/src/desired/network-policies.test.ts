@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { cell } from "../../test/cell.js";
 import type { Cell } from "../cell.js";
 import { networkPolicies, PLATFORM_ROLE } from "./network-policies.js";

@@ -3,7 +3,7 @@
  * list of peers means all peers, so "no peer" is the absence of a rule, and a test checks that no rule has such a list.
  */
 import { bareIdOf, type EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell, Labels } from "../cell.js";
 import { childOf, selectorOf } from "./labels.js";
 

@@ -1,6 +1,6 @@
 /** The quota of an environment's namespace: what its spec adds up to and no more, whatever goes wrong inside (kubernetes.md §2). */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { childOf } from "./labels.js";
 import { redisPods } from "./redis.js";
 import { redisMemory } from "./redis-memory.js";

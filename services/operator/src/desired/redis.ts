@@ -3,7 +3,7 @@
  * writes before it acknowledges, and its volumes are deleted only on an explicit request (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_GRACE_S } from "../limits.js";
 import { childOf, labelsOf, podLabelsOf, selectorOf } from "./labels.js";

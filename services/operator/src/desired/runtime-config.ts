@@ -1,7 +1,7 @@
 /** Limits and retention of an environment as settings of its processes; a change of them changes the pods' template. */
 import { createHash } from "node:crypto";
 import { type EnvironmentResource, objectNameOf, secondsOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
 import { type EnvVariable, settingName } from "./pods.js";

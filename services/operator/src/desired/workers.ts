@@ -4,7 +4,7 @@
  * over one by one; draining only starts that earlier, and fencing keeps correctness independent of it (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { GRACE_AFTER_DRAIN_S } from "../limits.js";
 import { childOf, podLabelsOf, selectorOf } from "./labels.js";

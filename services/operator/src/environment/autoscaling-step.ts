@@ -3,7 +3,7 @@
  * and the number of workers comes from the spec as without autoscaling (kubernetes.md D9).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { autoscaler, isAutoscaled, scaledObject } from "../desired/autoscaling.js";
 import type { PrunePorts } from "./prune.js";

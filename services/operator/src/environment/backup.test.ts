@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { KubernetesClient } from "@perdure/driver-kubernetes";
-import { parseRecurrence, timetableOf, zoneOf } from "@perdure/schedule";
+import type { KubernetesClient } from "@perdure/kubernetes";
+import { parseRecurrence, timetableOf, zoneOf } from "@perdure/schedules";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
 import { keepBackups, nameOf, nextDueMs } from "./backup.js";

@@ -3,8 +3,8 @@
  * are read from the cluster each time, so a crash between two steps neither repeats nor loses one.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
-import { resources } from "@perdure/driver-kubernetes";
-import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedule";
+import { resources } from "@perdure/kubernetes";
+import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedules";
 import { SNAPSHOT_STALE_INTERVALS, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
 import {
   markContent,

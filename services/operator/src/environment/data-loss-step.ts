@@ -4,7 +4,7 @@
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
-import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
+import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/kubernetes";
 import { WAIT_LOSS_MS } from "../limits.js";
 import type { DataLossClient } from "../worker-client.js";
 import { bad, good, type StepOutcome } from "./outcome.js";

@@ -3,7 +3,7 @@
  * Redis, and backups, which delay nothing else.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { bundledRedis } from "../desired/redis.js";
 import { type BackupResult, keepBackups } from "./backup.js";
 import { type Rollout, storageOutcome } from "./observe.js";

@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/driver-kubernetes";
-import { environmentRole } from "@perdure/driver-postgres";
+import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/kubernetes";
+import { environmentRole } from "@perdure/postgres";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";

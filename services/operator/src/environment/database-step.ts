@@ -10,8 +10,8 @@
 import { randomBytes } from "node:crypto";
 import { Secret } from "@perdure/base";
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
-import { environmentUrl, isEnvironmentUrl } from "@perdure/driver-postgres";
+import { type KubernetesClient, type MetadataOnly, resources } from "@perdure/kubernetes";
+import { environmentUrl, isEnvironmentUrl } from "@perdure/postgres";
 import { COMPONENT } from "../desired/labels.js";
 import { POSTGRES } from "../desired/workers.js";
 import { WAIT_PROBLEM_MS, WAIT_REFERENCE_MS } from "../limits.js";

@@ -3,10 +3,10 @@
  * pause, so that the many passes do not all try again.
  */
 import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
-import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/driver-postgres";
+import type { EnvironmentDatabaseOptions, PrepareOptions, PrepareOutcome } from "@perdure/postgres";
 import { DATABASE_BACKOFF } from "../limits.js";
 
-/** Creates and removes roles and schemas; `@perdure/driver-postgres` outside tests. */
+/** Creates and removes roles and schemas; `@perdure/postgres` outside tests. */
 export interface DatabaseDriver {
   prepare(options: PrepareOptions, signal: AbortSignal): Promise<PrepareOutcome>;
   remove(options: EnvironmentDatabaseOptions, signal: AbortSignal): Promise<void>;

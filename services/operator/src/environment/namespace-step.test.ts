@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, KubernetesApiError, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, KubernetesApiError, type KubernetesClient, type Resource, resources } from "@perdure/kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import type { ObjectApplier } from "../applier.js";

@@ -3,8 +3,8 @@
  * environment is left alone.
  */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import type { KubernetesClient } from "@perdure/driver-kubernetes";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import type { KubernetesClient } from "@perdure/kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION } from "../desired/labels.js";

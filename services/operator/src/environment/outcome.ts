@@ -1,6 +1,6 @@
 /** The result of one step of a reconcile: its observation for the conditions, and when to reconcile again without a change. */
 import type { Observation } from "@perdure/custom-resources";
-import { isConflict, isForbidden, isInvalid } from "@perdure/driver-kubernetes";
+import { isConflict, isForbidden, isInvalid } from "@perdure/kubernetes";
 import { WAIT_CONFLICT_MS, WAIT_FORBIDDEN_MS } from "../limits.js";
 
 export interface StepOutcome {

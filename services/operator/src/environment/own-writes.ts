@@ -4,7 +4,7 @@
  * server's response to the write is used.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { MetadataOnly } from "@perdure/driver-kubernetes";
+import type { MetadataOnly } from "@perdure/kubernetes";
 
 export class OwnWrites {
   /**

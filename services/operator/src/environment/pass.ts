@@ -3,7 +3,7 @@
  * those that do not need it. The outcome of each step is collected for the status.
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { disruptionBudgets } from "../desired/disruption.js";
 import { SECRETS_BINDING, serviceAccounts } from "../desired/namespace.js";
 import { networkPolicies } from "../desired/network-policies.js";

@@ -1,6 +1,6 @@
 /** The dependencies of reconciling an environment; the operator composes them once. */
 import type { Clock, Logger } from "@perdure/base";
-import type { EventRecorder, KubernetesClient } from "@perdure/driver-kubernetes";
+import type { EventRecorder, KubernetesClient } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";

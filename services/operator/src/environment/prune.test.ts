@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { type KubernetesClient, type ObjectCache, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubernetesClient, type ObjectCache, type Resource, resources } from "@perdure/kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
 import { networkPolicies } from "../desired/network-policies.js";

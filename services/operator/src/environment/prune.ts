@@ -1,6 +1,6 @@
 /** Deletes what an environment does not need any more: disruption budgets of a single pod, an autoscaler, a Redis that is external now. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubernetesClient, type MetadataOnly, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubernetesClient, type MetadataOnly, type Resource, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { autoscaler } from "../desired/autoscaling.js";

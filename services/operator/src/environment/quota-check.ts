@@ -3,7 +3,7 @@
  * why. The quota is the sum of what the spec requests, so other pods in the namespace are the cause.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { frontRequests, quantityOf } from "../desired/sizes.js";
 import { workerRequests } from "../desired/workers.js";
 import type { Rollout } from "./observe.js";

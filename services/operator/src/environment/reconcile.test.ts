@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";

@@ -3,7 +3,7 @@
  * differences writes nothing (kubernetes.md §3.2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import { addFinalizer } from "../finalizer.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 import { EnvironmentPass } from "./pass.js";

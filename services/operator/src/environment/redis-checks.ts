@@ -4,7 +4,7 @@
  */
 import { type Clock, type Logger, Secret } from "@perdure/base";
 import type { Observation } from "@perdure/custom-resources";
-import { probeRedis, type RedisConnectionOptions, type RedisProbe } from "@perdure/driver-redis";
+import { probeRedis, type RedisConnectionOptions, type RedisProbe } from "@perdure/redis";
 import { hashOf } from "../desired/runtime-config.js";
 import { REDIS_CHECK_MS, REDIS_RECHECK_MS } from "../limits.js";
 import { bad, good, type StepOutcome } from "./outcome.js";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { KubernetesClient } from "@perdure/driver-kubernetes";
+import type { KubernetesClient } from "@perdure/kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { NODE_LOST_MS } from "../limits.js";
 import { redisProblem } from "./redis-pods.js";

@@ -4,7 +4,7 @@
  * confirms that the machine is off.
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubernetesClient, resources } from "@perdure/kubernetes";
 import { selectorOf } from "../desired/labels.js";
 import { NODE_LOST_MS, WAIT_PROBLEM_MS } from "../limits.js";
 import { bad, type StepOutcome } from "./outcome.js";

@@ -1,6 +1,6 @@
 /** Turns the findings of a pass into the status, metrics and events of the environment, and the time of the next pass. */
 import { type EnvironmentResource, objectNameOf, observed } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { hashOf, hostOf } from "../desired/runtime-config.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import type { Scaler } from "./autoscaling-step.js";

@@ -3,7 +3,7 @@
  * Its workers learn from `worker.incarnation` that it is not the environment of the snapshot, and fence off the writers of that one.
  */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { MANAGER } from "../applier.js";
 import { childOf } from "../desired/labels.js";
 import { claimSpecOf, REDIS_CLAIM } from "../desired/redis.js";

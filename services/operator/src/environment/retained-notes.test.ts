@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { MetadataOnly, ObjectCache } from "@perdure/driver-kubernetes";
+import type { MetadataOnly, ObjectCache } from "@perdure/kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { OPERATOR_NAMESPACE } from "../../test/cell.js";
 import { noteNameOf, RetainedNotes } from "./retained-notes.js";

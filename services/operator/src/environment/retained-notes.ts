@@ -3,7 +3,7 @@
  * that id starts only with explicit consent. The operator's namespace is watched, so an environment without a note costs no request.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
+import type { KubeObject, ObjectCache } from "@perdure/kubernetes";
 
 export interface RetainedNote extends KubeObject {
   readonly data?: { readonly uid?: string; readonly snapshotId?: string };

@@ -5,7 +5,7 @@
  */
 import type { Clock } from "@perdure/base";
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { MANAGER } from "../applier.js";
 import { UNSEEN_TRUST_MS } from "../limits.js";
 

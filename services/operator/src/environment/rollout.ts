@@ -4,7 +4,7 @@
  * `partition`, which decreases, limits how far (kubernetes.md §2). The state is read from the cluster each time.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/driver-kubernetes";
+import type { KubeObject } from "@perdure/kubernetes";
 import { TEMPLATE_HASH } from "../desired/workers.js";
 import { WAIT_PROBLEM_MS } from "../limits.js";
 import { bad, type StepOutcome } from "./outcome.js";

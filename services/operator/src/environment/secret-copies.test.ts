@@ -1,11 +1,5 @@
 import { beforeEach, expect, test } from "@jest/globals";
-import {
-  type KubeObject,
-  KubernetesApiError,
-  type KubernetesClient,
-  type MetadataOnly,
-  resources,
-} from "@perdure/driver-kubernetes";
+import { type KubeObject, KubernetesApiError, type KubernetesClient, type MetadataOnly, resources } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { NEW_NAMESPACE_MS, SECRET_TRUST_MS } from "../limits.js";
 import { SecretCopies } from "./secret-copies.js";

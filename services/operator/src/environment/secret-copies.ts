@@ -14,7 +14,7 @@ import {
   type ObjectCache,
   type Resource,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { NEW_NAMESPACE_MS, SECRET_COPIES_MAX, SECRET_TRUST_MS } from "../limits.js";
 
 /** The operations on Secrets. */

@@ -1,6 +1,6 @@
 /** Secrets of an environment's namespace, as plain texts by key: read, created once, or kept at a desired content. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { isAlreadyThere, type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { isAlreadyThere, type KubeObject, resources } from "@perdure/kubernetes";
 import { MANAGER } from "../applier.js";
 import { childOf } from "../desired/labels.js";
 import { hashOf } from "../desired/runtime-config.js";

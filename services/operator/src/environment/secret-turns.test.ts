@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, keyOf, type Resource, resources } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell as aCell, OPERATOR_NAMESPACE } from "../../test/cell.js";

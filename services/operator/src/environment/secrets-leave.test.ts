@@ -9,7 +9,7 @@ import {
   type Resource,
   resourceOf,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell as aCell, OPERATOR_NAMESPACE } from "../../test/cell.js";

@@ -5,7 +5,7 @@
  */
 import { type Clock, Secret } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";

@@ -6,7 +6,7 @@
  * with the account that owns the data, so that no other account can restore it.
  */
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { MANAGER } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { childOf } from "../desired/labels.js";

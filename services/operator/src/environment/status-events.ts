@@ -2,7 +2,7 @@
  * Writes an event besides the condition for what an operator of the cluster must act on or should be informed about: once, when it begins.
  */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
-import type { EventRecorder, KubeObject } from "@perdure/driver-kubernetes";
+import type { EventRecorder, KubeObject } from "@perdure/kubernetes";
 import type { summary } from "./observe.js";
 
 /** Operators of services must configure the keys with which requests to them are signed. */

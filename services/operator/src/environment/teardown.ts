@@ -10,7 +10,7 @@
  */
 import { Secret } from "@perdure/base";
 import { bareIdOf, ENVIRONMENT_LABEL, type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { isForbidden, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/driver-kubernetes";
+import { isForbidden, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/kubernetes";
 import { MANAGER } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { type Component, selectorOf } from "../desired/labels.js";

@@ -10,7 +10,7 @@ import {
   type Observation,
   objectNameOf,
 } from "@perdure/custom-resources";
-import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { MANAGER, type ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { redisClaims } from "../desired/redis.js";

@@ -4,7 +4,7 @@
  * pods (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, KubernetesApiError, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, KubernetesApiError, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { redisPods } from "../desired/redis.js";
 import { quantityOf } from "../desired/sizes.js";
 import { WAIT_SOON_MS } from "../limits.js";

@@ -1,6 +1,6 @@
 /** The fields of worker pods that decisions need: ordinal, address, revision, and the reason why one does not run. */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { selectorOf } from "../desired/labels.js";
 
 export interface WorkerPod {

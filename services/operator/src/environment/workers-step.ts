@@ -5,7 +5,7 @@
 
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/driver-kubernetes";
+import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/kubernetes";
 import { MANAGER, type ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";

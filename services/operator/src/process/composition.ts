@@ -1,7 +1,7 @@
 /** The operator as a process: its role on the cluster of a kubeconfig or of the pod itself. */
 import { readFileSync } from "node:fs";
 import { PerdureError } from "@perdure/base";
-import { connectKubernetes, type RequestObserver } from "@perdure/driver-kubernetes";
+import { connectKubernetes, type RequestObserver } from "@perdure/kubernetes";
 import { type HealthReport, type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
 import type { Cell } from "../cell.js";

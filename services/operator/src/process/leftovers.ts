@@ -4,7 +4,7 @@
  * uninstalled (kubernetes.md §3.4).
  */
 import { PerdureError } from "@perdure/base";
-import { connectKubernetes, isNotFound, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
+import { connectKubernetes, isNotFound, type KubernetesClient, type Resource, resources } from "@perdure/kubernetes";
 import { runTask, type TaskSpec } from "@perdure/role";
 import { NAMES_IN_MESSAGE_MAX } from "../limits.js";
 import { kubeconfigOf } from "./composition.js";

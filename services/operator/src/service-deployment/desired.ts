@@ -1,7 +1,7 @@
 /** The objects of one version, as functions of its spec: a ReplicaSet, a Service in front of it, an autoscaler while it drains. */
 import { unreachable } from "@perdure/base";
 import { bareIdOf, GROUP_VERSION, type OwnerReference, type ServiceDeployment } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";
 import { shortOf, TEMPLATE, TEMPLATE_HASH, versionName } from "./names.js";

@@ -3,7 +3,7 @@
  * its ReplicaSet stays for a rollback, and finally that is removed too. No invocation is ended by force (kubernetes.md §1.2).
  */
 import type { ServiceDeployment } from "@perdure/custom-resources";
-import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { AdminResult, VersionUsage } from "./admin-clients.js";

@@ -3,7 +3,7 @@
  * another.
  */
 import type { ServiceDeployment } from "@perdure/custom-resources";
-import { type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { type KubernetesClient, resources } from "@perdure/kubernetes";
 import { MANAGER } from "../applier.js";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT } from "./names.js";
 import type { OwnSets } from "./own-sets.js";

@@ -3,7 +3,7 @@
  * next pass reads it from the copy; right after a write the copy may lack it, and a version that was just registered would count as unused,
  * with pods to remove.
  */
-import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
+import type { KubeObject, ObjectCache } from "@perdure/kubernetes";
 import { CACHED_ANSWERS_MAX } from "../limits.js";
 
 export class OwnSets {

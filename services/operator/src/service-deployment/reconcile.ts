@@ -17,7 +17,7 @@ import {
   KubernetesApiError,
   type KubernetesClient,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";

@@ -1,7 +1,7 @@
 /** Resolves the register target of a service, which a spec names in one of four ways, or explains why it does not resolve. */
 import type { Secret } from "@perdure/base";
 import { type CloudEnvironment, objectNameOf, type ServiceDeployment } from "@perdure/custom-resources";
-import type { KubernetesClient } from "@perdure/driver-kubernetes";
+import type { KubernetesClient } from "@perdure/kubernetes";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import { apiKeyOf } from "../cloud-environment/credentials.js";

@@ -4,7 +4,7 @@
  */
 import type { Logger } from "@perdure/base";
 import type { ServiceDeployment } from "@perdure/custom-resources";
-import { resources } from "@perdure/driver-kubernetes";
+import { resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { MANAGED_SELECTOR } from "../desired/labels.js";

@@ -1,6 +1,6 @@
 /** Reads the versions of one service from the cluster: the sets, how far each is, and the annotations on them. */
 import { type ServiceDeployment, type ServiceDeploymentSpec, serviceDeploymentSpec } from "@perdure/custom-resources";
-import type { KubeObject, ObjectCache } from "@perdure/driver-kubernetes";
+import type { KubeObject, ObjectCache } from "@perdure/kubernetes";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT, shortOf, TEMPLATE } from "./names.js";
 
 export type RegisterTarget = ServiceDeploymentSpec["perdure"]["register"];

@@ -2,7 +2,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/driver-kubernetes";
+import { type KubeObject, type KubernetesClient, type Resource, resources } from "@perdure/kubernetes";
 import { REFERENCE_POLL_MS } from "./limits.js";
 import type { ContainerSpec, Pod, Variable, Volume } from "./pod-spec.js";
 

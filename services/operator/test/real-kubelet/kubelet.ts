@@ -16,7 +16,7 @@ import {
   Reflector,
   type ReflectorPorts,
   resources,
-} from "@perdure/driver-kubernetes";
+} from "@perdure/kubernetes";
 import type { ControlPlane } from "@perdure/servers";
 import { imagesIn } from "./images.js";
 import { ENDPOINT_SLICES, type EndpointSlice, Names, type PodNumber } from "./names.js";

@@ -4,7 +4,7 @@
  * skipped: a service's name resolves to its pods directly, whose ports are the same.
  */
 import { renameSync, writeFileSync } from "node:fs";
-import type { MetadataOnly, Resource } from "@perdure/driver-kubernetes";
+import type { MetadataOnly, Resource } from "@perdure/kubernetes";
 import { NAMES_DELAY_MS } from "./limits.js";
 
 export const ENDPOINT_SLICES: Resource = {

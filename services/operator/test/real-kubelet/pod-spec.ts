@@ -1,7 +1,7 @@
 /**
  * The part of the pod spec that this kubelet supports. It refuses everything else, so that no test passes because something was ignored.
  */
-import type { MetadataOnly } from "@perdure/driver-kubernetes";
+import type { MetadataOnly } from "@perdure/kubernetes";
 
 interface Named {
   readonly name: string;

@@ -1,7 +1,7 @@
 /** A pod: its containers with what they share, from its assignment to this node until nothing of it runs any more. */
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
-import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/driver-kubernetes";
+import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { type Command, Container } from "./container.js";
 import type { Image } from "./images.js";
 import { expanded, makeVolumes, References, rewriterOf, variablesOf } from "./inputs.js";

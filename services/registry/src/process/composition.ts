@@ -13,18 +13,13 @@ import {
   redisOptionsOf,
   required,
   type Workers,
-} from "@perdure/cluster";
-import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers, Watchers } from "@perdure/driver-grpc";
-import {
-  followChanges,
-  openPostgresMetadataStore,
-  PostgresLeadership,
-  type PostgresMetadataStore,
-} from "@perdure/driver-postgres";
+} from "@perdure/cluster-kit";
+import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers, Watchers } from "@perdure/grpc";
 import { createReplayCheck, invokerDefaults } from "@perdure/invoker";
+import { followChanges, openPostgresMetadataStore, PostgresLeadership, type PostgresMetadataStore } from "@perdure/postgres";
 import { type ProcessPorts, type ReadyFacts, requestHeadersOf, untilAvailable } from "@perdure/role";
 import { openProbes } from "@perdure/role/http";
-import { createScheduleEngine, createScheduleRunner, type Schedules } from "@perdure/schedule";
+import { createScheduleEngine, createScheduleRunner, type Schedules } from "@perdure/schedules";
 import type { CheckPorts } from "../check-ports.js";
 import { kafkaClustersOf, planBoundsOf, serviceDefaultsOf } from "../config.js";
 import { createDiscoveryFetcher } from "../discovery-fetcher.js";

@@ -7,7 +7,7 @@ import {
   redisSettings,
   tlsSettings,
   workerAddresses,
-} from "@perdure/cluster";
+} from "@perdure/cluster-kit";
 import {
   type ConfigInputs,
   endpointSettings,

@@ -3,10 +3,10 @@
  * start.
  */
 import type { Clock, InvocationId, Logger } from "@perdure/base";
-import { deferredPostgresArchive } from "@perdure/driver-postgres";
-import { connectRedis, type RedisConnectionOptions, type RedisConnections, RedisPartitionStore } from "@perdure/driver-redis";
-import type { Invocation, JournalEntry } from "@perdure/partition";
-import { type Archive, type AsyncPartitionStore, archived } from "@perdure/store";
+import { deferredPostgresArchive } from "@perdure/postgres";
+import { connectRedis, type RedisConnectionOptions, type RedisConnections, RedisPartitionStore } from "@perdure/redis";
+import type { Invocation, JournalEntry } from "@perdure/state-machine";
+import { type Archive, type AsyncPartitionStore, archived } from "@perdure/storage";
 import type { CheckedStore } from "../check-ports.js";
 
 export interface DeferredStoreOptions {

@@ -3,7 +3,7 @@
  */
 import type { AccountId, AccountPower, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
 import type { AccountOperations, ResponseOf, UserOperations } from "@perdure/cloud-client";
-import type { AuditEntry, EnvironmentRecord, TenancyTables } from "@perdure/driver-postgres";
+import type { AuditEntry, EnvironmentRecord, TenancyTables } from "@perdure/postgres";
 import type { z } from "zod";
 import type { TenancyOptions, TenancyPorts } from "../ports.js";
 import { TenancyApiError } from "./errors.js";

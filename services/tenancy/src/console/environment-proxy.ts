@@ -5,7 +5,7 @@
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
 import { parseEnvironmentId } from "@perdure/cloud";
-import type { EnvironmentRecord, SessionRecord } from "@perdure/driver-postgres";
+import type { EnvironmentRecord, SessionRecord } from "@perdure/postgres";
 import type { Request, Response } from "express";
 import { TenancyApiError } from "../api/errors.js";
 import { isServed } from "../environments/facts.js";

@@ -6,7 +6,7 @@ import { type ClientRequest, request as httpRequest, type RequestOptions } from 
 import { request as httpsRequest } from "node:https";
 import type { EnvironmentEndpoint } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, type ForwardingKeys } from "@perdure/cloud/forwarding";
-import type { EnvironmentRecord } from "@perdure/driver-postgres";
+import type { EnvironmentRecord } from "@perdure/postgres";
 import type { TenancyPorts } from "../ports.js";
 
 export type ProxiedEndpoint = Exclude<EnvironmentEndpoint, "tunnel">;

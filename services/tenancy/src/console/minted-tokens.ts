@@ -3,7 +3,7 @@
  * short-lived and used for some minutes: gateways look up each new token, and cache it for half a minute.
  */
 import type { Clock, Secret } from "@perdure/base";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import { MINTED_TOKEN_SECONDS, MINTED_TOKENS_MAX } from "../limits.js";
 import type { AccessTokens } from "../tokens/access-tokens.js";
 

@@ -4,7 +4,7 @@
  * send, and an origin of the console.
  */
 import { createHash, timingSafeEqual } from "node:crypto";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import type { Request } from "express";
 import { TenancyApiError } from "../api/errors.js";
 import type { Browser } from "../login/browser.js";

@@ -1,6 +1,6 @@
 /** Routes of the console's page about its own session: the user, other sessions, confirmation, and sign-out. */
 import { type Clock, Secret } from "@perdure/base";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import type { Request, Response } from "express";
 import { z } from "zod";
 import { shaped } from "../api/dispatch.js";

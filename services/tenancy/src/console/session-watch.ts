@@ -3,7 +3,7 @@
  * sessions of all open requests are polled: signing out, ending the session elsewhere or changing the password ends the requests too.
  */
 import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import { SESSIONS_POLL_MS } from "../limits.js";
 
 export interface SessionWatchPorts {

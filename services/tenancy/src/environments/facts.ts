@@ -1,6 +1,6 @@
 /** Joins the facts about an environment that gateways and relays need from several tables. */
 import { type EnvironmentFacts, type EnvironmentLimits, parseEnvironmentId, type Upstream } from "@perdure/cloud";
-import type { EnvironmentRecord, SigningKeyRecord } from "@perdure/driver-postgres";
+import type { EnvironmentRecord, SigningKeyRecord } from "@perdure/postgres";
 import type { TenancyPorts } from "../ports.js";
 
 /** Context under which upstream secrets are sealed. */

@@ -7,7 +7,7 @@
  */
 import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 import type { AccountId, AccountPlan } from "@perdure/cloud";
-import type { AuditEntry, EnvironmentRecord, MonthlyUse, StatusTransition, TenancyTables } from "@perdure/driver-postgres";
+import type { AuditEntry, EnvironmentRecord, MonthlyUse, StatusTransition, TenancyTables } from "@perdure/postgres";
 import { IDLE_WARNED_SHARE, QUOTAS_EVERY_MS, SUSPEND_ABOVE, USAGE_SOURCE_MS, WARN_ABOVE } from "../limits.js";
 import { putMail } from "../mail/outbox.js";
 import { idleText, quotaSuspendedText, quotaWarningText } from "../mail/texts.js";

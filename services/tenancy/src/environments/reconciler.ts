@@ -9,7 +9,7 @@
  */
 import { backoffMs, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, Upstream } from "@perdure/cloud";
-import type { AuditEntry, EnvironmentRecord, StatusTransition, TenancyTables } from "@perdure/driver-postgres";
+import type { AuditEntry, EnvironmentRecord, StatusTransition, TenancyTables } from "@perdure/postgres";
 import {
   PROVISION_MS_MAX,
   PROVISION_TRIES_MAX,

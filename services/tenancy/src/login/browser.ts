@@ -1,7 +1,7 @@
 /** Reads the session of a browser, and checks that a form comes from a page of this server: by cookies that no script can read. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { COOKIE_PREFIX, randomBase62 } from "@perdure/cloud";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import type { Request, RequestHandler, Response } from "express";
 import { apiErrorOf, TenancyApiError } from "../api/errors.js";
 import { logFailure } from "../api/failures.js";

@@ -1,7 +1,7 @@
 /** Confirms the user's presence before dangerous actions: by the password, or by the other provider on its own pages. */
 import type { Secret } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import { CONFIRMED_MS } from "../limits.js";
 import type { PagesPorts } from "./pages/page-sessions.js";
 import { auditLogin, type Requester } from "./sessions.js";

@@ -3,7 +3,7 @@
  * Refresh tokens change with each use; the second use of an old one means that it or its successor was stolen, and ends the session.
  */
 import { networkOf, randomBase62, type UserId } from "@perdure/cloud";
-import { AlreadyThere } from "@perdure/driver-postgres";
+import { AlreadyThere } from "@perdure/postgres";
 import { type Request, type RequestHandler, type Response, Router } from "express";
 import { apiErrorOf, errorBody, TenancyApiError } from "../api/errors.js";
 import { logFailure } from "../api/failures.js";

@@ -1,6 +1,6 @@
 /** Limits attempts. They are counted in the database, for all processes; a subject above its limit is refused without a query. */
 import type { Clock } from "@perdure/base";
-import type { TenancyDatabase } from "@perdure/driver-postgres";
+import type { TenancyDatabase } from "@perdure/postgres";
 import { TenancyApiError } from "../api/errors.js";
 import { BLOCKED_CACHED_MAX, RATES } from "../limits.js";
 

@@ -1,7 +1,7 @@
 /** Begin and end of sessions of browsers and devices, with their audit records, each in one transaction. */
 import { createHash } from "node:crypto";
 import { randomBase62, type UserId } from "@perdure/cloud";
-import type { SessionRecord, TenancyTables } from "@perdure/driver-postgres";
+import type { SessionRecord, TenancyTables } from "@perdure/postgres";
 import type { Request, Response } from "express";
 import { BROWSER_SESSION_MS, DEVICE_SESSION_MS, LOGIN_AUDIT_ACCOUNTS_MAX, SESSIONS_PER_USER_MAX } from "../limits.js";
 import type { TenancyPorts } from "../ports.js";

@@ -3,7 +3,7 @@
  * reveals nothing about it. Any process sends pending mail; a mail may be sent twice when a process crashes in between.
  */
 import { backoffMs, fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
-import type { TenancyTables } from "@perdure/driver-postgres";
+import type { TenancyTables } from "@perdure/postgres";
 import {
   INVITATION_MAILS_WAITING_MAX,
   MAIL_AGAIN_FIRST_MS,

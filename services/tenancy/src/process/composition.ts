@@ -11,12 +11,12 @@ import { fileURLToPath } from "node:url";
 import { type Logger, PerdureError, Secret, SummaryLog } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { openGrpcListener, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
+import { openGrpcListener, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster-kit";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
-import { tenancyDefinition, tenancyHandlers } from "@perdure/driver-grpc";
-import { type LeaderTerm, openTenancyDatabase, PostgresLeadership } from "@perdure/driver-postgres";
-import { readRuntimeLogs } from "@perdure/driver-process";
 import { parseAllowance } from "@perdure/egress";
+import { tenancyDefinition, tenancyHandlers } from "@perdure/grpc";
+import { readRuntimeLogs } from "@perdure/os-process";
+import { type LeaderTerm, openTenancyDatabase, PostgresLeadership } from "@perdure/postgres";
 import {
   grpcSpan,
   type ProcessPorts,

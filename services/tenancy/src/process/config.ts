@@ -1,5 +1,5 @@
 /** Every setting of the program `perdure-tenancy`. Settings that other programs have too are named as there. */
-import { grpcSettings, metadataSettings, probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
+import { grpcSettings, metadataSettings, probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster-kit";
 import { parseAllowance } from "@perdure/egress";
 import {
   bindAddress,

@@ -1,7 +1,7 @@
 import { expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentId, newEnvironmentId } from "@perdure/cloud";
-import { type ChangeListener, type ObjectCache, resources } from "@perdure/driver-kubernetes";
+import { type ChangeListener, type ObjectCache, resources } from "@perdure/kubernetes";
 import { type HibernationObject, KubernetesHibernationMonitor } from "./hibernation-monitor.js";
 
 type Change = Parameters<ChangeListener<HibernationObject>>[1];

@@ -4,7 +4,7 @@
  */
 import { EventEmitter } from "node:events";
 import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
-import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/driver-kubernetes";
+import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/kubernetes";
 import type { ProcessPorts } from "@perdure/role";
 import type { HibernationMonitor } from "../ports.js";
 import type { TenancySettings } from "./config.js";

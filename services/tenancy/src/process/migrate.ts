@@ -2,8 +2,8 @@
  * Migrates the database once per release, before its programs start, with a visible end. The programs would do it themselves as well;
  * only one at a time does.
  */
-import { required } from "@perdure/cluster";
-import { migrateTenancyDatabase } from "@perdure/driver-postgres";
+import { required } from "@perdure/cluster-kit";
+import { migrateTenancyDatabase } from "@perdure/postgres";
 import { runTask, type TaskSpec } from "@perdure/role";
 import { loadSettings, settings } from "./config.js";
 

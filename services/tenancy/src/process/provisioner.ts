@@ -1,9 +1,9 @@
 /** Chooses the provisioner of runtimes by the settings; a process without one leaves environments to other processes. */
 import { PerdureError } from "@perdure/base";
-import { required } from "@perdure/cluster";
-import { connectKubernetes } from "@perdure/driver-kubernetes";
-import { openKubernetesProvisioner } from "@perdure/driver-kubernetes-environments";
-import { openProcessProvisioner } from "@perdure/driver-process";
+import { required } from "@perdure/cluster-kit";
+import { connectKubernetes } from "@perdure/kubernetes";
+import { openKubernetesProvisioner } from "@perdure/kubernetes-environments";
+import { openProcessProvisioner } from "@perdure/os-process";
 import type { ProcessPorts } from "@perdure/role";
 import type { OpenProvisioner } from "./composition.js";
 import type { TenancySettings } from "./config.js";

@@ -1,6 +1,6 @@
 /** Wakes hibernated runtimes of a cluster from any process of tenancy that receives a request for them; local processes never hibernate. */
-import { connectKubernetes } from "@perdure/driver-kubernetes";
-import { openRuntimeWaker, type RuntimeWaker } from "@perdure/driver-kubernetes-environments";
+import { connectKubernetes } from "@perdure/kubernetes";
+import { openRuntimeWaker, type RuntimeWaker } from "@perdure/kubernetes-environments";
 import type { ProcessPorts } from "@perdure/role";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";

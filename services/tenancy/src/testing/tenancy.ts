@@ -6,7 +6,7 @@ import { type AccountId, type EnvironmentId, newUserId, type Tenancy, type UserI
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { CloudClient } from "@perdure/cloud-client";
 import type { ConsoleHost } from "@perdure/console-host";
-import { openTenancyDatabase } from "@perdure/driver-postgres";
+import { openTenancyDatabase } from "@perdure/postgres";
 import { createAddresses } from "../addresses.js";
 import { CallRates } from "../api/call-rates.js";
 import { createCloudApi } from "../api/cloud-api.js";

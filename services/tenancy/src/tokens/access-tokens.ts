@@ -5,7 +5,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject } from "node:crypto";
 import { type Clock, fromUtf8, type Logger, PerdureError, type Random, Secret, utf8 } from "@perdure/base";
 import { parseUserId, randomBase62, type UserId } from "@perdure/cloud";
-import type { TenancyDatabase, TokenKeyRecord } from "@perdure/driver-postgres";
+import type { TenancyDatabase, TokenKeyRecord } from "@perdure/postgres";
 import { calculateJwkThumbprint, decodeProtectedHeader, errors, exportJWK, type JWK, jwtVerify, SignJWT } from "jose";
 import {
   ACCESS_TOKEN_SECONDS,

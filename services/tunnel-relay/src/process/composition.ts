@@ -1,8 +1,8 @@
 /** Composes the relay as a process, with tenancy over gRPC. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError } from "@perdure/base";
-import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster";
-import { openChannel, RemoteTenancy } from "@perdure/driver-grpc";
+import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster-kit";
+import { openChannel, RemoteTenancy } from "@perdure/grpc";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes, WatchedCertificate } from "@perdure/role/http";
 import { observeRelay, relayMetrics } from "../metrics.js";

@@ -1,5 +1,5 @@
 /** Every setting of the program `perdure-tunnel-relay`, with the names that other programs use for the same setting. */
-import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster";
+import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster-kit";
 import {
   bindAddress,
   bindPort,

@@ -1,5 +1,5 @@
 /** Usage and the audit log. */
-import type { AuditFilter, AuditRecord, UsageDayRecord } from "@perdure/driver-postgres";
+import type { AuditFilter, AuditRecord, UsageDayRecord } from "@perdure/postgres";
 import { AUDIT_EXPORT_LINES_MAX, AUDIT_EXPORT_PAGE, AUDIT_PAGE_DEFAULT, USAGE_DAYS_MAX } from "../../limits.js";
 import { TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, seconds } from "../operation.js";

@@ -6,7 +6,7 @@ import {
   type EnvironmentRecord,
   type SigningKeyRecord,
   type StatusTransition,
-} from "@perdure/driver-postgres";
+} from "@perdure/postgres";
 import { ERASE_AFTER_MS, KEPT_PER_PLANNED, LOG_LINES_MAX, RETIRE_AFTER_MS, TUNNELS_EXPIRY_MS } from "../../limits.js";
 import { PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";

@@ -1,6 +1,6 @@
 /** API keys (cloud.md §4) and signing keys (§3.5) of an environment. */
 import { apiKeyText, type EnvironmentId, hasPower, newApiKey } from "@perdure/cloud";
-import type { ApiKeyRecord, EnvironmentRecord, SigningKeyRecord, TenancyTables } from "@perdure/driver-postgres";
+import type { ApiKeyRecord, EnvironmentRecord, SigningKeyRecord, TenancyTables } from "@perdure/postgres";
 import { RETIRE_AFTER_MS } from "../../limits.js";
 import { PlanLimitError, TenancyApiError } from "../errors.js";
 import { type AccountCall, type AccountHandlers, OK, optionalSeconds, seconds } from "../operation.js";

@@ -1,7 +1,7 @@
 /** Members of an account and invitations to it (cloud.md §4.6). */
 import { createHash } from "node:crypto";
 import { hasPower, type MemberRole, mayChangeMember, randomBase62, type UserId } from "@perdure/cloud";
-import type { ApiKeyRecord, TenancyTables } from "@perdure/driver-postgres";
+import type { ApiKeyRecord, TenancyTables } from "@perdure/postgres";
 import { INVITATION_MS, INVITATIONS_MAX } from "../../limits.js";
 import { subjectOf } from "../../login/subjects.js";
 import { putInvitationMail } from "../../mail/outbox.js";

@@ -1,6 +1,6 @@
 /** Devices that request to act for a user: shown, and approved only by a click (T16). */
 import { networkOf } from "@perdure/cloud";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import type { Request, Response } from "express";
 import { TenancyApiError } from "../../api/errors.js";
 import { DEVICE_CODE_ATTEMPTS_MAX } from "../../limits.js";

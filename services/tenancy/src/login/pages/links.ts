@@ -1,6 +1,6 @@
 /** Mail with a link that works once. The secret of the link is stored only as a hash. */
 import { randomBase62, type UserId } from "@perdure/cloud";
-import type { MailTokenKind, TenancyTables } from "@perdure/driver-postgres";
+import type { MailTokenKind, TenancyTables } from "@perdure/postgres";
 import { RESET_LINK_MS, VERIFY_LINK_MS } from "../../limits.js";
 import { putMail } from "../../mail/outbox.js";
 import { resetText, verifyText } from "../../mail/texts.js";

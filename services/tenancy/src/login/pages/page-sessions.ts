@@ -1,6 +1,6 @@
 /** Functions that several pages share: the user of the session, begin and end of sessions, common fields. */
 import { randomBase62, type UserId } from "@perdure/cloud";
-import type { SessionRecord } from "@perdure/driver-postgres";
+import type { SessionRecord } from "@perdure/postgres";
 import type { Request, Response } from "express";
 import { type CallerFacts, OperationCall } from "../../api/operation.js";
 import { userHandlers } from "../../api/operations/accounts.js";

@@ -2,7 +2,7 @@
 import { Secret } from "@perdure/base";
 import { networkOf, newUserId } from "@perdure/cloud";
 import { nameShape } from "@perdure/cloud-client";
-import { AlreadyThere } from "@perdure/driver-postgres";
+import { AlreadyThere } from "@perdure/postgres";
 import type { Request, Response } from "express";
 import { putMail } from "../../mail/outbox.js";
 import { existingAccountText } from "../../mail/texts.js";

@@ -1,0 +1,81 @@
+/** Schedules kept by a registry in another process. */
+import { create } from "@bufbuild/protobuf";
+import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import type { Schedule, Schedules } from "@perdure/schedules";
+import { bigOf, given } from "./codec/checks.js";
+import { checkedInvocationId, fromSchedule, toSpec } from "./codec/schedules.js";
+import { schedulesDefinition } from "./definitions.js";
+import * as proto from "./gen/v1/schedules_pb.js";
+import { CHANGE_DEADLINE_MS, ROWS_DEADLINE_MS } from "./limits.js";
+import { readPages } from "./pages.js";
+import { isUnimplemented } from "./status.js";
+import { callUnary } from "./unary.js";
+import { callSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/schedules.js";
+
+const CALLEE = "the registry";
+
+/**
+ * `client` returns the registry that answers now. Every method rejects with OPS0004 when that registry does not answer. A registry of v0.1
+ * gets the request in the form of v0.1.
+ */
+export function remoteSchedules(client: () => Client): Schedules {
+  const call = async <In, Out, Result>(
+    method: MethodDefinition<In, Out>,
+    request: In,
+    [methodV01, ...valuesV01]: readonly [ScheduleMethod, ...unknown[]],
+    resultOf: (response: Out) => Result,
+  ): Promise<Result> => {
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, callee: CALLEE };
+    try {
+      return resultOf(await callUnary(client(), method, request, options));
+    } catch (cause) {
+      if (!isUnimplemented((cause as Error).cause)) throw cause;
+      return (await callSchedulesV01(client(), methodV01, valuesV01, options)) as Result;
+    }
+  };
+  const whole = ({ schedule }: { readonly schedule?: proto.Schedule | undefined }): Schedule => fromSchedule(schedule);
+  const { getSchedule, createSchedule, replaceSchedule, deleteSchedule, pauseSchedule, resumeSchedule, runSchedule } =
+    schedulesDefinition;
+  return {
+    get: (id) =>
+      call(getSchedule, create(proto.GetScheduleRequestSchema, { id }), ["get", id], ({ schedule }) =>
+        schedule === undefined ? undefined : fromSchedule(schedule),
+      ),
+    list: () => list(client()),
+    create: (spec, isPaused) => {
+      const request = create(proto.CreateScheduleRequestSchema, { spec: toSpec(spec), isPaused });
+      return call(createSchedule, request, ["create", spec, isPaused], whole);
+    },
+    replace: (id, spec, expectedVersion) => {
+      const expected = given("expectedVersion", bigOf(expectedVersion));
+      const request = create(proto.ReplaceScheduleRequestSchema, { id, spec: toSpec(spec), ...expected });
+      return call(replaceSchedule, request, ["replace", id, spec, expectedVersion], whole);
+    },
+    remove: (id, expectedVersion) => {
+      const request = create(proto.DeleteScheduleRequestSchema, { id, ...given("expectedVersion", bigOf(expectedVersion)) });
+      return call(deleteSchedule, request, ["remove", id, expectedVersion], () => undefined);
+    },
+    pause: (id) => call(pauseSchedule, create(proto.PauseScheduleRequestSchema, { id }), ["pause", id], whole),
+    resume: (id) => call(resumeSchedule, create(proto.ResumeScheduleRequestSchema, { id }), ["resume", id], whole),
+    runNow: (id, key) =>
+      call(runSchedule, create(proto.RunScheduleRequestSchema, { id, key }), ["runNow", id, key], ({ invocationId, isNew }) => ({
+        invocationId: checkedInvocationId(invocationId),
+        isNew,
+      })),
+  };
+}
+
+async function list(client: Client): Promise<readonly Schedule[]> {
+  const schedules: Schedule[] = [];
+  const options = { deadlineMs: ROWS_DEADLINE_MS, callee: CALLEE };
+  const request = create(proto.ListSchedulesRequestSchema);
+  try {
+    for await (const page of readPages(client, schedulesDefinition.listSchedules, request, options)) {
+      for (const schedule of page.schedules) schedules.push(fromSchedule(schedule));
+    }
+    return schedules;
+  } catch (cause) {
+    if (!isUnimplemented((cause as Error).cause)) throw cause;
+    return listSchedulesV01(client, options);
+  }
+}

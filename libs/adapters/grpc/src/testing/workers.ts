@@ -1,0 +1,155 @@
+/** Workers in this process: real processors on one memory store, with real gRPC between them and their clients. */
+import { Server } from "@grpc/grpc-js";
+import { type InvocationId, newInvocationId, silentLogger, systemClock } from "@perdure/base";
+import type { Invoker, InvokerHost } from "@perdure/invoker";
+import { LocalPartitions, LoopbackPeers, NO_RULES, Processor } from "@perdure/partition-processor";
+import type { Invoke, StartRun } from "@perdure/state-machine";
+import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/state-machine/testing";
+import { KvPartitionStore, type MemoryKeyValue } from "@perdure/storage";
+import { SeededRandom } from "@perdure/testkit";
+import {
+  LeaderDirectory,
+  type LiveWorker,
+  type MutualTls,
+  partitionsDefinition,
+  partitionsHandlers,
+  SERVER_OPTIONS,
+  serverCredentials,
+} from "../index.js";
+
+export const PARTITIONS = 4;
+const ALL = [0, 1, 2, 3];
+
+/** Answers every invocation with its own input, at once or when it is let go. */
+class EchoInvoker implements Invoker {
+  readonly #host: InvokerHost;
+  readonly #held: StartRun[] = [];
+  isHolding: boolean;
+
+  constructor(host: InvokerHost, isHolding: boolean) {
+    this.#host = host;
+    this.isHolding = isHolding;
+  }
+  startRun(effect: StartRun): void {
+    if (this.isHolding) this.#held.push(effect);
+    else this.#end(effect);
+  }
+  letGo(): void {
+    this.isHolding = false;
+    for (const effect of this.#held.splice(0)) this.#end(effect);
+  }
+  #end({ invocation }: StartRun): void {
+    const { id } = invocation.facts;
+    this.#host.submit(outputOf(id, invocation.run, `done ${id}`));
+    this.#host.submit(endOf(id, invocation.run));
+  }
+  entryStored(): void {}
+  stopRun(): void {}
+  requestPause(): void {}
+  retryNow(): void {}
+  async finishAttempts(): Promise<void> {}
+  status(): undefined {
+    return undefined;
+  }
+  statuses(): [] {
+    return [];
+  }
+  async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+/** A worker with nothing to show of itself. */
+export const NOTHING_LIVE: LiveWorker = {
+  leaderPartitions: () => ALL,
+  worker: () => ({ id: "w", version: "1", startedAtMs: 1, isDraining: false, leading: [] }),
+  status: () => undefined,
+  statuses: () => [],
+  flowRows: () => Promise.resolve({ queues: [], entries: [], limits: [], buckets: [] }),
+  flowLimits: () => ({ limits: [], buckets: [] }),
+  flowWait: () => undefined,
+  subscriptionStatuses: () => [],
+  countUsage: () => Promise.resolve({ pinned: 0, unfinishedByService: new Map() }),
+};
+
+export class TestWorker implements AsyncDisposable {
+  readonly address: string;
+  readonly directory: LeaderDirectory;
+  readonly invoker: EchoInvoker;
+  readonly processor: Processor;
+  readonly #server: Server;
+
+  private constructor(address: string, directory: LeaderDirectory, invoker: EchoInvoker, processor: Processor, server: Server) {
+    this.address = address;
+    this.directory = directory;
+    this.invoker = invoker;
+    this.processor = processor;
+    this.#server = server;
+  }
+
+  /** Takes all partitions of the store over, under `epoch`. */
+  static async start(
+    kv: MemoryKeyValue,
+    options: { epoch: number; isHolding?: boolean; tls?: MutualTls; live?: LiveWorker },
+  ): Promise<TestWorker> {
+    const peers = new LoopbackPeers();
+    let invoker: EchoInvoker | undefined;
+    const processor = await Processor.start(
+      {
+        store: new KvPartitionStore(kv),
+        clock: systemClock,
+        logger: silentLogger,
+        soon: (task) => setImmediate(task),
+        invoker: (host) => {
+          invoker = new EchoInvoker(host, options.isHolding ?? false);
+          return invoker;
+        },
+        rules: NO_RULES,
+        peers,
+        onFenced: () => undefined,
+        onFatal: () => undefined,
+      },
+      { partitions: ALL, partitionCount: PARTITIONS, cleanupIntervalMs: 60_000 },
+    );
+    peers.connect(processor);
+    const directory = new LeaderDirectory();
+    const server = new Server(SERVER_OPTIONS);
+    const served = {
+      partitions: new LocalPartitions(processor),
+      leads: (id: InvocationId) => processor.leads(id),
+      epochOf: () => options.epoch,
+      deliver: processor.deliver.bind(processor),
+      directory,
+      live: options.live ?? NOTHING_LIVE,
+      logger: silentLogger,
+    };
+    server.addService(partitionsDefinition, partitionsHandlers(served));
+    const port = await new Promise<number>((resolve, reject) =>
+      server.bindAsync("127.0.0.1:0", serverCredentials(options.tls), (error, bound) => (error ? reject(error) : resolve(bound))),
+    );
+    const address = `127.0.0.1:${port}`;
+    const worker = new TestWorker(address, directory, invoker as EchoInvoker, processor, server);
+    directory.learn(worker.claims(options.epoch));
+    return worker;
+  }
+
+  claims(epoch: number) {
+    const leaders = ALL.map((partition) => ({ partition, epoch, address: this.address }));
+    return { partitionCount: PARTITIONS, leaders, workers: [this.address] };
+  }
+
+  /** Gone without a word, as after kill -9. */
+  kill(): void {
+    this.#server.forceShutdown();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.forceShutdown();
+    await this.processor[Symbol.asyncDispose]();
+  }
+}
+
+const random = new SeededRandom(7);
+
+export function anInvoke(over: Parameters<typeof someFacts>[0] = {}): Invoke {
+  const target = someFacts({ id: anId(1) }).target;
+  return invokeOf(someFacts({ id: newInvocationId(target, Date.now(), random), requestId: random.uint32() + 1, ...over }));
+}

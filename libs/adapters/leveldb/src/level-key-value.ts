@@ -1,0 +1,352 @@
+/**
+ * LevelDB with files for large payloads (`blob-files.ts`) as the engine of partition stores. One synced batch per commit; point reads are
+ * synchronous, because a miss in the bloom filter or a hit in the memtable costs less than a task in the thread pool.
+ */
+import { randomBytes } from "node:crypto";
+import { readdir, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
+import { PerdureError } from "@perdure/base";
+import { type KeyValue, type RowBytes, rowOf } from "@perdure/storage";
+import { ClassicLevel } from "classic-level";
+import { BlobFile, BlobFiles, type BlobSegment, contains } from "./blob-files.js";
+import { BlobReads } from "./blob-reads.js";
+import { BLOB_BYTES_MIN } from "./limits.js";
+import { openFailure, writeFailure } from "./open-failure.js";
+import { ReadHolds } from "./read-holds.js";
+import {
+  decodeOwner,
+  encodeOwner,
+  MARKER_BYTES,
+  MARKER_KEY,
+  OWNER_PREFIX,
+  OWNERS_END,
+  ROWS_END,
+  valueInParts,
+  wholeValue,
+} from "./stored-value.js";
+
+/** Size of the memtable: two are in memory and bound the log that is replayed at start; 4 MiB hold some thousand invocations. */
+const WRITE_BUFFER_BYTES = 4 * 1024 * 1024;
+/** Cache of uncompressed blocks of cold data; hot data is in the memtable. */
+const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
+/** Bytes of values that are copied into native memory before the event loop runs other tasks; about 10 ms. */
+const COPIED_BYTES_MAX = 4 * 1024 * 1024;
+/** Rows passed to LevelDB in one call, about 10 ms: deleting a long journal has a hundred thousand rows. */
+const ROWS_AT_ONCE_MAX = 4_096;
+/** Rows fetched from an iterator at a time. */
+const SCAN_PAGE = 256;
+
+type BinaryLevel = ClassicLevel<string, Uint8Array>;
+
+/** A key-value engine that measures its size and can compact. */
+export interface LevelStore extends KeyValue {
+  readonly staging: NonNullable<KeyValue["staging"]>;
+  /** Bytes on disk, roughly: deleted data counts until it is compacted. Reads no data, so it may be called often. */
+  storedBytes(): Promise<number>;
+  /** Batches written since the database was opened; the stored data is unchanged while the number is. */
+  readonly batches: number;
+  /** Frees the disk space of deleted data. Takes long with much data, in a thread of its own. */
+  compact(): Promise<void>;
+}
+
+/** Directories that this process has open for writing: LevelDB would let several threads open one, and two writers would corrupt it. */
+const written = new Set<string>();
+
+/**
+ * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when another
+ * process or this one has it open for writing, STO0003 when it is damaged or blob files are missing, STO0001 otherwise.
+ */
+export async function openLevelKeyValue(directory: string): Promise<LevelStore> {
+  if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
+  written.add(directory);
+  try {
+    const db = await open(directory);
+    try {
+      return await LevelKeyValue.open(db, directory);
+    } catch (cause) {
+      await db.close();
+      throw cause instanceof PerdureError ? cause : openFailure(directory, cause);
+    }
+  } catch (cause) {
+    written.delete(directory);
+    throw cause;
+  }
+}
+
+async function open(directory: string): Promise<BinaryLevel> {
+  const db: BinaryLevel = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
+  try {
+    await db.open({ writeBufferSize: WRITE_BUFFER_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true, multithreading: true });
+  } catch (cause) {
+    throw openFailure(directory, cause);
+  }
+  return db;
+}
+
+type Batch = ReturnType<BinaryLevel["batch"]>;
+
+class LevelKeyValue implements LevelStore {
+  readonly staging: LevelStore["staging"];
+  readonly #db: BinaryLevel;
+  readonly #directory: string;
+  readonly #holds: ReadHolds;
+  readonly #blobs: BlobFiles;
+  readonly #reads: BlobReads;
+  /** Undefined until there are blob files. */
+  #marker: Uint8Array | undefined;
+  #isMarkerStored: boolean;
+  /** By key of each row with parts in files: those files, each once. */
+  readonly #owners: Map<string, readonly BlobFile[]>;
+  #batches = 0;
+
+  private constructor(db: BinaryLevel, directory: string, blobs: Blobs) {
+    this.#db = db;
+    this.#directory = directory;
+    this.#holds = blobs.holds;
+    this.#blobs = blobs.files;
+    this.#reads = new BlobReads(directory);
+    this.#marker = blobs.marker;
+    this.#isMarkerStored = blobs.marker !== undefined;
+    this.#owners = blobs.owners;
+    this.staging = { bytesMin: BLOB_BYTES_MIN, stage: (bytes) => this.#blobs.stage(bytes) };
+  }
+
+  static async open(db: BinaryLevel, directory: string): Promise<LevelKeyValue> {
+    const holds = ReadHolds.publish(directory);
+    return new LevelKeyValue(db, directory, { ...(await openBlobs(db, directory, holds)), holds });
+  }
+
+  get batches(): number {
+    return this.#batches;
+  }
+
+  get(key: string): Uint8Array | undefined {
+    const value = this.#db.getSync(key);
+    return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
+  }
+
+  async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+    const release = this.#holds.hold();
+    try {
+      const rows: (Uint8Array | undefined)[] = [];
+      for (const value of await this.#db.getMany([...keys])) {
+        const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
+        rows.push(row instanceof Promise ? await row : row);
+      }
+      return rows;
+    } finally {
+      release();
+    }
+  }
+
+  async write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
+    try {
+      const segments = await this.#writeBlobs(batch);
+      const chained = this.#db.batch();
+      const owners = new Map<string, readonly BlobFile[]>();
+      let bytes = 0;
+      let rows = 0;
+      for (const [key, row] of batch) {
+        if (++rows % ROWS_AT_ONCE_MAX === 0) await setImmediate();
+        const owned = row === null ? undefined : this.#putParts(chained, key, row, segments);
+        if (owned !== undefined) owners.set(key, owned);
+        if (owned === undefined && this.#owners.size > 0 && this.#owners.has(key)) chained.del(OWNER_PREFIX + key);
+        if (row === null) chained.del(key);
+        if (row === null || owned !== undefined) continue;
+        const value = rowOf(row);
+        if (bytes + value.length > COPIED_BYTES_MAX) {
+          await setImmediate();
+          bytes = 0;
+        }
+        bytes += value.length;
+        chained.put(key, wholeValue(value, this.#marker));
+      }
+      if (owners.size > 0 && !this.#isMarkerStored) chained.put(MARKER_KEY, this.#marker as Uint8Array);
+      await chained.write(SYNCED);
+      this.#batches++;
+      this.#updateHolds(batch, owners, segments);
+    } catch (cause) {
+      throw writeFailure(batch.size, cause);
+    }
+  }
+
+  /** Segments of every large part of the batch, staged before or written now. Each segment's file is held once for the batch. */
+  async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, BlobSegment>> {
+    let large: Uint8Array[] | undefined;
+    for (const row of batch.values()) {
+      if (row === null || (row instanceof Uint8Array && row.length < BLOB_BYTES_MIN)) continue;
+      for (const part of partsOf(row)) {
+        if (part.length < BLOB_BYTES_MIN) continue;
+        large ??= [];
+        large.push(part);
+      }
+    }
+    if (large === undefined) return NO_SEGMENTS;
+    this.#marker ??= randomBytes(MARKER_BYTES);
+    const segments = new Map<Uint8Array, BlobSegment>();
+    const missing: Uint8Array[] = [];
+    // Longest first: shorter parts can be ranges of longer ones, such as a value within the journal entry that carried it.
+    for (const part of large.sort((a, b) => b.length - a.length)) {
+      const staged = this.#blobs.find(part);
+      if (staged !== undefined && !segments.has(part)) {
+        staged.file.holderCount++;
+        segments.set(part, staged);
+      } else if (staged === undefined && !missing.some((each) => contains(each, part))) missing.push(part);
+    }
+    const written = missing.length === 0 ? [] : await this.#blobs.write(missing);
+    for (const [index, part] of missing.entries()) segments.set(part, written[index] as BlobSegment);
+    for (const part of large) {
+      const segment = segments.has(part) ? undefined : written.find((each) => each.contains(part));
+      if (segment === undefined) continue;
+      segment.file.holderCount++;
+      segments.set(part, segment);
+    }
+    return segments;
+  }
+
+  /** Stores a row whose large parts are in files; returns those files, or undefined when there are none. */
+  #putParts(
+    chained: Batch,
+    key: string,
+    row: RowBytes,
+    segments: ReadonlyMap<Uint8Array, BlobSegment>,
+  ): readonly BlobFile[] | undefined {
+    if (segments.size === 0) return undefined;
+    const files = new Set<BlobFile>();
+    const parts = partsOf(row).map((part) => {
+      const segment = segments.get(part);
+      if (segment === undefined) return part;
+      files.add(segment.file);
+      return segment.reference(part);
+    });
+    if (files.size === 0) return undefined;
+    chained.put(key, valueInParts(parts, this.#marker as Uint8Array));
+    chained.put(OWNER_PREFIX + key, encodeOwner(files));
+    return [...files];
+  }
+
+  /** After the batch is durable: its rows hold their files, and replaced rows release theirs. */
+  #updateHolds(
+    batch: ReadonlyMap<string, RowBytes | null>,
+    owners: ReadonlyMap<string, readonly BlobFile[]>,
+    segments: ReadonlyMap<Uint8Array, BlobSegment>,
+  ): void {
+    if (owners.size > 0) this.#isMarkerStored = true;
+    for (const files of owners.values()) for (const file of files) file.holderCount++;
+    if (this.#owners.size > 0) {
+      for (const key of batch.keys()) {
+        const before = this.#owners.get(key);
+        if (before === undefined) continue;
+        this.#owners.delete(key);
+        for (const file of before) this.#blobs.release(file);
+      }
+    }
+    for (const [key, files] of owners) this.#owners.set(key, files);
+    for (const { file } of segments.values()) this.#blobs.release(file);
+  }
+
+  async *scan(
+    from: string,
+    to: string,
+    options?: { readonly limit?: number; readonly keysOnly?: boolean },
+  ): AsyncIterable<readonly [string, Uint8Array]> {
+    const limit = options?.limit ?? -1;
+    const release = this.#holds.hold();
+    const lt = to < ROWS_END ? to : ROWS_END;
+    const iterator = this.#db.iterator({ gte: from, lt, limit, values: options?.keysOnly !== true, fillCache: false });
+    try {
+      for (;;) {
+        const page = await iterator.nextv(limit > 0 ? Math.min(limit, SCAN_PAGE) : SCAN_PAGE);
+        if (page.length === 0) return;
+        if (this.#marker === undefined || options?.keysOnly === true) yield* page as readonly (readonly [string, Uint8Array])[];
+        else for (const [key, value] of page) yield [key, await this.#reads.row(value as Uint8Array, this.#marker)];
+      }
+    } finally {
+      release();
+      await iterator.close();
+    }
+  }
+
+  async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
+    const release = this.#holds.hold();
+    const iterator = this.#db.values({ gte: from, lt: to < ROWS_END ? to : ROWS_END, fillCache: false });
+    try {
+      for (;;) {
+        const page = await iterator.nextv(SCAN_PAGE);
+        if (page.length === 0) return;
+        if (this.#marker === undefined) yield page;
+        else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
+      }
+    } finally {
+      release();
+      await iterator.close();
+    }
+  }
+
+  async storedBytes(): Promise<number> {
+    const [tables, names] = await Promise.all([this.#db.approximateSize("", OWNERS_END), readdir(this.#directory)]);
+    // Recent writes are in the log and in no table yet.
+    const logs = await Promise.all(
+      names.filter((name) => name.endsWith(".log")).map((name) => sizeOf(join(this.#directory, name))),
+    );
+    return logs.reduce((sum, bytes) => sum + bytes, tables + this.#blobs.storedBytes);
+  }
+
+  async compact(): Promise<void> {
+    // LevelDB chooses the levels to compact before a running flush has ended; the second pass includes those tables.
+    await this.#db.compactRange("", OWNERS_END);
+    await this.#db.compactRange("", OWNERS_END);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    ReadHolds.withdraw(this.#directory);
+    await this.#blobs[Symbol.asyncDispose]();
+    await this.#db.close();
+    written.delete(this.#directory);
+  }
+}
+
+interface Blobs {
+  readonly files: BlobFiles;
+  readonly holds: ReadHolds;
+  readonly marker: Uint8Array | undefined;
+  readonly owners: Map<string, readonly BlobFile[]>;
+}
+
+/** Loads which rows refer to which files and removes files without a row. */
+async function openBlobs(db: BinaryLevel, directory: string, holds: ReadHolds): Promise<Omit<Blobs, "holds">> {
+  const marker = db.getSync(MARKER_KEY);
+  const files = new Map<number, BlobFile>();
+  const owners = new Map<string, readonly BlobFile[]>();
+  if (marker !== undefined) {
+    for await (const [key, value] of db.iterator({ gte: OWNER_PREFIX, lt: OWNERS_END, fillCache: false })) {
+      const owned = decodeOwner(value).map(({ number, bytes }) => {
+        const file = files.get(number) ?? new BlobFile(number, bytes);
+        files.set(number, file);
+        file.holderCount++;
+        return file;
+      });
+      owners.set(key.slice(OWNER_PREFIX.length), owned);
+    }
+  }
+  return { files: await BlobFiles.open(directory, holds, [...files.values()]), marker, owners };
+}
+
+function partsOf(row: RowBytes): readonly Uint8Array[] {
+  return row instanceof Uint8Array ? [row] : row;
+}
+
+const NO_SEGMENTS: ReadonlyMap<Uint8Array, BlobSegment> = new Map();
+
+/** Size of the file; 0 when it is missing, because LevelDB replaces logs at any time. */
+async function sizeOf(path: string): Promise<number> {
+  try {
+    return (await stat(path)).size;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
+    throw cause;
+  }
+}
+
+const SYNCED = { sync: true } as const;

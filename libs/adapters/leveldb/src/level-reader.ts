@@ -1,0 +1,132 @@
+/**
+ * Reads the database from another thread of the process, which runs SQL statements. The thread has a handle of its own: LevelDB is
+ * thread-safe, and a reader never blocks the writer. A snapshot has the data committed at one moment.
+ */
+import { PerdureError } from "@perdure/base";
+import type { KeyValue } from "@perdure/storage";
+import { ClassicLevel } from "classic-level";
+import { BlobReads } from "./blob-reads.js";
+import { openFailure } from "./open-failure.js";
+import { ReadHolds } from "./read-holds.js";
+import { MARKER_KEY, ROWS_END } from "./stored-value.js";
+
+/** Bytes and rows fetched at a time: large, because scans here read many rows and no other task waits for them. */
+const PAGE_BYTES = 256 * 1024;
+const PAGE_ROWS = 2048;
+
+type BinaryLevel = ClassicLevel<string, Uint8Array>;
+type DatabaseSnapshot = ReturnType<BinaryLevel["snapshot"]>;
+
+export interface LevelReader extends AsyncDisposable {
+  /** The data committed now. Disposing of the snapshot lets LevelDB compact versions that have changed since. */
+  snapshot(): KeyValue;
+}
+
+/**
+ * Opens a directory that this process has open already (`openLevelKeyValue`, with exactly the same path). Dispose of the reader before the
+ * writer, whose cache it shares. Rejects like `openLevelKeyValue`.
+ */
+export async function openLevelReader(directory: string): Promise<LevelReader> {
+  const db: BinaryLevel = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
+  try {
+    await db.open({ multithreading: true, createIfMissing: false });
+  } catch (cause) {
+    throw openFailure(directory, cause);
+  }
+  const holds = ReadHolds.of(directory);
+  const reads = new BlobReads(directory);
+  return {
+    snapshot: () => new LevelSnapshot(db, reads, holds.hold()),
+    [Symbol.asyncDispose]: () => db.close(),
+  };
+}
+
+class LevelSnapshot implements KeyValue {
+  readonly #db: BinaryLevel;
+  readonly #reads: BlobReads;
+  /** Ends the hold on files that the snapshot may need. */
+  readonly #release: () => void;
+  readonly #snapshot: DatabaseSnapshot;
+  readonly #marker: Uint8Array | undefined;
+
+  constructor(db: BinaryLevel, reads: BlobReads, release: () => void) {
+    this.#db = db;
+    this.#reads = reads;
+    this.#release = release;
+    this.#snapshot = db.snapshot();
+    this.#marker = db.getSync(MARKER_KEY, { snapshot: this.#snapshot });
+  }
+
+  get(key: string): Uint8Array | undefined {
+    const value = this.#db.getSync(key, { snapshot: this.#snapshot });
+    return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
+  }
+
+  async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+    const rows: (Uint8Array | undefined)[] = [];
+    for (const value of await this.#db.getMany([...keys], { snapshot: this.#snapshot, fillCache: false })) {
+      const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
+      rows.push(row instanceof Promise ? await row : row);
+    }
+    return rows;
+  }
+
+  write(): Promise<void> {
+    return Promise.reject(new PerdureError("STO0001", "a snapshot is only read"));
+  }
+
+  async *scan(
+    from: string,
+    to: string,
+    options?: { readonly limit?: number; readonly keysOnly?: boolean },
+  ): AsyncIterable<readonly [string, Uint8Array]> {
+    const iterator = this.#db.iterator({
+      gte: from,
+      lt: to < ROWS_END ? to : ROWS_END,
+      limit: options?.limit ?? -1,
+      values: options?.keysOnly !== true,
+      fillCache: false,
+      highWaterMarkBytes: PAGE_BYTES,
+      snapshot: this.#snapshot,
+    });
+    try {
+      for (;;) {
+        const page = await iterator.nextv(PAGE_ROWS);
+        if (page.length === 0) return;
+        if (this.#marker === undefined || options?.keysOnly === true) yield* page as readonly (readonly [string, Uint8Array])[];
+        else for (const [key, value] of page) yield [key, await this.#reads.row(value as Uint8Array, this.#marker)];
+      }
+    } finally {
+      await iterator.close();
+    }
+  }
+
+  /** Another thread fetches the next page while the current one is consumed. */
+  async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
+    const iterator = this.#db.values({
+      gte: from,
+      lt: to < ROWS_END ? to : ROWS_END,
+      fillCache: false,
+      highWaterMarkBytes: PAGE_BYTES,
+      snapshot: this.#snapshot,
+    });
+    let next = iterator.nextv(PAGE_ROWS);
+    try {
+      for (;;) {
+        const page = await next;
+        if (page.length === 0) return;
+        next = iterator.nextv(PAGE_ROWS);
+        if (this.#marker === undefined) yield page;
+        else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
+      }
+    } finally {
+      await next.catch(() => undefined); // The consumer stopped, so an error of the next page is ignored.
+      await iterator.close();
+    }
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    this.#release();
+    return this.#snapshot.close();
+  }
+}

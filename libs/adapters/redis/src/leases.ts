@@ -1,0 +1,123 @@
+/**
+ * Leases in Redis: a key with the holder's name that expires. The holder counts from the moment it sent its request, by its own
+ * monotonic clock, and stops a margin early; Redis counts from when it carried the request out. So the holder has ended before Redis
+ * lets another in, as long as the two clocks run at about the same rate. When they do not (a frozen machine, a clock of Redis's host
+ * that is set), the epoch, which rises with every change of hands, keeps the former leader from writing.
+ */
+import { type Clock, PerdureError } from "@perdure/base";
+import type { LeaseHolder, LeaseOutcome, Leases, WorkerId } from "@perdure/storage";
+import type { RedisConnections } from "./connect.js";
+import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
+import type { ScriptCall } from "./folding.js";
+import { FORMAT, partitionPrefix } from "./keys.js";
+import { LEASE_MARGIN_MS, LEASE_MS } from "./limits.js";
+import { acquireScript, holderScript, releaseScript, renewScript } from "./scripts.js";
+
+export interface RedisLeasesOptions {
+  readonly environment: string;
+  readonly worker: WorkerId;
+  /** How long a lease lasts without renewal. Default 2 s. */
+  readonly leaseMs?: number;
+  /** How much earlier it ends for its holder. Default 200 ms. */
+  readonly marginMs?: number;
+  /** Undefined: partitions of any data set are leased. */
+  readonly dataSet?: ExpectedDataSet | undefined;
+}
+
+type ScriptOutcome =
+  | readonly [held: 1, epoch: number]
+  | readonly [taken: 0, holder: Buffer, leftMs: number]
+  | readonly [foreign: 2, mark: Buffer];
+type HolderReply = readonly [mark: Buffer] | readonly [mark: Buffer, holder: Buffer, epoch: number, leftMs: number];
+
+export class RedisLeases implements Leases {
+  readonly #redis: RedisConnections;
+  readonly #clock: Clock;
+  readonly #environment: string;
+  readonly #worker: WorkerId;
+  readonly #leaseMs: number;
+  readonly #marginMs: number;
+  readonly #dataSet: ExpectedDataSet | undefined;
+
+  /** Throws OPS0001 when the margin leaves nothing of the lease, or the environment's name cannot be part of a key. */
+  constructor(redis: RedisConnections, options: RedisLeasesOptions, clock: Clock) {
+    partitionPrefix(redis, options.environment, 0);
+    this.#redis = redis;
+    this.#clock = clock;
+    this.#environment = options.environment;
+    this.#worker = options.worker;
+    this.#leaseMs = options.leaseMs ?? LEASE_MS;
+    this.#marginMs = options.marginMs ?? LEASE_MARGIN_MS;
+    this.#dataSet = options.dataSet;
+    if (this.#marginMs >= this.#leaseMs) throw new PerdureError("OPS0001", "a lease must be longer than its margin");
+  }
+
+  acquire(partitions: readonly number[]): Promise<readonly LeaseOutcome[]> {
+    const args = [FORMAT, this.#worker, this.#leaseMs, this.#mark];
+    return this.#each(partitions, true, (keys) => ({ script: acquireScript, keys, args }));
+  }
+
+  renew(partitions: readonly number[]): Promise<readonly LeaseOutcome[]> {
+    const args = [this.#worker, this.#leaseMs, this.#mark];
+    return this.#each(partitions, false, (keys) => ({ script: renewScript, keys, args }));
+  }
+
+  async release(partitions: readonly number[]): Promise<void> {
+    const call = (partition: number): ScriptCall => ({
+      script: releaseScript,
+      keys: this.#keys(partition),
+      args: [this.#worker],
+    });
+    await Promise.all(partitions.map((partition) => this.#redis.leases.one(call(partition), { replicated: true })));
+  }
+
+  async holders(partitions: readonly number[]): Promise<readonly (LeaseHolder | undefined)[]> {
+    const options = { timeoutMs: this.#leaseMs };
+    // All of one moment: a holder with its successor's epoch would be believed for ever.
+    const calls = partitions.map((partition): ScriptCall => ({ script: holderScript, keys: this.#keys(partition), args: [] }));
+    const requests = calls.map(async (call) => (await this.#redis.leases.one(call, options)) as HolderReply);
+    const replies = await Promise.all(requests);
+    this.#dataSet?.onMarks(replies.map(([mark]) => markOf(mark)));
+    return replies.map(([, worker, epoch, leftMs]) =>
+      worker === undefined ? undefined : { worker: worker.toString(), epoch: epoch as number, leftMs: leftMs as number },
+    );
+  }
+
+  get #mark(): string {
+    return this.#dataSet?.id ?? NO_MARK;
+  }
+
+  /** Requests of one turn of the event loop leave in one write; in a cluster in one write per node. */
+  async #each(
+    partitions: readonly number[],
+    replicated: boolean,
+    call: (keys: readonly [string, string]) => ScriptCall,
+  ): Promise<readonly LeaseOutcome[]> {
+    const sentAtMs = this.#clock.monotonicMs();
+    const options = { replicated, timeoutMs: this.#leaseMs };
+    const requests = partitions.map(
+      async (partition) => (await this.#redis.leases.one(call(this.#keys(partition)), options)) as ScriptOutcome,
+    );
+    const replies = await Promise.all(requests);
+    return partitions.map((partition, n): LeaseOutcome => {
+      const outcome = replies[n] as ScriptOutcome;
+      if (outcome[0] === 0) return { kind: "taken", partition, by: outcome[1].toString(), forMs: outcome[2] };
+      if (outcome[0] === 2) return this.#foreign(partition, markOf(outcome[1]));
+      return { kind: "held", lease: { partition, epoch: outcome[1], endsAtMs: sentAtMs + this.#leaseMs - this.#marginMs } };
+    });
+  }
+
+  #foreign(partition: number, mark: string | undefined): LeaseOutcome {
+    this.#dataSet?.onMarks([mark]);
+    return { kind: "foreign", partition, mark };
+  }
+
+  #keys(partition: number): readonly [epoch: string, lease: string] {
+    const prefix = partitionPrefix(this.#redis, this.#environment, partition);
+    return [`${prefix}epoch`, `${prefix}lease`];
+  }
+}
+
+function markOf(reply: Buffer): string | undefined {
+  return reply.length === 0 ? undefined : reply.toString();
+}

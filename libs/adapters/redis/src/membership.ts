@@ -1,0 +1,48 @@
+/** The list of workers in Redis: each heartbeat removes the workers whose last heartbeat is too old by Redis's own clock. */
+import type { Member, Membership, WorkerId } from "@perdure/storage";
+import type { RedisConnections } from "./connect.js";
+import { environmentPrefix } from "./keys.js";
+import { MEMBER_MS } from "./limits.js";
+import { answer } from "./requester.js";
+import { beatScript } from "./scripts.js";
+
+export interface RedisMembershipOptions {
+  readonly environment: string;
+  /** How long a worker stays on the list without beating. Default 3 s. */
+  readonly memberMs?: number;
+}
+
+export class RedisMembership implements Membership {
+  readonly #redis: RedisConnections;
+  readonly #keys: readonly [members: string, beats: string];
+  readonly #memberMs: number;
+
+  /** Throws OPS0001 when the environment's name cannot be part of a key. */
+  constructor(redis: RedisConnections, options: RedisMembershipOptions) {
+    const prefix = environmentPrefix(redis, options.environment);
+    this.#redis = redis;
+    this.#keys = [`${prefix}members`, `${prefix}members:at`];
+    this.#memberMs = options.memberMs ?? MEMBER_MS;
+  }
+
+  async beat({ id, address, draining }: Member): Promise<readonly Member[]> {
+    const args = [id, JSON.stringify({ address, draining }), this.#memberMs];
+    const options = { timeoutMs: this.#memberMs };
+    const listed = (await this.#redis.leases.one({ script: beatScript, keys: this.#keys, args }, options)) as readonly Buffer[];
+    const members: Member[] = [];
+    for (let i = 0; i + 1 < listed.length; i += 2) {
+      const said = JSON.parse((listed[i + 1] as Buffer).toString()) as Pick<Member, "address" | "draining">;
+      members.push({ id: (listed[i] as Buffer).toString(), address: said.address, draining: said.draining });
+    }
+    return members.sort((a, b) => (a.id < b.id ? -1 : 1));
+  }
+
+  async leave(id: WorkerId): Promise<void> {
+    const [members, beats] = this.#keys;
+    const replies = await this.#redis.leases.request([
+      ["HDEL", members, id],
+      ["ZREM", beats, id],
+    ]);
+    for (const reply of replies) answer(reply);
+  }
+}

@@ -1,0 +1,110 @@
+/** Iterates over stored invocations for several tables: where they are, and how few a statement needs. */
+import { hashString, type InvocationId, parseInvocationId, partitionOf, partitionOfKey } from "@perdure/base";
+import type { Invocation } from "@perdure/state-machine";
+import { statusOf } from "@perdure/storage";
+import { readAhead } from "../ahead.js";
+import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD } from "../limits.js";
+import type { IntrospectionSource } from "../ports.js";
+import { allowedValues, type ScanHints } from "../query/hints.js";
+
+type StoredStatus = Invocation["status"];
+
+const UNFINISHED: readonly StoredStatus[] = ["scheduled", "inboxed", "ready", "invoked", "suspended", "paused"];
+
+/**
+ * Rows of the stored invocations whose status the statement needs, many at a time: by id where the statement names ids (column `id`),
+ * otherwise the unfinished and the completed of each needed partition, each only if needed.
+ */
+export async function* findInvocations(
+  source: IntrospectionSource,
+  hints: ScanHints,
+  isNeeded: (status: StoredStatus) => boolean,
+): AsyncIterable<readonly Uint8Array[]> {
+  const ids = neededIds(hints);
+  if (ids !== undefined) {
+    const rows = await byId(source, ids, isNeeded);
+    if (rows.length > 0) yield rows;
+    return;
+  }
+  const ranges = neededRanges(source, hints, isNeeded);
+  // A statement with a small LIMIT should read little.
+  const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
+  if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
+  else for (const range of ranges) yield* range;
+}
+
+/** Unfinished before completed in each partition: where the view is not a snapshot, the store finds those that complete in between. */
+function* neededRanges(
+  source: IntrospectionSource,
+  hints: ScanHints,
+  isNeeded: (status: StoredStatus) => boolean,
+): Iterable<AsyncIterable<readonly Uint8Array[]>> {
+  const services = allowedValues(hints, "target_service_name");
+  const unfinished = UNFINISHED.filter(isNeeded);
+  for (const partition of neededPartitions(source, hints)) {
+    if (unfinished.length === UNFINISHED.length) yield source.store.invocationRows(partition, "unfinished");
+    else if (unfinished.length > 0) yield ofStatus(source.store.invocationRows(partition, "unfinished"), new Set(unfinished));
+    if (isNeeded("completed")) yield source.store.invocationRows(partition, "completed", services);
+  }
+}
+
+async function* ofStatus(
+  pages: AsyncIterable<readonly Uint8Array[]>,
+  statuses: ReadonlySet<StoredStatus | undefined>,
+): AsyncIterable<readonly Uint8Array[]> {
+  for await (const rows of pages) yield rows.filter((row) => statuses.has(statusOf(row)));
+}
+
+/**
+ * The ids that a statement names (column `id`). Malformed ids are omitted: nothing has them, and an empty result is more useful than an
+ * error.
+ */
+export function neededIds(hints: ScanHints): readonly InvocationId[] | undefined {
+  const texts = allowedValues(hints, "id");
+  if (texts === undefined) return undefined;
+  const ids: InvocationId[] = [];
+  for (const text of texts) {
+    const id = parseInvocationId(text);
+    if (id.ok) ids.push(id.value);
+  }
+  return ids;
+}
+
+/** Partitions of the partition keys or scopes that a statement names, otherwise all. */
+function neededPartitions({ partitionCount }: IntrospectionSource, hints: ScanHints): Iterable<number> {
+  const keys = allowedValues(hints, "partition_key");
+  const scopes = allowedValues(hints, "scope");
+  if (keys === undefined && scopes !== undefined)
+    return new Set([...scopes].map((scope) => partitionOfKey(hashString(scope), partitionCount)));
+  if (keys === undefined) return Array.from({ length: partitionCount }, (_, partition) => partition);
+  return new Set([...keys].map((key) => partitionOfKey(BigInt(key), partitionCount)));
+}
+
+async function byId(
+  source: IntrospectionSource,
+  ids: readonly InvocationId[],
+  isNeeded: (status: StoredStatus) => boolean,
+): Promise<readonly Uint8Array[]> {
+  const rows: Uint8Array[] = [];
+  for (const row of await rowsOfIds(source, ids)) {
+    const status = row === undefined ? undefined : statusOf(row);
+    if (row !== undefined && status !== undefined && isNeeded(status)) rows.push(row);
+  }
+  return rows;
+}
+
+/** Stored invocations, in the order of the ids; undefined for an id without one. */
+export async function rowsOfIds(
+  { store, partitionCount }: IntrospectionSource,
+  ids: readonly InvocationId[],
+): Promise<readonly (Uint8Array | undefined)[]> {
+  const rows: (Uint8Array | undefined)[] = [];
+  for (let from = 0; from < ids.length; from += IDS_AT_ONCE) {
+    const some = ids.slice(from, from + IDS_AT_ONCE);
+    rows.push(...(await Promise.all(some.map((id) => store.invocationRow(partitionOf(id, partitionCount), id)))));
+  }
+  return rows;
+}
+
+/** For tables without a status column. */
+export const anyStatus = (): boolean => true;

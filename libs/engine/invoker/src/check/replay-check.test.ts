@@ -1,0 +1,539 @@
+import { describe, expect, test } from "@jest/globals";
+import { silentLogger, utf8 } from "@perdure/base";
+import type { DeploymentView } from "@perdure/control";
+import {
+  commandTypeOf,
+  decodeCommand,
+  decodeStart,
+  encodeCommand,
+  encodeCompletion,
+  encodeInput,
+  type Frame,
+  isCommand,
+  isFault,
+  isNotification,
+  type JournalCommand,
+  MessageType,
+  notificationIdOf,
+  type StartMessage,
+} from "@perdure/service-protocol";
+import type { InvocationFacts, JournalEntry } from "@perdure/state-machine";
+import { VirtualClock } from "@perdure/testkit";
+import type { RequestIdentity } from "../identity.js";
+import {
+  aRegistry,
+  aTarget,
+  type FakeStream,
+  FakeTransport,
+  someFacts,
+  type TestDeployment,
+  testDeploymentId,
+} from "../testing/index.js";
+import { STOP_NAME } from "./checked-journal.js";
+import type { ReplayResult } from "./evaluate.js";
+import { createReplayCheck, type ReplaySubject } from "./replay-check.js";
+
+// ── journals ─────────────────────────────────────────────────────────────────────────────────────
+
+const entry = (type: number, body: Uint8Array): JournalEntry => ({ type, body, appendedAtMs: 0 });
+const made = (command: JournalCommand) => entry(commandTypeOf[command.kind], encodeCommand(command));
+const input = entry(MessageType.Input, encodeInput([], utf8("in")));
+const runCommand = (name: string, resultCompletionId: number): JournalCommand => ({ kind: "run", name, resultCompletionId });
+const sleepCommand = (name: string, resultCompletionId: number): JournalCommand => ({
+  kind: "sleep",
+  name,
+  resultCompletionId,
+  wakeUpTimeMs: 1,
+});
+const outputCommand = (value: string): JournalCommand => ({
+  kind: "output",
+  name: "",
+  result: { kind: "value", value: utf8(value) },
+});
+const run = (name: string, id: number) => made(runCommand(name, id));
+const ran = (id: number) => entry(MessageType.RunCompletion, encodeCompletion(id, { kind: "value", value: utf8("r") }));
+const sleep = (name: string, id: number) => made(sleepCommand(name, id));
+const slept = (id: number) => entry(MessageType.SleepCompletion, encodeCompletion(id, { kind: "void" }));
+const output = (value: string) => made(outputCommand(value));
+
+// ── handlers ─────────────────────────────────────────────────────────────────────────────────────
+
+/** What a handler does, step by step. `await` waits for the result of the command with this id. */
+type Step = { readonly do: JournalCommand } | { readonly await: number } | { readonly fail: string };
+const step = (name: string, id: number): Step[] => [{ do: runCommand(name, id) }, { await: id }];
+const rest = (name: string, id: number): Step[] => [{ do: sleepCommand(name, id) }, { await: id }];
+const returns = (value: string): Step => ({ do: outputCommand(value) });
+
+interface Behaviour {
+  readonly steps: readonly Step[];
+  /** An endpoint like the shared core of the published SDKs (default), or one that reports only the code. */
+  readonly reports?: "all" | "codeOnly";
+}
+
+/** An SDK as far as it matters: it compares what the handler does with the journal, and performs what the journal does not have. */
+class Sdk {
+  /** Names of the steps whose closures ran. */
+  readonly performed: string[] = [];
+  readonly #behaviour: Behaviour;
+
+  constructor(behaviour: Behaviour) {
+    this.#behaviour = behaviour;
+  }
+
+  answer(stream: FakeStream): void {
+    stream.respond();
+    const [, ...entries] = stream.frames;
+    const journal = entries.filter(({ type }) => isCommand(type));
+    const completed = new Set(entries.flatMap((frame) => completionOf(frame)));
+    let at = 1; // Index behind the Input.
+    const mismatch = (message: string, command?: JournalCommand) =>
+      this.#behaviour.reports === "codeOnly"
+        ? stream.fails(message.startsWith("'await'") ? "no such luck" : message, { code: 570 })
+        : stream.fails(message, {
+            code: 570,
+            stacktrace: "at handler",
+            ...(command === undefined ? {} : relatedTo(command, at)),
+          });
+    for (const now of this.#behaviour.steps) {
+      if ("fail" in now) return void stream.fails(now.fail);
+      if ("await" in now) {
+        if (completed.has(now.await)) continue;
+        if (at < journal.length) return void mismatch("'await' could not be replayed");
+        const open = this.#runOf(now.await);
+        if (open === undefined) return void stream.control({ kind: "suspension", awaitingOn: awaiting(now.await) });
+        this.performed.push(open);
+        return void stream.control({
+          kind: "proposeRunCompletion",
+          resultCompletionId: now.await,
+          result: { kind: "value", value: utf8("r") },
+        });
+      }
+      const stored = journal[at];
+      if (stored === undefined) {
+        if (stream.aborted) return;
+        stream.command(now.do);
+      } else if (!isSame(stored, now.do)) return void mismatch("the paths differ", now.do);
+      at++;
+    }
+    stream.control({ kind: "end" });
+    stream.close();
+  }
+
+  #runOf(id: number): string | undefined {
+    for (const now of this.#behaviour.steps)
+      if ("do" in now && now.do.kind === "run" && now.do.resultCompletionId === id) return now.do.name;
+    return undefined;
+  }
+}
+
+const awaiting = (id: number) => ({
+  completions: [id],
+  signalIndexes: [],
+  signalNames: [],
+  nested: [],
+  combinator: "unknown" as const,
+});
+const relatedTo = (command: JournalCommand, index: number) => ({
+  relatedCommandIndex: index,
+  relatedCommandName: command.name,
+  relatedCommandType: commandTypeOf[command.kind],
+});
+const completionOf = ({ type, body }: Frame): number[] => {
+  if (!isNotification(type)) return [];
+  const id = notificationIdOf(type, body);
+  return id.kind === "completion" ? [id.id] : [];
+};
+function isSame(stored: Frame, command: JournalCommand): boolean {
+  const decoded = decodeCommand(stored.type, stored.body);
+  if (isFault(decoded) || decoded.kind !== command.kind || decoded.name !== command.name) return false;
+  return command.kind !== "output" || Buffer.from(stored.body).equals(encodeCommand(command));
+}
+
+// ── a check ──────────────────────────────────────────────────────────────────────────────────────
+
+class World {
+  readonly clock = new VirtualClock();
+  readonly transport = new FakeTransport();
+  readonly candidate: DeploymentView;
+  readonly #identity: RequestIdentity | undefined;
+
+  constructor(deployment: Partial<TestDeployment> = {}, identity?: RequestIdentity) {
+    const registry = aRegistry({ services: { Svc: { handlers: { run: {} } } }, ...deployment });
+    this.candidate = registry.current().deployments.get(testDeploymentId)!;
+    this.#identity = identity;
+  }
+
+  check(
+    entries: readonly JournalEntry[],
+    over: Partial<ReplaySubject> = {},
+    signal = new AbortController().signal,
+  ): Promise<ReplayResult> {
+    const check = createReplayCheck(
+      {
+        transports: { http: this.transport },
+        identity: this.#identity,
+        clock: this.clock,
+        logger: silentLogger,
+      },
+      { messageBytesMax: 1_000_000, eagerStateBytesMax: 1_000, additionalRequestHeaders: { "x-restate-cluster-name": "c" } },
+    );
+    const subject = {
+      facts: someFacts(),
+      version: 6 as const,
+      isCompleted: false,
+      state: undefined,
+      lastStoredAtMs: 0,
+      entries,
+      ...over,
+    };
+    return check.check(this.candidate, subject, 1_000, signal);
+  }
+
+  /** Each stream is answered once the request is closed, and ends after the endpoint's final message. */
+  play(behaviour: Behaviour): Sdk {
+    const sdk = new Sdk(behaviour);
+    this.transport.onOpen = (stream) => {
+      const end = stream.end.bind(stream);
+      stream.end = () => {
+        if (stream.ended) return;
+        end();
+        queueMicrotask(() => {
+          sdk.answer(stream);
+          if (!stream.aborted) stream.close();
+        });
+      };
+    };
+    return sdk;
+  }
+
+  get frameTypes(): number[][] {
+    return this.transport.streams.map((stream) => stream.frames.map(({ type }) => type));
+  }
+}
+
+async function resultOf(steps: readonly Step[], entries: readonly JournalEntry[], over: Partial<ReplaySubject> = {}) {
+  const world = new World();
+  const sdk = world.play({ steps });
+  const result = await world.check(entries, over);
+  return { result, performed: sdk.performed, requests: world.transport.streams.length };
+}
+
+const twoSteps = [...step("a", 1), ...step("b", 2), returns("done")];
+const completedJournal = [input, run("a", 1), ran(1), run("b", 2), ran(2), output("done")];
+
+describe("a completed invocation", () => {
+  test("replays to its end, and gives the same output", async () => {
+    expect(await resultOf(twoSteps, completedJournal, { isCompleted: true })).toEqual({
+      result: { kind: "compatible", output: "same" },
+      performed: [],
+      requests: 2,
+    });
+  });
+
+  test("that would end with another output is compatible, and reported as different", async () => {
+    const { result } = await resultOf([...step("a", 1), ...step("b", 2), returns("else")], completedJournal, {
+      isCompleted: true,
+    });
+    expect(result).toEqual({ kind: "compatible", output: "differs" });
+  });
+
+  test("is compatible with a new step at the end, which is not performed", async () => {
+    const steps = [...step("a", 1), ...step("b", 2), ...step("c", 3), returns("done")];
+    expect(await resultOf(steps, completedJournal, { isCompleted: true })).toEqual({
+      result: { kind: "compatible", output: undefined },
+      performed: [],
+      requests: 1,
+    });
+  });
+
+  test("reports where steps changed places", async () => {
+    const { result, performed } = await resultOf([...step("b", 1), ...step("a", 2), returns("done")], completedJournal, {
+      isCompleted: true,
+    });
+    expect(result).toMatchObject({
+      kind: "mismatch",
+      commandIndex: 1,
+      expected: { type: "Run", name: "a" },
+      actual: { type: "Run", name: "b" },
+      error: { errorCode: "RT0016", code: 570, stacktrace: "at handler" },
+    });
+    expect(performed).toEqual([]);
+  });
+
+  test("reports which step is missing", async () => {
+    const { result } = await resultOf([...step("a", 1), returns("done")], completedJournal, { isCompleted: true });
+    expect(result).toMatchObject({
+      kind: "mismatch",
+      commandIndex: 2,
+      expected: { type: "Run", name: "b" },
+      actual: { type: "Output", name: undefined },
+    });
+  });
+});
+
+describe("a suspended invocation", () => {
+  const asleep = [input, run("a", 1), ran(1), sleep("nap", 2)];
+
+  test("that waits for the same is compatible", async () => {
+    expect(await resultOf([...step("a", 1), ...rest("nap", 2), returns("done")], asleep)).toEqual({
+      result: { kind: "compatible", output: undefined },
+      performed: [],
+      requests: 2,
+    });
+  });
+
+  test("that would continue with another step is compatible, and the step is not performed", async () => {
+    const steps = [...step("a", 1), { do: sleepCommand("nap", 2) }, ...step("new", 3), returns("done")];
+    expect(await resultOf(steps, asleep)).toEqual({
+      result: { kind: "compatible", output: undefined },
+      performed: [],
+      requests: 1,
+    });
+  });
+
+  test("that would wait earlier than its journal shows is a mismatch", async () => {
+    const journal = [input, sleep("nap", 1), run("a", 2), ran(2), sleep("second", 3)];
+    const { result } = await resultOf([...rest("nap", 1), ...step("a", 2), ...rest("second", 3)], journal);
+    expect(result).toMatchObject({ kind: "mismatch", commandIndex: undefined, error: { errorCode: "RT0016" } });
+  });
+});
+
+describe("a step under way", () => {
+  const working = [input, run("a", 1), ran(1), run("b", 2)];
+
+  test("is compared and not performed", async () => {
+    expect(await resultOf(twoSteps, working)).toEqual({
+      result: { kind: "compatible", output: undefined },
+      performed: [],
+      requests: 1,
+    });
+  });
+
+  test("of another name is a mismatch at its position", async () => {
+    const { result, performed } = await resultOf([...step("a", 1), ...step("renamed", 2), returns("done")], working);
+    expect(result).toMatchObject({
+      kind: "mismatch",
+      commandIndex: 2,
+      expected: { type: "Run", name: "b" },
+      actual: { type: "Run", name: "renamed" },
+    });
+    expect(performed).toEqual([]);
+  });
+
+  test("that the handler no longer comes to, because it waits, is a mismatch", async () => {
+    const journal = [input, sleep("nap", 1), run("b", 2)];
+    const { result, performed } = await resultOf([...rest("nap", 1), ...step("b", 2)], journal);
+    expect(result).toMatchObject({ kind: "mismatch", commandIndex: 2, expected: { type: "Run", name: "b" } });
+    expect(performed).toEqual([]);
+  });
+
+  test("keeps what arrived later for those before it, and nothing for those behind it", async () => {
+    const world = new World();
+    world.play({ steps: [...rest("nap", 1), ...step("b", 2)] });
+    const result = await world.check([input, sleep("nap", 1), run("b", 2), sleep("other", 3), slept(1), slept(3)]);
+    expect(result).toEqual({ kind: "compatible", output: undefined });
+    const { Start, Input, Sleep, CompleteAwakeable, SleepCompletion } = MessageType;
+    expect(world.frameTypes).toEqual([[Start, Input, Sleep, CompleteAwakeable, SleepCompletion]]);
+  });
+
+  test("is inconclusive for an endpoint that reports no position, and does not perform the step", async () => {
+    const world = new World();
+    const sdk = world.play({ steps: twoSteps, reports: "codeOnly" });
+    expect(await world.check(working)).toMatchObject({ kind: "unclear", error: { errorCode: "RT0016" } });
+    expect(sdk.performed).toEqual([]);
+    expect(world.transport.streams).toHaveLength(1);
+  });
+});
+
+describe("an invocation between two steps", () => {
+  const between = [input, run("a", 1), ran(1)];
+
+  test("would continue, and the next step is not performed", async () => {
+    expect(await resultOf(twoSteps, between)).toEqual({
+      result: { kind: "compatible", output: undefined },
+      performed: [],
+      requests: 1,
+    });
+  });
+
+  test("whose handler fails is a failure of another kind", async () => {
+    const { result } = await resultOf([...step("a", 1), { fail: "no money" }], between);
+    expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0007", message: "no money" } });
+  });
+
+  test("with its Output stored must return just that", async () => {
+    const stored = [...between, output("done")];
+    expect((await resultOf([...step("a", 1), returns("done")], stored)).result).toEqual({ kind: "compatible", output: "same" });
+    expect((await resultOf([...step("a", 1), returns("else")], stored)).result).toMatchObject({
+      kind: "mismatch",
+      commandIndex: 2,
+    });
+    expect((await resultOf(twoSteps, stored)).result).toMatchObject({
+      kind: "mismatch",
+      commandIndex: 2,
+      expected: { type: "Output" },
+      actual: { type: "Run", name: "b" },
+    });
+  });
+});
+
+test("an endpoint that reports only the code gets a replay without the stop, which is cut at the first new command", async () => {
+  const world = new World();
+  const sdk = world.play({ steps: twoSteps, reports: "codeOnly" });
+  expect(await world.check([input, run("a", 1), ran(1)])).toEqual({ kind: "compatible", output: undefined });
+  expect(world.transport.streams.map(({ aborted }) => aborted)).toEqual([false, true]);
+  expect(sdk.performed).toEqual(["b"]); // The one way to find out, and documented.
+});
+
+describe("on the wire", () => {
+  test("a check sends Start and the journal like a real attempt, and marks the request as a check", async () => {
+    const signed: unknown[] = [];
+    const identity: RequestIdentity = {
+      publicKey: "k",
+      sign: (headers, path, subject) => void signed.push([path, subject, { ...headers }]),
+    };
+    const world = new World(
+      { address: { kind: "http", uri: "http://h/base/", httpVersion: "HTTP/1.1" }, additionalHeaders: { Extra: "1" } },
+      identity,
+    );
+    world.play({ steps: rest("nap", 1) });
+    const target = aTarget({ key: "k", serviceType: "virtualObject", handlerType: "exclusive" });
+    const trace = { traceparent: `00-${"a".repeat(32)}-${"b".repeat(16)}-01`, tracestate: undefined };
+    const facts: InvocationFacts = someFacts({ target, trace });
+    const state = new Map([["s", utf8("1")]]);
+    await world.check([input, sleep("nap", 1)], { facts, version: 7, state });
+    const [guarded, plain] = world.transport.streams;
+    expect(plain?.request).toEqual({
+      address: world.candidate.address,
+      method: "POST",
+      path: "/invoke/Svc/run",
+      requestResponse: false,
+      headers: {
+        "content-type": "application/vnd.restate.invocation.v7",
+        accept: "application/vnd.restate.invocation.v7",
+        "x-restate-invocation-id": facts.id,
+        "x-restate-service-key": "k",
+        "x-restate-cluster-name": "c",
+        extra: "1",
+        "x-perdure-check": "replay",
+      },
+    });
+    expect(signed[0]).toMatchObject(["/invoke/Svc/run", "k", {}]);
+    const start = decodeStart(plain!.frames[0]!.body) as StartMessage;
+    expect(start).toMatchObject({
+      debugId: facts.id,
+      knownEntries: 2,
+      key: "k",
+      partialState: false,
+      retryCountSinceLastStoredEntry: 0,
+    });
+    expect(start.state).toHaveLength(1);
+    expect(plain!.frames.slice(1).map(({ body }) => [...body])).toEqual([input, sleep("nap", 1)].map(({ body }) => [...body]));
+    expect(guarded!.frames).toHaveLength(4);
+    expect(decodeCommand(guarded!.frames[3]!.type, guarded!.frames[3]!.body)).toMatchObject({ name: STOP_NAME });
+    expect(world.clock.pendingTimers).toBe(0);
+  });
+
+  test("a request-response endpoint gets it as one request", async () => {
+    const world = new World({ protocolType: "requestResponse" });
+    world.play({ steps: rest("nap", 1) });
+    await world.check([input, sleep("nap", 1)]);
+    expect(world.transport.last.request.requestResponse).toBe(true);
+  });
+
+  test("without a transport for Lambda it fails with the reason", async () => {
+    const address = {
+      kind: "lambda",
+      arn: "arn:aws:lambda:r:1:function:f:1",
+      assumeRoleArn: undefined,
+      compression: undefined,
+    } as const;
+    expect(await new World({ address }).check([input])).toMatchObject({ kind: "failed", error: { errorCode: "RT0010" } });
+  });
+
+  test("a long journal waits for an endpoint that reads slowly", async () => {
+    const world = new World();
+    const journal = [input, ...Array.from({ length: 100 }, (_, i) => sleep("x".repeat(2_000), i + 1))];
+    world.transport.onOpen = (stream) => {
+      stream.writable = false;
+    };
+    const result = world.check(journal);
+    const { last } = world.transport;
+    expect(last.ended).toBe(false);
+    const before = last.frames.length;
+    last.writable = true;
+    last.listener.drain();
+    expect(last.frames.length).toBeGreaterThan(before);
+    expect([last.frames.length, last.ended]).toEqual([journal.length + 2, true]);
+    last.respond().fails("enough").close();
+    expect(await result).toMatchObject({ kind: "failed" });
+  });
+});
+
+describe("an endpoint that", () => {
+  const play = async (act: (stream: FakeStream, world: World) => void) => {
+    const world = new World();
+    const result = world.check([input], { version: 7 });
+    act(world.transport.last, world);
+    return { result: await result, stream: world.transport.last, world };
+  };
+
+  test("hangs is cut at the timeout", async () => {
+    const { result, stream, world } = await play((_, { clock }) => clock.advanceBy(1_000));
+    expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0001" } });
+    expect([stream.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
+  });
+
+  test("is reset when it stays open after its final message", async () => {
+    const { result, stream } = await play((s, { clock }) => {
+      s.respond().fails("no");
+      clock.advanceBy(1_000);
+    });
+    expect(result).toMatchObject({ kind: "failed", error: { message: "no" } });
+    expect(stream.aborted).toBe(true);
+  });
+
+  test("is not there, refuses, or speaks otherwise fails the check of this journal", async () => {
+    const broken = await play((s) => s.breakOff({ kind: "connect", message: "refused" }));
+    expect(broken.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0010" } });
+    const missing = await play((s) => s.respond(404));
+    expect(missing.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
+    const version = await play((s) => s.respond(415));
+    expect(version.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0015" } });
+    const garbage = await play((s) => s.respond().frame(0x1234));
+    expect(garbage.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
+    const malformed = await play((s) => s.respond().frame(MessageType.Suspension, new Uint8Array([0x0a, 0x7f])));
+    expect(malformed.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0012" } });
+    const nothing = await play((s) => s.respond().close());
+    expect(nothing.result).toMatchObject({ kind: "failed", error: { errorCode: "RT0007" } });
+  });
+
+  test("talks without end is cut off", async () => {
+    const { result, stream } = await play((s) => {
+      s.respond();
+      const awaitingOn = { ...awaiting(1), signalNames: ["x".repeat(400_000)] };
+      for (let i = 0; i < 10 && !s.aborted; i++) s.control({ kind: "awaitingOn", awaitingOn, executingSideEffects: false });
+    });
+    expect(result).toMatchObject({ kind: "failed", error: { errorCode: "RT0003" } });
+    expect(stream.aborted).toBe(true);
+  });
+
+  test("sends messages after its final message, which are ignored", async () => {
+    const { result } = await play((s) => s.respond().fails("first").finish().close());
+    expect(result).toMatchObject({ kind: "failed", error: { message: "first" } });
+  });
+});
+
+test("a cancelled check ends at once", async () => {
+  const world = new World();
+  const giveUp = new AbortController();
+  const result = world.check([input], {}, giveUp.signal);
+  giveUp.abort();
+  expect(await result).toMatchObject({ kind: "failed", error: { message: "the check was cancelled" } });
+  expect([world.transport.last.aborted, world.clock.pendingTimers]).toEqual([true, 0]);
+});
+
+test("a malformed journal is a failure of the server", async () => {
+  const damaged = entry(MessageType.RunCompletion, new Uint8Array([0x0a, 0x7f]));
+  expect(await new World().check([input, damaged])).toMatchObject({ kind: "failed", error: { errorCode: "RT0006" } });
+});

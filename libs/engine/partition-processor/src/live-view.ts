@@ -1,0 +1,513 @@
+/**
+ * The state of a partition in its leader: the stored rows, overlaid with everything applied since. Transitions read it
+ * (`PartitionView`) and write to it (`Transition`); a command that must be applied again is undone completely.
+ */
+import { type InvocationId, unreachable, type VqueueId } from "@perdure/base";
+import { RuleBook } from "@perdure/flow-control";
+import {
+  type Effect,
+  type InboxEntry,
+  type Invocation,
+  type JournalEntry,
+  LONG_JOURNAL_ENTRIES,
+  type LoadRequest,
+  type Mutation,
+  NeedsLoad,
+  type ObjectLock,
+  type PartitionCommand,
+  type PartitionView,
+  type QueuePause,
+  queueOfScope,
+  type Target,
+  type TimerKey,
+  type Transition,
+  type WorkflowPromise,
+} from "@perdure/state-machine";
+import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/storage";
+import { Overlay, UndoLog } from "./overlay.js";
+import { PopulationCounters } from "./population-counters.js";
+import { StateCache } from "./state-cache.js";
+
+/** Approximate bytes of a mutation in memory beside its payload. */
+const MUTATION_BYTES = 256;
+
+type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
+
+/**
+ * Rows of one `NeedsLoad`, which contain only the requested ones; a command that needs both kinds is loaded twice and must then have
+ * both.
+ */
+export interface Loaded {
+  readonly request: LoadRequest;
+  readonly state: ReadonlyMap<string, Uint8Array>;
+  readonly names: readonly string[];
+  readonly entries: readonly JournalEntry[];
+}
+
+export class LiveView implements PartitionView, Transition {
+  nowMs = 0;
+  /** The rules of flow control that are in force here. */
+  rules = RuleBook.EMPTY;
+  pausedQueueCount = 0;
+  readonly partition: number;
+  /** Counts everything that was applied, durable or not. */
+  readonly populationCounters = new PopulationCounters();
+  /** The stored status of each invocation that the present command has read. */
+  #stored = new Map<InvocationId, Invocation["status"]>();
+  readonly #reads: SyncReads;
+  readonly #undo = new UndoLog();
+  readonly #invocations = new Overlay<Invocation>(this.#undo);
+  readonly #entries = new Overlay<JournalEntry>(this.#undo);
+  readonly #locks = new Overlay<ObjectLock>(this.#undo);
+  readonly #inboxes = new Overlay<InboxEntry>(this.#undo);
+  readonly #state = new Overlay<Uint8Array>(this.#undo);
+  readonly #promises = new Overlay<WorkflowPromise>(this.#undo);
+  readonly #timers = new Overlay<true>(this.#undo);
+  readonly #dedup = new Overlay<number>(this.#undo);
+  readonly #pauses = new Overlay<QueuePause>(this.#undo);
+  readonly #tables: readonly Overlay<unknown>[] = [
+    this.#invocations,
+    this.#entries,
+    this.#locks,
+    this.#inboxes,
+    this.#state,
+    this.#promises,
+    this.#timers,
+    this.#dedup,
+    this.#pauses,
+  ] as readonly Overlay<unknown>[];
+
+  /** Running invocations as they are durable; kept because their attempts send commands all the time. */
+  #running = new Map<string, Invocation>();
+  /** All durable pauses: their number is bounded. */
+  readonly #durablePauses = new Map<VqueueId, QueuePause>();
+  /** `pausedQueueCount` at the last command boundary. */
+  #pausedQueueMark = 0;
+  /** Durable whole states, for the next attempt on a key. */
+  readonly #states = new StateCache();
+  /** The last load of each kind, as one command may need both; valid until the next commit of this partition. */
+  #loaded = new Map<LoadRequest["kind"], Loaded>();
+
+  /** State writes of the batch being written. */
+  #sealedState: StateWrite[] = [];
+  /** Objects with state writes that are pending, and being written. */
+  #writtenObjects: [Set<string>, Set<string>] = [new Set(), new Set()];
+
+  /** Reads of whole states under way. */
+  readonly #stateWatches = new Map<string, Set<{ written: boolean }>>();
+
+  #mutations: Mutation[] = [];
+  #mutationBytes = 0;
+  #effects: Effect[] = [];
+  #sent: PartitionCommand[] = [];
+  /** Lengths at the last command boundary, to undo a command. */
+  #mutationMark = 0;
+
+  constructor(partition: number, reads: SyncReads) {
+    this.partition = partition;
+    this.#reads = reads;
+  }
+
+  // ── PartitionView ──────────────────────────────────────────────────────────────────────────────
+
+  invocation(id: InvocationId): Invocation | undefined {
+    const applied = this.#invocations.get(id);
+    if (applied !== undefined) return applied ?? undefined;
+    const running = this.#running.get(id);
+    if (running !== undefined) return running;
+    const stored = this.#reads.invocation(this.partition, id);
+    if (stored !== undefined) this.#stored.set(id, stored.status);
+    return stored;
+  }
+
+  entry(id: InvocationId, index: number): JournalEntry | undefined {
+    const applied = this.#entries.get(`${id}${index}`);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.entry(this.partition, id, index);
+  }
+
+  journalOf(id: InvocationId, length: number): readonly (JournalEntry | undefined)[] {
+    if (length < LONG_JOURNAL_ENTRIES) return Array.from({ length }, (_, index) => this.entry(id, index));
+    const loaded = this.#loaded.get("journalOf");
+    if (loaded?.request.kind === "journalOf" && loaded.request.id === id && loaded.request.length === length)
+      return loaded.entries;
+    throw new NeedsLoad({ kind: "journalOf", id, length });
+  }
+
+  lock(service: string, key: string): ObjectLock | undefined {
+    const applied = this.#locks.get(objectName(service, key));
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.lock(this.partition, service, key);
+  }
+
+  inbox(service: string, key: string, seq: number): InboxEntry | undefined {
+    const applied = this.#inboxes.get(`${seq}/${objectName(service, key)}`);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.inbox(this.partition, service, key, seq);
+  }
+
+  state(service: string, key: string, stateKey: string): Uint8Array | undefined {
+    const applied = this.#state.get(stateName(service, key, stateKey));
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.state(this.partition, service, key, stateKey);
+  }
+
+  stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array> {
+    const stored = this.#states.get(objectName(service, key)) ?? this.#loadedFor("stateOf", service, key)?.state;
+    if (stored === undefined) throw new NeedsLoad({ kind: "stateOf", service, key });
+    const prefix = stateName(service, key, "");
+    let merged: Map<string, Uint8Array> | undefined;
+    for (const [name, value] of this.#state.rows()) {
+      if (!name.startsWith(prefix)) continue;
+      merged ??= new Map(stored);
+      const stateKey = name.slice(prefix.length);
+      if (value === null) merged.delete(stateKey);
+      else merged.set(stateKey, value);
+    }
+    return merged === undefined ? stored : inStorageOrder(merged);
+  }
+
+  promise(service: string, key: string, name: string): WorkflowPromise | undefined {
+    const applied = this.#promises.get(stateName(service, key, name));
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#reads.promise(this.partition, service, key, name);
+  }
+
+  promisesOf(service: string, key: string): readonly string[] {
+    const stored = this.#loadedFor("promisesOf", service, key)?.names;
+    if (stored === undefined) throw new NeedsLoad({ kind: "promisesOf", service, key });
+    const names = new Set(stored);
+    const prefix = stateName(service, key, "");
+    for (const [name, value] of this.#promises.rows()) {
+      if (!name.startsWith(prefix)) continue;
+      if (value === null) names.delete(name.slice(prefix.length));
+      else names.add(name.slice(prefix.length));
+    }
+    return [...names];
+  }
+
+  isGated(target: Target & { readonly scope: string }, limitKey: string | undefined): boolean {
+    if (this.rules.limits(target.scope, limitKey)) return true;
+    return this.pausedQueueCount > 0 && this.queuePause(queueOfScope(target, limitKey)) !== undefined;
+  }
+
+  queuePause(queue: VqueueId): QueuePause | undefined {
+    const applied = this.#pauses.get(queue);
+    if (applied !== undefined) return applied ?? undefined;
+    return this.#durablePauses.get(queue);
+  }
+
+  hasTimer(timer: TimerKey): boolean {
+    const applied = this.#timers.get(timerName(timer));
+    if (applied !== undefined) return applied !== null;
+    return this.#reads.hasTimer(this.partition, timer);
+  }
+
+  dedup(producer: string): number {
+    const applied = this.#dedup.get(producer);
+    if (applied !== undefined) return applied ?? -1;
+    return this.#reads.dedup(this.partition, producer) ?? -1;
+  }
+
+  // ── Transition ─────────────────────────────────────────────────────────────────────────────────
+
+  mutate(mutation: Mutation): void {
+    this.#mutations.push(mutation);
+    this.#mutationBytes += MUTATION_BYTES;
+    switch (mutation.kind) {
+      case "putInvocation":
+        this.#move(mutation.invocation.facts.id, mutation.invocation.status);
+        return this.#invocations.set(mutation.invocation.facts.id, mutation.invocation);
+      case "deleteInvocation":
+        this.#move(mutation.id, "completed");
+        return this.#invocations.set(mutation.id, null);
+      case "appendEntry":
+        this.#mutationBytes += mutation.entry.body.length;
+        return this.#entries.set(`${mutation.id}${mutation.index}`, mutation.entry);
+      case "deleteJournal":
+        for (let index = 0; index < mutation.length; index++) this.#entries.set(`${mutation.id}${index}`, null);
+        return;
+      case "putState":
+        this.#mutationBytes += mutation.value.length;
+        this.#noteStateWrite(objectName(mutation.service, mutation.key));
+        return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), mutation.value);
+      case "deleteState":
+        this.#noteStateWrite(objectName(mutation.service, mutation.key));
+        return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), null);
+      case "putLock":
+        return this.#locks.set(objectName(mutation.service, mutation.key), mutation.lock);
+      case "deleteLock":
+        return this.#locks.set(objectName(mutation.service, mutation.key), null);
+      case "putInbox":
+        return this.#inboxes.set(`${mutation.seq}/${objectName(mutation.service, mutation.key)}`, mutation.entry);
+      case "deleteInbox":
+        return this.#inboxes.set(`${mutation.seq}/${objectName(mutation.service, mutation.key)}`, null);
+      case "putPromise":
+        return this.#promises.set(stateName(mutation.service, mutation.key, mutation.name), mutation.promise);
+      case "deletePromise":
+        return this.#promises.set(stateName(mutation.service, mutation.key, mutation.name), null);
+      case "putTimer":
+        if (timerGroupOf(mutation.timer) === "precise") this.populationCounters.timers(1);
+        return this.#timers.set(timerName(mutation.timer), true);
+      case "deleteTimer":
+        if (timerGroupOf(mutation.timer) === "precise") this.populationCounters.timers(-1);
+        return this.#timers.set(timerName(mutation.timer), null);
+      case "putDedup":
+        return this.#dedup.set(mutation.producer, mutation.seq);
+      case "putPause":
+        if (this.queuePause(mutation.queue) === undefined) this.pausedQueueCount++;
+        return this.#pauses.set(mutation.queue, mutation.pause);
+      case "deletePause":
+        if (this.queuePause(mutation.queue) !== undefined) this.pausedQueueCount--;
+        return this.#pauses.set(mutation.queue, null);
+      case "putBucket":
+      case "deleteBucket":
+      case "putEvent":
+      case "deleteEvents":
+      case "putOutbox":
+      case "deleteOutbox":
+        return; // Transitions never read these rows.
+      default:
+        return unreachable(mutation);
+    }
+  }
+
+  /**
+   * Counts the invocation under its new status. Transitions read what they change, except an invocation that is new, so a row that was
+   * not read did not exist.
+   */
+  #move(id: InvocationId, to: Invocation["status"]): void {
+    const applied = this.#invocations.get(id);
+    const from = applied === undefined ? (this.#running.get(id)?.status ?? this.#stored.get(id)) : applied?.status;
+    this.populationCounters.move(from, to);
+  }
+
+  /**
+   * Writes the mutation with the others without showing it to readers: the rows that it deletes are read from the archive from now on.
+   */
+  mutateUnseen(mutation: Mutation): void {
+    this.#mutations.push(mutation);
+    this.#mutationBytes += MUTATION_BYTES;
+  }
+
+  effect(effect: Effect): void {
+    this.#effects.push(effect);
+  }
+
+  send(command: PartitionCommand): void {
+    this.#sent.push(command);
+  }
+
+  // ── reads without the store ────────────────────────────────────────────────────────────────────
+
+  /** Returns an invocation that was applied since the last commit, or that runs. */
+  appliedInvocation(id: InvocationId): Invocation | undefined {
+    return this.#invocations.get(id) ?? this.#running.get(id);
+  }
+
+  /** Whether this row can be read without the store. */
+  hasApplied(key: RowKey): boolean {
+    switch (key.kind) {
+      case "invocation":
+        return this.#invocations.get(key.id) !== undefined || this.#running.has(key.id);
+      case "entry":
+        return this.#entries.get(`${key.id}${key.index}`) !== undefined;
+      case "lock":
+        return this.#locks.get(objectName(key.service, key.key)) !== undefined;
+      case "inbox":
+        return this.#inboxes.get(`${key.seq}/${objectName(key.service, key.key)}`) !== undefined;
+      case "state":
+        return this.#state.get(stateName(key.service, key.key, key.stateKey)) !== undefined;
+      case "promise":
+        return this.#promises.get(stateName(key.service, key.key, key.name)) !== undefined;
+      case "hasTimer":
+        return this.#timers.get(timerName(key.timer)) !== undefined;
+      case "dedup":
+        return this.#dedup.get(key.producer) !== undefined;
+      case "journal":
+      case "stateOf":
+      case "promisesOf":
+        return false;
+      default:
+        return unreachable(key);
+    }
+  }
+
+  // ── calls of the processor ─────────────────────────────────────────────────────────────────────
+
+  /** Keeps the present command: returns its effects and messages through the callbacks. */
+  accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
+    this.#undo.clear();
+    this.populationCounters.accept();
+    if (this.#stored.size > 0) this.#stored = new Map();
+    this.#mutationMark = this.#mutations.length;
+    this.#pausedQueueMark = this.pausedQueueCount;
+    if (this.#effects.length > 0) {
+      const effects = this.#effects;
+      this.#effects = [];
+      for (const effect of effects) onEffect(effect);
+    }
+    if (this.#sent.length > 0) {
+      const sent = this.#sent;
+      this.#sent = [];
+      for (const command of sent) onSend(command);
+    }
+  }
+
+  /** Undoes the present command. */
+  takeBack(): void {
+    this.#undo.rollBack();
+    this.populationCounters.takeBack();
+    if (this.#stored.size > 0) this.#stored = new Map();
+    this.#mutations.length = this.#mutationMark;
+    this.pausedQueueCount = this.#pausedQueueMark;
+    this.#effects.length = 0;
+    this.#sent.length = 0;
+  }
+
+  get mutationCount(): number {
+    return this.#mutations.length;
+  }
+
+  get mutationBytes(): number {
+    return this.#mutationBytes;
+  }
+
+  /** Returns the mutations since the last seal, to be written now. */
+  seal(): readonly Mutation[] {
+    const mutations = this.#mutations;
+    for (const mutation of mutations) {
+      if (mutation.kind === "putState" || mutation.kind === "deleteState") this.#sealedState.push(mutation);
+    }
+    this.#writtenObjects = [this.#writtenObjects[1], this.#writtenObjects[0]];
+    this.#mutations = [];
+    this.#mutationMark = 0;
+    this.#mutationBytes = 0;
+    if (this.#loaded.size > 0) this.#loaded = new Map();
+    for (const table of this.#tables) table.seal();
+    return mutations;
+  }
+
+  /** The sealed batch is durable. */
+  markDurable(): void {
+    for (const [id, invocation] of this.#invocations.inFlight()) {
+      if (invocation?.status === "invoked") this.#running.set(id, invocation);
+      else this.#running.delete(id);
+    }
+    // As in `Overlay.markDurable`: the tables of a map that is kept would retain rows.
+    if (this.#running.size === 0) this.#running = new Map();
+    for (const write of this.#sealedState) {
+      const value = write.kind === "putState" ? write.value : undefined;
+      this.#states.written(objectName(write.service, write.key), write.stateKey, value);
+    }
+    for (const [queue, pause] of this.#pauses.inFlight()) {
+      if (pause === null) this.#durablePauses.delete(queue as VqueueId);
+      else this.#durablePauses.set(queue as VqueueId, pause);
+    }
+    this.#sealedState = [];
+    if (this.#writtenObjects[1].size > 0) this.#writtenObjects[1] = new Set();
+    for (const table of this.#tables) table.markDurable();
+  }
+
+  /** Whether everything applied is durable. */
+  get isDurable(): boolean {
+    return this.#mutations.length === 0 && this.#tables.every((table) => table.isEmpty);
+  }
+
+  /** Takes over the rows that `NeedsLoad` requested, read while the partition had no writes under way. */
+  load(loaded: Loaded): void {
+    this.#loaded.set(loaded.request.kind, loaded);
+  }
+
+  /** Adds a recovered invocation that runs. */
+  remember(invocation: Invocation): void {
+    this.#running.set(invocation.facts.id, invocation);
+  }
+
+  /** Adds a stored pause, when leadership starts. */
+  rememberPause(queue: VqueueId, pause: QueuePause): void {
+    this.#durablePauses.set(queue, pause);
+    this.pausedQueueCount = this.#durablePauses.size;
+    this.#pausedQueueMark = this.pausedQueueCount;
+  }
+
+  pauses(): ReadonlyMap<VqueueId, QueuePause> {
+    return this.#durablePauses;
+  }
+
+  /** Returns the whole durable state of a key if it is in memory and no newer write is pending. */
+  durableState(service: string, key: string): ReadonlyMap<string, Uint8Array> | undefined {
+    if (this.hasUnsettledState(service, key)) return undefined;
+    return this.#states.get(objectName(service, key));
+  }
+
+  #noteStateWrite(object: string): void {
+    this.#writtenObjects[0].add(object);
+    if (this.#stateWatches.size === 0) return;
+    for (const watch of this.#stateWatches.get(object) ?? []) watch.written = true;
+  }
+
+  hasUnsettledState(service: string, key: string): boolean {
+    const object = objectName(service, key);
+    return this.#writtenObjects[0].has(object) || this.#writtenObjects[1].has(object);
+  }
+
+  /** Caches a whole state that was read from the store while no newer write was pending. */
+  rememberState(service: string, key: string, state: ReadonlyMap<string, Uint8Array>): void {
+    this.#states.put(objectName(service, key), state);
+  }
+
+  /**
+   * Call before a whole state is read from the store while commits go on. The result may be cached only if the object was not written
+   * before the read ended: `finished` returns whether that is so, and ends the watch.
+   */
+  watchState(service: string, key: string): { finished(): boolean } {
+    const object = objectName(service, key);
+    const watch = { written: this.hasUnsettledState(service, key) };
+    const watches = this.#stateWatches.get(object) ?? new Set();
+    watches.add(watch);
+    this.#stateWatches.set(object, watches);
+    return {
+      finished: () => {
+        watches.delete(watch);
+        if (watches.size === 0) this.#stateWatches.delete(object);
+        return !watch.written;
+      },
+    };
+  }
+
+  #loadedFor(kind: "stateOf" | "promisesOf", service: string, key: string): Loaded | undefined {
+    const loaded = this.#loaded.get(kind);
+    if (loaded === undefined || loaded.request.kind === "journalOf") return undefined;
+    return loaded.request.service === service && loaded.request.key === key ? loaded : undefined;
+  }
+}
+
+/** Services have no slash in their name, so the text is unambiguous. */
+function objectName(service: string, key: string): string {
+  return `${service}/${key}`;
+}
+
+/** Name of a state key or promise: the key's length distinguishes `a/b` + `c` from `a` + `b/c`. */
+function stateName(service: string, key: string, name: string): string {
+  return `${service}/${key.length}:${key}/${name}`;
+}
+
+function timerName(timer: TimerKey): string {
+  return `${timer.dueAtMs}${timer.kind}${timer.id}${timer.sequence}`;
+}
+
+/** By varint of the length, then by bytes: the protocol's order of state keys (§3.4). */
+function inStorageOrder(state: Map<string, Uint8Array>): Map<string, Uint8Array> {
+  const order = (key: string): string => lengthText(key.length) + key;
+  return new Map([...state].sort((a, b) => (order(a[0]) < order(b[0]) ? -1 : 1)));
+}
+
+function lengthText(length: number): string {
+  let text = "";
+  while (length > 127) {
+    text += String.fromCharCode((length & 127) | 128);
+    length >>>= 7;
+  }
+  return text + String.fromCharCode(length);
+}

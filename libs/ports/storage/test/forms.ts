@@ -1,0 +1,143 @@
+/** Every stored form that is a protobuf message, with what tests need of it: values of all shapes, our codec, and the independent one. */
+import type { InboxEntry, Invocation, InvocationFacts, JournalEvent, QueuePause, WorkflowPromise } from "@perdure/state-machine";
+import type fc from "fast-check";
+import { decodeFacts, encodeFacts } from "../src/codec/invocation.js";
+import {
+  decodeEvent,
+  decodeInbox,
+  decodeInvocation,
+  decodeLock,
+  decodeNumber,
+  decodeOutboxCommand,
+  decodePause,
+  decodePromise,
+  encodeEvent,
+  encodeInbox,
+  encodeInvocation,
+  encodeLock,
+  encodeNumber,
+  encodeOutboxCommand,
+  encodePause,
+  encodePromise,
+  type OutboxCommand,
+  packRows,
+  unpackRows,
+} from "../src/index.js";
+import { arbitraryFacts, arbitraryInvocation } from "../src/testing/arbitraries.js";
+import {
+  type OracleMessage,
+  oracleEvent,
+  oracleFacts,
+  oracleInbox,
+  oracleInvocation,
+  oracleLock,
+  oracleNumber,
+  oracleOutboxCommand,
+  oraclePacked,
+  oraclePause,
+  oraclePromise,
+} from "./oracle.js";
+import {
+  arbitraryEvent,
+  arbitraryInbox,
+  arbitraryLock,
+  arbitraryOutboxCommand,
+  arbitraryPacked,
+  arbitraryPause,
+  arbitraryPromise,
+  arbitrarySafe,
+} from "./row-arbitraries.js";
+
+/** `encode` and `decode` are ours and cover the message alone: of an invocation, the bytes after its status byte. */
+export interface Form<T> {
+  readonly name: string;
+  readonly values: fc.Arbitrary<T>;
+  encode(value: T): Uint8Array;
+  /** `like` has the status of the invocation, which is no part of the message. */
+  decode(message: Uint8Array, like: T): T;
+  oracle(value: T): OracleMessage;
+}
+
+/** The cached bytes of the facts are no part of their value. */
+const withoutBytes = (facts: InvocationFacts): InvocationFacts => ({ ...facts, bytes: undefined });
+
+function form<T>(parts: Form<T>): Form<unknown> {
+  return parts as unknown as Form<unknown>;
+}
+
+/** All stored forms. */
+export const FORMS: readonly Form<unknown>[] = [
+  form<Invocation>({
+    name: "invocation",
+    values: arbitraryInvocation,
+    encode: (value) => encodeInvocation({ ...value, facts: withoutBytes(value.facts) }).subarray(1),
+    decode: (message, like) => {
+      const row = new Uint8Array(message.length + 1);
+      row[0] = encodeInvocation({ ...like, facts: withoutBytes(like.facts) })[0] as number;
+      row.set(message, 1);
+      const decoded = decodeInvocation(row);
+      return { ...decoded, facts: withoutBytes(decoded.facts) };
+    },
+    oracle: oracleInvocation,
+  }),
+  form<InvocationFacts>({
+    name: "facts of an invocation",
+    values: arbitraryFacts,
+    encode: encodeFacts,
+    decode: (message) => withoutBytes(decodeFacts(message)),
+    oracle: oracleFacts,
+  }),
+  form<JournalEvent>({
+    name: "journal event",
+    values: arbitraryEvent,
+    encode: encodeEvent,
+    decode: decodeEvent,
+    oracle: oracleEvent,
+  }),
+  form({
+    name: "lock",
+    values: arbitraryLock,
+    encode: encodeLock,
+    decode: decodeLock,
+    oracle: oracleLock,
+  }),
+  form<InboxEntry>({
+    name: "inbox entry",
+    values: arbitraryInbox,
+    encode: encodeInbox,
+    decode: decodeInbox,
+    oracle: oracleInbox,
+  }),
+  form<WorkflowPromise>({
+    name: "workflow promise",
+    values: arbitraryPromise,
+    encode: encodePromise,
+    decode: decodePromise,
+    oracle: oraclePromise,
+  }),
+  form<QueuePause>({
+    name: "paused queue",
+    values: arbitraryPause,
+    encode: encodePause,
+    decode: decodePause,
+    oracle: oraclePause,
+  }),
+  form<number>({ name: "number", values: arbitrarySafe, encode: encodeNumber, decode: decodeNumber, oracle: oracleNumber }),
+  form<readonly Uint8Array[]>({
+    name: "packed rows",
+    values: arbitraryPacked,
+    encode: packRows,
+    decode: unpackRows,
+    oracle: oraclePacked,
+  }),
+  form<OutboxCommand>({
+    name: "outbox command",
+    values: arbitraryOutboxCommand,
+    encode: (value) => encodeOutboxCommand(value.kind === "invoke" ? { ...value, facts: withoutBytes(value.facts) } : value),
+    decode: (message) => {
+      const decoded = decodeOutboxCommand(message);
+      return decoded.kind === "invoke" ? { ...decoded, facts: withoutBytes(decoded.facts) } : decoded;
+    },
+    oracle: oracleOutboxCommand,
+  }),
+];

@@ -1,0 +1,98 @@
+/**
+ * Builds the executables that the suites run when they are older than the sources. The first test process builds; other processes wait for
+ * it.
+ */
+import { execFile } from "node:child_process";
+import { closeSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
+import { promisify } from "node:util";
+import { BUILD_MS } from "./limits.js";
+
+export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
+
+const bundleOf = (folder: string): string => join(ROOT, folder, "dist/main.mjs");
+const CONSOLE = join(ROOT, "services/console");
+const LOCK = join(ROOT, "node_modules/.perdure-conformance-build");
+const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testdata", "test", "bench"]);
+
+/** Path of an executable `perdure`: PERDURE_CONFORMANCE_EXECUTABLE when set (another build or release), else that of this tree. */
+export async function executable(): Promise<string> {
+  const given = process.env["PERDURE_CONFORMANCE_EXECUTABLE"];
+  if (given !== undefined && given !== "") return given;
+  await programBundle("services/standalone");
+  return join(ROOT, "perdure");
+}
+
+/** Path of the main module of a program, to be run by Node; `folder` is relative to the root. */
+export async function programBundle(folder: string): Promise<string> {
+  if (!isBundleFresh(folder)) await buildAlone(folder);
+  return bundleOf(folder);
+}
+
+/**
+ * Ensures that servers started afterwards serve the console built from the current sources; fast when nothing has changed. Another build
+ * or release (PERDURE_CONFORMANCE_EXECUTABLE) has its own console.
+ */
+export async function builtConsole(): Promise<void> {
+  if ((process.env["PERDURE_CONFORMANCE_EXECUTABLE"] ?? "") === "") await locked(() => build("console"));
+}
+
+function isBundleFresh(folder: string): boolean {
+  const builtAt = modifiedAt(bundleOf(folder));
+  if (builtAt === undefined) return false;
+  return ["libs", "services", "proto", folder].every((sources) => newestSource(join(ROOT, sources)) < builtAt);
+}
+
+function newestSource(folder: string): number {
+  let newest = 0;
+  if (folder === CONSOLE) return newest; // No program contains it.
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    if (entry.isDirectory()) {
+      if (!NOT_SOURCES.has(entry.name)) newest = Math.max(newest, newestSource(join(folder, entry.name)));
+    } else if (entry.name.endsWith(".ts") && !entry.name.endsWith(".test.ts")) {
+      newest = Math.max(newest, modifiedAt(join(folder, entry.name)) ?? 0);
+    }
+  }
+  return newest;
+}
+
+function modifiedAt(path: string): number | undefined {
+  return statSync(path, { throwIfNoEntry: false })?.mtimeMs;
+}
+
+async function buildAlone(folder: string): Promise<void> {
+  await locked(async () => {
+    if (!isBundleFresh(folder)) await build("programs");
+  });
+}
+
+const build = (what: "programs" | "console") =>
+  promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs"), what], { cwd: ROOT });
+
+async function locked(work: () => Promise<unknown>): Promise<void> {
+  const deadline = Date.now() + BUILD_MS;
+  while (!takeLock()) {
+    if (Date.now() > deadline) throw new Error(`another process has been building for too long; if none is, remove ${LOCK}`);
+    await delay(50);
+  }
+  try {
+    await work();
+  } finally {
+    rmSync(LOCK, { force: true });
+  }
+}
+
+function takeLock(): boolean {
+  const acquiredAtMs = modifiedAt(LOCK);
+  // A builder that was killed leaves its lock file behind.
+  if (acquiredAtMs !== undefined && Date.now() - acquiredAtMs > BUILD_MS) rmSync(LOCK, { force: true });
+  try {
+    closeSync(openSync(LOCK, "wx"));
+    return true;
+  } catch (cause) {
+    if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+    return false;
+  }
+}

@@ -1,0 +1,121 @@
+/**
+ * The published SDKs as data: how to build the endpoint, how to start it, and what it supports. The endpoints of all languages serve the
+ * same services (see sdks/README.md).
+ */
+import { join } from "node:path";
+import { ROOT } from "../bundle.js";
+
+type LanguageName = "python" | "go" | "java" | "rust";
+
+/** Transport of an endpoint; `h2` is without TLS, by prior knowledge. */
+export type SdkTransport = "h2-stream" | "h2-request-response" | "h1-request-response";
+
+export interface Tool {
+  readonly command: string;
+  readonly versionArgs: readonly string[];
+  /** Oldest version of the tool that can build the endpoint: major and minor. */
+  readonly since: readonly [major: number, minor: number];
+}
+
+export interface BuildStep {
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+}
+
+export interface SdkLanguage {
+  readonly name: LanguageName;
+  /** Name of the package, and the version that the lock files pin. */
+  readonly sdk: string;
+  readonly version: string;
+  /** Range of service protocol versions in its manifest; a run checks it. */
+  readonly speaks: readonly [min: number, max: number];
+  readonly sources: string;
+  readonly tools: readonly Tool[];
+  /** Build steps in order, in the folder of the sources; `output` is a folder of the cache. */
+  readonly build: (output: string) => readonly BuildStep[];
+  readonly start: (output: string) => BuildStep;
+  readonly transports: readonly SdkTransport[];
+  /** Services of the scenarios that cannot be implemented with this SDK, with the reason. */
+  readonly lacks: Readonly<Record<string, string>>;
+}
+
+const SOURCES = join(ROOT, "libs/testing/conformance/sdks");
+
+const python: SdkLanguage = {
+  name: "python",
+  sdk: "restate-sdk",
+  version: "1.3.0",
+  speaks: [5, 7],
+  sources: join(SOURCES, "python"),
+  tools: [{ command: "python3", versionArgs: ["--version"], since: [3, 10] }],
+  build: (output) => [
+    { command: "python3", args: ["-m", "venv", "--clear", join(output, "venv")] },
+    { command: join(output, "venv/bin/pip"), args: ["install", "--quiet", "--requirement", "requirements.txt"] },
+  ],
+  start: (output) => ({ command: join(output, "venv/bin/python"), args: [join(SOURCES, "python/endpoint.py")] }),
+  transports: ["h2-stream", "h2-request-response", "h1-request-response"],
+  lacks: {},
+};
+
+const go: SdkLanguage = {
+  name: "go",
+  sdk: "github.com/restatedev/sdk-go",
+  version: "1.2.0",
+  speaks: [5, 7],
+  sources: join(SOURCES, "go"),
+  tools: [{ command: "go", versionArgs: ["version"], since: [1, 25] }],
+  build: (output) => [{ command: "go", args: ["build", "-p", "1", "-buildvcs=false", "-o", join(output, "endpoint"), "."] }],
+  start: (output) => ({ command: join(output, "endpoint"), args: [] }),
+  transports: ["h2-stream", "h2-request-response"],
+  lacks: {},
+};
+
+const java: SdkLanguage = {
+  name: "java",
+  sdk: "dev.restate:sdk-java-http",
+  version: "2.4.0",
+  speaks: [5, 6],
+  sources: join(SOURCES, "java"),
+  tools: [
+    { command: "javac", versionArgs: ["-version"], since: [17, 0] },
+    { command: "mvn", versionArgs: ["--version"], since: [3, 8] },
+  ],
+  build: (output) => [
+    { command: "mvn", args: ["--quiet", "--batch-mode", `-Dbuild.folder=${join(output, "target")}`, "clean", "process-classes"] },
+  ],
+  start: (output) => ({
+    command: "java",
+    // Compiling little and using one collector thread keeps the start short on a machine of two cores.
+    args: [
+      "-XX:TieredStopAtLevel=1",
+      "-XX:+UseSerialGC",
+      "-cp",
+      `${join(output, "target/classes")}:${join(output, "target/lib")}/*`,
+      "dev.perdure.conformance.Main",
+    ],
+  }),
+  transports: ["h2-stream", "h2-request-response", "h1-request-response"],
+  lacks: { Flag: "the Java SDK has no named signals" },
+};
+
+const rust: SdkLanguage = {
+  name: "rust",
+  sdk: "restate-sdk",
+  version: "0.13.0",
+  speaks: [5, 7],
+  sources: join(SOURCES, "rust"),
+  tools: [{ command: "cargo", versionArgs: ["--version"], since: [1, 90] }],
+  build: (output) => [
+    {
+      command: "cargo",
+      args: ["build", "--quiet", "--locked"],
+      env: { CARGO_TARGET_DIR: join(output, "target"), CARGO_BUILD_JOBS: "1" },
+    },
+  ],
+  start: (output) => ({ command: join(output, "target/debug/perdure-conformance-rust"), args: [] }),
+  transports: ["h2-stream"],
+  lacks: {},
+};
+
+export const LANGUAGES: readonly SdkLanguage[] = [python, go, java, rust];

@@ -1,0 +1,190 @@
+/** One process leading a group of partitions: a real processor and a real invoker in a simulated process that can crash at any moment. */
+import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
+import type { Partitions, RegistryView } from "@perdure/control";
+import { createInvoker, Slots } from "@perdure/invoker";
+import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/partition-processor";
+import type { PartitionCommand } from "@perdure/state-machine";
+import type { PartitionBatch, PartitionStore } from "@perdure/storage";
+import { withRepeatedCommands } from "./crowd/repeated-commands.js";
+import type { Outside } from "./endpoint/session.js";
+import { SimulatedTransport, type StreamOwner } from "./endpoint/transport.js";
+import { LeaderClock } from "./leader-clock.js";
+import { LeaderStore, type StoreUser } from "./leader-store.js";
+import { type Receiver, SimulatedPeers } from "./peers.js";
+import { SlotWatch } from "./slot-watch.js";
+import type { SimulatedWorld } from "./world.js";
+
+export interface LeaderPorts {
+  readonly world: SimulatedWorld;
+  readonly store: PartitionStore;
+  readonly registry: RegistryView;
+  readonly outside: Outside;
+  /** The present leader of a partition. */
+  readonly route: (partition: number) => Receiver | undefined;
+  readonly claimed: (partition: number, by: Leader) => void;
+  readonly applied: (batches: readonly PartitionBatch[]) => void;
+  /** It will not come back: another process has to lead. */
+  readonly gone: (leader: Leader) => void;
+  /** Whether this leader is the last that claimed the partition. */
+  readonly leads: (leader: Leader, partition: number) => boolean;
+}
+
+/** Typical time between two turns of a leader's event loop. */
+const TURN_MS = 0.05;
+
+export class Leader implements StoreUser, StreamOwner, Receiver {
+  readonly name: string;
+  readonly clock: LeaderClock;
+  alive = true;
+  /** The leader is closing in an orderly way, and must finish. */
+  stopping = false;
+  readonly #ports: LeaderPorts;
+  readonly #group: readonly number[];
+  readonly #transport: SimulatedTransport;
+  #slotWatch: SlotWatch | undefined;
+  #processor: Processor | undefined;
+  #partitions: Partitions | undefined;
+  /** Callbacks of connections to this process, called when it is gone. */
+  readonly #connected = new Set<() => void>();
+
+  constructor(name: string, group: readonly number[], ports: LeaderPorts) {
+    this.name = name;
+    this.#group = group;
+    this.#ports = ports;
+    this.clock = new LeaderClock(ports.world.scheduler, (fire) => {
+      if (this.alive) fire();
+    });
+    this.#transport = new SimulatedTransport(ports.world, this, ports.outside);
+  }
+
+  /** Undefined until it has taken over. */
+  get partitions(): Partitions | undefined {
+    return this.alive ? this.#partitions : undefined;
+  }
+
+  leads(id: InvocationId): boolean {
+    const partition = partitionOf(id, this.#ports.world.settings.partitionCount);
+    return this.alive && this.#ports.leads(this, partition);
+  }
+
+  async start(): Promise<void> {
+    const { world, store, registry } = this.#ports;
+    const { scheduler, settings } = world;
+    const shared = this.#group.length > 1;
+    const loopback = settings.groups.length === 1 ? new LoopbackPeers() : undefined;
+    const peers: OutboxPeers = loopback ?? new SimulatedPeers(world, () => this.alive, this.#ports.route);
+    const leaderStore = new LeaderStore(store, world, this, shared, {
+      claimed: (partition) => this.#ports.claimed(partition, this),
+      applied: (batches) => this.#ports.applied(batches),
+    });
+    const logger = this.#logger();
+    const { concurrentInvocationsMax } = settings;
+    const slots = new Slots(concurrentInvocationsMax, this.clock, logger);
+    this.#slotWatch = new SlotWatch(world, this.name, slots, this.#transport);
+    const processor = await Processor.start(
+      {
+        store: leaderStore,
+        clock: this.clock,
+        logger,
+        soon: (task) => void this.clock.setTimer(TURN_MS * scheduler.random.float(), task),
+        invoker: (host) => {
+          const repeatingHost = withRepeatedCommands(host, world, (task) => {
+            if (this.alive) task();
+          });
+          const deps = {
+            host: repeatingHost,
+            registry,
+            transports: { http: this.#transport },
+            clock: this.clock,
+            random: scheduler.random,
+            logger,
+            slots,
+          };
+          const { protocolVersionMax, eagerStateBytesMax } = settings;
+          return createInvoker(deps, { protocolVersionMax, eagerStateBytesMax });
+        },
+        rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+        peers,
+        onFenced: () => this.#stop("fenced"),
+        onFatal: () => this.#stop("storage failed"),
+      },
+      { partitions: this.#group, partitionCount: settings.partitionCount, cleanupIntervalMs: settings.cleanupIntervalMs },
+    );
+    if (!this.alive) return;
+    this.#processor = processor;
+    loopback?.connect(processor);
+    this.#partitions = new LocalPartitions(processor);
+    world.trace.note("leads", () => `${this.name} leads ${this.#group.join()}`);
+  }
+
+  /** Checks rules that hold at every moment. */
+  check(): void {
+    if (this.alive && !this.stopping) this.#slotWatch?.check();
+  }
+
+  deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean {
+    if (!this.alive || this.#processor === undefined) return false;
+    return this.#processor.deliver(command, producer, seq, delivered);
+  }
+
+  /** `lost` is called once when the process is gone, unless the returned function was called before. */
+  connect(lost: () => void): () => void {
+    this.#connected.add(lost);
+    return () => this.#connected.delete(lost);
+  }
+
+  /** The process crashes at once: nothing it had in memory takes effect any more. */
+  crash(why: string): void {
+    if (!this.alive) return;
+    this.#ports.world.trace.note("crash", () => `${this.name} ${why}`);
+    this.alive = false;
+    this.#transport.crashed();
+    const connected = [...this.#connected];
+    this.#connected.clear();
+    for (const lost of connected) lost();
+    this.#ports.gone(this);
+  }
+
+  /** The leader detects that its lease is over. */
+  loseLease(): void {
+    this.#stop("lost its lease");
+  }
+
+  /** The role closes what is left of a processor that has stopped, or that must stop. Its callers must have been notified by then. */
+  #stop(why: string): void {
+    if (this.stopping || !this.alive) return;
+    this.stopping = true;
+    const { world } = this.#ports;
+    world.trace.note("stopping", () => `${this.name} ${why}`);
+    const close = async (): Promise<void> => {
+      await this.#processor?.[Symbol.asyncDispose]();
+      this.#connected.clear(); // No connection is cut: an orderly process responds before it exits.
+      this.crash("has closed");
+    };
+    world.scheduler.after(world.scheduler.latency(5), () => {
+      if (this.alive) void close();
+    });
+  }
+
+  /** An error that a leader logs is a fault of ours, unless another leads by now and rows changed during its reads. */
+  #logger(): Logger {
+    const { world } = this.#ports;
+    const note = (level: string, fields: object, message: string): void => {
+      world.trace.note(level, () => `${this.name} ${message} ${JSON.stringify(fields)}`);
+    };
+    const logger: Logger = {
+      debug: () => undefined,
+      info: (fields, message) => note("info", fields, message),
+      warn: (fields, message) => note("warn", fields, message),
+      error: (fields, message) => {
+        note("error", fields, message);
+        const deposed = this.#group.some((partition) => !this.#ports.leads(this, partition));
+        const expected = message.startsWith("storage failed") || message.startsWith("journal or state could not be read");
+        if (!deposed && !expected)
+          world.findings.report("no process reports an internal error", `${this.name}: ${message} ${JSON.stringify(fields)}`);
+      },
+      child: () => logger,
+    };
+    return logger;
+  }
+}

@@ -1,0 +1,54 @@
+/** The checkers' own record of an invocation, made only of what became durable. */
+import type { InvocationId } from "@perdure/base";
+import type { NotificationResult } from "@perdure/service-protocol";
+import type { Invocation, InvocationFacts, JournalEntry, Outcome } from "@perdure/state-machine";
+import { isWorkflowRun } from "@perdure/state-machine";
+
+/** One generation: from its first record to its deletion. An id made of a key may be used again after that. */
+export interface GenerationRecord {
+  readonly id: InvocationId;
+  readonly facts: InvocationFacts;
+  /** Number of earlier generations of the id. */
+  readonly number: number;
+  readonly partition: number;
+  /** Number of the batch in which it began. */
+  readonly createdAtCommit: number;
+  invocation: Invocation;
+  /** Entries as stored, in order; empty once dropped. */
+  entries: JournalEntry[];
+  journalDropped: boolean;
+  /** Completion id → its command, by the command that expects it. */
+  readonly expectedCompletions: Map<number, ExpectedCompletion>;
+  /** Number of commands ever stored, also those of a journal that was dropped. */
+  commandCount: number;
+  /** Set at its end. */
+  outcome: Outcome | undefined;
+  isDeleted: boolean;
+  /** Its removal was requested: a caller that submits again because it missed the response will be accepted again. */
+  removalRequested: boolean;
+}
+
+interface ExpectedCompletion {
+  readonly commandType: number;
+  readonly notificationType: number;
+  /** The command itself. */
+  readonly entry: JournalEntry;
+  completed: boolean;
+}
+
+/** Whether the id was made of names and keys, so that it may be used again. */
+export function hasDeterministicId(facts: InvocationFacts): boolean {
+  return facts.idempotencyKey !== undefined || isWorkflowRun(facts.target);
+}
+
+/** Converts results of runs to text, to compare them. */
+export function resultText(result: NotificationResult): string {
+  if (result.kind === "value") return `value ${Buffer.from(result.value)}`;
+  return result.kind === "failure" ? `failure ${result.failure.message}` : result.kind;
+}
+
+export function outcomeText(outcome: Outcome): string {
+  return outcome.kind === "success"
+    ? `value ${Buffer.from(outcome.value)}`
+    : `failure ${outcome.failure.code} ${outcome.failure.message}`;
+}

@@ -1,0 +1,564 @@
+/**
+ * The checkers' own record of everything that became durable, in that order. It receives each batch of mutations as it lands in the
+ * store and is independent of the code that made them; whatever contradicts the record is a finding.
+ */
+import type { InvocationId } from "@perdure/base";
+import { bytesEqual, toBinaryString } from "@perdure/base";
+import {
+  commandTypeOf,
+  decodeCommand,
+  decodeNotification,
+  invocationIdCompletionIdOf,
+  isCommand,
+  isFault,
+  type JournalCommand,
+  MessageType,
+  messageTypeName,
+  resultCompletionIdOf,
+} from "@perdure/service-protocol";
+import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/state-machine";
+import { isExclusive, isWorkflowRun } from "@perdure/state-machine";
+import type { PartitionBatch } from "@perdure/storage";
+import type { SimulationFindings } from "../findings.js";
+import { FlowModel } from "../flow/model.js";
+import { AttemptLedger } from "./attempts.js";
+import { type GenerationRecord, hasDeterministicId, outcomeText } from "./generation-record.js";
+import { KillModel, type UndeliveredMessage } from "./kill-model.js";
+import { LockModel } from "./lock-model.js";
+import { PromiseModel } from "./promise-model.js";
+import { RunModel } from "./run-model.js";
+import { SignalModel } from "./signal-model.js";
+import { StateModel } from "./state-model.js";
+
+/** The valid transitions from each status. */
+const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
+  scheduled: ["scheduled", "inboxed", "invoked"],
+  inboxed: ["inboxed", "invoked"],
+  invoked: ["invoked", "suspended", "paused", "completed"],
+  suspended: ["suspended", "ready", "invoked", "completed"],
+  ready: ["ready", "invoked", "paused", "completed"],
+  paused: ["paused", "ready", "invoked", "completed"],
+  completed: ["completed"],
+};
+
+/** The completion that each command expects under its result id. */
+const COMPLETED_BY = new Map<number, number>([
+  [MessageType.GetLazyState, MessageType.GetLazyStateCompletion],
+  [MessageType.GetLazyStateKeys, MessageType.GetLazyStateKeysCompletion],
+  [MessageType.GetPromise, MessageType.GetPromiseCompletion],
+  [MessageType.PeekPromise, MessageType.PeekPromiseCompletion],
+  [MessageType.CompletePromise, MessageType.CompletePromiseCompletion],
+  [MessageType.Sleep, MessageType.SleepCompletion],
+  [MessageType.Call, MessageType.CallCompletion],
+  [MessageType.Run, MessageType.RunCompletion],
+  [MessageType.AttachInvocation, MessageType.AttachInvocationCompletion],
+  [MessageType.GetInvocationOutput, MessageType.GetInvocationOutputCompletion],
+]);
+
+const PROMISE_COMPLETIONS: ReadonlySet<number> = new Set([
+  MessageType.GetPromiseCompletion,
+  MessageType.PeekPromiseCompletion,
+  MessageType.CompletePromiseCompletion,
+]);
+
+export class Ledger {
+  readonly #findings: SimulationFindings;
+  readonly attempts: AttemptLedger;
+  readonly state: StateModel;
+  readonly locks: LockModel;
+  readonly flow: FlowModel;
+  readonly kills: KillModel;
+  readonly runs: RunModel;
+  readonly signals: SignalModel;
+  readonly #promises: PromiseModel;
+  /** The present generation of each id, deleted ones included. */
+  readonly #generations = new Map<InvocationId, GenerationRecord>();
+  readonly #seeds = new Map<string, bigint>();
+  readonly #outboxes = new Map<string, UndeliveredMessage>();
+  /** Sequence numbers are never used again. */
+  readonly #usedSequences = new Map<string, true>();
+  readonly #dedup = new Map<string, number>();
+  readonly #timers = new Set<string>();
+  /** Values that only one signal may carry: its sender, and which of the sender's commands it was. */
+  readonly #signalValues = new Set<string>();
+  /** Entries stored before the record of their invocation, in one batch. */
+  #early = new Map<InvocationId, JournalEntry[]>();
+  /** Workflows deleted in the present batch, and not written to since. */
+  readonly #deletedWorkflows = new Set<string>();
+  #commits = 0;
+
+  readonly #wallMs: (() => number) | undefined;
+
+  /**
+   * @param nowMs milliseconds since the world began
+   * @param wallMs what all clocks show; undefined: clocks are wrong in this world
+   */
+  constructor(findings: SimulationFindings, nowMs: () => number, wallMs: (() => number) | undefined) {
+    this.#findings = findings;
+    this.#wallMs = wallMs;
+    this.kills = new KillModel(findings, nowMs);
+    this.runs = new RunModel(findings);
+    this.signals = new SignalModel((id) => this.generation(id));
+    this.#promises = new PromiseModel(findings);
+    this.flow = new FlowModel(findings, nowMs);
+    this.attempts = new AttemptLedger(findings, this);
+    this.state = new StateModel(findings);
+    this.locks = new LockModel(findings);
+  }
+
+  /** Number of batches that have landed. */
+  get commits(): number {
+    return this.#commits;
+  }
+
+  /** The generation of the id, unless it is deleted. */
+  generation(id: InvocationId): GenerationRecord | undefined {
+    const generation = this.#generations.get(id);
+    return generation?.isDeleted === true ? undefined : generation;
+  }
+
+  /** Also a generation that is over and deleted. */
+  latestGeneration(id: InvocationId): GenerationRecord | undefined {
+    return this.#generations.get(id);
+  }
+
+  generations(): Iterable<GenerationRecord> {
+    return this.#generations.values();
+  }
+
+  *unfinished(): Iterable<GenerationRecord> {
+    for (const generation of this.#generations.values())
+      if (!generation.isDeleted && generation.invocation.status !== "completed") yield generation;
+  }
+
+  get undeliveredCount(): number {
+    return this.#outboxes.size;
+  }
+
+  get timersStored(): ReadonlySet<string> {
+    return this.#timers;
+  }
+
+  /** The first seed that a generation was started with. */
+  seedOf(generation: GenerationRecord, seed: bigint): bigint {
+    const name = `${generation.id}/${generation.number}`;
+    const existing = this.#seeds.get(name);
+    if (existing !== undefined) return existing;
+    this.#seeds.set(name, seed);
+    return seed;
+  }
+
+  /** A leader gives a message to the network: it must be durable by then. */
+  messageSent(producer: string, seq: number, command: PartitionCommand): void {
+    this.#findings.require(
+      this.#usedSequences.has(`${producer}/${seq}`),
+      "a message travels only when it is durable",
+      () => `${producer}/${seq} ${command.kind}`,
+    );
+  }
+
+  // ── batches ────────────────────────────────────────────────────────────────────────────────────
+
+  applied(batches: readonly PartitionBatch[]): void {
+    this.#commits++;
+    const touched = new Set<InvocationId>();
+    for (const { partition, mutations } of batches)
+      for (const mutation of mutations) this.#mutation(partition, mutation, touched);
+    for (const id of touched) this.#agrees(id);
+    this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
+    this.#early.clear();
+    this.state.endOfBatch();
+    this.kills.endOfBatch((id) => this.generation(id), this.#outboxes);
+    this.#workflowsGone();
+  }
+
+  #mutation(partition: number, mutation: Mutation, touched: Set<InvocationId>): void {
+    switch (mutation.kind) {
+      case "putInvocation":
+        touched.add(mutation.invocation.facts.id);
+        return this.#put(partition, mutation.invocation);
+      case "deleteInvocation":
+        return this.#delete(mutation.id);
+      case "appendEntry":
+        touched.add(mutation.id);
+        return this.#append(mutation.id, mutation.index, mutation.entry);
+      case "deleteJournal":
+        return this.#dropJournal(mutation.id, mutation.length);
+      case "putState":
+        this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
+        if (!this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value)) this.#edited(mutation);
+        return;
+      case "deleteState":
+        if (!this.state.delete(mutation.service, mutation.key, mutation.stateKey)) this.#edited(mutation);
+        return;
+      case "putLock":
+        return this.locks.locked(`${mutation.service}/${mutation.key}`, mutation.lock);
+      case "deleteLock":
+        return this.locks.unlocked(`${mutation.service}/${mutation.key}`);
+      case "putInbox":
+        return this.#queued(`${mutation.service}/${mutation.key}`, mutation.entry);
+      case "putTimer":
+        this.#timers.add(timerText(mutation.timer));
+        return;
+      case "deleteTimer":
+        this.#timers.delete(timerText(mutation.timer));
+        return;
+      case "putOutbox":
+        return this.#addToOutbox(partition, mutation.message.seq, mutation.message.command);
+      case "deleteOutbox":
+        return this.#acknowledged(`p${partition}/${mutation.seq}`);
+      case "putDedup":
+        return this.#received(partition, mutation.producer, mutation.seq);
+      case "putBucket":
+      case "deleteBucket":
+      case "putPause":
+      case "deletePause":
+      case "putEvent":
+      case "deleteEvents":
+      case "deleteInbox":
+        return;
+      case "putPromise":
+        this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
+        return this.#promises.put(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise);
+      case "deletePromise":
+        return this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
+    }
+  }
+
+  #addToOutbox(partition: number, seq: number, command: PartitionCommand): void {
+    const name = `p${partition}/${seq}`;
+    this.#findings.require(!this.#usedSequences.has(name), "a sequence number is used once", () => name);
+    this.#usedSequences.set(name, true);
+    this.#outboxes.set(name, { command, atCommit: this.#commits });
+  }
+
+  #acknowledged(name: string): void {
+    const message = this.#outboxes.get(name);
+    this.#outboxes.delete(name);
+    if (message !== undefined) this.kills.acknowledged(message, (id) => this.generation(id));
+  }
+
+  #received(partition: number, producer: string, seq: number): void {
+    const name = `${partition}<${producer}`;
+    const before = this.#dedup.get(name) ?? -1;
+    this.#findings.require(seq > before, "a delivery is accepted once, in order", () => `${name}: ${seq} after ${before}`);
+    this.#dedup.set(name, seq);
+    const command = this.#outboxes.get(`${producer}/${seq}`)?.command;
+    if (command?.kind === "signal") this.signals.received(command.id, command.signal);
+  }
+
+  /**
+   * State that no handler changed: an edit from outside waits for the holder of the object, but not for workflows, which are deleted
+   * whole.
+   */
+  #edited({ service, key }: { readonly service: string; readonly key: string }): void {
+    const holder = service === "O" ? this.locks.holder(`${service}/${key}`) : undefined;
+    const status = holder === undefined ? undefined : this.generation(holder)?.invocation.status;
+    const isFree = status === undefined || status === "completed";
+    this.#findings.require(isFree, "an edit of state waits for the handler", () => `${service}/${key}, held by ${holder}`);
+  }
+
+  #queued(object: string, entry: InboxEntry): void {
+    if (entry.kind === "invocation") this.locks.joined(object, entry.id);
+  }
+
+  // ── invocations ────────────────────────────────────────────────────────────────────────────────
+
+  #put(partition: number, invocation: Invocation): void {
+    const { id } = invocation.facts;
+    const before = this.generation(id);
+    this.flow.put(before?.invocation, invocation);
+    if (before === undefined) return this.#born(partition, invocation);
+    const { facts } = before;
+    const from = before.invocation;
+    this.#findings.require(
+      NEXT[from.status].includes(invocation.status),
+      "an invocation makes only valid transitions",
+      () => `${id}: ${from.status} to ${invocation.status}`,
+    );
+    this.#findings.require(
+      facts.createdAtMs === invocation.facts.createdAtMs && facts.requestId === invocation.facts.requestId,
+      "facts never change",
+      () => id,
+    );
+    const runs = invocation.run - from.run;
+    const starts = invocation.status === "invoked" && runs === 1;
+    this.#findings.require(
+      runs === 0 || starts,
+      "run numbers rise by one with each start",
+      () => `${id}: ${from.run} to ${invocation.run}, ${invocation.status}`,
+    );
+    this.#findings.require(
+      from.status === "invoked" || invocation.status !== "invoked" || starts,
+      "a start has a new run number",
+      () => id,
+    );
+    this.#findings.require(
+      from.pinned === undefined || invocation.pinned?.deploymentId === from.pinned.deploymentId,
+      "a pin stays",
+      () => id,
+    );
+    if (from.status === "inboxed" && invocation.status !== "inboxed") this.#leftQueue(before);
+    if (from.status === "invoked") this.runs.moved(before, invocation);
+    if (from.status === "scheduled" && invocation.status !== "scheduled")
+      this.#notBefore(facts.executionTimeMs, () => `${id} begins`);
+    before.invocation = invocation;
+    if (invocation.status === "completed") this.#ended(before, invocation.outcome);
+  }
+
+  #born(partition: number, invocation: Invocation): void {
+    const { id } = invocation.facts;
+    const last = this.#generations.get(id);
+    const mayLiveAgain = hasDeterministicId(invocation.facts) || invocation.facts.completionRetentionMs === 0;
+    const again = last !== undefined && !mayLiveAgain && !last.removalRequested;
+    this.#findings.require(!again, "an invocation is accepted once", () => id);
+    const generation: GenerationRecord = {
+      id,
+      facts: invocation.facts,
+      number: last === undefined ? 0 : last.number + 1,
+      partition,
+      createdAtCommit: this.#commits,
+      invocation,
+      entries: [],
+      journalDropped: false,
+      expectedCompletions: new Map(),
+      outcome: undefined,
+      isDeleted: false,
+      // A caller that requested the end of an earlier generation repeats the request until it gets a response, and may so end this one,
+      // too.
+      removalRequested: last?.removalRequested ?? false,
+      commandCount: 0,
+    };
+    this.#generations.set(id, generation);
+    const early = this.#early.get(id) ?? [];
+    this.#early.delete(id);
+    const copied = invocation.facts.source.kind === "restart";
+    for (const entry of early) this.#journaled(generation, entry, copied);
+    if (invocation.status === "completed")
+      this.#findings.report("an invocation makes only valid transitions", `${id} is created as completed`);
+  }
+
+  #ended(generation: GenerationRecord, outcome: Outcome): void {
+    if (generation.outcome !== undefined) {
+      const same = outcomeText(generation.outcome) === outcomeText(outcome);
+      this.#findings.require(
+        same,
+        "an invocation ends once",
+        () => `${generation.id}: ${outcomeText(generation.outcome as Outcome)}, then ${outcomeText(outcome)}`,
+      );
+      return;
+    }
+    generation.outcome = outcome;
+    this.kills.over(generation);
+    if (outcome.kind === "failure" && outcome.failure.message === "killed")
+      this.kills.killed(generation.id, calleesOf(generation));
+  }
+
+  /** Clocks of a world agree, or times are not checked. */
+  #notBefore(dueAtMs: number | undefined, what: () => string): void {
+    const nowMs = this.#wallMs?.() ?? Number.POSITIVE_INFINITY;
+    this.#findings.require((dueAtMs ?? 0) <= nowMs + 1, "a timer never fires early", () => `${what()}: ${dueAtMs} at ${nowMs}`);
+  }
+
+  #leftQueue(generation: GenerationRecord): void {
+    const { target } = generation.facts;
+    if (isExclusive(target)) this.locks.left(`${target.service}/${target.key}`, generation.id);
+  }
+
+  #delete(id: InvocationId): void {
+    const generation = this.generation(id);
+    if (generation === undefined) return this.#findings.report("only existing rows are deleted", id);
+    if (generation.invocation.status === "inboxed") this.#leftQueue(generation);
+    generation.isDeleted = true;
+    this.kills.over(generation);
+    this.runs.generationDeleted(generation);
+    this.flow.left(id);
+    const { target } = generation.facts;
+    if (isWorkflowRun(target)) this.#deletedWorkflows.add(`${target.service}/${target.key}`);
+  }
+
+  /** The state and the promises of a workflow are deleted with it. */
+  #workflowsGone(): void {
+    for (const workflow of this.#deletedWorkflows) {
+      const [service, key] = workflow.split("/") as [string, string];
+      const left = [...this.state.of(service, key).keys(), ...this.#promises.of(workflow)];
+      this.#findings.require(left.length === 0, "a deleted workflow leaves no rows", () => `${workflow}: ${left.join()}`);
+    }
+    this.#deletedWorkflows.clear();
+  }
+
+  // ── journals ───────────────────────────────────────────────────────────────────────────────────
+
+  #append(id: InvocationId, index: number, entry: JournalEntry): void {
+    const generation = this.generation(id);
+    if (generation !== undefined) {
+      this.#findings.require(
+        index === generation.entries.length,
+        "a journal grows at its end",
+        () => `${id}: ${index} at ${generation.entries.length}`,
+      );
+      return this.#journaled(generation, entry, false);
+    }
+    const early = this.#early.get(id) ?? [];
+    this.#early.set(id, early);
+    this.#findings.require(index === early.length, "a journal grows at its end", () => `${id}: ${index} at ${early.length}`);
+    early.push(entry);
+  }
+
+  #journaled(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
+    generation.entries.push(entry);
+    if (isCommand(entry.type)) this.#command(generation, entry, copied);
+    else this.#notification(generation, entry, copied);
+  }
+
+  #command(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
+    const result = resultCompletionIdOf(entry.type, entry.body);
+    if (!copied) this.runs.command(generation, generation.commandCount++, entry);
+    else generation.commandCount++;
+    if (result !== undefined) this.#promiseCompletion(generation, result, entry, COMPLETED_BY.get(entry.type) ?? 0);
+    const calleeId = invocationIdCompletionIdOf(entry.type, entry.body);
+    if (calleeId !== undefined) this.#promiseCompletion(generation, calleeId, entry, MessageType.CallInvocationIdCompletion);
+    if (copied) return;
+    const command = decodeCommand(entry.type, entry.body);
+    if (isFault(command)) return this.#findings.report("a stored command can be read", `${generation.id}: ${command.detail}`);
+    this.#demandState(generation, command);
+    this.signals.stored(generation, command);
+  }
+
+  promiseIsCompleted(service: string, key: string, name: string): boolean {
+    return this.#promises.isCompleted(`${service}/${key}/${name}`);
+  }
+
+  #promiseCompletion(generation: GenerationRecord, id: number, entry: JournalEntry, notificationType: number): void {
+    const { type: commandType } = entry;
+    this.#findings.require(
+      !generation.expectedCompletions.has(id),
+      "a command is stored once",
+      () => `${generation.id}: completion ${id} of ${messageTypeName(commandType)} again`,
+    );
+    generation.expectedCompletions.set(id, { commandType, notificationType, entry, completed: false });
+  }
+
+  #demandState(generation: GenerationRecord, command: JournalCommand): void {
+    const { service, key = "" } = generation.facts.target;
+    if (command.kind === "setState") this.state.demand(service, key, toBinaryString(command.stateKey), command.value);
+    else if (command.kind === "clearState") this.state.demand(service, key, toBinaryString(command.stateKey), undefined);
+    else if (command.kind === "clearAllState") {
+      for (const stateKey of this.state.of(service, key).keys()) this.state.demand(service, key, stateKey, undefined);
+    }
+  }
+
+  #notification(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
+    const notification = decodeNotification(entry.type, entry.body);
+    if (isFault(notification))
+      return this.#findings.report("a stored notification can be read", `${generation.id}: ${notification.detail}`);
+    const { id, result } = notification;
+    if (id.kind !== "completion") {
+      if (!copied && result.kind === "value") this.#signalled(generation, Buffer.from(result.value).toString());
+      return;
+    }
+    const expected = generation.expectedCompletions.get(id.id);
+    const fits = expected !== undefined && expected.notificationType === entry.type;
+    const what = (): string => `${generation.id}: ${messageTypeName(entry.type)} ${id.id}`;
+    this.#findings.require(fits, "a completion belongs to a command of this generation", what);
+    if (expected === undefined) return;
+    this.#findings.require(!expected.completed, "a command is completed once", what);
+    expected.completed = true;
+    if (copied) return;
+    if (entry.type === MessageType.CallCompletion) this.#answersCall(generation, id.id, entry);
+    if (entry.type === MessageType.RunCompletion) this.runs.runCompleted(generation, id.id, result);
+    if (entry.type !== MessageType.SleepCompletion && !PROMISE_COMPLETIONS.has(entry.type)) return;
+    const command = decodeCommand(expected.entry.type, expected.entry.body);
+    if (isFault(command)) return;
+    if (command.kind === "sleep") return this.#notBefore(command.wakeUpTimeMs, what);
+    const { service, key } = generation.facts.target;
+    this.#promises.answered(`${service}/${key}`, command, result);
+  }
+
+  /** The result of a call is the callee's outcome. */
+  #answersCall(generation: GenerationRecord, completionId: number, entry: JournalEntry): void {
+    const calleeId = generation.entries.map((each) => calleeOf(each, completionId - 1)).find((id) => id !== undefined);
+    const callee = calleeId === undefined ? undefined : this.#generations.get(calleeId);
+    const outcome = callee?.outcome;
+    // There is no outcome to compare: it was not kept, cancelled before its start, or refused.
+    if (callee === undefined || outcome === undefined) return;
+    const decoded = decodeNotification(entry.type, entry.body);
+    if (isFault(decoded)) return;
+    const { result } = decoded;
+    if (result.kind === "failure" && result.failure.message === "the workflow method was already invoked") return;
+    const same =
+      outcome.kind === "success"
+        ? result.kind === "value" && bytesEqual(result.value, outcome.value)
+        : result.kind === "failure" &&
+          result.failure.message === outcome.failure.message &&
+          result.failure.code === outcome.failure.code;
+    this.#findings.require(
+      same || callee.number > 0,
+      "a caller gets its callee's outcome",
+      () => `${generation.id} from ${calleeId}`,
+    );
+  }
+
+  #signalled(generation: GenerationRecord, value: string): void {
+    if (value.startsWith("outside")) return; // External clients may repeat their signals.
+    const name = `${generation.id}/${generation.number} ${value}`;
+    this.#findings.require(!this.#signalValues.has(name), "a signal arrives once", () => name);
+    this.#signalValues.add(name);
+  }
+
+  #dropJournal(id: InvocationId, length: number): void {
+    const generation = this.generation(id);
+    if (generation === undefined) return this.#findings.report("only existing rows are deleted", `journal of ${id}`);
+    this.#findings.require(
+      length === generation.entries.length,
+      "a journal is dropped whole",
+      () => `${id}: ${length} of ${generation.entries.length}`,
+    );
+    generation.entries = [];
+    generation.journalDropped = true;
+  }
+
+  /** Checks that the record of an invocation and its journal agree at the end of each batch. */
+  #agrees(id: InvocationId): void {
+    const generation = this.generation(id);
+    if (generation === undefined) return;
+    const { journal } = generation.invocation;
+    const commands = generation.entries.reduce((count, entry) => count + (isCommand(entry.type) ? 1 : 0), 0);
+    const outputIndex = generation.entries.findLastIndex((entry) => entry.type === commandTypeOf.output);
+    const agrees =
+      journal.length === generation.entries.length &&
+      journal.commands === commands &&
+      journal.notifications === generation.entries.length - commands &&
+      journal.outputIndex === outputIndex;
+    this.#findings.require(
+      agrees,
+      "an invocation counts its journal right",
+      () => `${id}: ${JSON.stringify(journal)} for ${generation.entries.length} entries`,
+    );
+    if (generation.invocation.status === "completed" || journal.length > 0) return;
+    this.#findings.report("an invocation counts its journal right", `${id} has lost its journal`);
+  }
+}
+
+/** Returns every invocation that it called or sent. */
+function calleesOf({ entries }: GenerationRecord): InvocationId[] {
+  return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
+}
+
+/** The callee's id, if the entry has it, under this completion id or any. */
+function calleeOf(entry: JournalEntry, completionId: number | undefined): InvocationId | undefined {
+  if (entry.type !== MessageType.CallInvocationIdCompletion) return undefined;
+  const decoded = decodeNotification(entry.type, entry.body);
+  if (isFault(decoded) || decoded.id.kind !== "completion") return undefined;
+  if (completionId !== undefined && decoded.id.id !== completionId) return undefined;
+  return decoded.result.kind === "invocationId" ? (decoded.result.invocationId as InvocationId) : undefined;
+}
+
+function timerText(timer: {
+  readonly dueAtMs: number;
+  readonly kind: string;
+  readonly id: string;
+  readonly sequence: number;
+}): string {
+  return `${timer.kind}/${timer.id}/${timer.sequence}/${timer.dueAtMs}`;
+}
