@@ -1,6 +1,6 @@
 /** Sends requests of the management API to endpoints, like all other requests signed and with the deployment's headers. */
 import type { Clock } from "@perdure/base";
-import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
+import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/endpoint-transport";
 import type { CallEndpoint } from "./ports.js";
 
 export interface CallEndpointPorts {

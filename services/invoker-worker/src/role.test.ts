@@ -1,7 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { type InvocationId, newDeploymentId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
-import { type EndpointTransport, invokerDefaults } from "@perdure/invoker";
+import type { EndpointTransport } from "@perdure/endpoint-transport";
+import { invokerDefaults } from "@perdure/invoker";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { createInvokerWorker, type InvokerWorker } from "./role.js";
 

@@ -13,17 +13,16 @@ import {
   SummaryLog,
 } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
+import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import {
   type CutAttempt,
   createInvoker,
-  type EndpointTransport,
   type InterruptibleInvoker,
   type Interruption,
   type InvokerOptions,
   type InvokerStatus,
   LargeMessages,
-  type RequestIdentity,
   Slots,
 } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";

@@ -1,7 +1,7 @@
 /** Creates the signing key of an environment, by which services authenticate its requests. The key never leaves its namespace. */
 import { generateKeyPairSync } from "node:crypto";
 import { type Clock, Secret } from "@perdure/base";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 
 /** PKCS#8 PEM. */
 export function newSigningKey(): Secret {

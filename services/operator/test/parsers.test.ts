@@ -1,7 +1,7 @@
 /** Texts in specs are parsed by us and by other programs; our parsers must accept what theirs do, and nothing else. */
 import { expect, test } from "@jest/globals";
 import { bareIdOf, objectNameOf, secondsOf } from "@perdure/custom-resources";
-import { parseRecurrence } from "@perdure/schedules";
+import { parseRecurrence } from "@perdure/recurrence";
 import fc from "fast-check";
 import { quantityOf } from "../src/desired/sizes.js";
 

@@ -3,8 +3,13 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, test } from "@jest/globals";
 import { Secret, systemClock, systemRandom, utf8 } from "@perdure/base";
+import {
+  createRequestIdentity,
+  type EndpointTransport,
+  type RequestIdentity,
+  type StreamRequest,
+} from "@perdure/endpoint-transport";
 import { createHttpTransport } from "@perdure/http-client";
-import { createRequestIdentity, type EndpointTransport, type RequestIdentity, type StreamRequest } from "@perdure/invoker";
 import { createDiscoveryFetcher } from "./discovery-fetcher.js";
 import type { DiscoveryAnswer } from "./ports.js";
 

@@ -1,8 +1,8 @@
 /** Sends discovery requests to endpoints, signed like every other request. */
 import type { Clock } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
+import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/endpoint-transport";
 import { fetchOnce } from "@perdure/http-client";
-import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/invoker";
 import type { TunnelRoutes } from "@perdure/tunnel";
 import type { DiscoveryFetcher } from "./ports.js";
 

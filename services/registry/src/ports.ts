@@ -3,7 +3,7 @@
  * implements the first of them for http addresses as it is.
  */
 import type { DeploymentId } from "@perdure/base";
-import type { TransportFailure } from "@perdure/invoker";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 import type { DeploymentUsage } from "@perdure/metadata";
 
 /** Destination of the request. `auto`: HTTP/2 for cleartext addresses, otherwise the protocol that TLS negotiates. */

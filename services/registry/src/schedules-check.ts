@@ -2,7 +2,8 @@
 import { limitKeyProblem, scopeProblem } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { RegistryRefusal } from "@perdure/metadata";
-import { keyTemplateProblem, type ScheduleSpec, type Timetable, timetableOfSpec } from "@perdure/schedules";
+import type { Timetable } from "@perdure/recurrence";
+import { keyTemplateProblem, type ScheduleSpec, timetableOfSpec } from "@perdure/schedules";
 
 export interface SpecCheck {
   readonly snapshot: RegistrySnapshot;

@@ -8,6 +8,7 @@
 import { type Clock, invariant, type Logger, newScheduleId, PerdureError, type Random, type ScheduleId } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import { type DocumentWrite, type MetadataStore, RegistryRefusal } from "@perdure/metadata";
+import type { Timetable } from "@perdure/recurrence";
 import {
   ALL_PAYLOADS_BYTES_MAX,
   applyEvent,
@@ -22,7 +23,6 @@ import {
   type ScheduleRecord,
   type ScheduleSpec,
   type ScheduleState,
-  type Timetable,
   timetableOfSpec,
 } from "@perdure/schedules";
 import { CONFLICTS_MAX, WAITING_CHANGES_MAX } from "./limits.js";

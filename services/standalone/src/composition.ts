@@ -18,6 +18,7 @@ import {
 import { type Clock, PerdureError, Secret } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
+import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/endpoint-transport";
 import { createHttpTransport, type HttpTransportDeps } from "@perdure/http-client";
 import { createIngress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
 import {
@@ -27,7 +28,7 @@ import {
   type SourceDescription,
   type SqlEngine,
 } from "@perdure/introspection";
-import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
+import { createReplayCheck } from "@perdure/invoker";
 import {
   createInvokerWorker,
   type InvokerWorker,

@@ -2,7 +2,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } fr
 import { Secret, silentLogger, systemClock } from "@perdure/base";
 import { type AccountId, bareOf, type EnvironmentId, type Upstream } from "@perdure/cloud";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { PostgresLeadership } from "@perdure/postgres";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { enforceQuotas } from "../src/environments/quotas.js";

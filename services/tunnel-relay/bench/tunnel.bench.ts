@@ -13,7 +13,7 @@ import type { AddressInfo } from "node:net";
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
 import { exampleEnvironment, MemoryTenancy } from "@perdure/cloud/testing/tenancy";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { openTunnel, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { createTunnelRelay } from "../src/index.js";
 

@@ -11,7 +11,7 @@ import { type Socket, connect as tcpConnect } from "node:net";
 import { type Clock, type Logger, Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
-import { createRequestIdentity, type RequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity, type RequestIdentity } from "@perdure/endpoint-transport";
 import type { Edge } from "@perdure/role";
 import {
   type ClientTunnel,

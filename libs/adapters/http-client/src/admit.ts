@@ -6,7 +6,7 @@ import { type AgentOptions, type ClientRequestArgs, Agent as HttpAgent } from "n
 import { Agent as HttpsAgent } from "node:https";
 import type { Duplex } from "node:stream";
 import { type EgressAdmission, EgressDenied, type EgressGuard } from "@perdure/egress";
-import type { TransportFailure } from "@perdure/invoker";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 import { deniedFailure } from "./failures.js";
 
 export type RefusedAdmission = Exclude<EgressAdmission, { kind: "admitted" }>;

@@ -1,6 +1,6 @@
 /** Failures of a connection, in the kinds that the invoker and the registry branch on. */
 import { DESTINATION_NOT_ALLOWED, EGRESS_DENIED_CODE } from "@perdure/egress";
-import type { TransportFailure } from "@perdure/invoker";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 
 /** The error codes of RFC 9113 §7, by number. */
 const resetNames = [

@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { type Clock, handleErrors } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
-import { type EndpointTransport, exchangeWhole, type TransportFailure } from "@perdure/invoker";
+import { type EndpointTransport, exchangeWhole, type TransportFailure } from "@perdure/endpoint-transport";
 import { refusedFailure } from "./admit.js";
 import { type EndpointBase, endpointBase } from "./endpoint-base.js";
 import { clientFailure, connectFailure, deniedFailure } from "./failures.js";

@@ -6,7 +6,7 @@ import type { Agent } from "node:http";
 import type { Clock, Random } from "@perdure/base";
 import { invariant } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import { agentsOf } from "./admit.js";
 import { type EndpointBase, endpointBase } from "./endpoint-base.js";
 import { clientFailure, deniedFailure } from "./failures.js";

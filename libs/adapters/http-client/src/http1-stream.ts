@@ -7,7 +7,7 @@ import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { type Clock, handleErrors, type TimerHandle } from "@perdure/base";
 import { EGRESS_DENIED_CODE } from "@perdure/egress";
-import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
 import { clientFailure, connectFailure, errorCodeOf, errorText, lostFailure } from "./failures.js";
 import { CONNECT_TIMEOUT_MS } from "./limits.js";

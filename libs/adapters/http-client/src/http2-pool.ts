@@ -3,7 +3,7 @@
  * opened, and streams wait in order until one has a free stream.
  */
 import { Ring } from "@perdure/base";
-import type { TransportFailure } from "@perdure/invoker";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 import { refusedFailure } from "./admit.js";
 import type { EndpointBase } from "./endpoint-base.js";
 import { PooledSession, type SessionDeps, type SessionOwner } from "./http2-session.js";

@@ -6,7 +6,7 @@ import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
 import { boundHalfClose, type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
 import type { DnsLookup, EgressGuard } from "@perdure/egress";
-import type { TransportFailure } from "@perdure/invoker";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 import type { EndpointBase } from "./endpoint-base.js";
 import { connectFailure, errorCodeOf, errorText } from "./failures.js";
 import type { Http2EndpointStream, StreamHost } from "./http2-stream.js";

@@ -4,7 +4,7 @@
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, constants } from "node:http2";
 import { addAbortSignal } from "node:stream";
-import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
 import { type EndpointBase, requestTarget } from "./endpoint-base.js";
 import { clientFailure, errorCodeOf, lostFailure, resetFailure, unprocessedFailure } from "./failures.js";
 import { PENDING_WRITE_BYTES } from "./limits.js";

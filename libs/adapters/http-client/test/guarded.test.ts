@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Server } from "node:net";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { systemClock, systemRandom } from "@perdure/base";
 import { createEgressGuard, type EgressGuard, parseAllowance } from "@perdure/egress";
-import type { EndpointTransport } from "@perdure/invoker";
+import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { createHttpTransport, type FetchOutcome, fetchOnce } from "../src/index.js";
 
 const DENIED: FetchOutcome = { kind: "failed", failure: { kind: "denied", message: "destination not allowed" } };

@@ -3,7 +3,7 @@ import { constants, createServer, type Http2Server, type ServerHttp2Session, typ
 import { createServer as createTcpServer, type Socket } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { systemClock, systemRandom, utf8 } from "@perdure/base";
-import type { EndpointTransport } from "@perdure/invoker";
+import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { type CountingTransport, createHttpTransport } from "../src/index.js";
 import { openSockets } from "./open-sockets.js";

@@ -1,6 +1,12 @@
 /** A listener that records its events, and lets tests wait for them. */
 import { fromUtf8 } from "@perdure/base";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type {
+  EndpointStream,
+  EndpointTransport,
+  StreamListener,
+  StreamRequest,
+  TransportFailure,
+} from "@perdure/endpoint-transport";
 
 export class Recorder implements StreamListener {
   status = 0;

@@ -1,7 +1,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { describe, expect, test } from "@jest/globals";
 import { newInvocationId, Secret, systemClock, systemRandom, utf8 } from "@perdure/base";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { aTarget, someFacts } from "@perdure/invoker/testing";
 import { cancelSignalId, MessageType } from "@perdure/service-protocol";
 import * as restate from "@restatedev/restate-sdk";

@@ -4,7 +4,7 @@
  */
 import type { InvokeCommandOutput, LambdaClient } from "@aws-sdk/client-lambda";
 import { concatBytes, fromUtf8 } from "@perdure/base";
-import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
 import { REQUEST_BYTES_MAX } from "./limits.js";
 import { decodeResponse, encodeRequest, type LambdaResponse } from "./payload.js";
 

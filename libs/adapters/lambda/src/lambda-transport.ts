@@ -1,6 +1,6 @@
 /** The transport to endpoints that are AWS Lambda functions: synchronous invocations of a qualified function, without retries. */
 import { invariant } from "@perdure/base";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import { regionOf } from "./arn.js";
 import { type LambdaClientOptions, LambdaClients } from "./lambda-clients.js";
 import { LambdaStream } from "./lambda-stream.js";

@@ -2,9 +2,9 @@
  * Why an attempt failed and what the failure means for the next attempt. Everything that can end an attempt is converted to this type.
  */
 import type { ErrorCode } from "@perdure/base";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 import { type ErrorMessage, type JournalCommand, messageTypeName, type ProtocolFault } from "@perdure/service-protocol";
 import type { AttemptError } from "@perdure/state-machine";
-import type { TransportFailure } from "./ports.js";
 
 export interface AttemptFailure {
   readonly error: AttemptError;

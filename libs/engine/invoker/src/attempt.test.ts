@@ -1,11 +1,11 @@
 /** Time limits of an attempt, and bounds of its data in transit. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
+import type { FakeStream } from "@perdure/endpoint-transport/testing";
 import { encodeCommand, encodeFrame, MessageType } from "@perdure/service-protocol";
 import { DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
 import { noMetrics } from "./metrics.js";
 import { aTarget } from "./testing/builders.js";
-import type { FakeStream } from "./testing/fake-transport.js";
 import { failuresOf, handler, names, object, sleep, World, waitForSleep } from "./testing/world.js";
 
 describe("time", () => {

@@ -8,6 +8,13 @@
  * been quiet.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
+import type {
+  EndpointStream,
+  EndpointTransport,
+  StreamListener,
+  StreamRequest,
+  TransportFailure,
+} from "@perdure/endpoint-transport";
 import { type Future, invocationContentType } from "@perdure/service-protocol";
 import type { AttemptCommand, EntryStored } from "@perdure/state-machine";
 import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./attempt-failure.js";
@@ -20,7 +27,6 @@ import type { LargeMessages, LargeTurn } from "./large-messages.js";
 import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { InvokerMetrics } from "./metrics.js";
 import { MessagePace, type PaceLimits } from "./pace.js";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 
 export interface AttemptTimes {

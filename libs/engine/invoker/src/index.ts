@@ -9,7 +9,6 @@ export {
   type ReplayCheckOptions,
   type ReplaySubject,
 } from "./check/replay-check.js";
-export { createRequestIdentity, IDENTITY_LEEWAY_SECONDS, type RequestIdentity } from "./identity.js";
 export { createInvoker, type InterruptibleInvoker, type Interruption, type InvokerDeps } from "./invoker.js";
 export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
@@ -17,4 +16,3 @@ export { type InvokerOptions, invokerDefaults } from "./options.js";
 export * from "./ports.js";
 export { Slots, type SlotUser } from "./slots.js";
 export { slotsByMemory } from "./slots-by-memory.js";
-export { type ExchangeBounds, exchangeWhole, type WholeExchange } from "./whole-exchange.js";

@@ -1,17 +1,17 @@
 /** The invoker of one partition: owns its runs and passes each effect to the run it concerns. */
 import { type Clock, type ErrorCode, type InvocationId, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
+import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/state-machine";
 import { failure } from "./attempt-failure.js";
 import { AttemptDeadlines } from "./deadlines.js";
 import { FairShares, type ShareMember } from "./fair-shares.js";
 import { FlushGroup } from "./flush-group.js";
-import type { RequestIdentity } from "./identity.js";
 import { LargeMessages } from "./large-messages.js";
 import { FINISH_INTERVAL_MS, FRAME_SHARES, START_SHARES } from "./limits.js";
 import { type InvokerMetrics, noMetrics } from "./metrics.js";
 import { type InvokerOptions, invokerDefaults } from "./options.js";
-import type { CutAttempt, EndpointTransport, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
+import type { CutAttempt, Invoker, InvokerHost, InvokerStatus } from "./ports.js";
 import { Run } from "./run.js";
 import type { RunContext } from "./run-context.js";
 import { Slots } from "./slots.js";

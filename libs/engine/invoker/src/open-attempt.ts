@@ -1,12 +1,12 @@
 /** From a run and a route to an open attempt: the request to the endpoint, its mode and its transport. */
 import type { DeploymentView } from "@perdure/control";
+import type { LostAttempt, StreamRequest } from "@perdure/endpoint-transport";
 import type { InvocationFacts, JournalEntry } from "@perdure/state-machine";
 import { Attempt, type AttemptOwner } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptPlan } from "./attempt-plan.js";
 import { LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { AttemptRoute } from "./pin.js";
-import type { LostAttempt, StreamRequest } from "./ports.js";
 import { invokePath, requestHeaders } from "./request-headers.js";
 import type { RunContext } from "./run-context.js";
 import { childSpan } from "./trace.js";

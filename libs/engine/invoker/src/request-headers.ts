@@ -1,8 +1,8 @@
 /** Headers of `/invoke` requests (service-protocol §1.4). */
 import type { DeploymentView } from "@perdure/control";
+import type { RequestIdentity } from "@perdure/endpoint-transport";
 import { invocationContentType, type ProtocolVersion } from "@perdure/service-protocol";
 import type { InvocationFacts, TraceContext } from "@perdure/state-machine";
-import type { RequestIdentity } from "./identity.js";
 
 /** Names that a deployment's own headers may not use: the invoker or the transport sets these. */
 const RESERVED: ReadonlySet<string> = new Set([

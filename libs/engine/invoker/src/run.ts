@@ -8,6 +8,7 @@
  */
 import { backoffMs, type InvocationId, PerdureError } from "@perdure/base";
 import type { DeploymentView, RetryPolicy } from "@perdure/control";
+import type { LostAttempt } from "@perdure/endpoint-transport";
 import { futureToJson } from "@perdure/service-protocol";
 import {
   type AttemptCommand,
@@ -30,7 +31,7 @@ import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_M
 import type { AttemptTransport } from "./metrics.js";
 import { openAttempt } from "./open-attempt.js";
 import { type AttemptRoute, handlerFor, routeOf } from "./pin.js";
-import type { CutAttempt, EndpointAnswer, InvokerStatus, LostAttempt, SlotWait } from "./ports.js";
+import type { CutAttempt, EndpointAnswer, InvokerStatus, SlotWait } from "./ports.js";
 import { Recovery } from "./recovery.js";
 import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";

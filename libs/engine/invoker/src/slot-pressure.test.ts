@@ -1,8 +1,8 @@
 /** What becomes of attempts that have a slot while other runs wait for one: blocked handlers suspend, and nothing else changes. */
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
+import type { FakeStream } from "@perdure/endpoint-transport/testing";
 import { type JournalCommand, MessageType } from "@perdure/service-protocol";
-import type { FakeStream } from "./testing/fake-transport.js";
 import { aTarget, someFacts } from "./testing/index.js";
 import { failuresOf, handler, names, sleep, World, waitForSleep } from "./testing/world.js";
 

@@ -4,18 +4,11 @@
  */
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, toHex, utf8 } from "@perdure/base";
+import { type FakeStream, FakeTransport } from "@perdure/endpoint-transport/testing";
 import { decodeStart, encodeFrame, isFault, isNotification, MessageType, resultCompletionIdOf } from "@perdure/service-protocol";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { createInvoker } from "../src/index.js";
-import {
-  aRegistry,
-  aTarget,
-  type FakeInvocation,
-  FakePartition,
-  type FakeStream,
-  FakeTransport,
-  someFacts,
-} from "../src/testing/index.js";
+import { aRegistry, aTarget, type FakeInvocation, FakePartition, someFacts } from "../src/testing/index.js";
 
 const retryPolicy = {
   initialIntervalMs: 50,

@@ -2,8 +2,9 @@
  * Templates of object and workflow keys that may contain the firing. A template is text with `{time}`, `{date}`, `{unix}`, `{name}` and
  * `{id}`; `{{` and `}}` are the braces themselves.
  */
+
+import { zoneOf } from "@perdure/recurrence";
 import type { ScheduleRecord } from "./schedule.js";
-import { zoneOf } from "./zone.js";
 
 export type KeyTemplateProblem = { readonly reason: string };
 

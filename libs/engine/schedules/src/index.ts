@@ -1,5 +1,4 @@
 /** Recurring invocations: the timetable, the decisions when a time is due, and the engine that carries them out. */
-export * from "./cron.js";
 export * from "./decide.js";
 export * from "./engine.js";
 export * from "./event.js";
@@ -10,6 +9,4 @@ export * from "./ports.js";
 export * from "./row.js";
 export { createScheduleRunner, type RunnerPorts } from "./runner.js";
 export * from "./schedule.js";
-export * from "./timetable.js";
 export * from "./upcoming.js";
-export * from "./zone.js";

@@ -3,9 +3,7 @@
  * firings). They are stored separately, so that a firing does not write the payload again.
  */
 import type { InvocationId, ScheduleId } from "@perdure/base";
-import { parseRecurrence } from "./cron.js";
-import { type Timetable, timetableOf } from "./timetable.js";
-import { zoneOf } from "./zone.js";
+import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/recurrence";
 
 /** The handler that a firing calls. */
 export interface ScheduleTarget {

@@ -3,8 +3,8 @@
  * Intl, and applies the written rule. Weeks are chosen around changes of clocks, where most errors occur.
  */
 import { expect, test } from "@jest/globals";
+import { parseRecurrence, timetableOf, zoneOf } from "@perdure/recurrence";
 import fc from "fast-check";
-import { parseRecurrence, timetableOf, zoneOf } from "../src/index.js";
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;

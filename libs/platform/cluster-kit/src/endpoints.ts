@@ -1,8 +1,8 @@
 /** The connection to user endpoints, the same for all roles that call them (discovery, attempts, requests from the console). */
 import { type Clock, Secret } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
+import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/endpoint-transport";
 import { createHttpTransport, type TransportConnectionCounts } from "@perdure/http-client";
-import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
 import { createLambdaTransport } from "@perdure/lambda";
 import {
   type EgressSettings,

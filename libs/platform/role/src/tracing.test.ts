@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import type { Invocation, Source, Target } from "@perdure/state-machine";
 import { Sampler } from "./sampling.js";
 import type { SpanRecord } from "./telemetry.js";

@@ -5,7 +5,7 @@
  */
 import { type InvocationId, parseInvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
-import type { EndpointTransport, LostAttempt, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { EndpointTransport, LostAttempt, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import type { Completed, Invocation, Target, TraceContext } from "@perdure/state-machine";
 import { TRACED_INVOCATIONS_MAX } from "./limits.js";
 import { spanTimeMs } from "./span-clock.js";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, Secret, systemClock } from "@perdure/base";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { IdentityVerifier, parsePublicKey } from "./identity.js";
 
 /** The vector of cloud.md §3.4. */

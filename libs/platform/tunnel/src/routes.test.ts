@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
 import type { BareEnvironmentId } from "@perdure/cloud";
-import type { EndpointStream, EndpointTransport, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type { EndpointStream, EndpointTransport, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
 import { parseProxyPath, parseTunnelUri, proxyPath } from "./address.js";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "./handshake.js";
 import { type TunnelAccess, TunnelRoutes } from "./routes.js";

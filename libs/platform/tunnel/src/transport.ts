@@ -2,7 +2,13 @@
  * The transport of a runtime for endpoints behind tunnels: sends their requests to the proxy of a relay, with the runtime's token, and all
  * others to the plain transport.
  */
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type {
+  EndpointStream,
+  EndpointTransport,
+  StreamListener,
+  StreamRequest,
+  TransportFailure,
+} from "@perdure/endpoint-transport";
 import { proxyPath } from "./address.js";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "./handshake.js";
 import { ROUTES_MAX } from "./limits.js";

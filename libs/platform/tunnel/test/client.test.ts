@@ -5,7 +5,7 @@ import { type AddressInfo, createServer as createTcp } from "node:net";
 import type { Readable } from "node:stream";
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, handleErrors, Secret, systemClock, systemRandom } from "@perdure/base";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors } from "@perdure/testkit";
 import {
   type ClientTunnel,

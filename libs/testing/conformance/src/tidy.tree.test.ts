@@ -89,8 +89,13 @@ const runtimeSources = (sources: readonly Source[]): readonly Source[] => source
  * Packages on one line do not import each other.
  */
 const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
-  core: [["base"], ["service-protocol", "flow-control", "egress", "custom-resources"], ["state-machine"], ["manifest"]],
-  ports: [["storage", "metadata", "control", "cloud"]],
+  core: [
+    ["base"],
+    ["service-protocol", "flow-control", "egress", "custom-resources"],
+    ["state-machine"],
+    ["manifest", "recurrence"],
+  ],
+  ports: [["storage", "metadata", "control", "cloud"], ["endpoint-transport"]],
   engine: [["introspection", "schedules", "subscriptions"], ["diagnostics"], ["invoker"], ["partition-processor"]],
   adapters: [["leveldb", "redis", "postgres", "kafka", "kubernetes", "grpc", "http-client", "lambda", "os-process"]],
   platform: [["tunnel"], ["role"], ["cluster-kit"], ["console-host"]],

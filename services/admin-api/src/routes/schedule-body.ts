@@ -1,12 +1,12 @@
 /** Body of a schedule: validates it without zones and handlers, and converts it to the internal form. */
 import { parseDuration } from "@perdure/base";
+import { CRON_CHARS_MAX } from "@perdure/recurrence";
 import {
   CATCH_UP_WINDOW_MS_DEFAULT,
   CATCH_UP_WINDOW_MS_MAX,
   CAUGHT_UP_DEFAULT,
   CAUGHT_UP_MAX,
   type CatchUpPolicy,
-  CRON_CHARS_MAX,
   DESCRIPTION_CHARS_MAX,
   HEADER_CHARS_MAX,
   HEADERS_MAX,

@@ -1,14 +1,7 @@
 /** A schedule as JSON: first the fields of its body, in a form that clients can send back, then its present state. */
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
-import {
-  nextNominal,
-  OVERLAP_TEXTS,
-  pastFiringView,
-  type Schedule,
-  type SchedulePayload,
-  statusOf,
-  zoneOf,
-} from "@perdure/schedules";
+import { zoneOf } from "@perdure/recurrence";
+import { nextNominal, OVERLAP_TEXTS, pastFiringView, type Schedule, type SchedulePayload, statusOf } from "@perdure/schedules";
 
 export function scheduleView(schedule: Schedule) {
   const { record, state } = schedule;

@@ -4,6 +4,7 @@
  */
 import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
+import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
 import {
   directoryUpdateOf,
   LeaderDirectory,
@@ -13,14 +14,7 @@ import {
   RemotePartitions,
   type ServedPartitions,
 } from "@perdure/grpc";
-import {
-  createInvoker,
-  type EndpointTransport,
-  type InvokerOptions,
-  LargeMessages,
-  type RequestIdentity,
-  Slots,
-} from "@perdure/invoker";
+import { createInvoker, type InvokerOptions, LargeMessages, Slots } from "@perdure/invoker";
 import {
   type Archiving,
   createLeadingWorker,

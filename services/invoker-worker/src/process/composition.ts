@@ -15,8 +15,8 @@ import {
   redisOptionsOf,
   required,
 } from "@perdure/cluster-kit";
+import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { partitionsDefinition, partitionsHandlers } from "@perdure/grpc";
-import type { EndpointTransport } from "@perdure/invoker";
 import { createKafkaSource } from "@perdure/kafka";
 import { type Archiving, createArchiving } from "@perdure/partition-processor";
 import { deferredPostgresArchive } from "@perdure/postgres";

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { KubernetesClient } from "@perdure/kubernetes";
-import { parseRecurrence, timetableOf, zoneOf } from "@perdure/schedules";
+import { parseRecurrence, timetableOf, zoneOf } from "@perdure/recurrence";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
 import { keepBackups, nameOf, nextDueMs } from "./backup.js";

@@ -4,7 +4,7 @@
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { resources } from "@perdure/kubernetes";
-import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedules";
+import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/recurrence";
 import { SNAPSHOT_STALE_INTERVALS, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
 import {
   markContent,

@@ -1,7 +1,7 @@
 /** A discovery fetcher on Node's own clients, one connection per request: slow, simple, and sufficient for tests. */
 import { request as http1Request } from "node:http";
 import { connect } from "node:http2";
-import type { TransportFailure } from "@perdure/invoker";
+import type { TransportFailure } from "@perdure/endpoint-transport";
 import type { DiscoveryAnswer, DiscoveryFetcher, DiscoveryRequest } from "../ports.js";
 
 /** Cleartext HTTP only; Lambda addresses are answered by `lambda`, when given. */

@@ -2,7 +2,7 @@
 import { generateKeyPairSync } from "node:crypto";
 import { type Clock, fromUtf8, PerdureError, type Random, Secret, utf8 } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import type { EnvironmentRecord, SigningKeyRecord } from "@perdure/postgres";
 import type { KeyRing } from "./key-ring.js";
 import { open, seal } from "./seal.js";

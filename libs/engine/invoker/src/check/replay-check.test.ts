@@ -1,6 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, utf8 } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
+import type { RequestIdentity } from "@perdure/endpoint-transport";
+import { type FakeStream, FakeTransport } from "@perdure/endpoint-transport/testing";
 import {
   commandTypeOf,
   decodeCommand,
@@ -19,16 +21,7 @@ import {
 } from "@perdure/service-protocol";
 import type { InvocationFacts, JournalEntry } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
-import type { RequestIdentity } from "../identity.js";
-import {
-  aRegistry,
-  aTarget,
-  type FakeStream,
-  FakeTransport,
-  someFacts,
-  type TestDeployment,
-  testDeploymentId,
-} from "../testing/index.js";
+import { aRegistry, aTarget, someFacts, type TestDeployment, testDeploymentId } from "../testing/index.js";
 import { STOP_NAME } from "./checked-journal.js";
 import type { ReplayResult } from "./evaluate.js";
 import { createReplayCheck, type ReplaySubject } from "./replay-check.js";

@@ -6,13 +6,12 @@
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
+import type { EndpointTransport, RequestIdentity, StreamRequest } from "@perdure/endpoint-transport";
 import { isSupportedVersion, MessageType, type ProtocolVersion } from "@perdure/service-protocol";
 import type { AttemptError, InvocationFacts, JournalEntry } from "@perdure/state-machine";
 import { failure } from "../attempt-failure.js";
 import { startBody } from "../attempt-plan.js";
-import type { RequestIdentity } from "../identity.js";
 import type { InvokerOptions } from "../options.js";
-import type { EndpointTransport, StreamRequest } from "../ports.js";
 import { invokePath, requestHeaders } from "../request-headers.js";
 import { type CheckedJournal, checkedJournal } from "./checked-journal.js";
 import { evaluateGuarded, evaluatePlain, type ReplayResult } from "./evaluate.js";

@@ -3,6 +3,13 @@
  * the endpoint is the result. Nothing that the endpoint sends is stored or carried out; at the first new command the stream is reset.
  */
 import { type Clock, ProtoError, type TimerHandle, unreachable } from "@perdure/base";
+import type {
+  EndpointStream,
+  EndpointTransport,
+  StreamListener,
+  StreamRequest,
+  TransportFailure,
+} from "@perdure/endpoint-transport";
 import {
   decodeCommand,
   decodeControl,
@@ -27,7 +34,6 @@ import {
   transportFailure,
 } from "../attempt-failure.js";
 import { Outgoing, type OutgoingFrame, type OutgoingSink } from "../outgoing.js";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "../ports.js";
 import { type ResponseHeaders, responseFailure } from "../response-check.js";
 import { CHECK_CHATTER_BYTES_MAX, CHECK_DRAIN_MS } from "./limits.js";
 

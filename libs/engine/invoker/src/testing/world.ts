@@ -1,12 +1,12 @@
 /** A test world for the invoker: fakes of its partition, the registry and endpoints, all driven by hand. */
 import { silentLogger, utf8 } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
+import { type FakeStream, FakeTransport } from "@perdure/endpoint-transport/testing";
 import { decodeStart, isFault, messageTypeName, type StartMessage } from "@perdure/service-protocol";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { createInvoker, type InterruptibleInvoker, type InvokerDeps, type InvokerOptions } from "../index.js";
 import { aRegistry, aTarget, someFacts, type TestDeployment } from "./builders.js";
 import { type FakeInvocation, FakePartition } from "./fake-partition.js";
-import { type FakeStream, FakeTransport } from "./fake-transport.js";
 
 export const policy = {
   initialIntervalMs: 1_000,

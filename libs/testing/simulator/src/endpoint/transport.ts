@@ -1,6 +1,6 @@
 /** Streams between a leader and the simulated endpoints: bytes arrive in order, late, cut anywhere, or not at all. */
 import { concatBytes, type InvocationId } from "@perdure/base";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/invoker";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import { FrameDecoder, isSupportedVersion, MessageType, messageTypeName, type ProtocolVersion } from "@perdure/service-protocol";
 import type { AttemptRecord } from "../ledger/attempts.js";
 import { Pipe } from "../scheduler.js";

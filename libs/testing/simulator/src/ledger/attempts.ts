@@ -3,7 +3,7 @@
  * change, and no two attempts that both count work on one object at the same time.
  */
 import { bytesEqual, type InvocationId, ProtoReader, parseInvocationId, toBinaryString } from "@perdure/base";
-import type { StreamRequest } from "@perdure/invoker";
+import type { StreamRequest } from "@perdure/endpoint-transport";
 import { messageTypeName, type StartMessage } from "@perdure/service-protocol";
 import { isExclusive } from "@perdure/state-machine";
 import type { SimulationFindings } from "../findings.js";

@@ -4,15 +4,9 @@
  */
 import type { InvocationId, Logger } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
+import type { EndpointTransport, StreamListener } from "@perdure/endpoint-transport";
 import { directoryUpdateOf, LeaderDirectory, RemotePartitions, type ServedPartitions, WorkerLink } from "@perdure/grpc";
-import {
-  createInvoker,
-  type EndpointTransport,
-  type Invoker,
-  type InvokerHost,
-  Slots,
-  type StreamListener,
-} from "@perdure/invoker";
+import { createInvoker, type Invoker, type InvokerHost, Slots } from "@perdure/invoker";
 import { createLeadingWorker, type LeadingWorker } from "@perdure/partition-processor";
 import type { Outside } from "../endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "../endpoint/transport.js";

@@ -1,5 +1,5 @@
 /** Computes when schedules fire, for a picture and a preview, by the same calendar that the server uses. Pure; times in milliseconds. */
-import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/schedules/times";
+import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/recurrence";
 
 export interface When {
   readonly cron: string;

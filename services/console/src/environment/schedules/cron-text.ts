@@ -1,5 +1,5 @@
 /** Describes a cron expression, which is easily misread, in plain text. Pure. */
-import { parseRecurrence } from "@perdure/schedules/times";
+import { parseRecurrence } from "@perdure/recurrence";
 import cronstrue from "cronstrue";
 import { durationText } from "../../kit/time-text.js";
 

@@ -1,6 +1,6 @@
 /** One whole request and response over a transport, for discovery, whichever way the endpoint is reached. */
 import { type Clock, concatBytes, EMPTY_BYTES } from "@perdure/base";
-import type { EndpointTransport, StreamRequest, TransportFailure } from "./ports.js";
+import type { EndpointTransport, StreamRequest, TransportFailure } from "./endpoint-transport.js";
 
 export interface ExchangeBounds {
   /** A longer response body is a `protocol` failure. */

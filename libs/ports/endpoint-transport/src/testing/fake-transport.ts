@@ -14,7 +14,13 @@ import {
   type ProtocolVersion,
   type SdkControlMessage,
 } from "@perdure/service-protocol";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "../ports.js";
+import type {
+  EndpointStream,
+  EndpointTransport,
+  StreamListener,
+  StreamRequest,
+  TransportFailure,
+} from "../endpoint-transport.js";
 
 const controlTypes: Readonly<Record<SdkControlMessage["kind"], number>> = {
   suspension: MessageType.Suspension,

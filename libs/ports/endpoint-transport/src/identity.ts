@@ -7,7 +7,7 @@ import { type Clock, PerdureError, type Secret } from "@perdure/base";
 import { base58 } from "./base58.js";
 
 /** Validity before and after the moment of signing, seconds: the tolerated difference between the two clocks. */
-export const IDENTITY_LEEWAY_SECONDS = 60;
+const IDENTITY_LEEWAY_SECONDS = 60;
 
 export interface RequestIdentity {
   /** `publickeyv1_<base58>`: the form that users pass to their SDKs. */

@@ -19,7 +19,7 @@ export interface CronFields {
   readonly isHourly: boolean;
 }
 
-export interface DaysOfMonth {
+interface DaysOfMonth {
   /** 1…31. */
   readonly days: ReadonlySet<number>;
   /** Days before the last day of the month; 0 is the last day itself. */
@@ -29,7 +29,7 @@ export interface DaysOfMonth {
   readonly isLastWorkingDay: boolean;
 }
 
-export interface DaysOfWeek {
+interface DaysOfWeek {
   /** 0 is Sunday. */
   readonly days: ReadonlySet<number>;
   /** `weekday · 8 + n`: the n-th of the month, from 1. */
@@ -39,7 +39,7 @@ export interface DaysOfWeek {
 }
 
 /** Elapsed time, independent of clock changes. */
-export interface Interval {
+interface Interval {
   readonly kind: "every";
   readonly everyMs: number;
 }
@@ -241,6 +241,6 @@ function weekdayOf(year: number, month: number, day: number): number {
   return new Date(Date.UTC(year, month - 1, day)).getUTCDay();
 }
 
-export function daysIn(year: number, month: number): number {
+function daysIn(year: number, month: number): number {
   return new Date(Date.UTC(year, month, 0)).getUTCDate();
 }

@@ -1,0 +1,1 @@
+export { FakeStream, FakeTransport } from "./fake-transport.js";
