@@ -5,8 +5,8 @@
 import { createServer, type Server } from "node:http";
 import { Secret } from "@perdure/base";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
+import { createReconciler } from "@perdure/environments";
 import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
-import { createReconciler } from "@perdure/tenancy";
 import { BrowserClient, openTestTenancy, type TestTenancy } from "@perdure/tenancy/testing";
 import type { Home, Running } from "./home.js";
 

@@ -1,9 +1,9 @@
 import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "@jest/globals";
+import { PROXY_PREFIX } from "@perdure/cloud-api";
 import { Metrics } from "@perdure/role";
 import { VirtualClock } from "@perdure/testkit";
-import { PROXY_PREFIX } from "./console/paths.js";
 import { measuredApi } from "./metrics.js";
 
 /** Answers end at once; without a status, the caller left before. */

@@ -2,11 +2,11 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
 import type { Tenancy } from "@perdure/cloud";
+import type { TenancyPorts } from "@perdure/cloud-api";
+import { PROXY_PREFIX } from "@perdure/cloud-api";
+import type { PlanQuota } from "@perdure/cloud-requests";
 import type { Metrics } from "@perdure/role";
-import type { PlanQuota } from "./api/errors.js";
-import { PROXY_PREFIX } from "./console/paths.js";
 import { ENVIRONMENT_SERIES_MAX } from "./limits.js";
-import type { TenancyPorts } from "./ports.js";
 
 const CODES = ["2xx", "3xx", "4xx", "5xx"];
 const METHODS = ["apikey", "member"];

@@ -4,8 +4,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Secret, systemClock } from "@perdure/base";
 import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import { CloudClient, OAuthClient } from "@perdure/cloud-client";
+import { subjectOf } from "@perdure/identity";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { subjectOf } from "../src/login/subjects.js";
 import { BrowserClient, csrfOf, openTestTenancy, TEST_ISSUER, type TestTenancy } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";

@@ -2,10 +2,8 @@
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
+import { INVITATION_MAILS_WAITING_MAX, MAILS_WAITING_MAX, putInvitationMail, putMail, smtpMailer } from "@perdure/mail";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { INVITATION_MAILS_WAITING_MAX, MAILS_WAITING_MAX } from "../src/limits.js";
-import { smtpMailer } from "../src/mail/mailer.js";
-import { putInvitationMail, putMail } from "../src/mail/outbox.js";
 import { BrowserClient, linkIn, Mailbox, openTestTenancy, startSmtp, type TestTenancy } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";

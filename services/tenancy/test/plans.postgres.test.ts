@@ -2,10 +2,10 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { type AccountId, apiKeyText, bareOf, type EnvironmentId, newApiKey } from "@perdure/cloud";
+import { enforceQuotas } from "@perdure/environments";
+import { sendDue } from "@perdure/mail";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { longestPauses } from "@perdure/testkit";
-import { enforceQuotas } from "../src/environments/quotas.js";
-import { sendDue } from "../src/mail/outbox.js";
 import { Mailbox, openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 const DAY_MS = 86_400_000;

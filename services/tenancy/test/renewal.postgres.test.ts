@@ -2,8 +2,8 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
+import { renewSeals } from "@perdure/credentials";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { renewSeals } from "../src/secrets/renewal.js";
 import { openTestTenancy, TEST_KEYS } from "../src/testing/index.js";
 
 const NEXT_KEY = `2 ${Buffer.alloc(32, 9).toString("base64")}`;

@@ -10,9 +10,9 @@ import {
   parseApiKey,
   type TenancyChange,
 } from "@perdure/cloud";
+import type { HibernationMonitor } from "@perdure/environments";
+import { createTenancy } from "@perdure/environments";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { createTenancy } from "../src/index.js";
-import type { HibernationMonitor } from "../src/ports.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 let database: EmptyDatabase;

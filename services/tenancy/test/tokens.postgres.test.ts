@@ -2,10 +2,10 @@ import { createHmac, createPrivateKey, createPublicKey, generateKeyPairSync, typ
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
 import { newUserId, type UserId } from "@perdure/cloud";
+import { type AccessTokens, KeyRing, openAccessTokens } from "@perdure/credentials";
 import { openTenancyDatabase, type TenancyDatabase } from "@perdure/postgres";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { VirtualClock } from "@perdure/testkit";
-import { type AccessTokens, KeyRing, openAccessTokens } from "../src/index.js";
 import { TEST_KEYS } from "../src/testing/index.js";
 
 const ISSUER = "https://api.us.perdure.test";

@@ -99,8 +99,16 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   engine: [["introspection", "schedules", "subscriptions"], ["diagnostics"], ["invoker"], ["partition-processor"]],
   adapters: [["leveldb", "redis", "postgres", "kafka", "kubernetes", "grpc", "http-client", "lambda", "os-process"]],
   platform: [["tunnel"], ["role"], ["cluster-kit"], ["console-host"]],
-  cloud: [["kubernetes-environments"]],
   clients: [["admin-client", "cloud-client"]],
+  cloud: [
+    ["cloud-requests", "credentials", "kubernetes-environments"],
+    ["mail"],
+    ["environments"],
+    ["identity"],
+    ["cloud-api"],
+    ["sign-in"],
+    ["console-proxy"],
+  ],
   testing: [["testkit", "servers", "processes"], ["simulator"], ["conformance"]],
 };
 

@@ -4,9 +4,9 @@
  */
 import { EventEmitter } from "node:events";
 import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
+import type { HibernationMonitor } from "@perdure/environments";
 import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/kubernetes";
 import type { ProcessPorts } from "@perdure/role";
-import type { HibernationMonitor } from "../ports.js";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { RATES } from "../limits.js";
+import { RATES } from "@perdure/identity";
 import { loadSettings } from "./config.js";
 import { rateMaximaOf } from "./limit-settings.js";
 

@@ -1,8 +1,10 @@
 /** Settings for limits of attempts: operators may need others behind shared addresses and proxies. */
+
+import { API_CALLS, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "@perdure/cloud-api";
+import type { RateMaxima, RateName } from "@perdure/identity";
+import { RATES } from "@perdure/identity";
 import { group, integer } from "@perdure/role";
 import type { z } from "zod";
-import { API_CALLS, RATES, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "../limits.js";
-import type { RateMaxima, RateName } from "../login/rates.js";
 
 /** Each has a setting, whose sentence states the window. */
 const SETTINGS = {

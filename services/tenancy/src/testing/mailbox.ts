@@ -1,7 +1,8 @@
 /** A mail server for tests: it keeps the mails that it receives, or is unavailable. */
-import type { Mail, Mailer } from "../mail/mailer.js";
-import { sendDue } from "../mail/outbox.js";
-import type { TenancyPorts } from "../ports.js";
+
+import type { TenancyPorts } from "@perdure/cloud-api";
+import type { Mail, Mailer } from "@perdure/mail";
+import { sendDue } from "@perdure/mail";
 
 export class Mailbox implements Mailer {
   readonly received: Mail[] = [];
