@@ -2,6 +2,7 @@
  * Partition keys of plain services: their calls spread over 512 keys for each service (service-protocol.md §10.3). A key costs a native
  * hash of 0.4 µs, so each is cached after its first use.
  */
+import { BoundedCache } from "./bounded-cache.js";
 import { hashBucket, hashString } from "./hash.js";
 import { BUCKET_CACHE_SERVICES_MAX } from "./limits.js";
 
@@ -10,7 +11,7 @@ export const BUCKET_COUNT = 512;
 
 const KIND = "unscoped/service";
 /** By service: the high and low half of the key of bucket 0, of bucket 1, and so on; both halves are zero while not computed. */
-const cache = new Map<string, Uint32Array>();
+const cache = new BoundedCache<string, Uint32Array>({ entriesMax: BUCKET_CACHE_SERVICES_MAX });
 
 /** The bucket of an idempotency key. */
 export function bucketOf(idempotencyKey: string): number {
@@ -19,7 +20,7 @@ export function bucketOf(idempotencyKey: string): number {
 
 /** Writes the partition key of a bucket (0…511) of a service into `out`, 8 bytes, big-endian. */
 export function writeBucketKey(service: string, bucket: number, out: Buffer): void {
-  const keys = cache.get(service) ?? remember(service);
+  const keys = cache.peek(service) ?? remember(service);
   let high = keys[2 * bucket]!;
   let low = keys[2 * bucket + 1]!;
   if (high === 0 && low === 0) {
@@ -34,8 +35,7 @@ export function writeBucketKey(service: string, bucket: number, out: Buffer): vo
 }
 
 function remember(service: string): Uint32Array {
-  // Names come from registered services, but also from look-ups of arbitrary names: clearing the cache bounds its size.
-  if (cache.size >= BUCKET_CACHE_SERVICES_MAX) cache.clear();
+  // Names come from registered services, but also from look-ups of arbitrary names.
   const keys = new Uint32Array(2 * BUCKET_COUNT);
   cache.set(service, keys);
   return keys;

@@ -4,6 +4,7 @@
 export * from "./awakeable-id.js";
 export * from "./backoff.js";
 export * from "./base62.js";
+export * from "./bounded-cache.js";
 export type { Brand } from "./brand.js";
 export * from "./byte-size.js";
 export * from "./bytes.js";
@@ -41,11 +42,13 @@ export {
   type TargetIdentity,
   workflowInvocationId,
 } from "./invocation-id.js";
+export * from "./loading-cache.js";
 export * from "./logger.js";
 export * from "./operation.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";
 export * from "./random.js";
+export * from "./rate-limiter.js";
 export { NO_COMMIT } from "./readiness.js";
 export {
   newBatchId,

@@ -59,3 +59,12 @@ export const SUMMARY_LINES_MAX = 20;
 
 /** Doublings of a pause that are counted: 2³⁰ times any first pause is beyond every bound, and stays an exact number. */
 export const BACKOFF_DOUBLINGS_MAX = 30;
+
+/** `Retry-After` of a bucket that never fills: an hour, after which an operator may have changed the limit. */
+export const RETRY_AFTER_SECONDS_MAX = 3_600;
+
+/** A bucket has a token when this little of it is missing: sums of fractions are off by some 10⁻¹⁵, and a timer for such a rest would never end. */
+export const TOKEN_TOLERANCE = 1e-9;
+
+/** Interval of new loads of a cached value while they fail: the process may be back soon, and is not flooded until then. */
+export const LOAD_RETRY_MS = 1_000;
