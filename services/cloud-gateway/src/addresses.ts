@@ -3,11 +3,10 @@
  * credentials or send anonymous requests without end. Requests with a credential that is cached as valid are not counted here.
  */
 
-import type { Clock } from "@perdure/base";
+import { BoundedCache, type Clock, TokenBucket } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
 import { ADDRESSES_MAX, NETWORK_LIMITS, type NetworkLimits } from "./limits.js";
 import { RefusalPace } from "./pace.js";
-import { TokenBucket } from "./token-bucket.js";
 
 export class ClientAddress {
   /**
@@ -23,8 +22,8 @@ export class ClientAddress {
 
   constructor(nowMs: number, { unauthorizedPerMinute, lookupsMax, anonymousBurst, anonymousPerSecond }: NetworkLimits) {
     this.#lookupsMax = lookupsMax;
-    this.unauthorized = new TokenBucket(unauthorizedPerMinute / 60, unauthorizedPerMinute, nowMs);
-    this.anonymous = new TokenBucket(anonymousPerSecond, anonymousBurst, nowMs);
+    this.unauthorized = new TokenBucket({ perSecond: unauthorizedPerMinute / 60, burst: unauthorizedPerMinute }, nowMs);
+    this.anonymous = new TokenBucket({ perSecond: anonymousPerSecond, burst: anonymousBurst }, nowMs);
     this.pace = new RefusalPace(nowMs);
   }
 
@@ -37,7 +36,7 @@ export class ClientAddress {
 export class ClientAddresses {
   readonly #clock: Clock;
   readonly #limits: NetworkLimits;
-  readonly #byNetwork = new Map<string, ClientAddress>();
+  readonly #byNetwork = new BoundedCache<string, ClientAddress>({ entriesMax: ADDRESSES_MAX });
 
   constructor(clock: Clock, limits: NetworkLimits = NETWORK_LIMITS) {
     this.#clock = clock;
@@ -46,16 +45,6 @@ export class ClientAddresses {
 
   /** `remote`: address as a socket reports it. */
   of(remote: string | undefined): ClientAddress {
-    const name = networkOf(remote);
-    const existing = this.#byNetwork.get(name);
-    if (existing !== undefined) {
-      this.#byNetwork.delete(name);
-      this.#byNetwork.set(name, existing);
-      return existing;
-    }
-    if (this.#byNetwork.size >= ADDRESSES_MAX) this.#byNetwork.delete(this.#byNetwork.keys().next().value as string);
-    const address = new ClientAddress(this.#clock.monotonicMs(), this.#limits);
-    this.#byNetwork.set(name, address);
-    return address;
+    return this.#byNetwork.getOrCreate(networkOf(remote), () => new ClientAddress(this.#clock.monotonicMs(), this.#limits));
   }
 }

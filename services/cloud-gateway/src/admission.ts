@@ -83,7 +83,7 @@ export class GatewayAdmission {
     const share = rates.requestShare(own.meter, rate.perSecond);
     const keyBucket = this.#keyRates.refusedBy(caller, endpoint, share, nowMs);
     if (keyBucket !== undefined) return answers.refuseRate(request, keyBucket, own.pace);
-    own.bucket.change(rate.perSecond, rate.burst, nowMs);
+    own.bucket.change(rate, nowMs);
     own.bucket.divide(share, nowMs);
     if (!own.bucket.take(nowMs)) return answers.refuseRate(request, own.bucket, own.pace);
     if (facts.status === "SUSPENDED" && !(endpoint === "admin" && (head.method === "GET" || head.method === "HEAD"))) {

@@ -2,7 +2,7 @@
  * What the gateway answers instead of a runtime: refusals, at a pace that keeps a flood of them from slowing other tenants down, and
  * what is public.
  */
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, type TokenBucket } from "@perdure/base";
 import { adminPreflight, ingressPreflight, isPreflight } from "./cors.js";
 import type { GatewayEnvironment } from "./environments.js";
 import { answerOwn, answerRefusal } from "./gateway-answer.js";
@@ -12,7 +12,6 @@ import { Pacer, type RefusalPace } from "./pace.js";
 import type { PublicAnswer, PublicAnswers } from "./public-answers.js";
 import * as refusal from "./refusal.js";
 import { specialOf } from "./route.js";
-import type { TokenBucket } from "./token-bucket.js";
 
 export interface AnswersPorts {
   readonly clock: Clock;
@@ -58,7 +57,7 @@ export class Answers {
 
   /** `bucket`: the one that is empty. */
   refuseRate(request: GatewayRequest, bucket: TokenBucket, pace: RefusalPace): void {
-    this.#refuse(request, refusal.tooManyRequests(bucket.secondsToNext), pace, bucket);
+    this.#refuse(request, refusal.tooManyRequests(bucket.retryAfterSeconds()), pace, bucket);
   }
 
   #refuse(
@@ -87,7 +86,7 @@ export class Answers {
   }
 
   refuseAddress(request: GatewayRequest): void {
-    this.refuse(request, refusal.tooManyFailures(request.address.unauthorized.secondsToNext));
+    this.refuse(request, refusal.tooManyFailures(request.address.unauthorized.retryAfterSeconds()));
   }
 
   tenancyFailed(request: GatewayRequest, cause: unknown): void {
@@ -133,7 +132,7 @@ export class Answers {
     if (special === "version" && !reads && !preflight) return false;
     const { publicAnswers, clock } = this.#ports;
     if (!address.anonymous.take(clock.monotonicMs())) {
-      this.refuse(request, refusal.tooManyFailures(address.anonymous.secondsToNext), address.pace);
+      this.refuse(request, refusal.tooManyFailures(address.anonymous.retryAfterSeconds()), address.pace);
     } else if (preflight) this.#answerPreflight(request);
     else if (special === "ui") this.#showConsole(request);
     else if (facts.sleep !== undefined) this.refuse(request, refusal.asleep);

@@ -3,41 +3,43 @@
  * a digest of credential and environment, so the memory of a gateway holds no key (cloud.md §4.4, §4.5).
  */
 import { hash } from "node:crypto";
-import { type Clock, PerdureError } from "@perdure/base";
+import { type Clock, LoadingCache, PerdureError } from "@perdure/base";
 import { type Authentication, type EnvironmentId, parseApiKey, type Tenancy, type TenancyChange } from "@perdure/cloud";
 import type { ClientAddress } from "./addresses.js";
-import { FreshCache } from "./fresh-cache.js";
-import { CALLERS_MAX, LOOKUPS_MAX, NEGATIVE_TTL_MS, POSITIVE_TTL_MS, STALE_MS, UNKNOWN_ENTRIES_MAX } from "./limits.js";
+import {
+  CALLERS_MAX,
+  LOOKUP_JITTER,
+  LOOKUPS_MAX,
+  NEGATIVE_TTL_MS,
+  POSITIVE_TTL_MS,
+  REFRESH_AFTER_MS,
+  STALE_MS,
+  UNKNOWN_ENTRIES_MAX,
+} from "./limits.js";
 
 /** `unknown` is already counted against the address. `throttled`: too many failures came from the address, so nothing is looked up. */
 export type CallerCheck = Authentication | { readonly kind: "throttled" };
 
 const UNKNOWN: CallerCheck = { kind: "unknown" };
 const THROTTLED: CallerCheck = { kind: "throttled" };
-const KEPT = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
-const NOT_KEPT = { ttlMs: 0, staleMs: 0 };
-
-interface UnknownCredential {
-  readonly check: CallerCheck;
-  readonly untilMs: number;
-}
+const VALID = { ttlMs: POSITIVE_TTL_MS, refreshAfterMs: REFRESH_AFTER_MS, staleMs: STALE_MS };
+const INVALID = { ttlMs: NEGATIVE_TTL_MS, isNegative: true };
 
 export class Callers {
   readonly #tenancy: Tenancy;
   readonly #clock: Clock;
-  readonly #cache: FreshCache<string, Authentication>;
-  readonly #unknownCredentials = new Map<string, UnknownCredential>();
-  /** Rises with each change event about credentials: an answer that was requested earlier may be outdated. */
-  #changeCount = 0;
+  readonly #cache: LoadingCache<string, Authentication>;
 
   constructor(tenancy: Tenancy, clock: Clock) {
     this.#tenancy = tenancy;
     this.#clock = clock;
-    this.#cache = new FreshCache<string, Authentication>({
+    this.#cache = new LoadingCache<string, Authentication>({
       clock,
       entriesMax: CALLERS_MAX,
+      negativeEntriesMax: UNKNOWN_ENTRIES_MAX,
       loadsMax: LOOKUPS_MAX,
-      freshness: (authentication) => (authentication.kind === "caller" ? KEPT : NOT_KEPT),
+      lifetimeOf: ({ kind }) => (kind === "caller" ? VALID : INVALID),
+      jitter: LOOKUP_JITTER,
       overloaded: () => new PerdureError("TEN0001", "too many credentials are being checked"),
     });
   }
@@ -51,12 +53,11 @@ export class Callers {
     const digest = hash("sha256", `${credential}\n${environmentId}`, "binary");
     const load = (): Promise<Authentication> => this.#tenancy.authenticate(credential, environmentId);
     const cached = this.#cache.fresh(digest, load);
-    if (cached !== undefined) return this.#unlessExpired(cached, address);
+    if (cached?.kind === "caller") return this.#unlessExpired(cached, address);
     const nowMs = this.#clock.monotonicMs();
     // A credential that was valid lately is no guess, whatever else comes from its address.
-    if (!this.#cache.remembers(digest) && !address.mayLookUp(nowMs)) return THROTTLED;
-    const entry = this.#unknownCredentials.get(digest);
-    if (entry !== undefined && nowMs < entry.untilMs) return counted(entry.check, address, nowMs);
+    if (!this.#cache.has(digest) && !address.mayLookUp(nowMs)) return THROTTLED;
+    if (cached !== undefined) return counted(cached, address, nowMs);
     if (credential.startsWith("key_") && parseApiKey(credential) === undefined) return counted(UNKNOWN, address, nowMs);
     return this.#lookUp(digest, address, load);
   }
@@ -64,13 +65,9 @@ export class Callers {
   applyChange(change: TenancyChange): void {
     switch (change.kind) {
       case "everything":
-        this.#changeCount++;
-        this.#unknownCredentials.clear();
         return this.#cache.outdateAll();
       case "key":
       case "member":
-        this.#changeCount++;
-        this.#unknownCredentials.clear();
         return this.#cache.evictWhere(
           (authentication) => authentication.kind === "caller" && authentication.caller.id === change.id,
         );
@@ -80,11 +77,9 @@ export class Callers {
   }
 
   async #lookUp(digest: string, address: ClientAddress, load: () => Promise<Authentication>): Promise<CallerCheck> {
-    const changeCount = this.#changeCount;
     address.lookups++;
     try {
       const authentication = await this.#cache.load(digest, load);
-      if (authentication.kind !== "caller" && changeCount === this.#changeCount) this.#rememberUnknown(digest, authentication);
       if (authentication.kind === "unknown")
         return address.unauthorized.overdraw(this.#clock.monotonicMs()) ? UNKNOWN : THROTTLED;
       return this.#unlessExpired(authentication, address);
@@ -99,12 +94,6 @@ export class Callers {
     return authentication.caller.expiresAtMs > this.#clock.nowMs()
       ? authentication
       : counted(UNKNOWN, address, this.#clock.monotonicMs());
-  }
-
-  #rememberUnknown(digest: string, check: CallerCheck): void {
-    if (this.#unknownCredentials.size >= UNKNOWN_ENTRIES_MAX)
-      this.#unknownCredentials.delete(this.#unknownCredentials.keys().next().value as string);
-    this.#unknownCredentials.set(digest, { check, untilMs: this.#clock.monotonicMs() + NEGATIVE_TTL_MS });
   }
 }
 

@@ -1,5 +1,5 @@
 /** Environments as the gateway sees them: facts from tenancy, cached for a while, and the gateway's own counters. */
-import { type Clock, PerdureError } from "@perdure/base";
+import { BoundedCache, type CacheLifetime, type Clock, LoadingCache, PerdureError, TokenBucket } from "@perdure/base";
 import {
   type BareEnvironmentId,
   bareOf,
@@ -11,23 +11,23 @@ import {
 } from "@perdure/cloud";
 import type { ClientAddress } from "./addresses.js";
 import { FairQueueLine } from "./fair-queue.js";
-import { FreshCache, type Freshness } from "./fresh-cache.js";
 import type { GatewayRequest } from "./gateway-request.js";
 import {
   ENVIRONMENTS_MAX,
   IN_FLIGHT_MAX,
   IN_FLIGHT_MIN,
   IN_FLIGHT_PER_CONCURRENT,
+  LOOKUP_JITTER,
   LOOKUPS_MAX,
   NEGATIVE_TTL_MS,
   POSITIVE_TTL_MS,
+  REFRESH_AFTER_MS,
   SLEEP_TTL_MS,
   STALE_MS,
   UNKNOWN_ENTRIES_MAX,
 } from "./limits.js";
 import { RefusalPace } from "./pace.js";
 import { RateMeter } from "./rate-shares.js";
-import { TokenBucket } from "./token-bucket.js";
 import type { Totals, UsageBook } from "./usage.js";
 
 /** Listeners of the gateway. */
@@ -51,8 +51,8 @@ export class EnvironmentState {
   readonly line = new FairQueueLine<GatewayRequest>();
 
   constructor({ id, limits }: EnvironmentFacts, totals: Totals, nowMs: number) {
-    const stateOf = (name: GatewayEndpoint, { perSecond, burst }: Rate): EndpointState => ({
-      bucket: new TokenBucket(perSecond, burst, nowMs),
+    const stateOf = (name: GatewayEndpoint, rate: Rate): EndpointState => ({
+      bucket: new TokenBucket(rate, nowMs),
       meter: new RateMeter(id, name),
       pace: new RefusalPace(nowMs),
     });
@@ -74,30 +74,30 @@ export interface GatewayEnvironment {
 export type EnvironmentLookup = GatewayEnvironment | "unknown" | "throttled";
 type CachedEnvironment = GatewayEnvironment | "unknown";
 
-const ACTIVE = { ttlMs: POSITIVE_TTL_MS, staleMs: STALE_MS };
+const ACTIVE = { ttlMs: POSITIVE_TTL_MS, refreshAfterMs: REFRESH_AFTER_MS, staleMs: STALE_MS };
 /** Freshness of facts that are about to change: the change event may be lost. */
 const BRIEF = { ttlMs: NEGATIVE_TTL_MS, staleMs: STALE_MS };
 const SLEEPING = { ttlMs: SLEEP_TTL_MS, staleMs: STALE_MS };
-const NOT_KEPT = { ttlMs: 0, staleMs: 0 };
+const UNKNOWN = { ttlMs: NEGATIVE_TTL_MS, isNegative: true };
 
 export class GatewayEnvironments {
   readonly #tenancy: Tenancy;
   readonly #clock: Clock;
   readonly #usage: UsageBook;
-  readonly #cache: FreshCache<BareEnvironmentId, CachedEnvironment>;
-  readonly #states = new Map<EnvironmentId, EnvironmentState>();
-  /** Names without an environment, and until when this answer is cached. */
-  readonly #absentUntilMs = new Map<BareEnvironmentId, number>();
+  readonly #cache: LoadingCache<BareEnvironmentId, CachedEnvironment>;
+  readonly #states = new BoundedCache<EnvironmentId, EnvironmentState>({ entriesMax: ENVIRONMENTS_MAX });
 
   constructor(tenancy: Tenancy, clock: Clock, usage: UsageBook) {
     this.#tenancy = tenancy;
     this.#clock = clock;
     this.#usage = usage;
-    this.#cache = new FreshCache<BareEnvironmentId, CachedEnvironment>({
+    this.#cache = new LoadingCache<BareEnvironmentId, CachedEnvironment>({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
+      negativeEntriesMax: UNKNOWN_ENTRIES_MAX,
       loadsMax: LOOKUPS_MAX,
-      freshness: freshnessOf,
+      lifetimeOf,
+      jitter: LOOKUP_JITTER,
       overloaded: () => new PerdureError("TEN0001", "too many environments are being looked up"),
     });
   }
@@ -110,9 +110,9 @@ export class GatewayEnvironments {
   find(bare: BareEnvironmentId, address: ClientAddress): EnvironmentLookup | Promise<EnvironmentLookup> {
     const load = (): Promise<CachedEnvironment> => this.#load(bare);
     const cached = this.#cache.fresh(bare, load);
-    if (cached !== undefined) return cached;
+    if (cached !== undefined && cached !== "unknown") return cached;
     const nowMs = this.#clock.monotonicMs();
-    if ((this.#absentUntilMs.get(bare) ?? 0) > nowMs) {
+    if (cached === "unknown") {
       address.unauthorized.take(nowMs); // Names are guessed as keys are.
       return "unknown";
     }
@@ -122,15 +122,14 @@ export class GatewayEnvironments {
   /** Looks up an environment that existed a moment ago, for admitted requests; no address is charged. Rejects as `find` does. */
   async again(bare: BareEnvironmentId): Promise<CachedEnvironment> {
     const load = (): Promise<CachedEnvironment> => this.#load(bare);
-    return this.#cache.fresh(bare, load) ?? this.#cache.load(bare, load);
+    const cached = this.#cache.fresh(bare, load);
+    return cached === undefined || cached === "unknown" ? this.#cache.load(bare, load) : cached;
   }
 
   applyChange(change: TenancyChange): void {
     if (change.kind === "everything") {
-      this.#absentUntilMs.clear();
       this.#cache.outdateAll();
     } else if (change.kind === "environment") {
-      this.#absentUntilMs.delete(bareOf(change.id));
       this.#cache.evict(bareOf(change.id));
     }
   }
@@ -152,26 +151,18 @@ export class GatewayEnvironments {
 
   async #load(bare: BareEnvironmentId): Promise<CachedEnvironment> {
     const facts = await this.#tenancy.environment(bare);
-    if (facts !== undefined) return { facts, state: this.#stateOf(facts) };
-    if (this.#absentUntilMs.size >= UNKNOWN_ENTRIES_MAX)
-      this.#absentUntilMs.delete(this.#absentUntilMs.keys().next().value as BareEnvironmentId);
-    this.#absentUntilMs.set(bare, this.#clock.monotonicMs() + NEGATIVE_TTL_MS);
-    return "unknown";
+    return facts === undefined ? "unknown" : { facts, state: this.#stateOf(facts) };
   }
 
   #stateOf(facts: EnvironmentFacts): EnvironmentState {
-    let state = this.#states.get(facts.id);
-    if (state === undefined) {
-      if (this.#states.size >= ENVIRONMENTS_MAX) this.#states.delete(this.#states.keys().next().value as EnvironmentId);
-      state = new EnvironmentState(facts, this.#usage.of(facts.id), this.#clock.monotonicMs());
-      this.#states.set(facts.id, state);
-    }
-    return state;
+    return this.#states.getOrCreate(facts.id, () => {
+      return new EnvironmentState(facts, this.#usage.of(facts.id), this.#clock.monotonicMs());
+    });
   }
 }
 
-function freshnessOf(cached: CachedEnvironment): Freshness {
-  if (cached === "unknown") return NOT_KEPT;
+function lifetimeOf(cached: CachedEnvironment): CacheLifetime {
+  if (cached === "unknown") return UNKNOWN;
   if (cached.facts.sleep !== undefined) return SLEEPING;
   return cached.facts.status === "ACTIVE" ? ACTIVE : BRIEF;
 }

@@ -2,6 +2,7 @@
  * Parses host names, which name the environment, once and strictly: a name that two programs could read differently is rejected
  * (cloud.md §6.1).
  */
+import { BoundedCache } from "@perdure/base";
 import { type BareEnvironmentId, parseBareEnvironmentId } from "@perdure/cloud";
 
 /** What a host name refers to. */
@@ -26,21 +27,19 @@ export function hostOf(authority: string): string | undefined {
 /** Names of the form `<bare>.env.<region>.<domain>`; parsed names are cached, since a few names occur in most requests. */
 export class HostNames {
   readonly #suffix: string;
-  readonly #cache = new Map<string, NamedHost>();
-  readonly #cacheMax: number;
+  readonly #cache: BoundedCache<string, NamedHost>;
 
   constructor(domain: string, cacheMax = 10_000) {
     this.#suffix = `.${domain.toLowerCase()}`;
-    this.#cacheMax = cacheMax;
+    this.#cache = new BoundedCache({ entriesMax: cacheMax });
   }
 
   /** `host`: as `hostOf` returns it. */
   parse(host: string): NamedHost {
-    const cached = this.#cache.get(host);
+    const cached = this.#cache.peek(host);
     if (cached !== undefined) return cached;
     const named = this.#parse(host);
     if (named.kind === "unknown") return named; // Clients can invent any number of these, so they are not cached.
-    if (this.#cache.size >= this.#cacheMax) this.#cache.clear();
     this.#cache.set(host, named);
     return named;
   }

@@ -91,8 +91,8 @@ export const REFRESH_AFTER_MS = 20_000;
 export const NEGATIVE_TTL_MS = 5_000;
 /** How long cached answers are used while tenancy cannot be reached (§4.4). */
 export const STALE_MS = 300_000;
-/** Interval of new attempts for each of them meanwhile. */
-export const RETRY_MS = 1_000;
+/** Part by which these times are shortened at random: after a gap in the change events everything is looked up again, but not at once. */
+export const LOOKUP_JITTER = 0.1;
 export const CALLERS_MAX = 100_000;
 export const ENVIRONMENTS_MAX = 100_000;
 /** Unknown credentials and environments: fewer, so that guesses never evict valid entries. */

@@ -2,6 +2,7 @@
  * Metrics of the gateway. Labels are closed sets: no key or path can become a series. Only the outcomes of ingress requests are
  * counted by environment, for a bounded number of environments: a runtime that is down reports no metrics.
  */
+import { BoundedCache } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 import type { Metrics, ObservedValue } from "@perdure/role";
 import type { GatewayEndpoint } from "./environments.js";
@@ -126,15 +127,12 @@ export function gatewayMetrics(metrics: Metrics): GatewayMetrics {
 
 /** The environment called longest ago is evicted first; when it is called again it begins at 0, like counters of a new process. */
 class EnvironmentCounts {
-  readonly #counts = new Map<EnvironmentId, Record<EnvironmentOutcome, number>>();
+  readonly #counts = new BoundedCache<EnvironmentId, Record<EnvironmentOutcome, number>>({
+    entriesMax: ENVIRONMENTS_COUNTED_MAX,
+  });
 
   count(id: EnvironmentId, outcome: EnvironmentOutcome): void {
-    const counts = this.#counts.get(id) ?? { answered: 0, failed: 0, abandoned: 0 };
-    counts[outcome]++;
-    this.#counts.delete(id);
-    this.#counts.set(id, counts);
-    if (this.#counts.size > ENVIRONMENTS_COUNTED_MAX)
-      for (const oldest of this.#counts.keys()) if (this.#counts.delete(oldest)) break;
+    this.#counts.getOrCreate(id, () => ({ answered: 0, failed: 0, abandoned: 0 }))[outcome]++;
   }
 
   /** Failures are exported from the first request on: a series that begins with a failure has no rate. */

@@ -4,8 +4,7 @@
  * longer, and so does the connection they came on. They are answered one after the other, since connections that are answered together
  * would all return together. So a flood gets a fixed number of refusals a second, however many connections it uses.
  */
-import type { Clock, TimerHandle } from "@perdure/base";
-import { Ring } from "@perdure/base";
+import { type Clock, Ring, type TimerHandle, TokenBucket } from "@perdure/base";
 import {
   HELD_REFUSALS_MAX,
   HELD_REFUSALS_TOTAL_MAX,
@@ -14,7 +13,6 @@ import {
   REFUSAL_DELAY_MS,
   REFUSAL_SPACING_MS,
 } from "./limits.js";
-import { TokenBucket } from "./token-bucket.js";
 
 interface HeldRefusal {
   readonly dueMs: number;
@@ -30,7 +28,7 @@ export class RefusalPace {
   timer: TimerHandle | undefined = undefined;
 
   constructor(nowMs: number) {
-    this.prompt = new TokenBucket(PROMPT_REFUSALS_PER_SECOND, PROMPT_REFUSALS_BURST, nowMs);
+    this.prompt = new TokenBucket({ perSecond: PROMPT_REFUSALS_PER_SECOND, burst: PROMPT_REFUSALS_BURST }, nowMs);
   }
 }
 

@@ -2,11 +2,17 @@
  * `/version` and the health of the ingress are public (cloud.md §1.5, §6.2), so the number of requests for them has no bound. The runtime
  * gets a request at intervals, shared by all clients, and the answers contain no internal address.
  */
-import type { Clock } from "@perdure/base";
+import { type Clock, LoadingCache } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER } from "@perdure/cloud";
 import type { Dispatcher } from "undici";
-import { FreshCache } from "./fresh-cache.js";
-import { ENVIRONMENTS_MAX, HEALTH_TTL_MS, LOOKUPS_MAX, PUBLIC_ANSWER_BYTES_MAX, VERSION_TTL_MS } from "./limits.js";
+import {
+  ENVIRONMENTS_MAX,
+  HEALTH_TTL_MS,
+  LOOKUPS_MAX,
+  PUBLIC_ANSWER_BYTES_MAX,
+  REFRESH_AFTER_MS,
+  VERSION_TTL_MS,
+} from "./limits.js";
 import type { Upstreams } from "./upstreams.js";
 
 /** A JSON body for all clients. */
@@ -21,16 +27,16 @@ const TIMEOUT_MS = 5_000;
 export class PublicAnswers {
   readonly #upstreams: Upstreams;
   readonly #clock: Clock;
-  readonly #cache: FreshCache<string, PublicAnswer>;
+  readonly #cache: LoadingCache<string, PublicAnswer>;
 
   constructor(upstreams: Upstreams, clock: Clock) {
     this.#upstreams = upstreams;
     this.#clock = clock;
-    this.#cache = new FreshCache<string, PublicAnswer>({
+    this.#cache = new LoadingCache<string, PublicAnswer>({
       clock,
       entriesMax: ENVIRONMENTS_MAX,
       loadsMax: LOOKUPS_MAX,
-      freshness: (answer) => (answer.kind === "json" ? { ttlMs: answer.ttlMs, staleMs: answer.ttlMs } : { ttlMs: 0, staleMs: 0 }),
+      lifetimeOf: (answer) => ({ ttlMs: answer.kind === "json" ? answer.ttlMs : 0, refreshAfterMs: REFRESH_AFTER_MS }),
       overloaded: () => new Error("too many concurrent requests to runtimes"),
     });
   }
@@ -67,7 +73,7 @@ export class PublicAnswers {
       const { status, text } = await this.#fetch(facts, origin, path);
       return status === 200 ? parse(text) : UNAVAILABLE;
     };
-    return this.#cache.fresh(key, load) ?? this.#cache.load(key, load);
+    return this.#cache.get(key, load);
   }
 
   #fetch({ id, upstream }: EnvironmentFacts, origin: string, path: string): Promise<{ status: number; text: string }> {

@@ -1,9 +1,8 @@
 import { expect, test } from "@jest/globals";
-import { silentLogger } from "@perdure/base";
+import { silentLogger, TokenBucket } from "@perdure/base";
 import { exampleEnvironment, MemoryTenancy } from "@perdure/cloud/testing";
 import { VirtualClock } from "@perdure/testkit";
 import { RateMeter, RateSharing } from "./rate-shares.js";
-import { TokenBucket } from "./token-bucket.js";
 
 const RATE = { perSecond: 20, burst: 50 };
 const { id } = exampleEnvironment();
@@ -12,7 +11,7 @@ const { id } = exampleEnvironment();
 function aGateway(tenancy: MemoryTenancy, clock: VirtualClock, name: string) {
   const sharing = new RateSharing({ tenancy, clock, logger: silentLogger }, name, "us");
   const meter = new RateMeter(id, "ingress");
-  const bucket = new TokenBucket(RATE.perSecond, RATE.burst, clock.monotonicMs());
+  const bucket = new TokenBucket(RATE, clock.monotonicMs());
   return {
     sharing,
     meter,
