@@ -1,22 +1,24 @@
 /**
  * Collects events of tunnels (opened, closed, refused) for the audit log of their environments; the next report carries them to tenancy.
- * Clients without access can cause any number of refusals, so each environment has a bound of events per window, and the next event has
- * the number of omitted ones.
+ * Clients without access can cause any number of refusals, so each environment has a rate of events, and the next event has the number of
+ * omitted ones.
  */
-import type { Clock } from "@perdure/base";
+import { BoundedCache, type Clock, TokenBucket } from "@perdure/base";
 import type { EnvironmentId, TunnelEvent } from "@perdure/cloud";
 import { AUDIT_ENVIRONMENTS_MAX, AUDIT_LINES_PER_WINDOW, AUDIT_WAITING_MAX, AUDIT_WINDOW_MS } from "./limits.js";
 
-/** Events of one environment in the current window. Refusals are counted apart from tunnels that were opened or closed. */
-interface RefusalCounter {
-  window: number;
-  lines: number;
+/** Events that one environment may have, and the number of omitted ones since the last that it had. */
+interface EventRate {
+  readonly bucket: TokenBucket;
   omitted: number;
 }
 
+const RATE = { perSecond: AUDIT_LINES_PER_WINDOW / (AUDIT_WINDOW_MS / 1_000), burst: AUDIT_LINES_PER_WINDOW };
+
 export class TunnelAudit {
   readonly #clock: Clock;
-  readonly #counters = new Map<string, RefusalCounter>();
+  /** By environment; refusals are counted apart from tunnels that were opened or closed. */
+  readonly #rates = new BoundedCache<string, EventRate>({ entriesMax: AUDIT_ENVIRONMENTS_MAX });
   #waiting: TunnelEvent[] = [];
 
   constructor(clock: Clock) {
@@ -24,14 +26,15 @@ export class TunnelAudit {
   }
 
   add(environmentId: EnvironmentId, event: Omit<TunnelEvent, "environmentId" | "atMs" | "omitted">): void {
-    const counter = this.#counterOf(`${event.kind === "refused"} ${environmentId}`);
-    if (counter.lines >= AUDIT_LINES_PER_WINDOW || this.#waiting.length >= AUDIT_WAITING_MAX) {
-      counter.omitted++;
+    const nowMs = this.#clock.monotonicMs();
+    const key = `${event.kind === "refused"} ${environmentId}`;
+    const rate = this.#rates.getOrCreate(key, () => ({ bucket: new TokenBucket(RATE, nowMs), omitted: 0 }));
+    if (this.#waiting.length >= AUDIT_WAITING_MAX || !rate.bucket.take(nowMs)) {
+      rate.omitted++;
       return;
     }
-    counter.lines++;
-    this.#waiting.push({ ...event, environmentId, atMs: this.#clock.nowMs(), omitted: counter.omitted });
-    counter.omitted = 0;
+    this.#waiting.push({ ...event, environmentId, atMs: this.#clock.nowMs(), omitted: rate.omitted });
+    rate.omitted = 0;
   }
 
   /** Events that are not reported yet, oldest first. */
@@ -43,15 +46,5 @@ export class TunnelAudit {
   reported(events: readonly TunnelEvent[]): void {
     const reportedEvents = new Set(events);
     this.#waiting = this.#waiting.filter((event) => !reportedEvents.has(event));
-  }
-
-  #counterOf(key: string): RefusalCounter {
-    const window = Math.floor(this.#clock.monotonicMs() / AUDIT_WINDOW_MS);
-    const counter = this.#counters.get(key) ?? { window, lines: 0, omitted: 0 };
-    if (counter.window !== window) Object.assign(counter, { window, lines: 0 });
-    this.#counters.delete(key);
-    if (this.#counters.size >= AUDIT_ENVIRONMENTS_MAX) this.#counters.delete(this.#counters.keys().next().value as string);
-    this.#counters.set(key, counter);
-    return counter;
   }
 }

@@ -34,8 +34,8 @@ export const STREAM_WINDOW_BYTES = 1024 * 1024;
 export const CONNECTION_WINDOW_BYTES = 16 * 1024 * 1024;
 
 /**
- * Events for the audit log of one environment in ten minutes, for refused tunnels and for others each: enough for a deployment of many
- * replicas.
+ * Events for the audit log of one environment at once, and again within ten minutes, for refused tunnels and for others each: enough for a
+ * deployment of many replicas.
  */
 export const AUDIT_LINES_PER_WINDOW = 100;
 export const AUDIT_WINDOW_MS = 600_000;
@@ -90,6 +90,8 @@ export const PEER_NAMES_MAX = 10_000;
 
 /** How long facts of an environment and the owner of a token are valid; a change event evicts them earlier. */
 export const CACHED_MS = 30_000;
+/** Part by which this is shortened at random: what a relay looks up when it starts must not expire together. */
+export const CACHED_JITTER = 0.1;
 export const ENVIRONMENTS_MAX = 20_000;
 export const TOKENS_MAX = 20_000;
 /** Look-ups of either at tenancy in progress: as many as handshakes; a further one fails at once instead of waiting. */

@@ -3,7 +3,7 @@
  * §2.6, 7).
  */
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
-import { type Clock, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
+import { BoundedCache, type Clock, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
 
@@ -58,13 +58,15 @@ export class RelayPeers {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #failures: SummaryLog;
-  readonly #holders = new Map<string, { readonly peer: RelayPeer; readonly untilMs: number }>();
+  /** By environment and name of the tunnel. */
+  readonly #holders: BoundedCache<string, RelayPeer>;
 
   constructor(origins: readonly string[], ca: PeersCa, { clock, logger, failures }: PeersPorts) {
     this.#peers = origins.map((origin) => new RelayPeer(origin, ca));
     this.#clock = clock;
     this.#logger = logger;
     this.#failures = failures;
+    this.#holders = new BoundedCache({ entriesMax: PEER_NAMES_MAX, expiry: { clock, ttlMs: PEER_HOLDS_MS } });
   }
 
   get isSome(): boolean {
@@ -78,13 +80,11 @@ export class RelayPeers {
   async whoHolds(place: ProxyPath, token: string): Promise<RelayPeer | undefined> {
     const key = `${place.bare}/${place.name}`;
     const cached = this.#holders.get(key);
-    if (cached !== undefined && cached.untilMs > this.#clock.monotonicMs()) return cached.peer;
+    if (cached !== undefined) return cached;
     const answers = await Promise.all(this.#peers.map((peer) => this.#holds(peer, key, token)));
     const peer = this.#peers.find((_peer, i) => answers[i]);
-    this.#holders.delete(key);
-    if (peer === undefined) return undefined;
-    if (this.#holders.size >= PEER_NAMES_MAX) this.#holders.delete(this.#holders.keys().next().value as string);
-    this.#holders.set(key, { peer, untilMs: this.#clock.monotonicMs() + PEER_HOLDS_MS });
+    if (peer === undefined) this.#holders.delete(key);
+    else this.#holders.set(key, peer);
     return peer;
   }
 

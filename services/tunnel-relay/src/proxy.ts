@@ -2,8 +2,8 @@
  * Authorises requests of runtimes and forwards them into tunnels. A runtime reaches only tunnels of its own environment, only the
  * destination that its path names, and only with a request that its environment signed (cloud.md §2.6; T7, T8).
  */
-import { type Clock, type Logger, PerdureError, type SummaryLog } from "@perdure/base";
-import { bareOf, type EnvironmentId, environmentOfBare } from "@perdure/cloud";
+import { type Clock, type Logger, PerdureError, type SummaryLog, TokenBucket } from "@perdure/base";
+import { bareOf, type EnvironmentId, environmentOfBare, THROTTLED_BYTES_PER_SECOND } from "@perdure/cloud";
 import { type Edge, httpServerSpan } from "@perdure/role";
 import {
   type Destination,
@@ -18,9 +18,8 @@ import {
 } from "@perdure/tunnel";
 import type { RelayConnection } from "./connection.js";
 import type { RelayEnvironment, RelayEnvironments } from "./environments.js";
-import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX, THROTTLED_MAX } from "./limits.js";
+import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX, THROTTLED_BURST_MS, THROTTLED_MAX } from "./limits.js";
 import type { RelayMetrics, RelayRefusalReason } from "./metrics.js";
-import { TransferPace } from "./pace.js";
 import type { RelayPeers } from "./peers.js";
 import { type ProxyRequest, refuse } from "./proxy-request.js";
 import { type Carrier, pass } from "./tunneled-request.js";
@@ -45,6 +44,10 @@ export interface ProxyParts {
 const HELD = /^\/_\/held(\/[^/?]+\/[^/?]+)$/;
 const NOT_PASSED: ReadonlySet<string> = new Set(["host", RUNTIME_TOKEN_HEADER, HOP_HEADER]);
 const NOT_PASSED_TO_PEERS: ReadonlySet<string> = new Set(["host"]);
+const THROTTLED = {
+  perSecond: THROTTLED_BYTES_PER_SECOND,
+  burst: (THROTTLED_BYTES_PER_SECOND * THROTTLED_BURST_MS) / 1_000,
+};
 const RETRY_AFTER = { "retry-after": String(RETRY_AFTER_SECONDS) };
 
 /** A request with its authenticated caller and its destination. */
@@ -59,8 +62,11 @@ interface ProxyRoute {
 
 export class ProxyHandler {
   readonly #parts: ProxyParts;
-  /** Paces of throttled environments. */
-  readonly #paces = new Map<EnvironmentId, TransferPace>();
+  /**
+   * Bytes that environments may still transfer at once which have used up their transfer of the month, for all their requests together
+   * (cloud.md §5.4).
+   */
+  readonly #throttled = new Map<EnvironmentId, TokenBucket>();
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
@@ -170,8 +176,17 @@ export class ProxyHandler {
 
   /** Applies the latest facts of the environment; streams in progress follow them too. */
   #slowDown({ facts: { id, isThrottled } }: RelayEnvironment): void {
-    if (isThrottled !== true) this.#paces.delete(id);
-    else if (!this.#paces.has(id) && this.#paces.size < THROTTLED_MAX) this.#paces.set(id, new TransferPace(this.#parts.clock));
+    if (isThrottled !== true) this.#throttled.delete(id);
+    else if (!this.#throttled.has(id) && this.#throttled.size < THROTTLED_MAX)
+      this.#throttled.set(id, new TokenBucket(THROTTLED, this.#parts.clock.monotonicMs()));
+  }
+
+  /** Counts the bytes and returns how long (ms) the caller must wait before the next ones; 0: not at all. */
+  #pauseMs(id: EnvironmentId, bytes: number): number {
+    const bucket = this.#throttled.get(id);
+    if (bucket === undefined) return 0;
+    bucket.overdraw(this.#parts.clock.monotonicMs(), bytes);
+    return bucket.msUntil(0);
   }
 
   /** Never rejects. */
@@ -202,7 +217,7 @@ export class ProxyHandler {
     const totals = this.#parts.usage.of(id);
     pass(request, carrier, {
       clock: this.#parts.clock,
-      pace: (bytes) => this.#paces.get(id)?.take(bytes) ?? 0,
+      pace: (bytes) => this.#pauseMs(id, bytes),
       another: (declined) => {
         const another = this.#carrierHere(way, declined);
         return typeof another === "string" ? undefined : another;

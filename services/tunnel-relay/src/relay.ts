@@ -3,7 +3,7 @@
  * that a client of its environment opened (cloud.md §2).
  */
 import type { AddressInfo, Socket } from "node:net";
-import { PerdureError, SummaryLog, type TimerHandle } from "@perdure/base";
+import { PerdureError, RateLimiter, SummaryLog, type TimerHandle } from "@perdure/base";
 import { bareOf, mayCaller, randomBase62, type TenancyChange, type TunnelEvent, type TunnelsReport } from "@perdure/cloud";
 import type { TunnelStatus } from "@perdure/tunnel";
 import { TunnelAdmission } from "./admission.js";
@@ -11,8 +11,7 @@ import { TunnelAudit } from "./audit.js";
 import { type ConnectionFacts, RelayConnection } from "./connection.js";
 import { RelayEnvironments } from "./environments.js";
 import { greet } from "./handshake.js";
-import { HandshakeRate } from "./handshake-rate.js";
-import { DRAIN_MS, DRAIN_NOTICE_MS, HANDSHAKES_PER_MINUTE, REAUTHORISE_MS, STALE_MS } from "./limits.js";
+import { DRAIN_MS, DRAIN_NOTICE_MS, HANDSHAKES_PER_MINUTE, NETWORKS_MAX, REAUTHORISE_MS, STALE_MS } from "./limits.js";
 import { RelayPeers } from "./peers.js";
 import type { RelayListenOptions, RelayOptions, RelayPorts, TunnelRelay } from "./ports.js";
 import { ProxyHandler } from "./proxy.js";
@@ -39,7 +38,8 @@ class HttpTunnelRelay implements TunnelRelay {
   readonly #peers: RelayPeers;
   readonly #proxy: ProxyHandler;
   readonly #usage: TunnelUsageBook;
-  readonly #rate: HandshakeRate;
+  /** Handshakes, by network. */
+  readonly #rate: RateLimiter<string>;
   readonly #audit: TunnelAudit;
   readonly #tunnelPorts: TunnelPort[] = [];
   readonly #proxyPorts: ProxyPort[] = [];
@@ -58,7 +58,8 @@ class HttpTunnelRelay implements TunnelRelay {
     this.#ports = ports;
     this.#options = options;
     this.#environments = new RelayEnvironments(tenancy, clock);
-    this.#rate = new HandshakeRate(clock, options.handshakesPerMinute ?? HANDSHAKES_PER_MINUTE);
+    const perMinute = options.handshakesPerMinute ?? HANDSHAKES_PER_MINUTE;
+    this.#rate = new RateLimiter(clock, { perSecond: perMinute / 60, burst: perMinute }, NETWORKS_MAX);
     this.#failures = new SummaryLog(logger, clock);
     const failures = this.#failures;
     this.#peers = new RelayPeers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger, failures });

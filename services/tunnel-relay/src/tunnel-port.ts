@@ -1,9 +1,12 @@
-/** The listener for tunnel clients: each socket has five seconds for its handshake, and each network has a rate of handshakes (T26). */
+/**
+ * The listener for tunnel clients: each socket has five seconds for its handshake, and each network has a rate of handshakes, since a
+ * handshake costs a TLS exchange and a request to tenancy before the client is authenticated (T26).
+ */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { type Clock, handleErrors, type Logger } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, type RateLimiter } from "@perdure/base";
+import { networkOf } from "@perdure/cloud";
 import { boundHandshakes, httpLimits } from "@perdure/role/http";
-import type { HandshakeRate } from "./handshake-rate.js";
 import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
 import { bind, contextOf } from "./proxy-port.js";
@@ -19,7 +22,8 @@ export interface TunnelPort {
 export interface TunnelPortPorts {
   readonly clock: Clock;
   readonly logger: Logger;
-  readonly rate: HandshakeRate;
+  /** Handshakes, by network. */
+  readonly rate: RateLimiter<string>;
   /** Called for each socket that the rate or the bound of handshakes refused. */
   readonly throttled: () => void;
   /** Resolves when the handshake is over, successful or not. Must not reject. */
@@ -35,7 +39,7 @@ export async function openTunnelPort(
   const pendingSockets = new Set<Socket>();
   const admit = (socket: Socket): boolean => {
     handleErrors(socket, () => socket.destroy());
-    if (pendingSockets.size < HANDSHAKES_MAX && rate.take(socket.remoteAddress)) return true;
+    if (pendingSockets.size < HANDSHAKES_MAX && rate.take(networkOf(socket.remoteAddress)).kind === "allowed") return true;
     throttled();
     socket.destroy();
     return false;
