@@ -3,7 +3,7 @@
  * that a failing object does not flood the API server.
  */
 import { createHash } from "node:crypto";
-import type { Clock, Logger } from "@perdure/base";
+import { BoundedCache, type Clock, type Logger } from "@perdure/base";
 import type { KubernetesClient } from "./client.js";
 import { EVENT_EVERY_MS, EVENT_NOTE_CHARS_MAX, EVENT_SERIES_MAX } from "./limits.js";
 import { type KubeObject, resources } from "./resource.js";
@@ -35,7 +35,7 @@ interface EventSeries {
 export class EventRecorder {
   readonly #source: EventSource;
   readonly #ports: { readonly client: KubernetesClient; readonly clock: Clock; readonly logger: Logger };
-  readonly #series = new Map<string, EventSeries>();
+  readonly #series = new BoundedCache<string, EventSeries>({ entriesMax: EVENT_SERIES_MAX });
 
   constructor(source: EventSource, ports: { readonly client: KubernetesClient; readonly clock: Clock; readonly logger: Logger }) {
     this.#source = source;
@@ -50,16 +50,14 @@ export class EventRecorder {
       .digest("hex")
       .slice(0, 16);
     const now = clock.monotonicMs();
-    const series = this.#series.get(key);
+    const series = this.#series.peek(key);
     if (series !== undefined && now - series.atMs < EVENT_EVERY_MS) {
       series.count++;
       return;
     }
-    this.#series.delete(key);
     const { name, namespace, uid } = regarding.metadata;
     const next: EventSeries = { name: `${name}.${key}`, atMs: now, count: (series?.count ?? 0) + 1 };
     this.#series.set(key, next);
-    if (this.#series.size > EVENT_SERIES_MAX) this.#series.delete(this.#series.keys().next().value as string);
     const time = new Date(clock.nowMs()).toISOString().replace("Z", "000Z");
     const event: KubeObject = {
       apiVersion: resources.events.apiVersion,

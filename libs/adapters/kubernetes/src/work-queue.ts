@@ -3,7 +3,7 @@
  * after growing delays; the total rate is limited. Higher priorities come first, and a share is reserved for keys that have waited long, so
  * that none waits for ever.
  */
-import { backoffMs, type Clock, type Random, type TimerHandle } from "@perdure/base";
+import { backoffMs, type Clock, type Random, type TimerHandle, TokenBucket } from "@perdure/base";
 import { AGED_EVERY, AGED_MS, KEYS_AT_ONCE, KEYS_PER_SECOND, RETRY_FIRST_MS, RETRY_LONGEST_MS } from "./limits.js";
 
 /**
@@ -33,8 +33,8 @@ export interface AcquiredKey {
 export class WorkQueue {
   readonly #clock: Clock;
   readonly #random: Random | undefined;
-  readonly #perMs: number;
-  readonly #atOnce: number;
+  /** Keys that may be returned. */
+  readonly #bucket: TokenBucket;
   readonly #bulkAtOnce: number;
   /** Waiting keys with the time they were added: oldest first within each priority, except keys whose priority rose while they waited. */
   readonly #waiting: Readonly<Record<Priority, Map<string, number>>> = {
@@ -53,19 +53,15 @@ export class WorkQueue {
   readonly #takers: ((acquired: AcquiredKey | undefined) => void)[] = [];
   /** Keys returned since one was returned because of its age. */
   #sinceAged = 0;
-  #tokens: number;
-  #filledAtMs: number;
   #refill: TimerHandle | undefined;
   #isClosed = false;
 
   constructor(clock: Clock, options: WorkQueueOptions = {}) {
     this.#clock = clock;
     this.#random = options.random;
-    this.#perMs = (options.keysPerSecond ?? KEYS_PER_SECOND) / 1000;
-    this.#atOnce = options.keysAtOnce ?? KEYS_AT_ONCE;
+    const { keysPerSecond: perSecond = KEYS_PER_SECOND, keysAtOnce: burst = KEYS_AT_ONCE } = options;
+    this.#bucket = new TokenBucket({ perSecond, burst }, clock.monotonicMs());
     this.#bulkAtOnce = options.bulkAtOnce ?? Number.POSITIVE_INFINITY;
-    this.#tokens = this.#atOnce;
-    this.#filledAtMs = clock.monotonicMs();
   }
 
   /** Keys that wait; those that come later are not counted. */
@@ -207,14 +203,8 @@ export class WorkQueue {
 
   /** True when the rate limit allows a key now; otherwise sets a timer to try again. */
   #spend(): boolean {
-    const now = this.#clock.monotonicMs();
-    this.#tokens = Math.min(this.#atOnce, this.#tokens + (now - this.#filledAtMs) * this.#perMs);
-    this.#filledAtMs = now;
-    if (this.#tokens >= 1) {
-      this.#tokens -= 1;
-      return true;
-    }
-    this.#refill ??= this.#clock.setTimer((1 - this.#tokens) / this.#perMs, () => {
+    if (this.#bucket.take(this.#clock.monotonicMs())) return true;
+    this.#refill ??= this.#clock.setTimer(this.#bucket.msUntil(), () => {
       this.#refill = undefined;
       this.#serve();
     });

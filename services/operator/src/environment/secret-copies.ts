@@ -3,7 +3,7 @@
  * Secrets of the operator's namespace are watched, so a cached one is valid until its version changes. Secrets of environments are not
  * watched (the operator has no right to list them); they are cached for a short time, and never after the environment changed.
  */
-import type { Clock } from "@perdure/base";
+import { BoundedCache, type Clock } from "@perdure/base";
 import {
   isAlreadyThere,
   type KubeObject,
@@ -38,7 +38,7 @@ interface SecretCopiesPorts {
 export class SecretCopies implements SecretClient {
   readonly #ports: SecretCopiesPorts;
   /** By key, oldest first. */
-  readonly #copies = new Map<string, Copy>();
+  readonly #copies = new BoundedCache<string, Copy>({ entriesMax: SECRET_COPIES_MAX });
   /** Namespaces that were created so recently that no other writer has added anything, with the time of creation. */
   readonly #new = new Map<string, number>();
 
@@ -55,7 +55,7 @@ export class SecretCopies implements SecretClient {
   /** Drops the copies of a namespace, so that its Secrets are read again. */
   discard(namespace: string): void {
     this.#new.delete(namespace);
-    for (const key of this.#copies.keys()) if (key.startsWith(`${namespace}/`)) this.#copies.delete(key);
+    this.#copies.deleteWhere((key) => key.startsWith(`${namespace}/`));
   }
 
   /** Everything is read again: another leader may have been at it. */
@@ -73,7 +73,7 @@ export class SecretCopies implements SecretClient {
     const { client } = this.#ports;
     if (resource !== resources.secrets || namespace === undefined) return client.find<T>(resource, name, namespace, call);
     const key = keyOf(name, namespace);
-    const copy = this.#copies.get(key);
+    const copy = this.#copies.peek(key);
     if (copy !== undefined && this.#isGood(copy, name, namespace)) return copy.secret as unknown as T;
     if (copy === undefined && this.#isNew(namespace)) return undefined;
     const existing = await client.find<KubeObject>(resource, name, namespace, call);
@@ -119,10 +119,7 @@ export class SecretCopies implements SecretClient {
   #keep(secret: KubeObject): KubeObject {
     if (secret.kind !== resources.secrets.kind) return secret;
     const { name, namespace } = secret.metadata;
-    const key = keyOf(name, namespace);
-    this.#copies.delete(key); // Inserted again, as the newest entry.
-    this.#copies.set(key, { secret, atMs: this.#ports.clock.monotonicMs() });
-    if (this.#copies.size > SECRET_COPIES_MAX) this.#copies.delete(this.#copies.keys().next().value as string);
+    this.#copies.set(keyOf(name, namespace), { secret, atMs: this.#ports.clock.monotonicMs() });
     return secret;
   }
 }

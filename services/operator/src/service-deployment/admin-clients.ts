@@ -3,7 +3,7 @@
  * a failure a management API gets no requests for a while, longer each time (kubernetes.md §3.3).
  */
 import { AdminApiError, AdminClient, type ApiTransport, sqlOneOf } from "@perdure/admin-client";
-import { backoffMs, type Clock, type Random } from "@perdure/base";
+import { BoundedCache, backoffMs, type Clock, type Random } from "@perdure/base";
 import { ADMIN_ANSWER_MS, CIRCUIT_BOUNDS, CIRCUITS_MAX, REGISTER_ANSWER_MS } from "../limits.js";
 import type { AdminTarget } from "./target.js";
 
@@ -56,7 +56,7 @@ export class AdminClients {
   readonly #random: Random | undefined;
   readonly #transport: ApiTransport | undefined;
   /** By the address of the management API; the entry with the oldest failure is dropped first. */
-  readonly #circuits = new Map<string, Circuit>();
+  readonly #circuits = new BoundedCache<string, Circuit>({ entriesMax: CIRCUITS_MAX });
 
   constructor({ clock, random, transport }: AdminClientPorts) {
     this.#clock = clock;
@@ -140,7 +140,7 @@ export class AdminClients {
     signal: AbortSignal,
     work: (client: AdminClient, signal: AbortSignal) => Promise<T>,
   ): Promise<AdminResult<T>> {
-    const circuit = this.#circuits.get(url);
+    const circuit = this.#circuits.peek(url);
     const now = this.#clock.monotonicMs();
     if (circuit !== undefined && circuit.openUntilMs > now) {
       return { kind: "unreachable", message: circuit.message, againMs: circuit.openUntilMs - now };
@@ -168,11 +168,9 @@ export class AdminClients {
   }
 
   #fail(url: string, message: string): AdminResult<never> {
-    const before = this.#circuits.get(url)?.failures ?? 0;
+    const before = this.#circuits.peek(url)?.failures ?? 0;
     const againMs = backoffMs(before, CIRCUIT_BOUNDS, this.#random);
-    this.#circuits.delete(url);
     this.#circuits.set(url, { failures: before + 1, openUntilMs: this.#clock.monotonicMs() + againMs, message });
-    if (this.#circuits.size > CIRCUITS_MAX) this.#circuits.delete(this.#circuits.keys().next().value as string);
     return { kind: "unreachable", message, againMs };
   }
 }

@@ -3,19 +3,17 @@
  * next pass reads it from the copy; right after a write the copy may lack it, and a version that was just registered would count as unused,
  * with pods to remove.
  */
+import { BoundedCache } from "@perdure/base";
 import type { KubeObject, ObjectCache } from "@perdure/kubernetes";
 import { CACHED_ANSWERS_MAX } from "../limits.js";
 
 export class OwnSets {
   /** By uid, as returned by our last write; the oldest is dropped first. */
-  readonly #written = new Map<string, KubeObject>();
+  readonly #written = new BoundedCache<string, KubeObject>({ entriesMax: CACHED_ANSWERS_MAX });
 
   note(set: KubeObject): void {
     const { uid } = set.metadata;
-    if (uid === undefined) return;
-    this.#written.delete(uid);
-    this.#written.set(uid, set);
-    if (this.#written.size > CACHED_ANSWERS_MAX) this.#written.delete(this.#written.keys().next().value as string);
+    if (uid !== undefined) this.#written.set(uid, set);
   }
 
   /** All that our copy has, each at least as new as what we wrote. */
@@ -24,7 +22,7 @@ export class OwnSets {
   }
 
   #newer(set: KubeObject): KubeObject {
-    const written = this.#written.get(set.metadata.uid ?? "");
+    const written = this.#written.peek(set.metadata.uid ?? "");
     if (written === undefined) return set;
     if (versionOf(written) > versionOf(set)) return written;
     this.#written.delete(set.metadata.uid ?? "");

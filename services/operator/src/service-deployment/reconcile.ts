@@ -2,7 +2,7 @@
  * Reconciles a service: one version for each template, the latest registered as soon as its pods are ready, the earlier ones kept for as
  * long as they are needed (kubernetes.md §1.2). Each pass decides on the present state only, and may be interrupted at any line.
  */
-import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
+import { BoundedCache, backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
 import {
   type CloudEnvironment,
   type Observation,
@@ -79,7 +79,7 @@ export class ServiceDeployments {
   /** Versions as annotated lately. */
   readonly ownSets = new OwnSets();
   /** Refusals in a row, by service; the oldest entry is dropped first. */
-  readonly refusals = new Map<string, number>();
+  readonly refusals = new BoundedCache<string, number>({ entriesMax: CACHED_ANSWERS_MAX });
 
   constructor(ports: ServiceDeploymentPorts, { drainPollMs = DRAIN_POLL_MS }: ServiceDeploymentOptions = {}) {
     this.ports = ports;
@@ -119,10 +119,8 @@ export class ServiceDeployments {
 
   /** Milliseconds until a refused registration is tried again. */
   refused(key: string): number {
-    const before = this.refusals.get(key) ?? 0;
-    this.refusals.delete(key);
+    const before = this.refusals.peek(key) ?? 0;
     this.refusals.set(key, before + 1);
-    if (this.refusals.size > CACHED_ANSWERS_MAX) this.refusals.delete(this.refusals.keys().next().value as string);
     return backoffMs(before, CIRCUIT_BOUNDS, this.ports.random);
   }
 }
