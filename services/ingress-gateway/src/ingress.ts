@@ -4,7 +4,7 @@
  * of an invocation.
  */
 import type { AddressInfo } from "node:net";
-import { PerdureError, SummaryLog, unreachable } from "@perdure/base";
+import { PerdureError, SummaryLog, TokenBucket, unreachable } from "@perdure/base";
 import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
 import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
@@ -17,7 +17,6 @@ import { handleInvoke } from "./invoke.js";
 import * as limits from "./limits.js";
 import { parseRequestTarget, type RequestPath } from "./path.js";
 import * as refusal from "./refusal.js";
-import { RequestRate } from "./request-rate.js";
 import { beginSpan, endSpan } from "./request-span.js";
 import { handleResult, handleResultByBody } from "./result.js";
 import { type IngressRoute, routeOf } from "./route.js";
@@ -63,7 +62,8 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   const requestBytesMax = options.requestBytesMax ?? limits.requestBytesMaxDefault;
   const concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
   const { requestsPerSecondMax } = options;
-  const rate = requestsPerSecondMax === undefined ? undefined : new RequestRate(requestsPerSecondMax, clock.monotonicMs());
+  const limit = requestsPerSecondMax === undefined ? undefined : { perSecond: requestsPerSecondMax, burst: requestsPerSecondMax };
+  const rate = limit === undefined ? undefined : new TokenBucket(limit, clock.monotonicMs());
   const routeRefresher = ports.readRegistries === undefined ? undefined : new RouteRefresher(ports.readRegistries, clock);
   let inFlight = 0;
   const failures = new SummaryLog(logger, clock);

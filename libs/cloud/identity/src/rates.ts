@@ -1,5 +1,5 @@
 /** Limits attempts. They are counted in the database, for all processes; a subject above its limit is refused without a query. */
-import type { Clock } from "@perdure/base";
+import { BoundedCache, type Clock } from "@perdure/base";
 import { TenancyApiError } from "@perdure/cloud-requests";
 import type { TenancyDatabase } from "@perdure/postgres";
 import { BLOCKED_CACHED_MAX, RATES } from "./limits.js";
@@ -12,7 +12,8 @@ export class Rates {
   readonly #database: TenancyDatabase;
   readonly #clock: Clock;
   readonly #maxima: RateMaxima;
-  readonly #blockedUntilMs = new Map<string, number>();
+  /** By rate and subject: when the window ends in which the subject is refused (wall time). */
+  readonly #blockedUntilMs = new BoundedCache<string, number>({ entriesMax: BLOCKED_CACHED_MAX });
 
   constructor(database: TenancyDatabase, clock: Clock, maxima: RateMaxima = {}) {
     this.#maxima = maxima;
@@ -24,17 +25,13 @@ export class Rates {
   async take(rate: RateName, subject: string): Promise<void> {
     const nowMs = this.#clock.nowMs();
     const name = `${rate} ${subject}`;
-    const blockedUntilMs = this.#blockedUntilMs.get(name);
+    const blockedUntilMs = this.#blockedUntilMs.peek(name);
     if (blockedUntilMs !== undefined && blockedUntilMs > nowMs) throw tooMany(blockedUntilMs - nowMs);
     this.#blockedUntilMs.delete(name);
     const { windowMs } = RATES[rate];
     const max = this.#maxima[rate] ?? RATES[rate].max;
     const { count, endsAtMs } = await this.#database.tables.attempts.count(rate, subject, windowMs, nowMs);
     if (count <= max) return;
-    for (const oldest of this.#blockedUntilMs.keys()) {
-      if (this.#blockedUntilMs.size < BLOCKED_CACHED_MAX) break;
-      this.#blockedUntilMs.delete(oldest);
-    }
     this.#blockedUntilMs.set(name, endsAtMs);
     throw tooMany(endsAtMs - nowMs);
   }
