@@ -2,6 +2,7 @@
  * A deployment's address, parsed once: where to connect, and the text around a path (service-protocol §1.1: the base path is kept, its
  * trailing slash dropped, its query preserved).
  */
+import { BoundedCache } from "@perdure/base";
 import { ENDPOINT_CACHE_MAX } from "./limits.js";
 
 export interface EndpointBase {
@@ -19,15 +20,14 @@ export interface EndpointBase {
   readonly query: string;
 }
 
-const cache = new Map<string, EndpointBase>();
+const cache = new BoundedCache<string, EndpointBase>({ entriesMax: ENDPOINT_CACHE_MAX });
 
 /** Undefined when `uri` is not an absolute http or https address. */
 export function endpointBase(uri: string): EndpointBase | undefined {
-  const cached = cache.get(uri);
+  const cached = cache.peek(uri);
   if (cached !== undefined) return cached;
   const parsed = parseEndpointBase(uri);
   if (parsed === undefined) return undefined;
-  if (cache.size >= ENDPOINT_CACHE_MAX) cache.clear();
   cache.set(uri, parsed);
   return parsed;
 }

@@ -15,7 +15,7 @@ test("a status is written once, again when it is another one, and again after it
   expect(cache.needsWrite(anId(1), 2)).toBe(true);
 });
 
-test("when the cache is full all statuses are written again", () => {
+test("when the cache is full the status that was written first is written again", () => {
   const cache = new StatusCache();
   for (let n = 0; n <= CACHED_STATUSES_MAX; n++) expect(cache.needsWrite(anId(n), 2)).toBe(true);
   expect(cache.needsWrite(anId(0), 2)).toBe(true);

@@ -2,6 +2,7 @@
  * An IANA time zone as a step function from instants to offsets. The steps are cached, because a call of Intl takes microseconds, and a
  * search for fire times makes many. Time zone data are those of the runtime's ICU.
  */
+import { BoundedCache } from "@perdure/base";
 import { ZONE_WEEKS_MAX, ZONES_MAX } from "./limits.js";
 
 const WEEK_MS = 7 * 86_400_000;
@@ -22,15 +23,14 @@ interface Week {
   readonly after: number;
 }
 
-const zones = new Map<string, Zone>();
+const zones = new BoundedCache<string, Zone>({ entriesMax: ZONES_MAX });
 
 /** Returns the zone, or `undefined` when there is none of that name. Offsets (`+02:00`) are no zones. */
 export function zoneOf(name: string): Zone | undefined {
-  const cached = zones.get(name);
+  const cached = zones.peek(name);
   if (cached !== undefined) return cached;
   const zone = makeZone(name);
   if (zone === undefined) return undefined;
-  if (zones.size >= ZONES_MAX) zones.clear();
   zones.set(name, zone);
   return zone;
 }
@@ -54,12 +54,11 @@ function makeZone(name: string): Zone | undefined {
     if (cause instanceof RangeError) return undefined;
     throw cause;
   }
-  const weeks = new Map<number, Week>();
+  const weeks = new BoundedCache<number, Week>({ entriesMax: ZONE_WEEKS_MAX });
   const weekAt = (ms: number): Week => {
     const index = Math.floor(ms / WEEK_MS);
-    const cached = weeks.get(index);
+    const cached = weeks.peek(index);
     if (cached !== undefined) return cached;
-    if (weeks.size >= ZONE_WEEKS_MAX) weeks.clear();
     const week = readWeek(format, index * WEEK_MS);
     weeks.set(index, week);
     return week;

@@ -3,7 +3,7 @@
  * Official tunnel clients leave the check of the path to the SDK behind them.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import type { Clock } from "@perdure/base";
+import { BoundedCache, type Clock } from "@perdure/base";
 import { SIGNATURES_MAX, TOKEN_CHARS_MAX } from "./limits.js";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -34,7 +34,7 @@ export class IdentityVerifier {
   readonly #keys: ReadonlyMap<string, KeyObject>;
   readonly #clock: Clock;
   /** Claims of verified tokens, by token. */
-  readonly #verifiedClaims = new Map<string, Claims>();
+  readonly #verifiedClaims = new BoundedCache<string, Claims>({ entriesMax: SIGNATURES_MAX });
 
   /** `publicKeys`: `publickeyv1_…`; entries that cannot be parsed are ignored. */
   constructor(publicKeys: readonly string[], clock: Clock) {
@@ -52,7 +52,7 @@ export class IdentityVerifier {
     if (headers["x-restate-signature-scheme"] !== "v1") return bad("the request is not signed");
     const token = headers["x-restate-jwt-v1"];
     if (typeof token !== "string" || token.length > TOKEN_CHARS_MAX) return bad("the request has no signature");
-    const claims = this.#verifiedClaims.get(token) ?? this.#verified(token);
+    const claims = this.#verifiedClaims.peek(token) ?? this.#verified(token);
     if (claims === undefined) return bad("the signature is none of this environment's");
     const now = this.#clock.nowMs() / 1000;
     if (claims.exp <= now || claims.nbf > now) return bad("the signature is not of this time");
@@ -66,8 +66,6 @@ export class IdentityVerifier {
     if (header?.["alg"] !== "EdDSA") return undefined;
     const claims = claimsOf(jsonOf(body));
     if (claims === undefined || !this.#isSigned(`${head}.${body}`, signature, header["kid"])) return undefined;
-    if (this.#verifiedClaims.size >= SIGNATURES_MAX)
-      this.#verifiedClaims.delete(this.#verifiedClaims.keys().next().value as string);
     this.#verifiedClaims.set(token, claims);
     return claims;
   }

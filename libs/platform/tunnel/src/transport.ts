@@ -2,13 +2,9 @@
  * The transport of a runtime for endpoints behind tunnels: sends their requests to the proxy of a relay, with the runtime's token, and all
  * others to the plain transport.
  */
-import type {
-  EndpointStream,
-  EndpointTransport,
-  StreamListener,
-  StreamRequest,
-  TransportFailure,
-} from "@perdure/endpoint-transport";
+import { BoundedCache } from "@perdure/base";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
 import { proxyPath } from "./address.js";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "./handshake.js";
 import { ROUTES_MAX } from "./limits.js";
@@ -34,7 +30,7 @@ class TunnelTransport implements EndpointTransport {
   readonly #toProxy: EndpointTransport;
   readonly #access: TunnelAccess;
   readonly #routes: TunnelRoutes;
-  readonly #ways = new Map<string, TransportRoute>();
+  readonly #ways = new BoundedCache<string, TransportRoute>({ entriesMax: ROUTES_MAX });
 
   constructor(plain: EndpointTransport, toProxy: EndpointTransport, access: TunnelAccess) {
     this.#plain = plain;
@@ -69,14 +65,13 @@ class TunnelTransport implements EndpointTransport {
   }
 
   #wayOf(uri: string): TransportRoute {
-    const cached = this.#ways.get(uri);
+    const cached = this.#ways.peek(uri);
     if (cached !== undefined) return cached;
     const route = this.#routes.routeOf(uri);
     const way: TransportRoute =
       route.kind === "own"
         ? { kind: "proxy", uri: new URL(this.#access.proxyUrl).origin + proxyPath(this.#access.bare, route.address) }
         : route;
-    if (this.#ways.size >= ROUTES_MAX) this.#ways.clear();
     this.#ways.set(uri, way);
     return way;
   }
