@@ -2,6 +2,7 @@
  * Of a hundred thousand listed rows some forty are visible; those are read by id, a little ahead of the window, cached within a bound, and
  * read again while they are visible. Rows that pass by during a fast scroll are not requested, or their request is cancelled.
  */
+import { BoundedCache } from "@perdure/base/bounded-cache";
 import { ROWS_AT_ONCE, ROWS_KEPT } from "./limits.js";
 import type { InvocationListRow } from "./row.js";
 
@@ -20,7 +21,7 @@ interface InFlightRead {
 export class RowLoader {
   readonly #ports: RowLoaderPorts;
   /** null: there is no such invocation any more. The one that was read longest ago comes first. */
-  readonly #rows = new Map<string, InvocationListRow | null>();
+  readonly #rows = new BoundedCache<string, InvocationListRow | null>({ entriesMax: ROWS_KEPT });
   readonly #inFlightReads = new Set<InFlightRead>();
   #problem: unknown;
   #version = 0;
@@ -41,7 +42,7 @@ export class RowLoader {
 
   /** undefined: not loaded yet; null: deleted. */
   get(id: string): InvocationListRow | null | undefined {
-    return this.#rows.get(id);
+    return this.#rows.peek(id);
   }
 
   /** Loads these rows; requests for other rows are cancelled. */
@@ -86,16 +87,7 @@ export class RowLoader {
   }
 
   #keep(ids: readonly string[], rows: readonly InvocationListRow[]): void {
-    for (const id of ids) this.#put(id, null);
-    for (const row of rows) this.#put(row.id, row);
-    for (const id of this.#rows.keys()) {
-      if (this.#rows.size <= ROWS_KEPT) break;
-      this.#rows.delete(id);
-    }
-  }
-
-  #put(id: string, row: InvocationListRow | null): void {
-    this.#rows.delete(id);
-    this.#rows.set(id, row);
+    for (const id of ids) this.#rows.set(id, null);
+    for (const row of rows) this.#rows.set(row.id, row);
   }
 }
