@@ -136,7 +136,7 @@ class TracedOperation implements EdgeOperation {
 
   end(error: string | undefined): void {
     const endMs = spanTimeMs(this.#clock);
-    if (!this.#ids.sampled && this.#sampler?.keepsTail(error, endMs - this.#startMs, endMs) !== true) return;
+    if (!this.#ids.sampled && this.#sampler?.keepsTail(error, endMs - this.#startMs, this.#clock.monotonicMs()) !== true) return;
     const { name, attributes, ended } = this.#shape;
     this.#tracer.record({
       name,

@@ -2,7 +2,7 @@
  * Sampling of traces: on a busy platform a few traces are enough, if those that failed are among them. Callers decide for their own traces;
  * of the others a fixed share is kept from the beginning, and failed or slow ones are kept when that is clear (kubernetes.md §5.2).
  */
-import type { Random } from "@perdure/base";
+import { type Random, TokenBucket } from "@perdure/base";
 import { SLOW_SPAN_MS, TAIL_SPANS_PER_SECOND } from "./limits.js";
 import type { SpanIds } from "./trace-ids.js";
 
@@ -14,8 +14,7 @@ export interface SamplerOptions {
 export class Sampler {
   readonly #ratio: number;
   readonly #random: Random;
-  #tailSecond = 0;
-  #tailCount = 0;
+  readonly #tail = new TokenBucket({ perSecond: TAIL_SPANS_PER_SECOND, burst: TAIL_SPANS_PER_SECOND }, 0);
 
   constructor({ ratio }: SamplerOptions, random: Random) {
     this.#ratio = ratio;
@@ -30,14 +29,10 @@ export class Sampler {
 
   /**
    * Whether a failed or slow span is kept although its trace was not; at most a number per second, because whole endpoints fail at once.
+   * `nowMs` is monotonic.
    */
   keepsTail(error: string | undefined, durationMs: number, nowMs: number): boolean {
     if (error === undefined && durationMs < SLOW_SPAN_MS) return false;
-    const second = Math.floor(nowMs / 1000);
-    if (second !== this.#tailSecond) {
-      this.#tailSecond = second;
-      this.#tailCount = 0;
-    }
-    return this.#tailCount++ < TAIL_SPANS_PER_SECOND;
+    return this.#tail.take(nowMs);
   }
 }

@@ -3,7 +3,7 @@
  * invocation that a handler calls. Ids travel inside the invocation, so spans are recorded at their end and belong together even when the
  * server was restarted in between.
  */
-import { type InvocationId, parseInvocationId } from "@perdure/base";
+import { BoundedCache, type InvocationId, parseInvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 import type { EndpointTransport, LostAttempt, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import type { Completed, Invocation, Target, TraceContext } from "@perdure/state-machine";
@@ -206,7 +206,7 @@ class AttemptSpans {
   readonly #partitions: () => Partitions | undefined;
   readonly #ports: TracingPorts;
   /** Invocations whose start has a span; the oldest are dropped first. */
-  readonly #started = new Set<InvocationId>();
+  readonly #started = new BoundedCache<InvocationId, true>({ entriesMax: TRACED_INVOCATIONS_MAX });
 
   constructor(partitions: () => Partitions | undefined, ports: TracingPorts) {
     this.#partitions = partitions;
@@ -218,8 +218,8 @@ class AttemptSpans {
    * take-over; the span lasts until the take-over, so that the trace shows how long the caller waited.
    */
   lost(request: StreamRequest, { sinceMs, atMs }: LostAttempt, ids: SpanIds, id: InvocationId): void {
-    const { tracer, sampler, random, logger } = this.#ports;
-    if (!ids.sampled && !sampler.keepsTail(LOST, atMs - sinceMs, atMs)) return;
+    const { tracer, sampler, clock, random, logger } = this.#ports;
+    if (!ids.sampled && !sampler.keepsTail(LOST, atMs - sinceMs, clock.monotonicMs())) return;
     const [, , service = "", handler = ""] = request.path.split("/");
     const record = async (): Promise<void> => {
       const description = await this.#describe(id);
@@ -266,7 +266,7 @@ class AttemptSpans {
         const error = conclusion === undefined ? streamError : conclusion.errorCode;
         const result = conclusion?.how ?? "failed";
         const endMs = spanTimeMs(clock);
-        if (early === undefined && !sampler.keepsTail(error, endMs - startMs, endMs)) return;
+        if (early === undefined && !sampler.keepsTail(error, endMs - startMs, clock.monotonicMs())) return;
         const record = async (): Promise<void> => {
           const description = await (early ?? this.#describe(id));
           // By now its first attempt has chosen a deployment, and its last one an outcome.
@@ -349,8 +349,7 @@ class AttemptSpans {
     const { source } = facts;
     if (ids === undefined || (source.kind !== "service" && ids.sampled) || this.#started.has(facts.id)) return;
     if (run > 1 && ids.sampled) return;
-    this.#started.add(facts.id);
-    if (this.#started.size > TRACED_INVOCATIONS_MAX) for (const oldest of this.#started) if (this.#started.delete(oldest)) break;
+    this.#started.set(facts.id, true);
     const caller = source.kind === "service" ? await this.#find(partitions, source.callerId) : undefined;
     const parent = idsOf(caller?.facts.trace?.traceparent);
     const isSameTrace = parent?.traceId === ids.traceId;
