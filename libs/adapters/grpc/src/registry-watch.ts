@@ -1,7 +1,7 @@
 /** Keeps the state of a registry in another process. A change of the registry resolves when the state that shows it has arrived here. */
 import { create } from "@bufbuild/protobuf";
-import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
-import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
+import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import type { DeploymentRecord, EffectiveOptions, ServiceRevision } from "@perdure/metadata";
 import { required } from "./codec/checks.js";
@@ -9,10 +9,11 @@ import type { RegistryRecords } from "./codec/registry.js";
 import * as codec from "./codec/registry.js";
 import { registryDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/registry_pb.js";
-import { CHANGE_DEADLINE_MS, RECONNECT_BOUNDS, STATE_WAIT_MS } from "./limits.js";
+import { CHANGE_DEADLINE_MS, STATE_WAIT_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
 import { type ChangeMethod, changeV01, fromStateV01 } from "./v01/registry.js";
+import { WatchStream, watchForm } from "./watch-stream.js";
 
 export interface RemoteRegistryPorts {
   /** Channels to the registries there are; at least one. They stay the caller's to close. */
@@ -53,36 +54,48 @@ export interface RegistryChange<In, Out, Result> {
 
 const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
 
+interface NumberedState {
+  readonly number: bigint;
+  readonly state: RegistryStateUpdate;
+}
+
 /** Listens to one of the registries, and to the next when it is lost. */
 export class RegistryWatch {
   readonly ready: Promise<void>;
-  readonly #backoff: Backoff;
   state: RegistryStateUpdate = { snapshot: NOTHING, records: undefined };
   /** Options of revisions that came as answers to changes: those of a dry run are in no state. */
   readonly unshown = new WeakMap<ServiceRevision, EffectiveOptions>();
   readonly #ports: RemoteRegistryPorts;
-  readonly #withRecords: boolean;
   readonly #listeners = new Set<() => void>();
   #becomeReady: () => void = () => undefined;
+  readonly #watch: WatchStream<NumberedState>;
   #channel = 0;
-  #stream: ClientReadableStream<unknown> | undefined;
+  /** Number of the last state of the registry that is watched; 0 until it has sent one. */
   #number = 0n;
   /** Changes that wait until the state that shows them arrives here. */
   #unseen: { readonly number: bigint; readonly finish: () => void }[] = [];
-  #pause: TimerHandle | undefined;
   #isClosed = false;
   /** Undefined while a registry is listened to. Monotonic. */
   #lostAtMs: number | undefined;
 
-  constructor(ports: RemoteRegistryPorts, options: RemoteRegistryOptions) {
+  constructor(ports: RemoteRegistryPorts, { withRecords }: RemoteRegistryOptions) {
     this.#ports = ports;
-    this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
-    this.#withRecords = options.withRecords;
     this.#lostAtMs = ports.clock.monotonicMs();
     this.ready = new Promise((resolve) => {
       this.#becomeReady = resolve;
     });
-    this.#listen();
+    const request = create(proto.WatchStateRequestSchema, { withRecords });
+    const requestV01 = create(proto.WatchRegistryRequestSchema, { withRecords });
+    this.#watch = new WatchStream<NumberedState>(ports, {
+      forms: [
+        watchForm(registryDefinition.watchState, request, stateOf),
+        // A process of v0.1 has the method of its own release only.
+        watchForm(registryDefinition.watch, requestV01, (message) => ({ number: message.number, state: fromStateV01(message) })),
+      ],
+      next: () => ({ client: this.client }),
+      onMessage: (message) => this.#update(message),
+      onLost: (reason, pauseMs) => this.#lost(reason, pauseMs),
+    });
   }
 
   get syncAgeMs(): number {
@@ -102,8 +115,8 @@ export class RegistryWatch {
 
   close(): void {
     this.#isClosed = true;
-    this.#pause?.cancel();
-    this.#hangUp();
+    this.#watch.close();
+    this.#number = 0n;
     this.#finishUpTo(undefined);
   }
 
@@ -141,73 +154,21 @@ export class RegistryWatch {
     return channels[this.#channel % channels.length] as Client;
   }
 
-  #listen(): void {
-    const { client } = this;
-    const withRecords = this.#withRecords;
-    const read = ({ snapshot, records }: proto.WatchStateResponse): RegistryStateUpdate => ({
-      snapshot: codec.snapshot.from(required(snapshot, "the state of a registry")),
-      records: records && codec.records.from(records),
-    });
-    this.#read(client, registryDefinition.watchState, create(proto.WatchStateRequestSchema, { withRecords }), read, () => {
-      // A process of v0.1 has the method of its own release only.
-      this.#read(
-        client,
-        registryDefinition.watch,
-        create(proto.WatchRegistryRequestSchema, { withRecords }),
-        fromStateV01,
-        undefined,
-      );
-    });
+  #update({ number, state }: NumberedState): void {
+    this.state = state;
+    this.#lostAtMs = undefined;
+    this.#becomeReady();
+    for (const listener of this.#listeners) listener();
+    this.#finishUpTo(number);
   }
 
-  /** `onUnimplemented` is called instead of a pause when the process does not have the method. */
-  #read<In, Out extends { readonly number: bigint }>(
-    client: Client,
-    { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
-    request: In,
-    stateOf: (message: Out) => RegistryStateUpdate,
-    onUnimplemented: (() => void) | undefined,
-  ): void {
-    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
-    this.#stream = stream;
-    stream.on("data", (message: Out) => {
-      if (this.#stream !== stream) return;
-      try {
-        this.state = stateOf(message);
-      } catch (cause) {
-        return this.#lost(stream, PerdureError.from(cause).message);
-      }
-      this.#backoff.reset();
-      this.#lostAtMs = undefined;
-      this.#becomeReady();
-      for (const listener of this.#listeners) listener();
-      this.#finishUpTo(message.number);
-    });
-    stream.on("end", () => this.#lost(stream, "it closed the stream"));
-    stream.on("error", (error: Error) => {
-      if (onUnimplemented === undefined || !isUnimplemented(error)) return this.#lost(stream, error.message);
-      if (!this.#isClosed && this.#stream === stream) onUnimplemented();
-    });
-  }
-
-  #lost(stream: ClientReadableStream<unknown>, reason: string): void {
-    if (this.#isClosed || this.#stream !== stream) return;
-    this.#hangUp();
+  #lost(reason: string, pauseMs: number): void {
     this.#lostAtMs ??= this.#ports.clock.monotonicMs();
+    this.#number = 0n;
     this.#channel++;
     // Another registry counts for itself; its first state has everything that was durable.
     this.#unseen = this.#unseen.map(({ finish }) => ({ number: 0n, finish }));
-    const pauseMs = this.#backoff.next();
     this.#ports.logger.debug({ reason, pauseMs }, "lost the registry; using its last state");
-    this.#pause = this.#ports.clock.setTimer(pauseMs, () => this.#listen());
-  }
-
-  #hangUp(): void {
-    const stream = this.#stream;
-    this.#stream = undefined;
-    this.#number = 0n;
-    stream?.on("error", () => undefined); // `cancel` emits an error on the stream.
-    stream?.cancel();
   }
 
   /** Resolves when this process sees the state too; a watch that hangs must not keep a durable change from being answered. */
@@ -232,4 +193,12 @@ export class RegistryWatch {
     this.#unseen = waiting.filter((each) => number !== undefined && each.number > number);
     for (const each of waiting) if (!this.#unseen.includes(each)) each.finish();
   }
+}
+
+function stateOf({ number, snapshot, records }: proto.WatchStateResponse): NumberedState {
+  const state = {
+    snapshot: codec.snapshot.from(required(snapshot, "the state of a registry")),
+    records: records && codec.records.from(records),
+  };
+  return { number, state };
 }

@@ -2,8 +2,8 @@
  * Tenancy in another process: each call goes to the process that the watch is connected to, and to the next one when it does not answer.
  */
 import { create } from "@bufbuild/protobuf";
-import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
-import { Backoff, type Clock, type Logger, PerdureError, type Random, type TimerHandle } from "@perdure/base";
+import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type {
   Authentication,
   BareEnvironmentId,
@@ -28,10 +28,11 @@ import {
 } from "./codec/tenancy.js";
 import { tenancyDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/tenancy_pb.js";
-import { RECONNECT_BOUNDS, TENANCY_REQUEST_DEADLINE_MS } from "./limits.js";
+import { TENANCY_REQUEST_DEADLINE_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
 import { callTenancyV01, eventOfV01, type TenancyMethod } from "./v01/tenancy.js";
+import { WatchStream, watchForm } from "./watch-stream.js";
 
 export interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
@@ -95,7 +96,21 @@ export class RemoteTenancy implements Tenancy {
   }
 
   watch(listener: (event: TenancyChange) => void, { signal }: { readonly signal: AbortSignal }): void {
-    if (!signal.aborted) new TenancyWatch(this.#ports, listener, signal);
+    if (signal.aborted) return;
+    const { channels, logger } = this.#ports;
+    let turn = 0;
+    const watch = new WatchStream<TenancyChange>(this.#ports, {
+      forms: [
+        watchForm(tenancyDefinition.watchChanges, create(proto.WatchChangesRequestSchema), fromChange),
+        // A process of v0.1 has the method of its own release only.
+        watchForm(tenancyDefinition.watch, create(proto.WatchTenancyRequestSchema), eventOfV01),
+      ],
+      next: () => ({ client: channels[turn++ % channels.length] as Client }),
+      onMessage: listener,
+      onLost: (reason, pauseMs) =>
+        logger.debug({ reason, pauseMs }, "lost the watch for changes; using the next tenancy process"),
+    });
+    signal.addEventListener("abort", () => watch.close(), { once: true });
   }
 
   /**
@@ -130,82 +145,5 @@ export class RemoteTenancy implements Tenancy {
     }
     const { detail } = PerdureError.from(last);
     throw new PerdureError("TEN0001", detail, { cause: last });
-  }
-}
-
-class TenancyWatch {
-  readonly #ports: RemoteTenancyPorts;
-  readonly #backoff: Backoff;
-  readonly #listener: (event: TenancyChange) => void;
-  #stream: ClientReadableStream<unknown> | undefined;
-  #pause: TimerHandle | undefined;
-  #turn = 0;
-  #isStopped = false;
-
-  constructor(ports: RemoteTenancyPorts, listener: (event: TenancyChange) => void, signal: AbortSignal) {
-    this.#ports = ports;
-    this.#backoff = new Backoff(RECONNECT_BOUNDS, ports.random);
-    this.#listener = listener;
-    signal.addEventListener("abort", () => this.#stop(), { once: true });
-    this.#listen();
-  }
-
-  #listen(): void {
-    const { channels } = this.#ports;
-    const client = channels[this.#turn++ % channels.length] as Client;
-    this.#read(client, tenancyDefinition.watchChanges, create(proto.WatchChangesRequestSchema), fromChange, () => {
-      // A process of v0.1 has the method of its own release only.
-      this.#read(client, tenancyDefinition.watch, create(proto.WatchTenancyRequestSchema), eventOfV01, undefined);
-    });
-  }
-
-  /** `onUnimplemented` is called instead of a pause when the process does not have the method. */
-  #read<In, Out>(
-    client: Client,
-    { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
-    request: In,
-    eventOf: (message: Out) => TenancyChange,
-    onUnimplemented: (() => void) | undefined,
-  ): void {
-    const stream = client.makeServerStreamRequest(path, requestSerialize, responseDeserialize, request);
-    this.#stream = stream;
-    stream.on("data", (message: Out) => {
-      if (this.#stream !== stream) return;
-      let event: TenancyChange;
-      try {
-        event = eventOf(message);
-      } catch (cause) {
-        return this.#lost(stream, PerdureError.from(cause).message);
-      }
-      this.#backoff.reset();
-      this.#listener(event);
-    });
-    stream.on("end", () => this.#lost(stream, "it closed the stream"));
-    stream.on("error", (error: Error) => {
-      if (onUnimplemented === undefined || !isUnimplemented(error)) return this.#lost(stream, error.message);
-      if (!this.#isStopped && this.#stream === stream) onUnimplemented();
-    });
-  }
-
-  #lost(stream: ClientReadableStream<unknown>, reason: string): void {
-    if (this.#isStopped || this.#stream !== stream) return;
-    this.#hangUp();
-    const { clock, logger } = this.#ports;
-    const pauseMs = this.#backoff.next();
-    logger.debug({ reason, pauseMs }, "lost the watch for changes; using the next tenancy process");
-    this.#pause = clock.setTimer(pauseMs, () => this.#listen());
-  }
-
-  #stop(): void {
-    this.#isStopped = true;
-    this.#pause?.cancel();
-    this.#hangUp();
-  }
-
-  #hangUp(): void {
-    const stream = this.#stream;
-    this.#stream = undefined;
-    stream?.on("error", () => undefined); // `cancel` emits an error on the stream.
-    stream?.cancel();
   }
 }
