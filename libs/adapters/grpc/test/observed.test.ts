@@ -1,17 +1,11 @@
 /** Unary calls are reported by client and server, and the caller's trace goes along. */
 import { create } from "@bufbuild/protobuf";
-import { Server, type sendUnaryData, status } from "@grpc/grpc-js";
+import { type sendUnaryData, status } from "@grpc/grpc-js";
 import { expect, test } from "@jest/globals";
 import type { OperationObserver } from "@perdure/base";
 import { TenancyAnswerSchema, TenancyQuestionSchema } from "../src/gen/v1/tenancy_pb.js";
-import {
-  observedHandlers,
-  observedMethods,
-  openChannel,
-  SERVER_OPTIONS,
-  serverCredentials,
-  tenancyDefinition,
-} from "../src/index.js";
+import { observedHandlers, observedMethods, tenancyDefinition } from "../src/index.js";
+import { TestServer } from "../src/testing/index.js";
 import { callUnary } from "../src/unary.js";
 
 function anObserver(log: string[], role: string, traceparent: string | undefined): OperationObserver {
@@ -26,7 +20,6 @@ function anObserver(log: string[], role: string, traceparent: string | undefined
 
 test("are reported with their result", async () => {
   const log: string[] = [];
-  const server = new Server(SERVER_OPTIONS);
   let isBroken = false;
   const handlers = {
     ask(_call: unknown, answer: sendUnaryData<unknown>) {
@@ -35,13 +28,11 @@ test("are reported with their result", async () => {
     },
     watch() {},
   };
-  server.addService(tenancyDefinition, observedHandlers(tenancyDefinition, handlers, anObserver(log, "asked", undefined)));
-  const port = await new Promise<number>((resolve, reject) => {
-    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) =>
-      error === null ? resolve(bound) : reject(error),
-    );
-  });
-  const client = openChannel(`127.0.0.1:${port}`, undefined, anObserver(log, "asking", "00-trace"));
+  const server = await TestServer.start(
+    tenancyDefinition,
+    observedHandlers(tenancyDefinition, handlers, anObserver(log, "asked", undefined)),
+  );
+  const client = server.connect(anObserver(log, "asking", "00-trace"));
   const call = () =>
     callUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, callee: "it" });
   try {
@@ -49,8 +40,7 @@ test("are reported with their result", async () => {
     isBroken = true;
     await expect(call()).rejects.toThrow();
   } finally {
-    client.close();
-    server.forceShutdown();
+    server.stop();
   }
   const method = "perdure.control.v1.Tenancy/Ask";
   expect(log).toEqual([

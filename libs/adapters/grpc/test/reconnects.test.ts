@@ -1,5 +1,5 @@
 /** Fifty clients that lose their server in one moment must not come back in one moment. */
-import { type Client, Server } from "@grpc/grpc-js";
+import type { Client, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Logger, silentLogger, systemClock } from "@perdure/base";
 import { MemoryTenancy } from "@perdure/cloud/testing";
@@ -11,12 +11,13 @@ import {
   RemoteTenancy,
   registryDefinition,
   registryHandlers,
-  SERVER_OPTIONS,
-  serverCredentials,
   tenancyDefinition,
   tenancyHandlers,
 } from "../src/index.js";
 import { RECONNECT_FIRST_MS } from "../src/limits.js";
+import { TestServer } from "../src/testing/index.js";
+
+type TestService = readonly [ServiceDefinition, UntypedServiceImplementation];
 
 const CLIENTS = 50;
 const opened: (() => void)[] = [];
@@ -24,17 +25,11 @@ afterEach(() => {
   for (const close of opened.splice(0).reverse()) close();
 });
 
-type Service = (server: Server) => void;
-
 /** Answers the port; port 0 is a free one. */
-async function serve(service: Service, port = 0): Promise<{ readonly port: number; stop(): void }> {
-  const server = new Server(SERVER_OPTIONS);
-  service(server);
-  const bound = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${port}`, serverCredentials(undefined), (error, at) => (error ? reject(error) : resolve(at))),
-  );
-  opened.push(() => server.forceShutdown());
-  return { port: bound, stop: () => server.forceShutdown() };
+async function serve([definition, handlers]: TestService, port = 0): Promise<TestServer> {
+  const server = await TestServer.start(definition, handlers, { port });
+  opened.push(() => server.stop());
+  return server;
 }
 
 /** A client with its own channel and random numbers; the test reads its pauses from its log. */
@@ -61,7 +56,7 @@ interface Connected {
 }
 
 /** Stops the server under its clients, and starts it again when each of them has noticed. Resolves with the first pause of each. */
-async function restart(service: Service, connect: (client: Reconnecting) => Connected): Promise<readonly number[]> {
+async function restart(service: TestService, connect: (client: Reconnecting) => Connected): Promise<readonly number[]> {
   const first = await serve(service);
   const clients = Array.from({ length: CLIENTS }, (_, seed) => connect(new Reconnecting(first.port, seed + 1)));
   await Promise.all(clients.map((client) => client.served()));
@@ -88,7 +83,7 @@ function expectSpread(pausesMs: readonly number[]): void {
 describe("clients of a server that is started again come back spread over time", () => {
   test("when it is the registry", async () => {
     const registry = await createTestRegistry();
-    const service: Service = (server) => server.addService(registryDefinition, registryHandlers(registry, silentLogger));
+    const service = [registryDefinition, registryHandlers(registry, silentLogger)] as const;
     const pauses = await restart(service, (client) => {
       const remote = openRemoteRegistry({ ...client, clock: systemClock }, { withRecords: false });
       opened.push(() => remote.close());
@@ -99,7 +94,7 @@ describe("clients of a server that is started again come back spread over time",
 
   test("when it is tenancy", async () => {
     const tenancy = new MemoryTenancy();
-    const service: Service = (server) => server.addService(tenancyDefinition, tenancyHandlers(tenancy, silentLogger));
+    const service = [tenancyDefinition, tenancyHandlers(tenancy, silentLogger)] as const;
     const pauses = await restart(service, (client) => {
       const stop = new AbortController();
       opened.push(() => stop.abort());

@@ -1,6 +1,5 @@
 /** The registry's messages keep every value, refuse unknown ones, and can be read by processes of v0.1. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { Server } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { newDeploymentId, newSubscriptionId, type Random, silentLogger } from "@perdure/base";
 import type { HandlerView, RetryPolicy, ServiceView } from "@perdure/control";
@@ -12,7 +11,8 @@ import fc from "fast-check";
 import type { FieldCodec } from "../src/codec/form.js";
 import * as codec from "../src/codec/registry.js";
 import * as proto from "../src/gen/v1/registry_pb.js";
-import { openChannel, registryDefinition, registryHandlers, SERVER_OPTIONS, serverCredentials } from "../src/index.js";
+import { registryDefinition, registryHandlers } from "../src/index.js";
+import { TestServer } from "../src/testing/index.js";
 import { changeV01, fromStateV01 } from "../src/v01/registry.js";
 
 const random: Random = new SeededRandom(16);
@@ -305,16 +305,9 @@ describe("a process of v0.1", () => {
 
   test("is answered in its own form", async () => {
     const registry = await createTestRegistry();
-    const server = new Server(SERVER_OPTIONS);
-    server.addService(registryDefinition, registryHandlers(registry, silentLogger));
-    const port = await new Promise<number>((resolve, reject) =>
-      server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, at) => (error ? reject(error) : resolve(at))),
-    );
-    const channel = openChannel(`127.0.0.1:${port}`, undefined);
-    opened.push(() => {
-      channel.close();
-      server.forceShutdown();
-    });
+    const server = await TestServer.start(registryDefinition, registryHandlers(registry, silentLogger));
+    opened.push(() => server.stop());
+    const channel = server.connect();
     const callOptions = { deadlineMs: 10_000, callee: "the registry" };
     const properties = { "bootstrap.servers": "localhost:1" };
     const { value } = await changeV01(channel, "createKafkaCluster", ["k1", properties], callOptions);

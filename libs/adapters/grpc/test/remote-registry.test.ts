@@ -1,4 +1,4 @@
-import { Server, type ServiceDefinition } from "@grpc/grpc-js";
+import type { ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
@@ -10,14 +10,8 @@ import {
   type RuleChange,
 } from "@perdure/metadata";
 import { aManifest, aWireService, createTestRegistry, startEndpoint } from "@perdure/registry/testing";
-import {
-  openChannel,
-  openRemoteRegistry,
-  registryDefinition,
-  registryHandlers,
-  SERVER_OPTIONS,
-  serverCredentials,
-} from "../src/index.js";
+import { openChannel, openRemoteRegistry, registryDefinition, registryHandlers } from "../src/index.js";
+import { TestServer } from "../src/testing/index.js";
 
 const opened: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -31,14 +25,10 @@ const RELEASES = [
 ] as const;
 let methods: ServiceDefinition = registryDefinition;
 
-async function serve(registry: Registry & RegistryView): Promise<{ readonly address: string; stop(): void }> {
-  const server = new Server(SERVER_OPTIONS);
-  server.addService(methods, registryHandlers(registry, silentLogger));
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),
-  );
-  opened.push(() => server.forceShutdown());
-  return { address: `127.0.0.1:${port}`, stop: () => server.forceShutdown() };
+async function serve(registry: Registry & RegistryView): Promise<TestServer> {
+  const server = await TestServer.start(methods, registryHandlers(registry, silentLogger));
+  opened.push(() => server.stop());
+  return server;
 }
 
 async function connect(addresses: readonly string[], withRecords = true) {

@@ -1,4 +1,4 @@
-import { Server, type ServiceDefinition } from "@grpc/grpc-js";
+import type { ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type InvocationId, newDeploymentId, silentLogger, systemClock } from "@perdure/base";
 import type { InvokerStatus } from "@perdure/invoker";
@@ -11,9 +11,8 @@ import {
   partitionsDefinition,
   partitionsHandlers,
   RemoteRows,
-  SERVER_OPTIONS,
-  serverCredentials,
 } from "../src/index.js";
+import { TestServer } from "../src/testing/index.js";
 
 const opened: (() => void)[] = [];
 afterEach(() => {
@@ -55,19 +54,15 @@ const RELEASES = [
 let methods: ServiceDefinition = partitionsDefinition;
 
 async function serve(live: LiveWorker): Promise<string> {
-  const server = new Server(SERVER_OPTIONS);
   const unused = (): never => {
     throw new Error("only rows are requested");
   };
   const partitions = { invoke: unused, attach: unused, output: unused, describe: unused, submit: unused };
   const directory = new LeaderDirectory();
   const served = { partitions, leads: unused, epochOf: unused, deliver: unused, directory, live, logger: silentLogger };
-  server.addService(methods, partitionsHandlers(served));
-  const port = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, bound) => (error ? reject(error) : resolve(bound))),
-  );
-  opened.push(() => server.forceShutdown());
-  return `127.0.0.1:${port}`;
+  const server = await TestServer.start(methods, partitionsHandlers(served));
+  opened.push(() => server.stop());
+  return server.address;
 }
 
 function rowsOf(workers: readonly string[], leaders: readonly string[] = []): RemoteRows {

@@ -1,30 +1,19 @@
-import { Server } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock } from "@perdure/base";
 import { bareOf, NO_USAGE, newEnvironmentId, type TenancyChange } from "@perdure/cloud";
 import { exampleEnvironment, MemoryTenancy } from "@perdure/cloud/testing";
-import {
-  openChannel,
-  RemoteTenancy,
-  SERVER_OPTIONS,
-  serverCredentials,
-  tenancyDefinition,
-  tenancyHandlers,
-} from "../src/index.js";
+import { openChannel, RemoteTenancy, tenancyDefinition, tenancyHandlers } from "../src/index.js";
+import { TestServer } from "../src/testing/index.js";
 
 const opened: (() => void)[] = [];
 afterEach(() => {
   for (const close of opened.splice(0).reverse()) close();
 });
 
-async function serve(tenancy: MemoryTenancy, port = 0): Promise<{ readonly port: number; stop(): void }> {
-  const server = new Server(SERVER_OPTIONS);
-  server.addService(tenancyDefinition, tenancyHandlers(tenancy, silentLogger));
-  const bound = await new Promise<number>((resolve, reject) =>
-    server.bindAsync(`127.0.0.1:${port}`, serverCredentials(undefined), (error, at) => (error ? reject(error) : resolve(at))),
-  );
-  opened.push(() => server.forceShutdown());
-  return { port: bound, stop: () => server.forceShutdown() };
+async function serve(tenancy: MemoryTenancy, port = 0): Promise<TestServer> {
+  const server = await TestServer.start(tenancyDefinition, tenancyHandlers(tenancy, silentLogger), { port });
+  opened.push(() => server.stop());
+  return server;
 }
 
 function connect(...ports: number[]): RemoteTenancy {

@@ -1,6 +1,6 @@
 /** Schedules in another process: messages keep every value, refusals keep their status and code, and v0.1 is understood. */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { type Client, Server, type ServiceDefinition } from "@grpc/grpc-js";
+import type { Client, ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { newInvocationId, newScheduleId, type Random, silentLogger } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
@@ -19,8 +19,9 @@ import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
 import { fromSchedule, toSchedule } from "../src/codec/schedules.js";
 import { ScheduleSchema } from "../src/gen/v1/schedules_pb.js";
-import { openChannel, SERVER_OPTIONS, schedulesDefinition, schedulesHandlers, serverCredentials } from "../src/index.js";
+import { schedulesDefinition, schedulesHandlers } from "../src/index.js";
 import { remoteSchedules } from "../src/remote-schedules.js";
+import { TestServer } from "../src/testing/index.js";
 import { callSchedulesV01, listSchedulesV01 } from "../src/v01/schedules.js";
 
 const opened: (() => void)[] = [];
@@ -148,17 +149,9 @@ class Recorder implements Schedules {
 const runId = newInvocationId({ service: "S", key: undefined, handler: "h" }, 1, random);
 
 async function serve(schedules: Schedules, definition: ServiceDefinition = schedulesDefinition): Promise<Client> {
-  const server = new Server(SERVER_OPTIONS);
-  server.addService(definition, schedulesHandlers(schedules, silentLogger));
-  const bound = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, at) => (error ? reject(error) : resolve(at))),
-  );
-  const channel = openChannel(`127.0.0.1:${bound}`, undefined);
-  opened.push(() => {
-    channel.close();
-    server.forceShutdown();
-  });
-  return channel;
+  const server = await TestServer.start(definition, schedulesHandlers(schedules, silentLogger));
+  opened.push(() => server.stop());
+  return server.connect();
 }
 
 const { ask, list } = schedulesDefinition;

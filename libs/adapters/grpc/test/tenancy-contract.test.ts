@@ -1,6 +1,6 @@
 /** Tenancy's messages keep every value, refuse unknown ones, and are compatible with processes of v0.1 in both directions. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import { type Client, Server, type ServiceDefinition } from "@grpc/grpc-js";
+import type { Client, ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Random, Secret, silentLogger, systemClock } from "@perdure/base";
 import {
@@ -21,14 +21,8 @@ import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
 import * as codec from "../src/codec/tenancy.js";
 import * as proto from "../src/gen/v1/tenancy_pb.js";
-import {
-  openChannel,
-  RemoteTenancy,
-  SERVER_OPTIONS,
-  serverCredentials,
-  tenancyDefinition,
-  tenancyHandlers,
-} from "../src/index.js";
+import { RemoteTenancy, tenancyDefinition, tenancyHandlers } from "../src/index.js";
+import { TestServer } from "../src/testing/index.js";
 import { callUnary } from "../src/unary.js";
 import { callTenancyV01 } from "../src/v01/tenancy.js";
 
@@ -233,17 +227,9 @@ describe("messages keep", () => {
 });
 
 async function serve(tenancy: MemoryTenancy, definition: ServiceDefinition = tenancyDefinition): Promise<Client> {
-  const server = new Server(SERVER_OPTIONS);
-  server.addService(definition, tenancyHandlers(tenancy, silentLogger));
-  const bound = await new Promise<number>((resolve, reject) =>
-    server.bindAsync("127.0.0.1:0", serverCredentials(undefined), (error, at) => (error ? reject(error) : resolve(at))),
-  );
-  const channel = openChannel(`127.0.0.1:${bound}`, undefined);
-  opened.push(() => {
-    channel.close();
-    server.forceShutdown();
-  });
-  return channel;
+  const server = await TestServer.start(definition, tenancyHandlers(tenancy, silentLogger));
+  opened.push(() => server.stop());
+  return server.connect();
 }
 
 const OPTIONS = { deadlineMs: 10_000, callee: "tenancy" };

@@ -1,5 +1,4 @@
 /** Workers in this process: real processors on one memory store, with real gRPC between them and their clients. */
-import { Server } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, silentLogger, systemClock } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import { LocalPartitions, LoopbackPeers, NO_RULES, Processor } from "@perdure/partition-processor";
@@ -7,15 +6,8 @@ import type { Invoke, StartRun } from "@perdure/state-machine";
 import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/state-machine/testing";
 import { KvPartitionStore, type MemoryKeyValue } from "@perdure/storage";
 import { SeededRandom } from "@perdure/testkit";
-import {
-  LeaderDirectory,
-  type LiveWorker,
-  type MutualTls,
-  partitionsDefinition,
-  partitionsHandlers,
-  SERVER_OPTIONS,
-  serverCredentials,
-} from "../index.js";
+import { LeaderDirectory, type LiveWorker, type MutualTls, partitionsDefinition, partitionsHandlers } from "../index.js";
+import { TestServer } from "./test-server.js";
 
 export const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
@@ -75,10 +67,10 @@ export class TestWorker implements AsyncDisposable {
   readonly directory: LeaderDirectory;
   readonly invoker: EchoInvoker;
   readonly processor: Processor;
-  readonly #server: Server;
+  readonly #server: TestServer;
 
-  private constructor(address: string, directory: LeaderDirectory, invoker: EchoInvoker, processor: Processor, server: Server) {
-    this.address = address;
+  private constructor(server: TestServer, directory: LeaderDirectory, invoker: EchoInvoker, processor: Processor) {
+    this.address = server.address;
     this.directory = directory;
     this.invoker = invoker;
     this.processor = processor;
@@ -111,7 +103,6 @@ export class TestWorker implements AsyncDisposable {
     );
     peers.connect(processor);
     const directory = new LeaderDirectory();
-    const server = new Server(SERVER_OPTIONS);
     const served = {
       partitions: new LocalPartitions(processor),
       leads: (id: InvocationId) => processor.leads(id),
@@ -121,12 +112,8 @@ export class TestWorker implements AsyncDisposable {
       live: options.live ?? NOTHING_LIVE,
       logger: silentLogger,
     };
-    server.addService(partitionsDefinition, partitionsHandlers(served));
-    const port = await new Promise<number>((resolve, reject) =>
-      server.bindAsync("127.0.0.1:0", serverCredentials(options.tls), (error, bound) => (error ? reject(error) : resolve(bound))),
-    );
-    const address = `127.0.0.1:${port}`;
-    const worker = new TestWorker(address, directory, invoker as EchoInvoker, processor, server);
+    const server = await TestServer.start(partitionsDefinition, partitionsHandlers(served), { tls: options.tls });
+    const worker = new TestWorker(server, directory, invoker as EchoInvoker, processor);
     directory.learn(worker.claims(options.epoch));
     return worker;
   }
@@ -138,11 +125,11 @@ export class TestWorker implements AsyncDisposable {
 
   /** Gone without a word, as after kill -9. */
   kill(): void {
-    this.#server.forceShutdown();
+    this.#server.stop();
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#server.forceShutdown();
+    this.#server.stop();
     await this.processor[Symbol.asyncDispose]();
   }
 }
