@@ -6,7 +6,7 @@
  *       ▲                     │                                                        │
  *       └──(under 95 %)───────┴────── what was deleted is compacted away ◀─────────────┘
  */
-import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, RepeatedTask } from "@perdure/base";
 import { STORAGE_CHECK_MS, STORAGE_COMPACT_EVERY_MS, STORAGE_FREE_SHARE, STORAGE_HELD_SHARE } from "./limits.js";
 
 interface MeasuredStorage {
@@ -29,23 +29,23 @@ export class StorageLimit implements AsyncDisposable {
   readonly #ports: StorageLimitPorts;
   #isFull = false;
   #isHeld = false;
-  #isClosed = false;
   #compactAtMs = 0;
   #measuredBatches = -1;
   #compacting: Promise<void> | undefined;
-  #timer: TimerHandle | undefined;
-  #looking: Promise<void>;
+  readonly #checks: RepeatedTask;
 
   private constructor(ports: StorageLimitPorts, bytesMax: number) {
     this.#ports = ports;
     this.bytesMax = bytesMax;
-    this.#looking = this.#check();
+    const { clock, logger } = ports;
+    const failed = "what is stored could not be measured; trying again";
+    this.#checks = new RepeatedTask({ clock, logger, pauseMs: STORAGE_CHECK_MS, run: () => this.#measure(), failed });
   }
 
   /** Resolves after the first check: a server that starts full accepts nothing. */
   static async open(ports: StorageLimitPorts, bytesMax: number): Promise<StorageLimit> {
     const limit = new StorageLimit(ports, bytesMax);
-    await limit.#looking;
+    await limit.#checks.running;
     return limit;
   }
 
@@ -54,25 +54,8 @@ export class StorageLimit implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-    await this.#looking;
+    await this.#checks[Symbol.asyncDispose]();
     await this.#compacting;
-  }
-
-  /** Never rejects. */
-  async #check(): Promise<void> {
-    const { clock, logger } = this.#ports;
-    try {
-      await this.#measure();
-    } catch (cause) {
-      const { code, detail } = PerdureError.from(cause);
-      logger.warn({ code, reason: detail }, "what is stored could not be measured; trying again");
-    }
-    if (this.#isClosed) return;
-    this.#timer = clock.setTimer(STORAGE_CHECK_MS, () => {
-      this.#looking = this.#check();
-    });
   }
 
   async #measure(): Promise<void> {

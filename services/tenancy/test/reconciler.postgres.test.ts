@@ -6,6 +6,8 @@ import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { createReconciler, enforceQuotas, UsagePoller } from "@perdure/environments";
 import { PostgresLeadership } from "@perdure/postgres";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
+import { enforceQuotas } from "../src/environments/quotas.js";
+import { createReconciler, openUsagePoller } from "../src/index.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 const UPSTREAM: Upstream = {
@@ -265,7 +267,7 @@ describe("usage and quotas", () => {
         usageRead.resolve();
         return usage;
       };
-      const poller = new UsagePoller({ ...cloud.ports, readUsage });
+      const poller = openUsagePoller({ ...cloud.ports, readUsage });
       await usageRead.promise;
       await poller[Symbol.asyncDispose]();
     };

@@ -3,7 +3,7 @@
 export { createAddresses, type EnvironmentAddresses } from "./addresses.js";
 export { isServed } from "./facts.js";
 export type { EnvironmentPorts, HibernationMonitor } from "./ports.js";
-export { enforceQuotas, Quotas } from "./quotas.js";
+export { enforceQuotas, openQuotas } from "./quotas.js";
 export { createReconciler } from "./reconciler.js";
 export { createTenancy } from "./tenancy.js";
-export { readUsageOverHttp, UsagePoller } from "./usage-poller.js";
+export { openUsagePoller, readUsageOverHttp } from "./usage-poller.js";

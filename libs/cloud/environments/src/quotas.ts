@@ -5,7 +5,7 @@
  * actions   80 %: mail      120 %: suspended          traffic   80 %: mail      100 %: throttled
  * idle      10 of 14 days: mail      14 days: suspended, until an authenticated request arrives
  */
-import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { RepeatedTask } from "@perdure/base";
 import type { AccountId, AccountPlan } from "@perdure/cloud";
 import { idleText, putMail, quotaSuspendedText, quotaWarningText } from "@perdure/mail";
 import type { AuditEntry, EnvironmentRecord, MonthlyUse, StatusTransition, TenancyTables } from "@perdure/postgres";
@@ -13,38 +13,10 @@ import { IDLE_WARNED_SHARE, QUOTAS_EVERY_MS, SUSPEND_ABOVE, USAGE_SOURCE_MS, WAR
 import type { EnvironmentPorts } from "./ports.js";
 
 /** Checks all environments at intervals until it is disposed of. */
-export class Quotas implements AsyncDisposable {
-  readonly #ports: EnvironmentPorts;
-  readonly #logger: Logger;
-  #timer: TimerHandle | undefined;
-  #running: Promise<void>;
-  #isClosed = false;
-
-  constructor(ports: EnvironmentPorts) {
-    this.#ports = ports;
-    this.#logger = ports.logger;
-    this.#running = this.#round();
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-    await this.#running;
-  }
-
-  /** Never rejects. */
-  async #round(): Promise<void> {
-    try {
-      await enforceQuotas(this.#ports);
-    } catch (cause) {
-      const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "quotas could not be checked; retrying");
-    }
-    if (this.#isClosed) return;
-    this.#timer = this.#ports.clock.setTimer(QUOTAS_EVERY_MS, () => {
-      this.#running = this.#round();
-    });
-  }
+export function openQuotas(ports: EnvironmentPorts): AsyncDisposable {
+  const { clock, logger } = ports;
+  const failed = "quotas could not be checked; retrying";
+  return new RepeatedTask({ clock, logger, pauseMs: QUOTAS_EVERY_MS, run: () => enforceQuotas(ports), failed });
 }
 
 const NOTHING_USED = { actions: 0, trafficBytes: 0 };

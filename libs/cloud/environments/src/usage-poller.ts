@@ -2,7 +2,7 @@
  * Polls runtimes for their usage. They return totals that are as durable as what they count (`GET /internal/usage`), so polling twice, or
  * after a crash of either side, counts nothing twice and loses nothing.
  */
-import { type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { RepeatedTask } from "@perdure/base";
 import { type EnvironmentId, NO_USAGE, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
 import { z } from "zod";
 import { upstreamOf } from "./facts.js";
@@ -36,56 +36,30 @@ export const readUsageOverHttp: ReadUsage = async ({ admin, secret }) => {
   return usageShape.parse(await response.json());
 };
 
-/** Polls until it is disposed of. */
-export class UsagePoller implements AsyncDisposable {
-  readonly #ports: UsagePollerPorts;
-  readonly #logger: Logger;
-  #timer: TimerHandle | undefined;
-  #running: Promise<void>;
-  #isClosed = false;
+/** Polls all runtimes at intervals until it is disposed of. */
+export function openUsagePoller(ports: UsagePollerPorts): AsyncDisposable {
+  const { clock, logger } = ports;
+  const failed = "usage could not be read; trying again";
+  return new RepeatedTask({ clock, logger, pauseMs: USAGE_POLL_EVERY_MS, run: () => pollAll(ports), failed });
+}
 
-  constructor(ports: UsagePollerPorts) {
-    this.#ports = ports;
-    this.#logger = ports.logger;
-    this.#running = this.#round();
-  }
+async function pollAll(ports: UsagePollerPorts): Promise<void> {
+  const living = await ports.database.tables.environments.living();
+  const answering = living.filter(({ upstreamAdmin }) => upstreamAdmin !== undefined);
+  await Promise.all(
+    answering.map(async (environment) => {
+      try {
+        const upstream = upstreamOf(ports, environment);
+        if (upstream !== undefined) await poll(ports, environment.id, upstream);
+      } catch (cause) {
+        const reason = cause instanceof Error ? cause.message : String(cause);
+        ports.logger.debug({ environmentId: environment.id, reason }, "a runtime did not report its usage; retrying");
+      }
+    }),
+  );
+}
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-    await this.#running;
-  }
-
-  /** Never rejects. */
-  async #round(): Promise<void> {
-    try {
-      const living = await this.#ports.database.tables.environments.living();
-      await Promise.all(
-        living
-          .filter(({ upstreamAdmin }) => upstreamAdmin !== undefined)
-          .map(async (environment) => {
-            try {
-              const upstream = upstreamOf(this.#ports, environment);
-              if (upstream !== undefined) await this.#read(environment.id, upstream);
-            } catch (cause) {
-              const reason = cause instanceof Error ? cause.message : String(cause);
-              this.#logger.debug({ environmentId: environment.id, reason }, "a runtime did not report its usage; retrying");
-            }
-          }),
-      );
-    } catch (cause) {
-      const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "usage could not be read; trying again");
-    }
-    if (this.#isClosed) return;
-    this.#timer = this.#ports.clock.setTimer(USAGE_POLL_EVERY_MS, () => {
-      this.#running = this.#round();
-    });
-  }
-
-  async #read(id: EnvironmentId, upstream: Upstream): Promise<void> {
-    const { database, clock, readUsage } = this.#ports;
-    const { source, actions, storedBytes } = await readUsage(upstream);
-    await database.tables.usage.report(id, `runtime ${source}`, clock.nowMs(), { ...NO_USAGE, actions }, storedBytes);
-  }
+async function poll({ database, clock, readUsage }: UsagePollerPorts, id: EnvironmentId, upstream: Upstream): Promise<void> {
+  const { source, actions, storedBytes } = await readUsage(upstream);
+  await database.tables.usage.report(id, `runtime ${source}`, clock.nowMs(), { ...NO_USAGE, actions }, storedBytes);
 }

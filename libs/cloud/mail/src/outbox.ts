@@ -2,7 +2,7 @@
  * The mail outbox. A mail is stored in the transaction that causes it, so neither exists without the other, and the duration of a request
  * reveals nothing about it. Any process sends pending mail; a mail may be sent twice when a process crashes in between.
  */
-import { backoffMs, fromUtf8, type Logger, PerdureError, type TimerHandle, utf8 } from "@perdure/base";
+import { PerdureError, RepeatedTask, backoffMs, fromUtf8, type Logger, type TimerHandle, utf8 } from "@perdure/base";
 import type { CredentialPorts } from "@perdure/credentials";
 import type { TenancyTables } from "@perdure/postgres";
 import {
@@ -47,37 +47,21 @@ export interface OutboxPorts extends CredentialPorts {
 
 /** Sends until it is disposed of. */
 export class MailOutbox implements AsyncDisposable {
-  readonly #ports: OutboxPorts;
-  readonly #logger: Logger;
-  #timer: TimerHandle | undefined;
-  #running: Promise<void>;
-  #isClosed = false;
+  readonly #task: RepeatedTask;
+  readonly #mailer: Mailer;
 
   constructor(ports: OutboxPorts) {
-    this.#ports = ports;
-    this.#logger = ports.logger;
-    this.#running = this.#round();
+    const { clock, logger, mailer } = ports;
+    this.#mailer = mailer;
+    const run = async (signal: AbortSignal): Promise<void> => {
+      while ((await sendDue(ports)) === MAILS_AT_ONCE && !signal.aborted);
+    };
+    this.#task = new RepeatedTask({ clock, logger, pauseMs: MAIL_POLL_MS, run, failed: "mails could not be read; retrying" });
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isClosed = true;
-    this.#timer?.cancel();
-    await this.#running;
-    this.#ports.mailer.close();
-  }
-
-  /** Never rejects. */
-  async #round(): Promise<void> {
-    try {
-      while ((await sendDue(this.#ports)) === MAILS_AT_ONCE && !this.#isClosed);
-    } catch (cause) {
-      const { code, detail } = PerdureError.from(cause);
-      this.#logger.warn({ code, reason: detail }, "mails could not be read; retrying");
-    }
-    if (this.#isClosed) return;
-    this.#timer = this.#ports.clock.setTimer(MAIL_POLL_MS, () => {
-      this.#running = this.#round();
-    });
+    await this.#task[Symbol.asyncDispose]();
+    this.#mailer.close();
   }
 }
 

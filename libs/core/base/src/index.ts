@@ -45,11 +45,13 @@ export {
 export * from "./loading-cache.js";
 export * from "./logger.js";
 export * from "./operation.js";
+export * from "./pause.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";
 export * from "./random.js";
 export * from "./rate-limiter.js";
 export { NO_COMMIT } from "./readiness.js";
+export * from "./repeated-task.js";
 export {
   newBatchId,
   newDeploymentId,

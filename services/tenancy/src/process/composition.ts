@@ -36,7 +36,14 @@ import {
   untilAvailable,
 } from "@perdure/role";
 import { checkAddress, createHttpPort, observeCertificate, openListener, openProbes } from "@perdure/role/http";
-import { type LoginOptions, openLogin } from "@perdure/sign-in";
+import { createAddresses } from "../addresses.js";
+import { CallRates } from "../api/call-rates.js";
+import { createCloudApi } from "../api/cloud-api.js";
+import { consoleRoutes, createGatewayLink, homeRoutes, type GatewayLink } from "../console/index.js";
+import { openQuotas } from "../environments/quotas.js";
+import { createReconciler } from "../environments/reconciler.js";
+import { openUsagePoller, readUsageOverHttp } from "../environments/usage-poller.js";
+import { openLogin, type LoginOptions } from "@perdure/sign-in";
 import { DRAIN_MS } from "../limits.js";
 import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
 import type { TenancySettings } from "./config.js";
@@ -159,8 +166,8 @@ async function runSharedTasks(
   try {
     const provisioner = stack.use(await openProvisioner());
     stack.use(createReconciler({ ...ports, provisioner, mayAct: () => leadership.isSure }, { withTunnels }));
-    stack.use(new UsagePoller({ ...ports, readUsage: readUsageOverHttp }));
-    stack.use(new Quotas(ports));
+    stack.use(openUsagePoller({ ...ports, readUsage: readUsageOverHttp }));
+    stack.use(openQuotas(ports));
     stack.use(new SealRenewal(ports));
     return stack.move();
   } finally {
