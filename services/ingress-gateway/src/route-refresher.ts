@@ -3,7 +3,7 @@
  * confirmed it, and would refuse a call in between because the service does not exist. Such a request is held until the registries have
  * been read once more.
  */
-import type { Clock } from "@perdure/base";
+import { type Clock, pause } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { REFRESH_PAUSE_FACTOR, REFRESH_PAUSE_MS_MIN, REFRESH_WAITERS_MAX } from "./limits.js";
 import { type IngressRoute, routeOf } from "./route.js";
@@ -60,7 +60,7 @@ export class RouteRefresher {
   async #begin(last: Promise<unknown>): Promise<readonly RegistrySnapshot[]> {
     await last;
     const pauseMs = this.#freeAtMs - this.#clock.monotonicMs();
-    if (pauseMs > 0) await new Promise<void>((resolve) => this.#clock.setTimer(pauseMs, resolve));
+    if (pauseMs > 0) await pause(this.#clock, pauseMs);
     this.#next = undefined; // A request from here on must not be served by a state that was read before the request.
     const startedAtMs = this.#clock.monotonicMs();
     const reading = this.#read();

@@ -3,7 +3,7 @@
  * that it does not declare, and nothing would show why (kubernetes.md D7, D8, §12). A problem shows in readiness, a metric, an event, a log
  * message and a condition of the objects.
  */
-import type { Clock, Logger } from "@perdure/base";
+import { type Clock, type Logger, pause } from "@perdure/base";
 import { API_GROUP, type Observation, definitions as ours } from "@perdure/custom-resources";
 import {
   type EventRecorder,
@@ -14,7 +14,6 @@ import {
   type KubernetesClient,
   type Resource,
   resources,
-  waitFor,
 } from "@perdure/kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
 import { DEFINITION_AGAIN_MS, DEFINITION_POLL_MS, NAMES_IN_MESSAGE_MAX } from "./limits.js";
@@ -69,14 +68,14 @@ export class Definitions {
       if (signal.aborted) return;
       this.#missing = missing;
       if (missing.size === 0) return this.#compareAll(signal);
-      await waitFor(DEFINITION_POLL_MS, this.#ports.clock, signal);
+      await pause(this.#ports.clock, DEFINITION_POLL_MS, signal);
     }
   }
 
   /** Checks again at intervals until the signal fires. Never rejects. */
   async keepChecking(signal: AbortSignal): Promise<void> {
     for (;;) {
-      await waitFor(this.#againMs, this.#ports.clock, signal);
+      await pause(this.#ports.clock, this.#againMs, signal);
       if (signal.aborted) return;
       await this.#compareAll(signal);
     }

@@ -3,7 +3,7 @@
  * to its error code (service-protocol.md §13.1, §13.3).
  */
 import { STATUS_CODES } from "node:http";
-import { Backoff, type Clock, type Random } from "@perdure/base";
+import { Backoff, type Clock, pause, type Random } from "@perdure/base";
 import { printable } from "@perdure/egress";
 import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX, type Manifest, PROTOCOL_VERSIONS, parseManifest } from "@perdure/manifest";
 import { type DeploymentAddress, RegistryRefusal } from "@perdure/metadata";
@@ -95,20 +95,6 @@ async function fetchWithRetries(
 function isWorthRetrying(answer: DiscoveryAnswer): boolean {
   if (answer.kind === "response") return RETRIED_STATUSES.has(answer.status);
   return RETRIED_FAILURES.has(answer.failure.kind);
-}
-
-/** Ends early, without an error, when the signal is aborted. */
-function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const finish = () => {
-      timer.cancel();
-      signal.removeEventListener("abort", finish);
-      resolve();
-    };
-    const timer = clock.setTimer(delayMs, finish);
-    signal.addEventListener("abort", finish);
-  });
 }
 
 function checkVersions(manifest: Manifest, sdkVersion: string | undefined): void {

@@ -13,6 +13,7 @@ import {
   newDeploymentId,
   newSubscriptionId,
   PerdureError,
+  pause,
   type Random,
 } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
@@ -316,12 +317,6 @@ async function createRegistryManager(
       return () => listeners.delete(listener);
     },
   };
-}
-
-function pause(clock: Clock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.setTimer(delayMs, resolve);
-  });
 }
 
 function fixedClusters(configured: RegistryOptions["kafkaClusters"], nowMs: number): ReadonlyMap<string, KafkaClusterRecord> {

@@ -22,7 +22,6 @@ export {
   type ReflectorOptions,
   type ReflectorPorts,
   type WatchEnd,
-  waitFor,
 } from "./reflector.js";
 export { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf, resources, SNAPSHOTS } from "./resource.js";
 export { type AcquiredKey, PRIORITIES, type Priority, WorkQueue, type WorkQueueOptions } from "./work-queue.js";

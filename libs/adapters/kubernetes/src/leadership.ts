@@ -3,11 +3,10 @@
  * its Lease has not changed for a while, whatever times are written in it. There is usually one leader but this is not guaranteed, so the
  * work of a leader must be safe when two processes do it.
  */
-import type { Clock, Logger } from "@perdure/base";
+import { type Clock, type Logger, pause } from "@perdure/base";
 import { isAlreadyThere, isConflict } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { LEASE_MS, LEASE_RENEW_WITHIN_MS, LEASE_RETRY_MS } from "./limits.js";
-import { waitFor } from "./reflector.js";
 import { type KubeObject, resources } from "./resource.js";
 
 export interface LeaseLeadershipOptions {
@@ -73,7 +72,7 @@ export class LeaseLeadership {
   async run(lead: (signal: AbortSignal) => Promise<void>, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
       if (await this.#tryAcquire(signal)) await this.#lead(lead, signal);
-      await waitFor(this.#options.retryMs, this.#ports.clock, signal);
+      await pause(this.#ports.clock, this.#options.retryMs, signal);
     }
   }
 
@@ -87,7 +86,7 @@ export class LeaseLeadership {
     let renewedAt = clock.monotonicMs();
     while (!signal.aborted && !term.signal.aborted) {
       const waitedFrom = clock.monotonicMs();
-      await waitFor(this.#options.retryMs, clock, AbortSignal.any([term.signal, signal]));
+      await pause(clock, this.#options.retryMs, AbortSignal.any([term.signal, signal]));
       // The process was frozen or the machine was suspended: another process may lead by now, so the Lease is read again first.
       if (clock.monotonicMs() - waitedFrom > this.#options.renewWithinMs) break;
       if (signal.aborted || term.signal.aborted) break;

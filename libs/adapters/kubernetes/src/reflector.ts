@@ -3,7 +3,7 @@
  * lists in pages and then watches from there on. When the API server no longer has that resource version, it lists again and derives the
  * deletions that it missed. It never stops because of a response of the API server (kubernetes.md D5).
  */
-import { backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, pause, type Random } from "@perdure/base";
 import { isExpired, KubernetesApiError } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { jsonLines } from "./json-lines.js";
@@ -232,24 +232,10 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
   #pause(failures: number, signal: AbortSignal): Promise<void> {
     const { clock, random } = this.#ports;
     const pauseMs = backoffMs(failures - 1, { firstMs: RELIST_FIRST_MS, longestMs: RELIST_LONGEST_MS }, random);
-    return waitFor(pauseMs, clock, signal);
+    return pause(clock, pauseMs, signal);
   }
 }
 
 export function keyOf(name: string, namespace: string | undefined): string {
   return namespace === undefined ? name : `${namespace}/${name}`;
-}
-
-/** Resolves after a while, or at once when the signal fires. */
-export function waitFor(ms: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    if (signal.aborted) return resolve();
-    const done = (): void => {
-      timer.cancel();
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = clock.setTimer(ms, done);
-    signal.addEventListener("abort", done, { once: true });
-  });
 }

@@ -5,7 +5,7 @@
  *                                                   ├▸ other settings: stop, start
  *                                                   └▸ hangs, or takes too much memory: ended, then as above
  */
-import { backoffMs, type Clock, type Logger, NO_COMMIT, type Random, type Secret, type TimerHandle } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, NO_COMMIT, pause, type Random, type Secret, type TimerHandle } from "@perdure/base";
 import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
 import type { EnvironmentFiles, RuntimeLaunch } from "./files.js";
 import {
@@ -121,12 +121,12 @@ export class Runtime {
       const { generation } = this.#launch;
       if (crashes >= CRASHES_MAX) {
         this.#become({ phase: "failed", generation, reason: `${reason}, the last of ${crashes} times` });
-        await this.#pause(Number.MAX_SAFE_INTEGER, this.#change.signal);
+        await pause(this.#ports.clock, Number.MAX_SAFE_INTEGER, this.#change.signal);
         crashes = 0;
       } else {
         this.#become({ phase: "starting", generation });
         const pauseMs = backoffMs(crashes - 1, { firstMs: RESTART_FIRST_MS, longestMs: RESTART_LONGEST_MS }, this.#ports.random);
-        await this.#pause(pauseMs, this.#change.signal);
+        await pause(this.#ports.clock, pauseMs, this.#change.signal);
       }
     }
     if (!this.#isLeaving) await this.#stop();
@@ -159,7 +159,7 @@ export class Runtime {
       else if (clock.monotonicMs() - startedAtMs > START_MS_MAX) {
         await this.#stop({ atOnce: true });
         return { kind: "ended", reason: `it did not answer within ${START_MS_MAX / 1_000} s`, wasStable: false };
-      } else await Promise.race([ended, this.#pause(HEALTH_EVERY_MS, changed)]);
+      } else await Promise.race([ended, pause(this.#ports.clock, HEALTH_EVERY_MS, changed)]);
     }
     if (answeredAtMs !== undefined && reason === undefined && !changed.aborted) {
       this.#become({ phase: "ready", generation: this.#launch.generation, upstream: this.#upstream(launch) });
@@ -235,19 +235,6 @@ export class Runtime {
   #become(state: RuntimeState): void {
     this.#state = state;
     if (!this.#isEnding) this.#ports.onState(state);
-  }
-
-  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const over = (): void => {
-        timer.cancel();
-        signal.removeEventListener("abort", over);
-        resolve();
-      };
-      const timer = this.#ports.clock.setTimer(delayMs, over);
-      signal.addEventListener("abort", over);
-    });
   }
 
   #watchLog(): void {

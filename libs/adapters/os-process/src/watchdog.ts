@@ -2,7 +2,7 @@
  * Ends a process that still runs but is of no use: one that hangs answers no client, and one whose memory grows without end takes the
  * memory of the others. Both are distinguished from a process that is busy, and the watchdog returns the reason.
  */
-import type { Clock } from "@perdure/base";
+import { type Clock, pause } from "@perdure/base";
 import { HUNG_AFTER_MS, MEMORY_CHECK_EVERY_MS, MEMORY_CHECKS_MAX, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
 
 export interface WatchdogPorts {
@@ -39,7 +39,9 @@ export function untilUnhealthy(ports: WatchdogPorts, signal: AbortSignal): Promi
 
 async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal): Promise<HealthProblem | undefined> {
   let lastAnsweredAtMs = clock.monotonicMs();
-  while (await pause(clock, PROBE_EVERY_MS, signal)) {
+  for (;;) {
+    await pause(clock, PROBE_EVERY_MS, signal);
+    if (signal.aborted) return undefined;
     const requestedAtMs = clock.monotonicMs();
     if (await answers()) lastAnsweredAtMs = clock.monotonicMs();
     // Only time with checks counts: a machine that slept made no checks.
@@ -48,7 +50,6 @@ async function untilHung({ answers, clock }: WatchdogPorts, signal: AbortSignal)
       return { reason: `it did not answer for ${HUNG_AFTER_MS / 1_000} s`, atOnce: true };
     }
   }
-  return undefined;
 }
 
 async function untilTooBig(
@@ -57,7 +58,9 @@ async function untilTooBig(
 ): Promise<HealthProblem | undefined> {
   if (memoryMibMax === undefined) return undefined;
   let beyond = 0;
-  while (await pause(clock, MEMORY_CHECK_EVERY_MS, signal)) {
+  for (;;) {
+    await pause(clock, MEMORY_CHECK_EVERY_MS, signal);
+    if (signal.aborted) return undefined;
     const mib = memoryMib() ?? 0;
     beyond = mib > memoryMibMax ? beyond + 1 : 0;
     const atOnce = mib > memoryMibMax * MEMORY_SHARE_AT_ONCE;
@@ -65,20 +68,4 @@ async function untilTooBig(
       return { reason: `it used ${Math.ceil(mib)} MiB of memory and may use ${memoryMibMax}`, atOnce };
     }
   }
-  return undefined;
-}
-
-/** False when the signal aborted. */
-function pause(clock: Clock, delayMs: number, signal: AbortSignal): Promise<boolean> {
-  if (signal.aborted) return Promise.resolve(false);
-  return new Promise((resolve) => {
-    const over = (isOver: boolean): void => {
-      timer.cancel();
-      signal.removeEventListener("abort", aborted);
-      resolve(isOver);
-    };
-    const aborted = (): void => over(false);
-    const timer = clock.setTimer(delayMs, () => over(true));
-    signal.addEventListener("abort", aborted);
-  });
 }

@@ -2,7 +2,7 @@
  * Follows changes of a database that several processes share. Each process is notified of every write, checks whether the write concerns
  * it, and reads the changed documents again; so every process sees a change moments after it was made.
  */
-import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { Backoff, type Clock, type Logger, PerdureError, pause, type Random } from "@perdure/base";
 import { FOLLOW_AGAIN_FIRST_MS, FOLLOW_AGAIN_LONGEST_MS } from "./limits.js";
 import type { PostgresMetadataStore } from "./metadata-store.js";
 
@@ -23,8 +23,7 @@ export interface FollowPorts {
 /** Follows until it is disposed of. While the database is down the last state stays in use. */
 export function followChanges({ store, clock, random, logger }: FollowPorts, all: readonly Followed[]): AsyncDisposable {
   const stamps = new Map<Followed, string>();
-  const stopped = Promise.withResolvers<void>();
-  let isStopped = false;
+  const stop = new AbortController();
   let isPending = false;
   let running: Promise<void> | undefined;
 
@@ -37,7 +36,7 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
 
   async function run(): Promise<void> {
     const backoff = new Backoff({ firstMs: FOLLOW_AGAIN_FIRST_MS, longestMs: FOLLOW_AGAIN_LONGEST_MS }, random);
-    while (isPending && !isStopped) {
+    while (isPending && !stop.signal.aborted) {
       isPending = false;
       try {
         for (const one of all) await reloadIfChanged(one);
@@ -47,16 +46,10 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
         const pauseMs = backoff.next();
         logger.warn({ code: error.code, reason: error.detail, pauseMs }, "cannot read changes; using the last state");
         isPending = true;
-        await pause(pauseMs);
+        await pause(clock, pauseMs, stop.signal);
       }
     }
     running = undefined;
-  }
-
-  function pause(delayMs: number): Promise<void> {
-    const { promise, resolve } = Promise.withResolvers<void>();
-    const timer = clock.setTimer(delayMs, resolve);
-    return Promise.race([promise, stopped.promise]).finally(() => timer.cancel());
   }
 
   const unlisten = store.onChange(() => {
@@ -65,9 +58,8 @@ export function followChanges({ store, clock, random, logger }: FollowPorts, all
   });
   return {
     async [Symbol.asyncDispose]() {
-      isStopped = true;
+      stop.abort();
       unlisten();
-      stopped.resolve();
       await running;
     },
   };

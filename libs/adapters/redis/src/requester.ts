@@ -2,7 +2,7 @@
  * Retries requests while Redis is unavailable (restart, fail-over, broken network), until there is an answer or the timeout ends.
  * Everything that this driver sends may be repeated: reads, claims (which only raise the epoch), and commits, which carry their number.
  */
-import { Backoff, type Clock, PerdureError, type Random } from "@perdure/base";
+import { Backoff, type Clock, PerdureError, pause, type Random } from "@perdure/base";
 import type { RedisRequest } from "./folding.js";
 import { RETRY_BOUNDS } from "./limits.js";
 import { type CommandReply, LinkDown, type RedisLink } from "./link.js";
@@ -56,7 +56,7 @@ export class RedisRequester {
         const code = FULL.test(error.message) ? "STO0004" : "STO0001";
         throw new PerdureError(code, `Redis gave no answer in ${timeoutMs} ms: ${error.message}`, { cause: error });
       }
-      await new Promise<void>((resolve) => this.#clock.setTimer(waitMs, resolve));
+      await pause(this.#clock, waitMs);
     }
   }
 

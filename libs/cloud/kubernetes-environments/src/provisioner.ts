@@ -6,10 +6,10 @@
  * remove              ─▸ processes stop; data and object stay for the next `apply`
  * remove with `erase` ─▸ the object and all its data are deleted
  */
-import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, pause, type Random } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "@perdure/cloud";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources, waitFor } from "@perdure/kubernetes";
+import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/kubernetes";
 import {
   environmentOf,
   MANAGER,
@@ -172,7 +172,7 @@ class KubernetesProvisioner implements Provisioner {
     }
     while ((await this.#find(environmentId)) !== undefined) {
       if (signal.aborted) throw new PerdureError("OPS0004", `${name} is still being deleted`);
-      await waitFor(ERASE_POLL_MS, clock, signal);
+      await pause(clock, ERASE_POLL_MS, signal);
     }
     for (const secret of [signingKeyName(environmentId), tunnelTokenName(environmentId)]) {
       await client.delete(resources.secrets, secret, this.#options.namespace, { signal });

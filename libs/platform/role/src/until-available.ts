@@ -2,7 +2,7 @@
  * Waits for the dependencies of a process that was started before them: it logs the reason from time to time and is not ready, instead of
  * ending and being restarted again and again.
  */
-import { Backoff, type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { Backoff, type Clock, type Logger, PerdureError, pause, type Random } from "@perdure/base";
 import { AVAILABLE_FIRST_MS, AVAILABLE_LONGEST_MS } from "./limits.js";
 
 export interface WaitingPorts {
@@ -30,19 +30,7 @@ export async function untilAvailable<T>(
       if (!(cause instanceof PerdureError) || cause.code !== "STO0001") throw cause;
       const pauseMs = backoff.next();
       logger.warn({ reason: cause.detail, pauseMs }, `${what} is not there yet; trying again`);
-      await pause(pauseMs, clock, signal);
+      await pause(clock, pauseMs, signal);
     }
   }
-}
-
-/** Ends early when the signal fires. */
-function pause(delayMs: number, clock: Clock, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = clock.setTimer(delayMs, resolve);
-  const stop = (): void => resolve();
-  signal.addEventListener("abort", stop, { once: true });
-  return promise.finally(() => {
-    timer.cancel();
-    signal.removeEventListener("abort", stop);
-  });
 }

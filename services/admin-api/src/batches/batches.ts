@@ -12,6 +12,7 @@ import {
   type Logger,
   newBatchId,
   PerdureError,
+  pause,
   siblingInvocationId,
   type TimerHandle,
 } from "@perdure/base";
@@ -253,7 +254,7 @@ class KeptBatches implements SharedBatches {
       const record = await this.#requestCancel(id);
       if (record?.state !== "running" || clock.monotonicMs() >= untilMs) return record;
       await this.refresh(); // If this process runs the batch and it stopped on an error, taking it up again ends it.
-      await (this.#running.get(id)?.over ?? this.#pause(BATCH_POLL_MS));
+      await (this.#running.get(id)?.over ?? pause(clock, BATCH_POLL_MS));
     }
   }
 
@@ -279,12 +280,6 @@ class KeptBatches implements SharedBatches {
     this.#cleanup?.cancel();
     await Promise.all([...this.#running.values()].map(({ over }) => over));
     await this.#cleaning;
-  }
-
-  #pause(delayMs: number): Promise<void> {
-    return new Promise((resolve) => {
-      this.#ports.clock.setTimer(delayMs, resolve);
-    });
   }
 
   #newRecord(batch: NewBatch): BatchRecord {

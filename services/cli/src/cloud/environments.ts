@@ -6,8 +6,8 @@ import type { Context } from "../context.js";
 import { FAILED, USAGE } from "../errors.js";
 import { ACTIVE_POLL_MS, ACTIVE_WAIT_MS_MAX } from "../limits.js";
 import type { ProgressIndicator } from "../output/index.js";
+import { pause } from "../pause.js";
 import { type Account, chooseAccount } from "./accounts.js";
-import { pause } from "./pause.js";
 
 export type EnvironmentSummary = ResponseOf<AccountOperations["ListEnvironments"]>["environments"][number];
 export type EnvironmentDescription = ResponseOf<AccountOperations["DescribeEnvironment"]>;
@@ -136,6 +136,6 @@ export async function untilActive(
       context.fail(FAILED, `The environment is still ${facts.status}`, `Check again later: perdure env describe ${facts.name}`);
     }
     progress.step(`${facts.name}: ${WAITS[facts.status] ?? facts.status}`);
-    await pause(ACTIVE_POLL_MS, context);
+    await pause(context, ACTIVE_POLL_MS);
   }
 }

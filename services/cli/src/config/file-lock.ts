@@ -5,7 +5,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import type { Clock } from "@perdure/base";
+import { type Clock, pause } from "@perdure/base";
 import { FAILED, fail } from "../errors.js";
 import { LOCK_AGE_MS_MAX, LOCK_POLL_MS, LOCK_WAIT_MS_MAX } from "../limits.js";
 
@@ -22,7 +22,7 @@ export async function withLock<T>(path: string, clock: Clock, work: () => Promis
     if (clock.monotonicMs() > deadlineMs) {
       fail(FAILED, `Another perdure holds ${path}`, "Wait for it, or remove the file when none is running.");
     }
-    await new Promise<void>((resolve) => clock.setTimer(LOCK_POLL_MS, resolve));
+    await pause(clock, LOCK_POLL_MS);
   }
   try {
     return await work();

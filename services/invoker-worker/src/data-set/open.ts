@@ -2,7 +2,7 @@
  * Opens the data set: a starting worker must lead nothing before it is certain that Redis holds the data of its environment. Until then
  * the worker waits, is not ready, and reports the reason; the expected data, or an accepted loss, let it continue without a restart.
  */
-import { PerdureError, type TimerHandle } from "@perdure/base";
+import { PerdureError, pause } from "@perdure/base";
 import { type MetadataStore, readDataSet } from "@perdure/metadata";
 import type { RedisConnections } from "@perdure/redis";
 import { type ProcessPorts, untilAvailable } from "@perdure/role";
@@ -114,21 +114,8 @@ async function untilAgreed(
         "partition data are not those of the environment; no partition is led",
       );
     }
-    await pause(MISMATCH_CHECK_MS * (0.5 + random.float() / 2), ports);
+    await pause(clock, MISMATCH_CHECK_MS * (0.5 + random.float() / 2), stopping);
   }
-}
-
-/** Ends early when the process is stopped. */
-async function pause(delayMs: number, { clock, lifecycle: { stopping } }: ProcessPorts): Promise<void> {
-  let timer: TimerHandle | undefined;
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const stop = (): void => resolve();
-  stopping.addEventListener("abort", stop, { once: true });
-  if (stopping.aborted) resolve();
-  else timer = clock.setTimer(delayMs, resolve);
-  await promise;
-  timer?.cancel();
-  stopping.removeEventListener("abort", stop);
 }
 
 function dataSetMetric({ metrics }: ProcessPorts) {

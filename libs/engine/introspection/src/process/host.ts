@@ -4,7 +4,7 @@
  * after a short random pause.
  */
 import { totalmem } from "node:os";
-import { type Clock, invariant, type Logger, type Random } from "@perdure/base";
+import { type Clock, invariant, type Logger, pause, type Random } from "@perdure/base";
 import { refused } from "../errors.js";
 import {
   OPEN_RESULTS_MAX,
@@ -170,14 +170,4 @@ class ProcessSlot {
   async close(): Promise<void> {
     await this.#process?.close();
   }
-}
-
-async function pause(clock: Clock, ms: number, signal: AbortSignal): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = clock.setTimer(ms, resolve);
-  const onAbort = () => resolve();
-  signal.addEventListener("abort", onAbort, { once: true });
-  await promise;
-  timer.cancel();
-  signal.removeEventListener("abort", onAbort);
 }

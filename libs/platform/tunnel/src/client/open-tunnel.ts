@@ -2,7 +2,7 @@
  * The tunnel client: connects to relays and serves the allowed destinations until it is closed. When a relay drains, the client opens
  * another connection before the old one ends; failed connections are retried (cloud.md §2.1, §2.9).
  */
-import { Backoff, PerdureError } from "@perdure/base";
+import { Backoff, PerdureError, pause } from "@perdure/base";
 import type { TunnelHello } from "../handshake.js";
 import { IdentityVerifier, parsePublicKey } from "../identity.js";
 import { BACKOFF_BOUNDS, BACKOFF_RESET_MS, DRAIN_MS, RESOLVE_EVERY_MS, RESOLVE_RETRY_BOUNDS, SERVERS_MAX } from "../limits.js";
@@ -122,7 +122,7 @@ class OpenTunnel implements ClientTunnel {
         this.#onEvent({ kind: "resolveFailed", srv, reason });
         waitMs = backoff.next();
       }
-      await this.#pause(waitMs, this.#stop.signal);
+      await pause(this.#options.clock, waitMs, this.#stop.signal);
     }
   }
 
@@ -166,7 +166,7 @@ class OpenTunnel implements ClientTunnel {
       const retryInMs = backoff.next();
       const reason = outcome.kind === "lost" ? outcome.reason : outcome.status;
       this.#onEvent({ kind: "disconnected", server: server.label, reason, retryInMs });
-      await this.#pause(retryInMs, stop);
+      await pause(this.#options.clock, retryInMs, stop);
     }
   }
 
@@ -213,18 +213,5 @@ class OpenTunnel implements ClientTunnel {
     const bytes = new Uint8Array(ID_BYTES);
     this.#options.random.bytes(bytes);
     return Buffer.from(bytes).toString("hex");
-  }
-
-  #pause(delayMs: number, signal: AbortSignal): Promise<void> {
-    if (signal.aborted) return Promise.resolve();
-    return new Promise((resolve) => {
-      const over = (): void => {
-        timer.cancel();
-        signal.removeEventListener("abort", over);
-        resolve();
-      };
-      const timer = this.#options.clock.setTimer(delayMs, over);
-      signal.addEventListener("abort", over);
-    });
   }
 }

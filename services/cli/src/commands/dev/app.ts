@@ -3,7 +3,7 @@
  */
 import { backoffMs } from "@perdure/base";
 import type { Context } from "../../context.js";
-import { pause } from "../manage/pause.js";
+import { pause } from "../../pause.js";
 import { ChildProgram, exitText } from "./child.js";
 import { RESTART_BOUNDS, RESTARTS_MAX } from "./limits.js";
 import { startText } from "./project.js";

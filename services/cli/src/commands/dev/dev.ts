@@ -9,7 +9,7 @@ import { isPortFree } from "@perdure/role/port-holder";
 import { type Context, USER_AGENT } from "../../context.js";
 import { LOCAL } from "../../environment.js";
 import { CliError, FAILED } from "../../errors.js";
-import { pause } from "../manage/pause.js";
+import { pause } from "../../pause.js";
 import { App } from "./app.js";
 import { ChildProgram, exitText } from "./child.js";
 import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "./endpoint.js";

@@ -1,7 +1,7 @@
 /** Watches one endpoint until the command ends: registers it, registers it again after changes, reports both. */
 import { AdminApiError, type AdminClient, type RegistrationView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
-import { pause } from "../manage/pause.js";
+import { pause } from "../../pause.js";
 import { PROBE_PAUSE_MS, QUICK_PROBES_MAX, SEARCH_PAUSE_MS } from "./limits.js";
 import { Presence } from "./presence.js";
 import { type Probed, probe } from "./probe.js";

@@ -6,7 +6,7 @@
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
 import type { Context } from "../../context.js";
-import { pause } from "../manage/pause.js";
+import { pause } from "../../pause.js";
 import { PROBE_PAUSE_MS, SOURCE_ENTRIES_MAX } from "./limits.js";
 
 /** Modification time and size by path, relative to the folder. */

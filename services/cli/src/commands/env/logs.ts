@@ -1,7 +1,8 @@
 /** `perdure env logs`: log lines of the runtime of an environment. */
-import { chooseEnvironment, pause } from "../../cloud/index.js";
+import { chooseEnvironment } from "../../cloud/index.js";
 import type { Context } from "../../context.js";
 import { LOG_POLL_MS, LOG_SINCE_S } from "../../limits.js";
+import { pause } from "../../pause.js";
 
 export interface EnvLogFlags {
   /** Unix seconds. */
@@ -39,7 +40,7 @@ export async function logs(context: Context, reference: string | undefined, flag
     }
     if (flags.follow !== true) break;
     if (last > 0n) start = Number(last / 1_000_000_000n);
-    await pause(LOG_POLL_MS, context);
+    await pause(context, LOG_POLL_MS);
   }
   if (shown === 0) output.note("Nothing was written in that time.");
 }

@@ -14,12 +14,12 @@ import {
   describeEnvironment,
   type EnvironmentDescription,
   listEnvironments,
-  pause,
   profileOf,
 } from "../../cloud/index.js";
 import { type Context, USER_AGENT } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { SERVICE_POLL_MS, SERVICE_WAIT_MS_MAX, TUNNEL_READY_MS_MAX } from "../../limits.js";
+import { pause } from "../../pause.js";
 import { configureNew, makeEnvironment, waitFor } from "../env/create.js";
 import { loginByDevice } from "../login/login.js";
 import { asCliError } from "../manage/connect.js";
@@ -132,17 +132,17 @@ async function untilListening(context: Context, { host, port }: TunnelLocal): Pr
       if (context.clock.monotonicMs() > deadlineMs) {
         context.fail(FAILED, `Nothing listens at ${place}`, "Start your service, or name its port: --local-port PORT");
       }
-      await pause(SERVICE_POLL_MS, context);
+      await pause(context, SERVICE_POLL_MS);
     }
   });
 }
 
 async function untilReady(context: Context, tunnel: ClientTunnel): Promise<void> {
   const stop = new AbortController();
-  const timeout = pause(TUNNEL_READY_MS_MAX, {
-    clock: context.clock,
-    signal: AbortSignal.any([stop.signal, context.signal]),
-  }).then(() => "late" as const);
+  const timeout = pause(
+    { clock: context.clock, signal: AbortSignal.any([stop.signal, context.signal]) },
+    TUNNEL_READY_MS_MAX,
+  ).then(() => "late" as const);
   const first = await context.output
     .during("Opening the tunnel", () => Promise.race([tunnel.ready, timeout]))
     .finally(() => stop.abort());

@@ -2,9 +2,9 @@
 import type { BatchResult, BatchView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
+import { pause } from "../../pause.js";
 import { action, adminOf } from "./connect.js";
 import { BATCH_PAUSE_MS, RESULT_PAGES_MAX } from "./limits.js";
-import { pause } from "./pause.js";
 import { firstLine, whenOf } from "./texts.js";
 
 export function registerBatches(invocations: Command, context: Context): void {

@@ -5,9 +5,9 @@
 import { randomBytes } from "node:crypto";
 import type { AdminClient, HandlerAddress } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
+import { pause } from "../../pause.js";
 import { harmless } from "./connect.js";
 import { CALL_SEARCHES_MAX, CALL_SILENCE_MS, POLL_PAUSE_MS_MAX } from "./limits.js";
-import { pause } from "./pause.js";
 
 export class CallProgress implements Disposable {
   readonly #context: Context;
