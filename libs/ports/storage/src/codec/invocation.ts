@@ -29,6 +29,7 @@ import {
   type Target,
 } from "@perdure/state-machine";
 import type { RowBytes } from "../kv/key-value.js";
+import { readSink, writeSink } from "./sink.js";
 
 /**
  * Index: the first byte of a row. Inboxed invocations that wait for a lock and those that wait for a slot have different bytes, because
@@ -122,14 +123,7 @@ function writeInvocation(invocation: Invocation): ProtoWriter {
     .uint32(8, journal.notifications)
     .uint32(9, journal.outputIndex + 1);
   if (journal.hasEvents) w.bool(19, true);
-  for (const sink of invocation.sinks) {
-    w.fork(10)
-      .uint32(1, sink.kind === "call" ? 0 : 1)
-      .string(2, sink.callerId)
-      .uint32(3, sink.completionId);
-    if (sink.callerGeneration !== undefined) w.uint64(4, sink.callerGeneration);
-    w.join();
-  }
+  for (const sink of invocation.sinks) writeSink(w, 10, sink);
   if (milestones.scheduledAtMs !== undefined) w.uint64(11, milestones.scheduledAtMs);
   if (milestones.inboxedAtMs !== undefined) w.uint64(12, milestones.inboxedAtMs);
   if (milestones.runningAtMs !== undefined) w.uint64(13, milestones.runningAtMs);
@@ -213,7 +207,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
         outputIndex = r.uint32() - 1;
         break;
       case 10:
-        sinks.push(decodeSink(r.bytes()));
+        sinks.push(readSink(r.bytes()));
         break;
       case 11:
         scheduledAtMs = r.uint64Number();
@@ -277,23 +271,6 @@ export function decodeInvocation(row: Uint8Array): Invocation {
       invariant(outcome !== undefined, "a completed invocation has an outcome");
       return { status, ...common, outcome };
   }
-}
-
-function decodeSink(bytes: Uint8Array): Sink {
-  const r = new ProtoReader(bytes);
-  let kind: Sink["kind"] = "call";
-  let callerId = "" as InvocationId;
-  let callerGeneration: number | undefined;
-  let completionId = 0;
-  while (r.hasMore()) {
-    const tag = r.tag();
-    if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "call" : "attach";
-    else if (tag >>> 3 === 2) callerId = r.string() as InvocationId;
-    else if (tag >>> 3 === 3) completionId = r.uint32();
-    else if (tag >>> 3 === 4) callerGeneration = r.uint64Number();
-    else r.skip(tag & 7);
-  }
-  return { kind, callerId, callerGeneration, completionId };
 }
 
 export function encodeFacts(facts: InvocationFacts): Uint8Array {

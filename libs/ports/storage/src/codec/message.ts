@@ -6,6 +6,7 @@ import { type InvocationId, invariant, PerdureError, ProtoReader, ProtoWriter } 
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/state-machine";
 import { decodeFacts, encodeFacts } from "./invocation.js";
+import { readSink, writeSink } from "./sink.js";
 
 export type OutboxCommand = Extract<
   PartitionCommand,
@@ -26,13 +27,13 @@ export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
   switch (outboxCommand.kind) {
     case "invoke":
       w.bytes(3, outboxCommand.facts.bytes as Uint8Array).bytes(4, outboxCommand.input);
-      if (outboxCommand.sink !== undefined) writeSink(w, outboxCommand.sink);
+      if (outboxCommand.sink !== undefined) writeSink(w, 5, outboxCommand.sink);
       break;
     case "attach":
-      writeSink(w, outboxCommand.sink);
+      writeSink(w, 5, outboxCommand.sink);
       break;
     case "queryOutput":
-      writeSink(w, {
+      writeSink(w, 5, {
         kind: "call",
         callerId: outboxCommand.callerId,
         callerGeneration: outboxCommand.callerGeneration,
@@ -50,15 +51,6 @@ export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
       break;
   }
   return w.finish();
-}
-
-function writeSink(w: ProtoWriter, sink: Sink): void {
-  w.fork(5)
-    .uint32(1, sink.kind === "call" ? 0 : 1)
-    .string(2, sink.callerId)
-    .uint32(3, sink.completionId);
-  if (sink.callerGeneration !== undefined) w.uint64(4, sink.callerGeneration);
-  w.join();
 }
 
 export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
@@ -129,21 +121,4 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
     default:
       throw new PerdureError("STO0003", "a message between partitions has a kind that this version does not support");
   }
-}
-
-function readSink(bytes: Uint8Array): Sink {
-  const r = new ProtoReader(bytes);
-  let kind: Sink["kind"] = "call";
-  let callerId = "" as InvocationId;
-  let callerGeneration: number | undefined;
-  let completionId = 0;
-  while (r.hasMore()) {
-    const tag = r.tag();
-    if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "call" : "attach";
-    else if (tag >>> 3 === 2) callerId = r.string() as InvocationId;
-    else if (tag >>> 3 === 3) completionId = r.uint32();
-    else if (tag >>> 3 === 4) callerGeneration = r.uint64Number();
-    else r.skip(tag & 7);
-  }
-  return { kind, callerId, callerGeneration, completionId };
 }
