@@ -2,23 +2,14 @@
  * Filters headers in both directions. A runtime journals every header it receives and shows it to handlers, so secrets, forged headers
  * and headers of the connection must not reach it (cloud.md §6.4); and its answers must not reveal internal names to tenants.
  */
-import { foreignCookies } from "@perdure/cloud";
+import { CONNECTION_HEADERS, foreignCookies } from "@perdure/cloud";
 import type { GatewayEndpoint } from "./environments.js";
 import type { RequestHead } from "./request-head.js";
 
-/** Lower case. Headers of one connection (RFC 9110 §7.6.1), headers that only the gateway sets, and credentials. */
+/** Lower case. Headers of one connection, headers that only the gateway sets, and credentials. */
 const NOT_TO_RUNTIMES: ReadonlySet<string> = new Set([
-  ...[
-    "connection",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "proxy-connection",
-    "http2-settings",
-    "expect",
-  ],
+  ...CONNECTION_HEADERS,
+  "expect",
   ...["host", "content-length", "forwarded", "x-real-ip", "x-request-id"],
   ...["authorization", "proxy-authorization"],
   "baggage",
@@ -93,7 +84,7 @@ function listedIn(connection: string): ReadonlySet<string> | undefined {
 }
 
 const NOT_TO_CALLERS: ReadonlySet<string> = new Set([
-  ...["connection", "keep-alive", "te", "trailer", "transfer-encoding", "upgrade", "proxy-connection", "http2-settings"],
+  ...CONNECTION_HEADERS,
   ...["server", "date", "x-powered-by", "alt-svc", "strict-transport-security", "x-request-id"],
 ]);
 

@@ -3,20 +3,12 @@
  * content at the console's origin. The page may send what callers may send; of answers it gets the headers that it shows, in a form that a
  * browser never renders as a page of the console.
  */
+import { CONNECTION_HEADERS } from "@perdure/cloud";
 
-/** Lower case. Headers of one connection (RFC 9110 §7.6.1), credentials, or headers for the console alone. */
+/** Lower case. Headers of one connection, credentials, or headers for the console alone. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
-  ...[
-    "connection",
-    "keep-alive",
-    "te",
-    "trailer",
-    "transfer-encoding",
-    "upgrade",
-    "proxy-connection",
-    "http2-settings",
-    "expect",
-  ],
+  ...CONNECTION_HEADERS,
+  "expect",
   ...["host", "content-length", "cookie", "authorization", "proxy-authorization", "origin", "referer"],
   ...["forwarded", "via", "x-real-ip", "x-perdure-csrf", "dnt", "priority", "upgrade-insecure-requests"],
 ]);
