@@ -3,7 +3,7 @@ import { type Clock, type Logger, PerdureError, type Random } from "@perdure/bas
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
 import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedules";
-import { createScheduleBook } from "./schedules.js";
+import { createScheduleBook, type ManagedScheduleBook } from "./schedules.js";
 
 export interface SchedulesParts {
   readonly metadata: MetadataStore;
@@ -27,22 +27,29 @@ export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedule
   const manager = await createScheduleBook(parts, { scopesEnabled: parts.scopesEnabled });
   const engine = parts.isSuspended === true ? undefined : createScheduleEngine({ ...parts, book: manager });
   return {
-    get: (id) => manager.get(id),
-    list: () => manager.list(),
-    create: (spec, isPaused) => manager.create(spec, isPaused),
-    replace: (id, spec, expectedVersion) => manager.replace(id, spec, expectedVersion),
-    remove: (id, expectedVersion) => manager.remove(id, expectedVersion),
-    pause: (id) => manager.pause(id),
-    resume: (id) => manager.resume(id),
-    async runNow(id, key) {
+    ...schedulesOf(manager, async (id, key) => {
       if (engine === undefined) throw new PerdureError("ING0006", "this server is suspended");
       return engine.runNow(id, key);
-    },
+    }),
     *rows() {
       for (const schedule of manager.list()) yield scheduleRow(schedule);
     },
     async [Symbol.asyncDispose]() {
       await engine?.[Symbol.asyncDispose]();
     },
+  };
+}
+
+/** The schedules of a book, and the start of a run. */
+export function schedulesOf(book: ManagedScheduleBook, runNow: Schedules["runNow"]): Schedules {
+  return {
+    get: (id) => book.get(id),
+    list: () => book.list(),
+    create: (spec, isPaused) => book.create(spec, isPaused),
+    replace: (id, spec, expectedVersion) => book.replace(id, spec, expectedVersion),
+    remove: (id, expectedVersion) => book.remove(id, expectedVersion),
+    pause: (id) => book.pause(id),
+    resume: (id) => book.resume(id),
+    runNow,
   };
 }

@@ -28,6 +28,7 @@ import { REGISTRY_PREFIX } from "../persistence.js";
 import type { DiscoveryFetcher } from "../ports.js";
 import { createRegistry, type RegistryRole } from "../registry.js";
 import { createScheduleBook, type ManagedScheduleBook } from "../schedules.js";
+import { schedulesOf } from "../schedules-open.js";
 import { SCHEDULES_PREFIX } from "../schedules-stored.js";
 import type { RegistrySettings } from "./config.js";
 import { DeferredStore } from "./deferred-store.js";
@@ -73,7 +74,7 @@ export async function startRegistry(settings: RegistrySettings, ports: ProcessPo
     "schedules",
     () => new PostgresLeadership({ ...database, name: "schedules" }, { lead, clock, logger: scheduleLogger }),
   );
-  const schedules: Schedules = delegate(manager, createScheduleRunner(acting).runNow);
+  const schedules: Schedules = schedulesOf(manager, createScheduleRunner(acting).runNow);
   const watchers = new Watchers(clock);
   const connections = () => store.connections();
   observeRegistry(metrics, { registry, watchers, connections, isLeading: () => leadership.isLeading });
@@ -83,19 +84,6 @@ export async function startRegistry(settings: RegistrySettings, ports: ProcessPo
     grpc: `:${grpcListener.port}`,
     probes: `http://localhost:${probes.port}/readyz`,
     identity: endpoints.identity?.publicKey,
-  };
-}
-
-function delegate(manager: ManagedScheduleBook, runNow: Schedules["runNow"]): Schedules {
-  return {
-    get: (id) => manager.get(id),
-    list: () => manager.list(),
-    create: (spec, isPaused) => manager.create(spec, isPaused),
-    replace: (id, spec, expectedVersion) => manager.replace(id, spec, expectedVersion),
-    remove: (id, expectedVersion) => manager.remove(id, expectedVersion),
-    pause: (id) => manager.pause(id),
-    resume: (id) => manager.resume(id),
-    runNow,
   };
 }
 
