@@ -1,14 +1,7 @@
 /** Queries and changes of the Cloud API, the same for all pages: as the signed-in user, cancellable, each failure shown once. */
-import {
-  keepPreviousData,
-  type UseMutationResult,
-  type UseQueryResult,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
+import { keepPreviousData, type UseMutationResult, type UseQueryResult, useQuery } from "@tanstack/react-query";
 import { createContext, useContext } from "react";
-import { useToast } from "../kit/index.js";
+import { type ChangeOptions, useReportedChange } from "../kit/index.js";
 import type { CloudApi } from "./cloud-api.js";
 
 export const CloudContext = createContext<CloudApi | undefined>(undefined);
@@ -42,31 +35,11 @@ export function useCloudRequest<T>(
   });
 }
 
-export interface CloudChangeOptions<T, V> {
-  /** Message when it is done. Left out: no message. */
-  readonly done?: (result: T, variables: V) => string;
-  /** Message when it failed: `It was not suspended`. Left out: the page shows `error` itself. */
-  readonly failed?: string;
-  readonly onDone?: (result: T, variables: V) => void;
-}
-
 /** Makes a change; afterwards all queries of the cloud are requested again. */
 export function useCloudChange<V = void, T = unknown>(
   change: (api: CloudApi, variables: V) => Promise<T>,
-  { done, failed, onDone }: CloudChangeOptions<T, V> = {},
+  options: ChangeOptions<T, V> = {},
 ): UseMutationResult<T, Error, V> {
   const api = useCloud();
-  const queries = useQueryClient();
-  const toast = useToast();
-  return useMutation<T, Error, V>({
-    mutationFn: (variables) => change(api, variables),
-    onSuccess: (result, variables) => {
-      if (done !== undefined) toast.done(done(result, variables));
-      onDone?.(result, variables);
-    },
-    onError: (cause) => {
-      if (failed !== undefined) toast.failed(failed, cause);
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: [CLOUD_KEY] }),
-  });
+  return useReportedChange([CLOUD_KEY], (variables: V) => change(api, variables), options);
 }

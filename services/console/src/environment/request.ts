@@ -2,15 +2,8 @@
  * Queries and changes of an environment, the same for all pages: cancellable, polled while the page is visible, each failure shown once.
  */
 import type { SqlRow } from "@perdure/admin-client";
-import {
-  keepPreviousData,
-  type UseMutationResult,
-  type UseQueryResult,
-  useMutation,
-  useQuery,
-  useQueryClient,
-} from "@tanstack/react-query";
-import { useToast } from "../kit/toast.js";
+import { keepPreviousData, type UseMutationResult, type UseQueryResult, useQuery } from "@tanstack/react-query";
+import { type ChangeOptions, useReportedChange } from "../kit/index.js";
 import { type ConsoleEnvironment, useEnvironment } from "./environment.js";
 
 /** Poll interval of live pages. A hidden window does not poll. */
@@ -43,31 +36,11 @@ export function useSql(statement: string, options: EnvironmentRequestOptions = {
   return useRequest(["sql", statement], ({ admin }, signal) => admin.sql.query(statement, { signal }), options);
 }
 
-export interface ChangeOptions<T, V> {
-  /** Message when it is done. Left out: no message. */
-  readonly done?: (result: T, variables: V) => string;
-  /** Message when it failed: `It was not killed`. Left out: the page shows `error` itself. */
-  readonly failed?: string;
-  readonly onDone?: (result: T, variables: V) => void;
-}
-
 /** Makes a change; afterwards all queries of this environment are requested again. */
 export function useChange<V = void, T = unknown>(
   change: (environment: ConsoleEnvironment, variables: V) => Promise<T>,
-  { done, failed, onDone }: ChangeOptions<T, V> = {},
+  options: ChangeOptions<T, V> = {},
 ): UseMutationResult<T, Error, V> {
   const environment = useEnvironment();
-  const queries = useQueryClient();
-  const toast = useToast();
-  return useMutation<T, Error, V>({
-    mutationFn: (variables) => change(environment, variables),
-    onSuccess: (result, variables) => {
-      if (done !== undefined) toast.done(done(result, variables));
-      onDone?.(result, variables);
-    },
-    onError: (cause) => {
-      if (failed !== undefined) toast.failed(failed, cause);
-    },
-    onSettled: () => queries.invalidateQueries({ queryKey: [environment.key] }),
-  });
+  return useReportedChange([environment.key], (variables: V) => change(environment, variables), options);
 }

@@ -2,6 +2,7 @@
 import type { CompletionSource } from "@codemirror/autocomplete";
 import { lazy, type ReactNode, Suspense, useId } from "react";
 import "./code-editor.css";
+import { FieldNotes } from "./field.js";
 
 /** When it cannot be loaded, a plain field replaces it. */
 const Mirror = lazy(() => import("./code-editor-mirror.js").catch(() => ({ default: Plain })));
@@ -64,16 +65,7 @@ export function CodeEditor(props: CodeEditorProps) {
           Tab indents. Press Escape, then Tab, to leave.
         </span>
       )}
-      {hint !== undefined && (
-        <div id={`${id}-hint`} className="quiet small">
-          {hint}
-        </div>
-      )}
-      {problem !== undefined && (
-        <div id={`${id}-problem`} className="field__problem small" role="alert">
-          {problem}
-        </div>
-      )}
+      <FieldNotes id={id} hint={hint} problem={problem} />
     </div>
   );
 }

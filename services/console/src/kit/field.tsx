@@ -143,6 +143,23 @@ function Frame({
         {label}
       </label>
       {children}
+      <FieldNotes id={id} hint={hint} problem={problem} />
+    </div>
+  );
+}
+
+/** The hint and the problem below a field, by which the field is described: `id`-hint and `id`-problem. */
+export function FieldNotes({
+  id,
+  hint,
+  problem,
+}: {
+  readonly id: string;
+  readonly hint: ReactNode;
+  readonly problem: string | undefined;
+}) {
+  return (
+    <>
       {hint !== undefined && (
         <div id={`${id}-hint`} className="quiet small">
           {hint}
@@ -153,7 +170,7 @@ function Frame({
           {problem}
         </div>
       )}
-    </div>
+    </>
   );
 }
 

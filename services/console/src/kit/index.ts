@@ -19,3 +19,4 @@ export { Cell, Table, type TableColumn } from "./table.js";
 export { Duration, Moment, useNow } from "./time.js";
 export { ago, DURATION_STEPS, dateTimeText, durationText, exactMoment, zonedText } from "./time-text.js";
 export { useToast } from "./toast.js";
+export { type ChangeOptions, useReportedChange } from "./use-change.js";
