@@ -1,5 +1,5 @@
 /** The public listeners (gateway, relay, Cloud API): certificates from files, and for gateway and relay the wait for tenancy. */
-import type { RemoteTenancy } from "@perdure/grpc";
+import { openChannel, type PeerCredentials, RemoteTenancy } from "@perdure/grpc";
 import { duration, group, optionalText, type ProcessPorts } from "@perdure/role";
 import { type Certificate, readPublicCertificate, WatchedCertificate } from "@perdure/role/http";
 import { required } from "./settings.js";
@@ -16,6 +16,13 @@ export interface PublicTls {
   readonly certificateFile?: string | undefined;
   readonly privateKeyFile?: string | undefined;
   readonly checkInterval: number;
+}
+
+export interface TenancyConnection {
+  /** `host:port`, at least one. */
+  readonly addresses: readonly string[];
+  readonly tls: PeerCredentials | undefined;
+  readonly name: string;
 }
 
 /** A part of the lifecycle. Undefined without files: then listeners are cleartext. Rejects with OPS0001 when a file cannot be used. */
@@ -36,10 +43,28 @@ export async function openPublicCertificate(
 }
 
 /**
- * Resolves when tenancy has sent its first change, or the process stops: without tenancy no request can be authenticated, so the process
- * must not be ready.
+ * Connects to tenancy as a part of the lifecycle, and resolves when tenancy has sent its first change: without tenancy no request can be
+ * authenticated, so the process must not be ready. `name`: of what is waited for, in `/readyz`.
  */
-export function firstChange(tenancy: RemoteTenancy, stopping: AbortSignal): Promise<void> {
+export async function openTenancy(
+  { addresses, tls, name }: TenancyConnection,
+  { lifecycle, clock, logger }: Pick<ProcessPorts, "lifecycle" | "clock" | "logger">,
+): Promise<RemoteTenancy> {
+  const { tenancy } = await lifecycle.start("tenancy", () => {
+    const channels = addresses.map((address) => openChannel(address, tls));
+    return {
+      tenancy: new RemoteTenancy({ channels, clock, logger: logger.child({ component: "tenancy" }) }),
+      async [Symbol.asyncDispose]() {
+        for (const channel of channels) channel.close();
+      },
+    };
+  });
+  await lifecycle.awaitPart(name, () => firstChange(tenancy, lifecycle.stopping));
+  return tenancy;
+}
+
+/** Resolves also when the process stops. */
+function firstChange(tenancy: RemoteTenancy, stopping: AbortSignal): Promise<void> {
   const stop = new AbortController();
   const { promise, resolve } = Promise.withResolvers<void>();
   tenancy.watch(() => resolve(), { signal: AbortSignal.any([stop.signal, stopping]) });

@@ -1,5 +1,5 @@
 /** What the processes of a cluster share beside their roles: addresses of other processes, and connections to them. */
-export { firstChange, openPublicCertificate, type PublicTls, publicTlsSettings } from "./cloud-listeners.js";
+export { openPublicCertificate, openTenancy, type PublicTls, publicTlsSettings } from "./cloud-listeners.js";
 export { type EndpointSettings, type Endpoints, openEndpoints } from "./endpoints.js";
 export { type GrpcListener, type GrpcListenerSettings, openGrpcListener } from "./grpc-listener.js";
 export { openPeerCredentials } from "./peer-credentials.js";
@@ -20,6 +20,7 @@ export {
   redisSettings,
   registryAddresses,
   required,
+  tenancyAddresses,
   tlsSettings,
   workerAddresses,
 } from "./settings.js";

@@ -50,6 +50,12 @@ export const registryAddresses = group("Where the registries are.", {
   ),
 });
 
+/** Group `tenancy`. `about`: the connection, for users. */
+export const tenancyAddresses = (about: string) =>
+  group(about, {
+    addresses: addresses("Addresses of tenancy, host:port, separated by commas; the next one is used when one does not respond."),
+  });
+
 /** Member `addresses` of the group `worker`. */
 export const workerAddresses = addresses(
   "Addresses of some workers, host:port, separated by commas; they return the addresses of all others.",

@@ -1,7 +1,6 @@
 /** Wires the gateway as a process: its role, with tenancy over gRPC. */
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster-kit";
-import { openChannel, RemoteTenancy } from "@perdure/grpc";
+import { openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge, trustedProxiesOf } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
 import { EnvironmentPortListeners } from "../environment-ports.js";
@@ -26,16 +25,7 @@ export async function startCloudGateway(settings: CloudGatewaySettings, ports: P
   observeCertificate(metrics, "perdure_cloud_gateway_tls_cert_expiry_seconds", certificates);
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
-  const { tenancy } = await lifecycle.start("tenancy", () => {
-    const channels = addresses.map((address) => openChannel(address, tls));
-    return {
-      tenancy: new RemoteTenancy({ channels, clock, logger: logger.child({ component: "tenancy" }) }),
-      async [Symbol.asyncDispose]() {
-        for (const channel of channels) channel.close();
-      },
-    };
-  });
-  await lifecycle.awaitPart("change events of tenancy", () => firstChange(tenancy, lifecycle.stopping));
+  const tenancy = await openTenancy({ addresses, tls, name: "change events of tenancy" }, ports);
 
   const gateway = await lifecycle.start("gateway", () => {
     const edge = tracedEdge(ports, "server");

@@ -1,5 +1,5 @@
 /** Every setting of the program `perdure-cloud-gateway`. Settings that other programs have too are named as there. */
-import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster-kit";
+import { probeSettings, publicTlsSettings, tenancyAddresses, tlsSettings } from "@perdure/cluster-kit";
 import {
   bindAddress,
   bindPort,
@@ -14,16 +14,10 @@ import {
   processSettings,
   RESERVED_VARIABLES,
   text,
-  tomlValue,
   trustedProxySettings,
 } from "@perdure/role";
 import { z } from "zod";
 import { CONNECTIONS_PER_NETWORK_MAX, NETWORK_LIMITS } from "../limits.js";
-
-/** A list in a file, or one line with commas in the environment and in flags. */
-const addressList = z
-  .union([z.array(z.string()), z.string().transform((line) => line.split(",").map((address) => address.trim()))])
-  .pipe(z.array(z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^:\s[\]]+):\d{1,5}$/, "must be like host:port")).min(1));
 
 const httpUrl = (sentence: string) =>
   custom(z.url({ protocol: /^https?$/, error: "must be an http or https address" }).optional(), { sentence, form: "scalar" });
@@ -83,13 +77,7 @@ export const settings = group(
     }),
     probes: probeSettings,
     tls: tlsSettings,
-    tenancy: group("Connection to tenancy, which keeps environments and credentials.", {
-      addresses: custom(addressList.optional(), {
-        sentence: "Addresses of tenancy, host:port, separated by commas; the next one is used when one does not respond.",
-        form: "scalar",
-        show: (list) => (list === undefined ? undefined : tomlValue(list)),
-      }),
-    }),
+    tenancy: tenancyAddresses("Connection to tenancy, which keeps environments and credentials."),
   },
 );
 

@@ -1,8 +1,7 @@
 /** Composes the relay as a process, with tenancy over gRPC. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError } from "@perdure/base";
-import { firstChange, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster-kit";
-import { openChannel, RemoteTenancy } from "@perdure/grpc";
+import { openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes, WatchedCertificate } from "@perdure/role/http";
 import { observeRelay, relayMetrics } from "../metrics.js";
@@ -27,16 +26,7 @@ export async function startTunnelRelay(settings: TunnelRelaySettings, ports: Pro
   observeCertificate(metrics, "perdure_tunnel_tls_cert_expiry_seconds", certificates);
   const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
   const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
-  const { tenancy } = await lifecycle.start("tenancy", () => {
-    const channels = addresses.map((address) => openChannel(address, tls));
-    return {
-      tenancy: new RemoteTenancy({ channels, clock, logger: logger.child({ component: "tenancy" }) }),
-      async [Symbol.asyncDispose]() {
-        for (const channel of channels) channel.close();
-      },
-    };
-  });
-  await lifecycle.awaitPart("changes of tenancy", () => firstChange(tenancy, lifecycle.stopping));
+  const tenancy = await openTenancy({ addresses, tls, name: "changes of tenancy" }, ports);
 
   const relay = await lifecycle.start("relay", () => {
     const observed = { metrics: relayMetrics(metrics), edge: tracedEdge(ports, "server") };

@@ -1,5 +1,5 @@
 /** Every setting of the program `perdure-tunnel-relay`, with the names that other programs use for the same setting. */
-import { probeSettings, publicTlsSettings, tlsSettings } from "@perdure/cluster-kit";
+import { probeSettings, publicTlsSettings, tenancyAddresses, tlsSettings } from "@perdure/cluster-kit";
 import {
   bindAddress,
   bindPort,
@@ -23,7 +23,6 @@ import { HANDSHAKES_PER_MINUTE } from "../limits.js";
 const listOf = (each: z.ZodString) =>
   z.union([z.array(z.string()), z.string().transform((line) => line.split(",").map((one) => one.trim()))]).pipe(z.array(each));
 
-const address = z.string().regex(/^(\[[0-9A-Fa-f:]+\]|[^:\s[\]]+):\d{1,5}$/, "must be like host:port");
 const origin = z.string().regex(/^https?:\/\/(\[[0-9A-Fa-f:]+\]|[^/:?#@\s]+)(:\d{1,5})?$/, "must be like https://host:port");
 const show = (list: unknown): string | undefined => (list === undefined ? undefined : tomlValue(list));
 
@@ -72,13 +71,7 @@ export const settings = group("Settings of perdure-tunnel-relay. Every line can 
   }),
   probes: probeSettings,
   tls: tlsSettings,
-  tenancy: group("The tenancy service, which has environments and credentials.", {
-    addresses: custom(listOf(address).optional(), {
-      sentence: "Addresses of tenancy, host:port, separated by commas; the next one is used when one does not answer.",
-      form: "scalar",
-      show,
-    }),
-  }),
+  tenancy: tenancyAddresses("The tenancy service, which has environments and credentials."),
 });
 
 export type TunnelRelaySettings = z.output<typeof settings>;
