@@ -12,16 +12,8 @@ import type {
   FlowRate,
   FlowRows,
 } from "@perdure/flow-control";
-import type {
-  AttemptError,
-  InboxEntry,
-  JournalEntry,
-  JournalEvent,
-  ObjectLock,
-  ServiceType,
-  WorkflowPromise,
-} from "@perdure/state-machine";
-import type { KeyValue, NodeRow, PartitionRow } from "@perdure/storage";
+import type { AttemptError, JournalEntry, JournalEvent, ServiceType } from "@perdure/state-machine";
+import type { InboxRow, KeyValue, LockRow, NodeRow, PartitionRow, PromiseRow, StateRange, StateRow } from "@perdure/storage";
 
 /** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
 export type SqlFormat = "json" | "arrow";
@@ -123,36 +115,10 @@ export interface StoredRows {
    */
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   /** All keys, or those of one service: in any scope and outside of scopes, or in scopes only. */
-  scanState(partition: number, service: string | undefined, where?: "everywhere" | "inScopes"): AsyncIterable<StateRow>;
+  scanState(partition: number, service: string | undefined, where?: StateRange): AsyncIterable<StateRow>;
   scanPromises(partition: number): AsyncIterable<PromiseRow>;
   scanLocks(partition: number): AsyncIterable<LockRow>;
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
-}
-
-/** `service` is the keyspace here and below: a scoped keyspace contains its scope. */
-export interface StateRow {
-  readonly service: string;
-  readonly key: string;
-  /** A binary string. */
-  readonly stateKey: string;
-  readonly value: Uint8Array;
-}
-export interface PromiseRow {
-  readonly service: string;
-  readonly key: string;
-  readonly name: string;
-  readonly promise: WorkflowPromise;
-}
-export interface LockRow {
-  readonly service: string;
-  readonly key: string;
-  readonly lock: ObjectLock;
-}
-export interface InboxRow {
-  readonly service: string;
-  readonly key: string;
-  readonly seq: number;
-  readonly entry: InboxEntry;
 }
 
 /** What the invokers of all partitions hold in memory. */

@@ -105,9 +105,11 @@ export interface PauseRow {
   readonly queue: VqueueId;
   readonly pause: QueuePause;
 }
+/** `service` is the keyspace here and below: a scoped keyspace contains its scope. */
 export interface StateRow {
   readonly service: string;
   readonly key: string;
+  /** A binary string. */
   readonly stateKey: string;
   readonly value: Uint8Array;
 }

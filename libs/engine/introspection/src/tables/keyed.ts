@@ -1,7 +1,8 @@
 /** Rows that belong to a service and a key, both of which a statement may name: state, promises, locks and inboxes. */
 import { fromBinaryString, fromUtf8, fromUtf8Strict, hashString, type InvocationId, partitionOfKey } from "@perdure/base";
 import { parseKeyspace, type ServiceType } from "@perdure/state-machine";
-import type { InboxRow, IntrospectionSource, LockRow, PromiseRow, StateRow } from "../ports.js";
+import type { InboxRow, LockRow, PromiseRow, StateRow } from "@perdure/storage";
+import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
 import { defineTable } from "../table.js";
 import { partitionsOfScopes } from "./flow.js";
