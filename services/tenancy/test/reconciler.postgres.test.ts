@@ -3,11 +3,9 @@ import { Secret, silentLogger, systemClock } from "@perdure/base";
 import { type AccountId, bareOf, type EnvironmentId, type Upstream } from "@perdure/cloud";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
 import { createRequestIdentity } from "@perdure/endpoint-transport";
-import { createReconciler, enforceQuotas, UsagePoller } from "@perdure/environments";
+import { createReconciler, enforceQuotas, openUsagePoller } from "@perdure/environments";
 import { PostgresLeadership } from "@perdure/postgres";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { enforceQuotas } from "../src/environments/quotas.js";
-import { createReconciler, openUsagePoller } from "../src/index.js";
 import { openTestTenancy, type TestTenancy, type TestUser } from "../src/testing/index.js";
 
 const UPSTREAM: Upstream = {

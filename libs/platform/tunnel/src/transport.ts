@@ -3,8 +3,13 @@
  * others to the plain transport.
  */
 import { BoundedCache } from "@perdure/base";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/invoker";
+import type {
+  EndpointStream,
+  EndpointTransport,
+  StreamListener,
+  StreamRequest,
+  TransportFailure,
+} from "@perdure/endpoint-transport";
 import { proxyPath } from "./address.js";
 import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "./handshake.js";
 import { ROUTES_MAX } from "./limits.js";

@@ -11,14 +11,20 @@ import { fileURLToPath } from "node:url";
 import { type Logger, PerdureError, Secret, SummaryLog } from "@perdure/base";
 import type { Provisioner } from "@perdure/cloud";
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
-import type { TenancyOptions, TenancyPorts } from "@perdure/cloud-api";
-import { CallRates, createCloudApi } from "@perdure/cloud-api";
+import { CallRates, createCloudApi, type TenancyOptions, type TenancyPorts } from "@perdure/cloud-api";
 import { openGrpcListener, openPeerCredentials, openPublicCertificate, required } from "@perdure/cluster-kit";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
 import { consoleRoutes, createGatewayLink, type GatewayLink, homeRoutes } from "@perdure/console-proxy";
 import { createEnvironmentKeys, KeyRing, openAccessTokens, SealRenewal } from "@perdure/credentials";
 import { parseAllowance } from "@perdure/egress";
-import { createAddresses, createReconciler, createTenancy, Quotas, readUsageOverHttp, UsagePoller } from "@perdure/environments";
+import {
+  createAddresses,
+  createReconciler,
+  createTenancy,
+  openQuotas,
+  openUsagePoller,
+  readUsageOverHttp,
+} from "@perdure/environments";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/grpc";
 import { Rates } from "@perdure/identity";
 import { logMailer, type Mailer, MailOutbox, smtpMailer } from "@perdure/mail";
@@ -36,14 +42,7 @@ import {
   untilAvailable,
 } from "@perdure/role";
 import { checkAddress, createHttpPort, observeCertificate, openListener, openProbes } from "@perdure/role/http";
-import { createAddresses } from "../addresses.js";
-import { CallRates } from "../api/call-rates.js";
-import { createCloudApi } from "../api/cloud-api.js";
-import { consoleRoutes, createGatewayLink, homeRoutes, type GatewayLink } from "../console/index.js";
-import { openQuotas } from "../environments/quotas.js";
-import { createReconciler } from "../environments/reconciler.js";
-import { openUsagePoller, readUsageOverHttp } from "../environments/usage-poller.js";
-import { openLogin, type LoginOptions } from "@perdure/sign-in";
+import { type LoginOptions, openLogin } from "@perdure/sign-in";
 import { DRAIN_MS } from "../limits.js";
 import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
 import type { TenancySettings } from "./config.js";
