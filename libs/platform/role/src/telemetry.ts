@@ -1,13 +1,9 @@
 /**
  * Traces of durable work. An invocation outlives processes, so no span is ever held open: the process that sees the end records a finished
  * span, under ids that travelled with the work (W3C trace context). Without an endpoint for spans the tracer does nothing, and
- * OpenTelemetry's SDK is not loaded.
+ * OpenTelemetry's exporter is not loaded.
  */
-import type { Attributes, HrTime, SpanContext } from "@opentelemetry/api";
-import type { ReadableSpan } from "@opentelemetry/sdk-trace";
 import { type Logger, PerdureError } from "@perdure/base";
-import { SPANS_PER_EXPORT_MAX, SPANS_QUEUED_MAX } from "./limits.js";
-import { VERSION } from "./version.js";
 
 /** A span that has ended. Ids are lower-case hex as in `traceparent`: 32 digits for the trace, 16 for a span. */
 export interface SpanRecord {
@@ -24,18 +20,11 @@ export interface SpanRecord {
   readonly error: string | undefined;
   /** Other traces that this one is related to. */
   readonly links?: readonly SpanLink[] | undefined;
-  readonly events?: readonly SpanEvent[] | undefined;
 }
 
 export interface SpanLink {
   readonly traceId: string;
   readonly spanId: string;
-}
-
-export interface SpanEvent {
-  readonly name: string;
-  readonly atMs: number;
-  readonly attributes: Readonly<Record<string, string | number | boolean>>;
 }
 
 export interface Tracer {
@@ -77,29 +66,8 @@ export interface Telemetry extends AsyncDisposable {
 /** Loads the SDK and starts exporting. Throws RT0002 when the endpoint is not an address. Disposing sends the queued spans. */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const url = tracesUrl(options.endpoint);
-  const [api, { BatchSpanProcessor }, { OTLPTraceExporter }, resources] = await Promise.all([
-    import("@opentelemetry/api"),
-    import("@opentelemetry/sdk-trace"),
-    import("@opentelemetry/exporter-trace-otlp-http"),
-    import("@opentelemetry/resources"),
-  ]);
-  const logger = options.logger.child({ component: "tracing" });
-  // The SDK reports failed exports only through this.
-  const warn = (message: string): void => logger.warn({}, message);
-  api.diag.setLogger({ error: warn, warn, info() {}, debug() {}, verbose() {} }, { logLevel: api.DiagLogLevel.WARN });
-  const processor = new BatchSpanProcessor({
-    exporter: new OTLPTraceExporter({ url, headers: { ...options.headers } }),
-    maxQueueSize: SPANS_QUEUED_MAX,
-    maxExportBatchSize: SPANS_PER_EXPORT_MAX,
-  });
-  const shared = {
-    resource: resources.defaultResource().merge(resources.resourceFromAttributes(options.resource)),
-    instrumentationScope: { name: "perdure", version: VERSION },
-  };
-  return {
-    tracer: { enabled: true, record: (span) => processor.onEnd(readableSpan(span, shared)) },
-    [Symbol.asyncDispose]: () => processor.shutdown(),
-  };
+  const { otlpTelemetry } = await import("./telemetry/otlp-telemetry.js");
+  return otlpTelemetry({ ...options, url });
 }
 
 /** `otlp+http://` is another way to write `http://`. */
@@ -111,39 +79,4 @@ function tracesUrl(endpoint: string): string {
   }
   if (parsed.pathname === "/") parsed.pathname = "/v1/traces";
   return parsed.href;
-}
-
-type SharedSpanFacts = Pick<ReadableSpan, "resource" | "instrumentationScope">;
-
-/** Numbers of OpenTelemetry's `SpanKind` and `SpanStatusCode`, and the trace flag for "sampled". */
-const KINDS = { internal: 0, server: 1, client: 2, consumer: 4 } as const;
-const STATUS = { unset: 0, error: 2 } as const;
-const SAMPLED = 1;
-
-function readableSpan(span: SpanRecord, shared: SharedSpanFacts): ReadableSpan {
-  const context: SpanContext = { traceId: span.traceId, spanId: span.spanId, traceFlags: SAMPLED };
-  const parent = span.parentSpanId === undefined ? undefined : { ...context, spanId: span.parentSpanId };
-  return {
-    name: span.name,
-    kind: KINDS[span.kind],
-    spanContext: () => context,
-    ...(parent === undefined ? {} : { parentSpanContext: parent }),
-    startTime: hrTime(span.startMs),
-    endTime: hrTime(span.endMs),
-    duration: hrTime(Math.max(0, span.endMs - span.startMs)),
-    status: span.error === undefined ? { code: STATUS.unset } : { code: STATUS.error, message: span.error },
-    attributes: span.attributes as Attributes,
-    links: (span.links ?? []).map((link) => ({ context: { ...link, traceFlags: SAMPLED } })),
-    events: (span.events ?? []).map(({ name, atMs, attributes }) => ({ name, time: hrTime(atMs), attributes })),
-    ended: true,
-    droppedAttributesCount: 0,
-    droppedEventsCount: 0,
-    droppedLinksCount: 0,
-    ...shared,
-  };
-}
-
-function hrTime(ms: number): HrTime {
-  const seconds = Math.floor(ms / 1000);
-  return [seconds, Math.round((ms - seconds * 1000) * 1e6)];
 }
