@@ -17,6 +17,7 @@ export * from "./settings/index.js";
 export { spanTimeMs } from "./span-clock.js";
 export * from "./span-shapes.js";
 export * from "./telemetry.js";
+export { idsOf } from "./trace-ids.js";
 export * from "./tracing-ports.js";
 export * from "./until-available.js";
 export * from "./version.js";

@@ -81,12 +81,12 @@ export interface EdgeOperation extends Operation {
 }
 
 /** Undefined while tracing is off. */
-export function tracedEdge({ tracer, clock, random, sampler }: TracingPorts, kind: "server" | "internal"): Edge | undefined {
+export function tracedEdge({ tracer, clock, sampler }: TracingPorts, kind: "server" | "internal"): Edge | undefined {
   if (!tracer.enabled) return undefined;
   return {
     begin(traceparent, isTraceRequested, sinceMs) {
       const parent = idsOf(traceparent);
-      const ids = childOf(parent, sampler.keeps(parent, isTraceRequested), random);
+      const ids = sampler.begin(parent, isTraceRequested);
       return new TracedOperation(tracer, clock, kind, ids, parent, UNNAMED, sampler, sinceMs);
     },
   };

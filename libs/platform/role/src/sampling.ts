@@ -2,9 +2,11 @@
  * Sampling of traces: on a busy platform a few traces are enough, if those that failed are among them. Callers decide for their own traces;
  * of the others a fixed share is kept from the beginning, and failed or slow ones are kept when that is clear (kubernetes.md §5.2).
  */
-import { type Random, TokenBucket } from "@perdure/base";
+import { ROOT_CONTEXT, SpanKind } from "@opentelemetry/api";
+import { ParentBasedSampler, SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace";
+import { TokenBucket, type Random } from "@perdure/base";
 import { SLOW_SPAN_MS, TAIL_SPANS_PER_SECOND } from "./limits.js";
-import type { SpanIds } from "./trace-ids.js";
+import { childOf, contextOf, newTraceId, type SpanIds } from "./trace-ids.js";
 
 export interface SamplerOptions {
   /** 0 to 1: of traces that begin here. */
@@ -12,19 +14,36 @@ export interface SamplerOptions {
 }
 
 export class Sampler {
-  readonly #ratio: number;
+  readonly #begin: ParentBasedSampler;
   readonly #random: Random;
   readonly #tail = new TokenBucket({ perSecond: TAIL_SPANS_PER_SECOND, burst: TAIL_SPANS_PER_SECOND }, 0);
 
   constructor({ ratio }: SamplerOptions, random: Random) {
-    this.#ratio = ratio;
+    this.#begin = new ParentBasedSampler({ root: new TraceIdRatioBasedSampler(ratio) });
     this.#random = random;
   }
 
-  /** `isTraceRequested`: an authorised caller requested this very trace. */
-  keeps(parent: SpanIds | undefined, isTraceRequested: boolean): boolean {
-    if (isTraceRequested || parent?.sampled === true) return true;
-    return parent === undefined && this.#ratio > 0 && this.#random.float() < this.#ratio;
+  /** Ids of a span that begins here, with the decision about its trace: under `parent`, or the first of a trace. */
+  begin(parent: SpanIds | undefined, isTraceRequested: boolean): SpanIds {
+    const traceId = parent?.traceId ?? newTraceId(this.#random);
+    return childOf({ traceId }, this.keeps(parent, isTraceRequested, traceId), this.#random);
+  }
+
+  /** Ids of the first span of a trace that follows `cause` and is kept when that is, or without a cause as the ratio decides. */
+  beginAfter(cause: SpanIds | undefined): SpanIds {
+    const traceId = newTraceId(this.#random);
+    return childOf({ traceId }, this.keeps(cause, false, traceId), this.#random);
+  }
+
+  /**
+   * `isTraceRequested`: an authorised caller requested this very trace. `traceId`: of the trace when it begins here; the share is taken by
+   * this id, so every process with the same ratio decides the same.
+   */
+  keeps(parent: SpanIds | undefined, isTraceRequested: boolean, traceId = newTraceId(this.#random)): boolean {
+    if (isTraceRequested) return true;
+    const context = parent === undefined ? ROOT_CONTEXT : contextOf(parent);
+    const { decision } = this.#begin.shouldSample(context, traceId, "", SpanKind.INTERNAL, {}, []);
+    return decision === SamplingDecision.RECORD_AND_SAMPLED;
   }
 
   /**

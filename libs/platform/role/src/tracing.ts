@@ -34,10 +34,10 @@ export type StartSpan = (
 ) => TraceContext | undefined;
 
 /** For the ingress: a span for each invocation it starts, in as many of the traces as the sampler keeps. */
-export function invocationSpans({ tracer, sampler, clock, random }: TracingPorts): StartSpan {
+export function invocationSpans({ tracer, sampler, clock }: TracingPorts): StartSpan {
   return (caller, target, id, isTraceRequested = false): TraceContext => {
     const parent = idsOf(caller?.traceparent);
-    const ids = childOf(parent, sampler.keeps(parent, isTraceRequested), random);
+    const ids = sampler.begin(parent, isTraceRequested);
     if (ids.sampled) tracer.record(startSpanOf(ids, parent?.spanId, target, id, spanTimeMs(clock)));
     return { traceparent: traceparentOf(ids), tracestate: caller?.tracestate };
   };
@@ -55,10 +55,10 @@ export interface TracedRecord {
  * For consumers of topics: the span of receiving a record begins the trace of its invocation, and links to its producer's. A record that is
  * read again leaves another span.
  */
-export function recordSpans({ tracer, sampler, clock, random }: TracingPorts) {
+export function recordSpans({ tracer, sampler, clock }: TracingPorts) {
   return (record: TracedRecord, id: InvocationId, target: Target): TraceContext => {
     const producer = idsOf(record.traceparent);
-    const ids = childOf(undefined, sampler.keeps(producer, false), random);
+    const ids = sampler.beginAfter(producer);
     if (ids.sampled) {
       const nowMs = spanTimeMs(clock);
       tracer.record({
