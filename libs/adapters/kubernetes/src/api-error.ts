@@ -1,13 +1,5 @@
 /** Parses error responses of the API server, on which the next step of a controller depends (kubernetes.md §3.3). */
-
-interface StatusBody {
-  readonly message?: string;
-  readonly reason?: string;
-  readonly details?: {
-    readonly retryAfterSeconds?: number;
-    readonly causes?: readonly { readonly field?: string; readonly message?: string }[];
-  };
-}
+import type { V1Status } from "@kubernetes/client-node";
 
 /** An answer that is not the one hoped for. Transport failures are not these: they come as what the transport throws. */
 export class KubernetesApiError extends Error {
@@ -34,7 +26,7 @@ export class KubernetesApiError extends Error {
 }
 
 /** Bodies are objects of kind Status, except those of proxies in between. */
-function parseStatus(body: string): StatusBody {
+function parseStatus(body: string): V1Status {
   try {
     const parsed: unknown = JSON.parse(body);
     return typeof parsed === "object" && parsed !== null ? parsed : {};

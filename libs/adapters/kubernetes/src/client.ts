@@ -1,8 +1,8 @@
 /**
- * Requests of controllers to an API server, in raw JSON: server-side apply, lists in pages, watches, deletion with preconditions. Typed
- * clients drop fields that their models lack; this one keeps all.
+ * Requests of controllers to an API server, in raw JSON: server-side apply, lists in pages, watches, deletion with preconditions. The
+ * client library provides credentials; its object API drops fields that its models lack, and cannot abort a request (decision 0049).
  */
-import { KubeConfig } from "@kubernetes/client-node";
+import { KubeConfig, PatchStrategy, type V1APIResourceList } from "@kubernetes/client-node";
 import { request } from "undici";
 import { isNotFound, KubernetesApiError } from "./api-error.js";
 import { ApiServerConnection } from "./connection.js";
@@ -56,7 +56,8 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-const APPLY = "application/apply-patch+yaml"; // JSON is YAML.
+/** Its media type says YAML, of which JSON is a part. */
+const APPLY = PatchStrategy.ServerSideApply;
 const AS_METADATA = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
 /** Every method rejects with `ApiError` when the API server refuses, and with the transport's error when it does not respond. */
@@ -117,7 +118,13 @@ export class KubernetesClient implements AsyncDisposable {
   /** Whether the API server has the kind now: optional ones come and go. */
   async serves(resource: Resource, call: KubernetesCallOptions = {}): Promise<boolean> {
     try {
-      const kinds = (await this.#json("get", resource, "GET", `/apis/${resource.apiVersion}`, call)) as ServedKinds;
+      const kinds = (await this.#json(
+        "get",
+        resource,
+        "GET",
+        `/apis/${resource.apiVersion}`,
+        call,
+      )) as Partial<V1APIResourceList>;
       return (kinds.resources ?? []).some(({ name }) => name === resource.plural);
     } catch (cause) {
       if (isNotFound(cause)) return false;
@@ -194,7 +201,7 @@ export class KubernetesClient implements AsyncDisposable {
     call: KubernetesCallOptions = {},
   ): Promise<T> {
     const path = pathOf(resource, namespace, name);
-    return (await this.#json("patch", resource, "PATCH", path, call, operations, "application/json-patch+json")) as T;
+    return (await this.#json("patch", resource, "PATCH", path, call, operations, PatchStrategy.JsonPatch)) as T;
   }
 
   /** False when the object did not exist any more. */
@@ -289,10 +296,6 @@ interface KubernetesRequest {
   readonly body?: unknown;
   readonly contentType?: string | undefined;
   readonly idleMs?: number;
-}
-
-interface ServedKinds {
-  readonly resources?: readonly { readonly name: string }[];
 }
 
 /** Lists of kinds that an API server has built in name the kind once, and not in each object. */

@@ -1,6 +1,7 @@
 /**
  * Address and credentials of the cluster, read by the client library in all the ways that kubeconfigs and pods have. The library opens a
- * new connection for each request, so this file keeps connections for as long as the credentials of their handshake are valid.
+ * new connection for each request (decision 0049), so this file keeps connections for as long as the credentials of their handshake are
+ * valid.
  */
 import type { RequestOptions } from "node:https";
 import type { KubeConfig } from "@kubernetes/client-node";

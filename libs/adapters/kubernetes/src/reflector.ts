@@ -1,7 +1,8 @@
 /**
  * Keeps a local copy of all objects of a kind, because a controller decides on the current state of the cluster, not on single changes. It
  * lists in pages and then watches from there on. When the API server no longer has that resource version, it lists again and derives the
- * deletions that it missed. It never stops because of a response of the API server (kubernetes.md D5).
+ * deletions that it missed. It never stops because of a response of the API server (kubernetes.md D5), as the informer of the client
+ * library does (decision 0049).
  */
 import { backoffMs, type Clock, type Logger, pause, type Random } from "@perdure/base";
 import { isExpired, KubernetesApiError } from "./api-error.js";
