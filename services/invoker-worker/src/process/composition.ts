@@ -48,7 +48,7 @@ import { openProbes } from "@perdure/role/http";
 import { invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
 import { VERSION } from "@perdure/role/version";
 import type { ArchivableStore } from "@perdure/storage";
-import { runSubscriptions } from "@perdure/subscriptions";
+import { runSubscriptions, type Subscriptions } from "@perdure/subscriptions";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
@@ -69,15 +69,76 @@ import { lossAnswers } from "./loss-answers.js";
  * process is not ready. Rejects with RT0004 (address), OPS0001 (settings), STO0003 (data of another version).
  */
 export async function startWorker(settings: InvokerWorkerSettings, ports: ProcessPorts): Promise<ReadyFacts> {
-  const { lifecycle, metrics, clock, random, logger } = ports;
+  const { lifecycle, metrics, clock, logger } = ports;
   const tls = await openPeerCredentials(settings.tls, ports);
   const registries = await lifecycle.prepare(() => required("registry.addresses", settings.registry.addresses));
   const redisOptions = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-worker"));
-  const { transports, connections, identity, guard } = await openEndpoints(settings, ports);
-  const environment = settings.environmentName;
+  const endpoints = await openEndpoints(settings, ports);
 
   const deferred: DeferredWorkerParts = { worker: undefined, redis: undefined, acceptLoss: undefined, logBytes: undefined };
   const activityMonitor = new ActivityMonitor(clock);
+  const probes = await startProbes(settings, deferred, activityMonitor, ports);
+  const redis = await startRedis(redisOptions, deferred, ports);
+  const barred = (isBarred: boolean): void => deferred.worker?.setBarred(isBarred);
+  const dataSet = await dataSetOf(settings, redis, barred, deferred, ports);
+  await fenceFormerLeaders(settings.environmentName, dataSet.incarnation, redis, dataSet.partitionCount, ports);
+  const client = await lifecycle.start("registry", () =>
+    openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
+  );
+  await lifecycle.awaitPart("registry's state", () => client.untilReady(lifecycle.stopping));
+
+  // Bound before the worker is on the list of workers, which contains its address.
+  const listener = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls));
+  const foundation: WorkerFoundation = {
+    settings,
+    id: `${settings.nodeName}-${randomUUID()}`,
+    address: settings.advertisedAddress ?? `localhost:${listener.port}`,
+    tls,
+    redis,
+    dataSet,
+    registry: client.registry,
+    endpoints,
+    tracing: invocationTracing(ports),
+    deferred,
+    observers: workerMetrics(metrics),
+  };
+  const { worker, store } = await leadPartitions(foundation, ports);
+  const subscriptions = await startSubscriptions(foundation, worker, activityMonitor, ports);
+  const live = liveOf(foundation, worker, store, subscriptions);
+  listener.serve("perdure.control.v1.Partitions", partitionsDefinition, partitionsHandlers({ ...worker.served, live }));
+  return {
+    grpc: foundation.address,
+    probes: `http://localhost:${probes.port}/readyz`,
+    partitions: String(dataSet.partitionCount),
+    identity: endpoints.identity?.publicKey,
+  };
+}
+
+/** What the worker is built on. */
+interface WorkerFoundation {
+  readonly settings: InvokerWorkerSettings;
+  /** Of this process, unique. */
+  readonly id: string;
+  /** At which other processes reach it. */
+  readonly address: string;
+  readonly tls: Awaited<ReturnType<typeof openPeerCredentials>>;
+  readonly redis: RedisConnections;
+  readonly dataSet: WorkerPartitioning;
+  readonly registry: ReturnType<typeof openRegistryClient>["registry"];
+  readonly endpoints: Awaited<ReturnType<typeof openEndpoints>>;
+  /** Undefined while tracing is off. */
+  readonly tracing: ReturnType<typeof invocationTracing>;
+  readonly deferred: DeferredWorkerParts;
+  readonly observers: ReturnType<typeof workerMetrics>;
+}
+
+/** Opens the probes with the worker's own paths. They respond before the parts that they report on exist. */
+function startProbes(
+  { environmentName, probes }: InvokerWorkerSettings,
+  deferred: DeferredWorkerParts,
+  activityMonitor: ActivityMonitor,
+  { lifecycle, metrics, clock, logger }: ProcessPorts,
+) {
   const more = {
     ...drainAnswers({ worker: () => deferred.worker, activityMonitor, logBytes: () => deferred.logBytes, clock, logger }),
     ...lossAnswers({ accept: () => deferred.acceptLoss, logger }),
@@ -86,13 +147,22 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
   const commits = new CommitProbe(async () => {
     const { worker, redis } = deferred;
     const leaderPartitions = worker?.leading() ?? [];
-    if (redis !== undefined) await commitNothing(redis, environment, leaderPartitions.length > 0 ? leaderPartitions : [0]);
+    if (redis !== undefined) await commitNothing(redis, environmentName, leaderPartitions.length > 0 ? leaderPartitions : [0]);
   }, clock);
   const isCommitting = () => commits.isCommitting();
   const probePorts = { health: () => lifecycle.health, isCommitting, metrics: () => metrics.text(), more, clock, logger };
-  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  return lifecycle.start("probes", () => openProbes(probes, probePorts));
+}
+
+/** Connects to Redis, however long that takes, and reports its metrics from then on. */
+async function startRedis(
+  options: ReturnType<typeof redisOptionsOf>,
+  deferred: DeferredWorkerParts,
+  ports: ProcessPorts,
+): Promise<RedisConnections> {
+  const { lifecycle, metrics, clock, logger } = ports;
   const redis = await lifecycle.start("Redis", () =>
-    untilAvailable("Redis", () => connectRedis(redisOptions, { clock, logger }), ports, lifecycle.stopping),
+    untilAvailable("Redis", () => connectRedis(options, { clock, logger }), ports, lifecycle.stopping),
   );
   deferred.redis = redis;
   const pollRedis = redisMetrics(metrics, async () => {
@@ -101,89 +171,100 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
     return health;
   });
   await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pollRedis, ports));
-  const barred = (isBarred: boolean): void => deferred.worker?.setBarred(isBarred);
-  const { partitionCount, incarnation, guard: dataSet } = await dataSetOf(settings, redis, barred, deferred, ports);
-  await fenceFormerLeaders(environment, incarnation, redis, partitionCount, ports);
-  const client = await lifecycle.start("registry", () =>
-    openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
-  );
-  await lifecycle.awaitPart("registry's state", () => client.untilReady(lifecycle.stopping));
+  return redis;
+}
 
-  const tracing = invocationTracing(ports);
-  const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
+interface LeadingWorker {
+  readonly worker: ClusterWorker;
+  readonly store: RedisPartitionStore;
+}
 
-  // Bound before the worker is on the list of workers, which contains its address.
-  const listener = await lifecycle.start("gRPC", () => openGrpcListener(settings.grpc, tls));
-  const id = `${settings.nodeName}-${randomUUID()}`;
-  const address = settings.advertisedAddress ?? `localhost:${listener.port}`;
+/** Starts the worker, which leads its share of the partitions from then on. */
+async function leadPartitions(foundation: WorkerFoundation, ports: ProcessPorts): Promise<LeadingWorker> {
+  const { settings, id, redis, dataSet, deferred, observers, endpoints } = foundation;
+  const { lifecycle, metrics, clock } = ports;
+  const environment = settings.environmentName;
   const observer = settings.tracingCommits ? tracedOperations(ports, "client", redisSpan) : undefined;
-  const store = new RedisPartitionStore(redis, { environment, holder: id, dataSet, observer });
+  const store = new RedisPartitionStore(redis, { environment, holder: id, dataSet: dataSet.guard, observer });
   const archiving = await openArchiving(settings, store, ports);
   const agree = () => agreeOnArchiving(redis, environment, archiving !== undefined);
   await lifecycle.awaitPart("archiving", () => untilAvailable("Redis", agree, ports, lifecycle.stopping));
-  const requestHeaders = requestHeadersOf(settings);
-  const workerObservers = workerMetrics(metrics);
-  const open = () =>
-    createClusterWorker(
-      {
-        store,
-        archiving,
-        mayLead: async () => {
-          if (archiving === undefined) await agree(); // A worker that archives has recorded that permanently.
-        },
-        ...leadershipPorts(redis, environment, id, dataSet, clock),
-        registry: client.registry,
-        transports: { http: traced(transports.http), lambda: traced(transports.lambda) },
-        identity,
-        clock,
-        random,
-        logger,
-        metrics: workerObservers,
-        tls,
-      },
-      {
-        id,
-        address,
-        partitionCount,
-        cleanupIntervalMs: settings.worker.cleanupInterval,
-        invoker: invokerOptionsOf(settings.worker, requestHeaders, settings.experimentalEnableVqueues),
-      },
-    );
+  const mayLead = async (): Promise<void> => {
+    if (archiving === undefined) await agree(); // A worker that archives has recorded that permanently.
+  };
+  const open = () => createWorker(foundation, { store, archiving, mayLead }, ports);
   const worker = await lifecycle.start("worker", async () => {
     const opened = await untilAvailable("Redis", open, ports, lifecycle.stopping);
     return { ...opened, drain: () => opened.drain(), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   });
   deferred.worker = worker;
-  worker.setBarred(dataSet?.isMismatched === true);
+  worker.setBarred(dataSet.guard?.isMismatched === true);
   const observed = {
     counters: worker.counters,
     slots: worker.slots,
     partitionCounts: () => worker.partitionCounts(),
-    partitionCount,
+    partitionCount: dataSet.partitionCount,
     population: () => worker.leaderPartitions.population(),
-    connections,
+    connections: endpoints.connections,
   };
-  observeWorker(metrics, observed, workerObservers, clock);
+  observeWorker(metrics, observed, observers, clock);
+  return { worker, store };
+}
 
-  const topicLogger = logger.child({ component: "subscriptions" });
-  const source = createKafkaSource({ clock, logger: topicLogger, guard, awsExternalId: settings.awsAssumeRoleExternalId });
+function createWorker(
+  foundation: WorkerFoundation,
+  stored: Pick<Parameters<typeof createClusterWorker>[0], "store" | "archiving" | "mayLead">,
+  { clock, random, logger }: ProcessPorts,
+) {
+  const { settings, id, address, redis, dataSet, registry, endpoints, tracing, deferred, tls, observers } = foundation;
+  const { transports, identity } = endpoints;
+  const traced = (plain: EndpointTransport): EndpointTransport =>
+    tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
+  return createClusterWorker(
+    {
+      ...stored,
+      ...leadershipPorts(redis, settings.environmentName, id, dataSet.guard, clock),
+      registry,
+      transports: { http: traced(transports.http), lambda: traced(transports.lambda) },
+      identity,
+      clock,
+      random,
+      logger,
+      metrics: observers,
+      tls,
+    },
+    {
+      id,
+      address,
+      partitionCount: dataSet.partitionCount,
+      cleanupIntervalMs: settings.worker.cleanupInterval,
+      invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
+    },
+  );
+}
+
+async function startSubscriptions(
+  { settings, registry, endpoints, tracing, observers }: WorkerFoundation,
+  worker: ClusterWorker,
+  activityMonitor: ActivityMonitor,
+  { lifecycle, metrics, clock, logger: root }: ProcessPorts,
+): Promise<Subscriptions> {
+  const logger = root.child({ component: "subscriptions" });
+  const { guard } = endpoints;
+  const source = createKafkaSource({ clock, logger, guard, awsExternalId: settings.awsAssumeRoleExternalId });
   const traceRecord = tracing === undefined ? undefined : recordSpans(tracing);
   const scopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
-  const topics = {
-    scopesEnabled,
-    registry: client.registry,
-    source,
-    deliveries: worker.deliveries,
-    clock,
-    logger: topicLogger,
-    traceRecord,
-  };
+  const topics = { scopesEnabled, registry, source, deliveries: worker.deliveries, clock, logger, traceRecord };
   const subscriptions = await lifecycle.start("subscriptions", () => runSubscriptions(topics));
-  const observedWorker = { worker, attempts: workerObservers.attempts, registry: client.registry };
+  const observedWorker = { worker, attempts: observers.attempts, registry };
   await lifecycle.start("standing", () => activityMonitor.watch(observedWorker));
   observeSubscriptions(metrics, subscriptions);
-  const live = {
+  return subscriptions;
+}
+
+/** What the worker reports about itself to other processes. */
+function liveOf({ id }: WorkerFoundation, worker: ClusterWorker, store: RedisPartitionStore, subscriptions: Subscriptions) {
+  return {
     leaderPartitions: () => worker.leading(),
     worker: () => ({
       id,
@@ -200,13 +281,6 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
     subscriptionStatuses: () => subscriptions.statuses(),
     countUsage: (deployment: Parameters<typeof countUnfinished>[2], services: readonly string[]) =>
       countUnfinished(store, worker.leading(), deployment, services),
-  };
-  listener.serve("perdure.control.v1.Partitions", partitionsDefinition, partitionsHandlers({ ...worker.served, live }));
-  return {
-    grpc: address,
-    probes: `http://localhost:${probes.port}/readyz`,
-    partitions: String(partitionCount),
-    identity: identity?.publicKey,
   };
 }
 

@@ -1,0 +1,129 @@
+/** The admin API of the single process, with what it needs and nothing else uses: schedules, the SQL engine and batch operations. */
+import {
+  type AdminPorts,
+  createCallEndpoint,
+  openAdminListener,
+  openBatches,
+  openSharedBatches,
+  sqlEndings,
+  sqlOptionsOf,
+  type UsageReport,
+} from "@perdure/admin-api";
+import type { Partitions } from "@perdure/control";
+import {
+  createSqlProcesses,
+  createStoreThread,
+  liveRowsOf,
+  type SchedulesPort,
+  type SourceDescription,
+  type SqlEngine,
+} from "@perdure/introspection";
+import { openSchedules, type RegistryRole } from "@perdure/registry";
+import { CommitProbe, type ProcessPorts, recordScopesOf, tracedEdge } from "@perdure/role";
+import type { BoundListener } from "@perdure/role/http";
+import type { Schedules } from "@perdure/schedules";
+import { clusterOfOne } from "./cluster-of-one.js";
+import type { Roles } from "./parts.js";
+import { adminGuard, type GuardOptions } from "./runtime-guard.js";
+
+/** Bundled beside this module's bundle. */
+const SQL_STORE_THREAD = new URL("./sql-store-thread.mjs", import.meta.url);
+const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
+
+/** Starts the schedules, the SQL engine, the batches and the listener of the admin API, one after the other. */
+export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<BoundListener> {
+  const { settings, registry, partitions, metadata, store, worker, storage, listenerGuards, partitionCount } = roles;
+  const { lifecycle, clock, random, logger } = ports;
+  const { isSuspended } = listenerGuards;
+  const schedules = await startSchedules(roles, ports);
+  const sql = await startSql(roles, schedules, ports);
+  const insight = { partitionCount, store, invoker: worker };
+  const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
+  const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
+  const callEndpoint = createCallEndpoint({ transports: roles.transports, identity: roles.identity, clock });
+  const guards = { ...listenerGuards, storage };
+  // Behind a gateway the server runs a tenant's production.
+  const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
+  const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
+  // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
+  const commits = new CommitProbe(() => roles.level.write(new Map([["\u00ffcommit probe", null]])), clock);
+  const stored = { registry, partitions, schedules, sql, insight, batches };
+  const parts = { ...stored, commits, callEndpoint, usage: roles.usage, crashAttempt, guards };
+  return lifecycle.start("admin API", () => openAdminApi(roles, parts, ports));
+}
+
+function startSchedules(
+  { settings, metadata, registry, partitions, listenerGuards }: Roles,
+  { lifecycle, clock, random, logger: root }: ProcessPorts,
+): ReturnType<typeof openSchedules> {
+  const logger = root.child({ component: "schedules" });
+  const { isSuspended } = listenerGuards;
+  const scopesEnabled = settings.experimentalEnableVqueues;
+  const parts = { metadata, registry, partitions, scopesEnabled, isSuspended, clock, random, logger };
+  return lifecycle.start("schedules", () => openSchedules(parts));
+}
+
+function startSql(
+  { settings, worker, registry, directory, partitionCount }: Roles,
+  schedules: SchedulesPort,
+  { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
+): Promise<SqlEngine> {
+  const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs());
+  const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, cluster, partitionCount, clock });
+  const source: SourceDescription = { store: { kind: "served" }, partitionCount };
+  const logger = root.child({ component: "sql" });
+  const onEnd = sqlEndings(metrics);
+  const storeService = createStoreThread({ entry: SQL_STORE_THREAD, store: directory, clock, logger });
+  const parts = { entry: SQL_PROCESS, source, storeService, live, onEnd, clock, random, logger };
+  return lifecycle.start("SQL engine", () => createSqlProcesses(parts, sqlOptionsOf(settings.admin)));
+}
+
+interface AdminParts {
+  readonly registry: RegistryRole;
+  readonly partitions: Partitions;
+  readonly schedules: Schedules;
+  readonly sql: SqlEngine;
+  readonly insight: AdminPorts["insight"];
+  readonly batches: AdminPorts["batches"];
+  readonly commits: CommitProbe;
+  readonly callEndpoint: AdminPorts["callEndpoint"];
+  readonly usage: () => Promise<UsageReport>;
+  readonly crashAttempt: AdminPorts["crashAttempt"];
+  readonly guards: GuardOptions;
+}
+
+function openAdminApi(
+  { settings, deferred }: Roles,
+  { sql, commits, guards, ...parts }: AdminParts,
+  ports: ProcessPorts,
+): Promise<BoundListener> {
+  const { lifecycle, metrics, clock, random, logger: root } = ports;
+  const logger = root.child({ component: "admin" });
+  const { advertisedAddress, bindPort } = settings.ingress;
+  const ingressPort = (): number => deferred.ingressPort ?? bindPort;
+  return openAdminListener(
+    settings.admin,
+    {
+      ...parts,
+      subscriptionStatuses: () => deferred.subscriptions?.statuses() ?? [],
+      sql: sql.query,
+      health: () => lifecycle.health,
+      isCommitting: () => commits.isCommitting(),
+      metrics: () => metrics.text(),
+      measures: metrics,
+      edge: tracedEdge(ports, "server"),
+      clock,
+      random,
+      logger,
+    },
+    {
+      ingressEndpoint: () => advertisedAddress ?? `http://localhost:${ingressPort()}/`,
+      ingressPort: advertisedAddress === undefined ? ingressPort : undefined,
+      clusterName: settings.clusterName,
+      scopesEnabled: settings.experimentalEnableVqueues,
+      recordScopesEnabled: recordScopesOf(settings),
+    },
+    // A runtime serves only its gateway, which has a console of its own.
+    { guard: adminGuard(guards), showsConsole: guards.secret === undefined },
+  );
+}

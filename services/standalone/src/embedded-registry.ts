@@ -1,0 +1,49 @@
+/** The registry of the single process: on the embedded metadata, with direct references to the worker and to the stored invocations. */
+import { PerdureError } from "@perdure/base";
+import { createReplayCheck } from "@perdure/invoker";
+import { invokerOptionsOf } from "@perdure/invoker-worker";
+import {
+  createDiscoveryFetcher,
+  createRegistry,
+  kafkaClustersOf,
+  measuredFetcher,
+  planBoundsOf,
+  type RegistryRole,
+  serviceDefaultsOf,
+} from "@perdure/registry";
+import { type ProcessPorts, requestHeadersOf } from "@perdure/role";
+import { TunnelRoutes } from "@perdure/tunnel";
+import type { Foundation } from "./parts.js";
+
+export function openRegistry(
+  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, deferred }: Foundation,
+  { metrics, clock, random, logger: root }: ProcessPorts,
+): Promise<RegistryRole> {
+  const logger = root.child({ component: "registry" });
+  const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
+  const replays = createReplayCheck({ transports, identity, clock, logger }, invokerOptions);
+  const routes = new TunnelRoutes(tunnels?.access);
+  return createRegistry(
+    {
+      metadata,
+      fetcher: measuredFetcher(createDiscoveryFetcher({ transports, identity, clock, guard, tunnels: routes }), metrics, clock),
+      guard,
+      tunnels: routes,
+      countUsage(id, services) {
+        if (deferred.worker === undefined) throw new PerdureError("OPS0004", "the worker has not started yet");
+        return deferred.worker.countUsage(id, services);
+      },
+      check: { partitionCount, store, replays },
+      clock,
+      random,
+      logger,
+    },
+    {
+      defaults: { ...serviceDefaultsOf(settings.worker), retentionMaxMs: settings.limits.retention },
+      requestHeaders: requestHeadersOf(settings),
+      routingHeaders: [],
+      kafkaClusters: kafkaClustersOf(settings.ingress.kafkaClusters),
+      bounds: planBoundsOf(settings.limits),
+    },
+  );
+}

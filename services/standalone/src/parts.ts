@@ -1,0 +1,55 @@
+/** What the steps of the composition pass on: settings that were checked, then stores and transports, then the registry and the worker. */
+import type { Partitions } from "@perdure/control";
+import type { EgressGuard } from "@perdure/egress";
+import type { CountingTransport } from "@perdure/http-client";
+import type { EndpointTransport, RequestIdentity } from "@perdure/invoker";
+import type { InvokerWorker } from "@perdure/invoker-worker";
+import type { RegistryRole } from "@perdure/registry";
+import type { TunnelSetup } from "@perdure/role";
+import type { TracingPorts } from "@perdure/role/tracing";
+import type { Subscriptions } from "@perdure/subscriptions";
+import type { StandaloneSettings } from "./config.js";
+import type { GuardOptions } from "./runtime-guard.js";
+import type { StorageLimit } from "./storage-limit.js";
+import type { Stores } from "./stores.js";
+
+/** Parts that are created only after the parts that use them at run time. */
+export interface DeferredServerParts {
+  worker: InvokerWorker | undefined;
+  /** None while nothing is consumed. */
+  subscriptions: Subscriptions | undefined;
+  /** The bound address; different from the setting when that has port 0. */
+  ingressPort: number | undefined;
+}
+
+/** What the settings say, read and checked before anything is opened. */
+export interface CheckedSettings {
+  readonly identity: RequestIdentity | undefined;
+  readonly listenerGuards: GuardOptions;
+  readonly tunnels: TunnelSetup | undefined;
+}
+
+/** How endpoints are reached. */
+export interface Endpoints {
+  readonly tracing: TracingPorts | undefined;
+  readonly guard: EgressGuard | undefined;
+  /** The transport without tunnels and traces, which counts its connections. */
+  readonly plain: CountingTransport;
+  readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
+}
+
+/** What the roles are built on. */
+export interface Foundation extends CheckedSettings, Stores, Endpoints {
+  readonly settings: StandaloneSettings;
+  readonly deferred: DeferredServerParts;
+}
+
+/** What the listeners and the sources of work need. */
+export interface Roles extends Foundation {
+  readonly registry: RegistryRole;
+  readonly worker: InvokerWorker;
+  /** None without a limit. */
+  readonly storage: StorageLimit | undefined;
+  /** The worker's partitions, within the storage limit. */
+  readonly partitions: Partitions;
+}

@@ -1,0 +1,88 @@
+/** Opens the embedded stores: the metadata, and the partitions once their directories have proved to belong together. */
+import type { UsageReport } from "@perdure/admin-api";
+import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/leveldb";
+import type { MetadataStore } from "@perdure/metadata";
+import type { ProcessPorts } from "@perdure/role";
+import { ActionMeter, KvPartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
+import { directoriesOf, type StandaloneSettings } from "./config.js";
+import { LocalDataSet } from "./data-set.js";
+
+export interface Stores extends Pick<OpenPartitions, "store" | "usage" | "level"> {
+  readonly metadata: MetadataStore;
+  /** Of the partitions. */
+  readonly directory: string;
+  readonly partitionCount: number;
+}
+
+/** Rejects with RT0005, RT0009, META0010, META0011, META0005 or STO0005. */
+export async function openStores(settings: StandaloneSettings, ports: ProcessPorts): Promise<Stores> {
+  const { lifecycle, clock, random, logger } = ports;
+  const directories = directoriesOf(settings);
+  const { numPartitions, acceptDataLoss } = settings.worker;
+  const dataSet = new LocalDataSet({ directories, numPartitions, acceptDataLoss }, { clock, random, logger });
+  await lifecycle.prepare(() => dataSet.checkDirectories(() => readStoredPartitions(directories.partitions)));
+  const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
+  const newMark = await lifecycle.prepare(() => dataSet.beforePartitions(metadata));
+  const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
+  const check = (stored: StoredPartitions) => dataSet.check(metadata, stored, newMark);
+  const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, newMark, check));
+  const { store, usage, level } = partitioned;
+  const partitionCount = await lifecycle.prepare(() => dataSet.finish(metadata, partitioned));
+  return { metadata, directory, store, usage, level, partitionCount };
+}
+
+async function openMetadata(path: string): Promise<MetadataStore> {
+  const directory = await prepareStorageDirectory({ path, setting: "meta.storage-path", missing: "META0011" });
+  return openLevelMetadataStore(directory);
+}
+
+function partitionsDirectory(path: string): Promise<string> {
+  return prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
+}
+
+async function readStoredPartitions(path: string): Promise<StoredPartitions> {
+  await using level = await openLevelKeyValue(await partitionsDirectory(path));
+  return storedPartitions(level);
+}
+
+/** The stores, and their size. */
+interface OpenPartitions extends AsyncDisposable {
+  readonly store: KvPartitionStore;
+  readonly usage: () => Promise<UsageReport>;
+  readonly level: LevelStore;
+  /** State found before anything was written. */
+  readonly stored: StoredPartitions;
+  /** Id of the data set; usage is reported under the same name. */
+  readonly mark: string;
+}
+
+/** `newMark` is for data without a mark; nothing is written when `check` rejects. */
+async function openPartitions(
+  directory: string,
+  newMark: string,
+  check: (stored: StoredPartitions) => Promise<void>,
+): Promise<OpenPartitions> {
+  const level = await openLevelKeyValue(directory);
+  let stored: StoredPartitions;
+  let meter: ActionMeter;
+  try {
+    stored = storedPartitions(level);
+    await check(stored);
+    meter = await ActionMeter.open(level, () => newMark);
+  } catch (cause) {
+    await level[Symbol.asyncDispose]();
+    throw cause;
+  }
+  const store = new KvPartitionStore(level, meter);
+  return {
+    store,
+    level,
+    stored,
+    mark: meter.source,
+    async usage() {
+      const storedBytes = await level.storedBytes();
+      return { source: meter.source, actions: meter.actions, storedBytes };
+    },
+    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
+  };
+}
