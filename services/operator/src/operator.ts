@@ -88,96 +88,19 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   const caches = new Caches({ ...options, namespace: cell.namespace }, { client, clock, random, logger }, metrics);
   const onFight = (object: KubeObject): void => void reportContention(object, events, caches);
   const applier = new ObjectApplier({ client, cacheOf: (resource) => caches.of(resource), clock, metrics, onFight });
-  const { workerClient = httpWorkerClient } = ports;
-  const writes = new OwnWrites();
-  const turns = new ReleaseTurns();
-  const secretTurns = new SecretTurns(cell.releases.atOnce);
-  const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
-  const databases = new EnvironmentDatabases({ clock, random, logger, driver });
-  const frontChecks = new FrontChecks({ clock, cell, prober: ports.frontProber ?? tcpFrontProber });
-  const redisChecks = new RedisChecks({ clock, logger });
-  const volumePoller = new VolumePoller({ clock, workerClient });
-  const retention = new VolumeRetention(clock);
-  const notes = new RetainedNotes(caches.ownConfigMaps, cell.namespace);
-  const startChecks = new StartChecks(clock);
-  const redisStartChecks = new StartChecks(clock);
-  const statusPacing = new StatusPacing(clock);
-  const secretCopies = new SecretCopies({ client, clock, watched: caches.secrets, namespace: cell.namespace });
-  const onChange = (plural: string): void => onDefinition(plural);
-  const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
-  const environmentPorts: EnvironmentReconcilePorts = {
-    client,
-    applier,
-    caches,
-    cell,
-    clock,
-    events,
-    metrics,
-    logger,
-    workerClient,
-    writes,
-    turns,
-    secretTurns,
-    databases,
-    redisChecks,
-    frontChecks,
-    volumePoller,
-    retention,
-    notes,
-    startChecks,
-    redisStartChecks,
-    statusPacing,
-    secretCopies,
-    definitions,
-  };
-  const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge: ports.edge };
-  const reported: ReportedKind = {
-    current(name) {
-      const cached = caches.environments.get(name);
-      return cached === undefined ? undefined : (writes.fresh(cached) as unknown as KubeObject);
-    },
-    firstStatus: { phase: "Pending" },
-    onWritten: (written) => writes.note(written),
-  };
-  const reconcile = (name: string, signal: AbortSignal, priority: Priority) => {
-    if (priority === "urgent" || priority === "resync") secretCopies.discard(name);
-    return reportingFailures(name, reported, environmentPorts, signal, (own) =>
-      reconcileEnvironment(name, environmentPorts, own),
-    );
-  };
-  const environments = new Controller("Environment", reconcile, controllerPorts, options);
-  const urgency = new Urgency();
-  caches.environments.onChange((environment, change) => {
-    const priority = urgency.of(environment, change);
-    if (priority === "progress") environments.enqueueForParts(environment.metadata.name);
-    else environments.enqueue(environment.metadata.name, priority);
-  });
-  caches.onPartChange(
-    (name, isGone) => (isGone ? environments.enqueue(name, "progress") : environments.enqueueForParts(name)),
-    (secret) => referringTo(secret, caches.environments.values(), cell),
-  );
-  const onDefinition = (plural: string): void => {
+  const onChange = (plural: string): void => {
     if (plural === resources.environments.plural)
       for (const { metadata } of caches.environments.values()) environments.enqueue(metadata.name, "resync");
     more.enqueueAll(plural);
   };
+  const definitions = new Definitions({ ...ports, events, onChange }, options.definitionsAgainMs);
+  const environmentPorts = environmentPortsOf(cell, { caches, applier, events, definitions }, ports);
+  const environments = environmentController(environmentPorts, options, ports.edge);
   const more = servicesAndTunnels(options, { ...ports, applier, caches, cell, events, definitions });
   const leadership = new LeaseLeadership({ namespace: cell.namespace, name: LEASE, identity, ...options.lease }, ports);
   metrics.observed.isLeading = () => leadership.isLeading;
 
-  const lead = async (signal: AbortSignal): Promise<void> => {
-    metrics.leader.set(1);
-    applier.discardAll();
-    turns.clear();
-    secretTurns.clear();
-    secretCopies.clear();
-    statusPacing.clear();
-    const all = [...caches.environments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
-    await Promise.all([environments.run(all, signal), more.run(signal)]);
-    metrics.volumes.clear();
-    metrics.snapshots.clear(); // The next leader reports them.
-    metrics.leader.set(0);
-  };
+  const lead = (signal: AbortSignal): Promise<void> => leadCell(environmentPorts, environments, more, signal);
   const synced = Promise.all(caches.all().map((cache) => cache.synced));
   const work = async (): Promise<void> => {
     metrics.leader.set(0);
@@ -209,6 +132,91 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
       more[Symbol.dispose]();
     },
   };
+}
+
+/** What reconciling environments needs, and all metrics. */
+type EnvironmentPorts = EnvironmentReconcilePorts & Pick<OperatorPorts, "metrics">;
+
+/** Caches, writers and definitions that the kinds of the operator share. */
+type Shared = Pick<EnvironmentReconcilePorts, "caches" | "applier" | "events" | "definitions">;
+
+/** Makes the memory that reconciling environments keeps between two reconciles. */
+function environmentPortsOf(cell: Cell, shared: Shared, ports: OperatorPorts): EnvironmentPorts {
+  const { client, clock, random, logger, metrics, workerClient = httpWorkerClient, frontProber = tcpFrontProber } = ports;
+  const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
+  const { caches } = shared;
+  return {
+    ...shared,
+    client,
+    cell,
+    clock,
+    metrics,
+    logger,
+    workerClient,
+    writes: new OwnWrites(),
+    turns: new ReleaseTurns(),
+    secretTurns: new SecretTurns(cell.releases.atOnce),
+    databases: new EnvironmentDatabases({ clock, random, logger, driver }),
+    redisChecks: new RedisChecks({ clock, logger }),
+    frontChecks: new FrontChecks({ clock, cell, prober: frontProber }),
+    volumePoller: new VolumePoller({ clock, workerClient }),
+    retention: new VolumeRetention(clock),
+    notes: new RetainedNotes(caches.ownConfigMaps, cell.namespace),
+    startChecks: new StartChecks(clock),
+    redisStartChecks: new StartChecks(clock),
+    statusPacing: new StatusPacing(clock),
+    secretCopies: new SecretCopies({ client, clock, watched: caches.secrets, namespace: cell.namespace }),
+  };
+}
+
+/** Reconciles an environment whenever it, one of its parts, or a Secret that it refers to changes. */
+function environmentController(ports: EnvironmentPorts, options: OperatorOptions, edge: Edge | undefined): Controller {
+  const { caches, cell, clock, logger, metrics, writes, secretCopies } = ports;
+  const reported: ReportedKind = {
+    current(name) {
+      const cached = caches.environments.get(name);
+      return cached === undefined ? undefined : (writes.fresh(cached) as unknown as KubeObject);
+    },
+    firstStatus: { phase: "Pending" },
+    onWritten: (written) => writes.note(written),
+  };
+  const reconcile = (name: string, signal: AbortSignal, priority: Priority) => {
+    if (priority === "urgent" || priority === "resync") secretCopies.discard(name);
+    return reportingFailures(name, reported, ports, signal, (own) => reconcileEnvironment(name, ports, own));
+  };
+  const controllerPorts = { clock, logger: logger.child({ component: "controller" }), metrics, edge };
+  const environments = new Controller("Environment", reconcile, controllerPorts, options);
+  const urgency = new Urgency();
+  caches.environments.onChange((environment, change) => {
+    const priority = urgency.of(environment, change);
+    if (priority === "progress") environments.enqueueForParts(environment.metadata.name);
+    else environments.enqueue(environment.metadata.name, priority);
+  });
+  caches.onPartChange(
+    (name, isGone) => (isGone ? environments.enqueue(name, "progress") : environments.enqueueForParts(name)),
+    (secret) => referringTo(secret, caches.environments.values(), cell),
+  );
+  return environments;
+}
+
+/** Works until the signal fires: this process leads, and begins without memory of what another leader did meanwhile. */
+async function leadCell(
+  { applier, caches, metrics, turns, secretTurns, secretCopies, statusPacing }: EnvironmentPorts,
+  environments: Controller,
+  more: ReturnType<typeof servicesAndTunnels>,
+  signal: AbortSignal,
+): Promise<void> {
+  metrics.leader.set(1);
+  applier.discardAll();
+  turns.clear();
+  secretTurns.clear();
+  secretCopies.clear();
+  statusPacing.clear();
+  const all = [...caches.environments.values()].map((one): Named => [one.metadata.name, priorityAtStart(one)]);
+  await Promise.all([environments.run(all, signal), more.run(signal)]);
+  metrics.volumes.clear();
+  metrics.snapshots.clear(); // The next leader reports them.
+  metrics.leader.set(0);
 }
 
 function* referringTo(secret: string, environments: Iterable<EnvironmentResource>, cell: Cell): Generator<string> {
