@@ -5,18 +5,8 @@
  *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ call listeners
  *                                          ▲──── another process was faster: reload ────┘
  */
-import {
-  backoffMs,
-  type Clock,
-  invariant,
-  type Logger,
-  newDeploymentId,
-  newSubscriptionId,
-  PerdureError,
-  pause,
-  type Random,
-} from "@perdure/base";
-import type { RegistrySnapshot, RegistryView } from "@perdure/control";
+import { type Clock, type Logger, newDeploymentId, newSubscriptionId, type Random } from "@perdure/base";
+import type { RegistryView } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
 import {
   type KafkaClusterRecord,
@@ -24,18 +14,16 @@ import {
   type RegisterRequest,
   type Registry,
   RegistryRefusal,
-  type RequestedAddress,
 } from "@perdure/metadata";
 import { TunnelRoutes } from "@perdure/tunnel";
-import { discoveryTarget, type Sameness, targetOfStored } from "./address.js";
+import { type Sameness, targetOfStored } from "./address.js";
 import { boundsOf, checkCandidate } from "./check.js";
 import { candidateOf, resumableOn } from "./check-candidate.js";
 import type { CheckPorts } from "./check-ports.js";
 import type { ServiceDefaults } from "./defaults.js";
 import { decideRegistration, decideRemoval, decideUpdate, decideVerification, requireDeployment } from "./deployments.js";
-import { type Discovered, type DiscoveryPorts, discover } from "./discover.js";
+import { Discoverer } from "./discoverer.js";
 import { serviceOptions } from "./effective.js";
-import { checkDestination, checkTunnel, DiscoveryLimit } from "./guarded.js";
 import {
   decideClusterCreation,
   decideClusterRemoval,
@@ -47,15 +35,12 @@ import {
   findCluster,
   listClusters,
 } from "./kafka.js";
-import { CONFLICT_BOUNDS, CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
-import { loadState, withWrites } from "./persistence.js";
+import { RegistryManager } from "./manager.js";
 import { checkDeployment, checkSubscription, NO_PLAN_BOUNDS, type PlanBounds } from "./plan-bounds.js";
-import type { CountUsage, DiscoveryFetcher, DiscoveryTarget } from "./ports.js";
+import type { CountUsage, DiscoveryFetcher } from "./ports.js";
 import { decideRuleDeletion, decideRules } from "./rules.js";
 import { decideModification } from "./services.js";
-import { isSameState, type RegistryState, type StateChange } from "./state.js";
-import { turnVersion, withTurn } from "./turn.js";
-import { snapshotOf, type ViewCache } from "./views.js";
+import type { RegistryState } from "./state.js";
 
 export interface RegistryPorts {
   readonly metadata: MetadataStore;
@@ -93,41 +78,34 @@ export interface RegistryRole extends Registry, RegistryView {
 
 /** Loads the stored documents. Rejects with META0005 when they are damaged, with the store's error when they cannot be read. */
 export async function createRegistry(ports: RegistryPorts, options: RegistryOptions): Promise<RegistryRole> {
-  const { clock, random, logger } = ports;
-  const manager = await createRegistryManager(ports, options.defaults);
-  const discovery: DiscoveryPorts = {
-    fetcher: ports.fetcher,
-    clock,
-    random,
-    requestHeaders: options.requestHeaders,
-    isGuarded: ports.guard !== undefined,
+  const manager = await RegistryManager.open(ports, options.defaults);
+  const { bounds = NO_PLAN_BOUNDS } = options;
+  return {
+    current: () => manager.snapshot(),
+    onChange: (listener) => manager.onChange(listener),
+    reload: () => manager.reload(),
+    ...deploymentOperations(manager, ports, options),
+    ...serviceOperations(manager, options.defaults),
+    ...topicOperations(manager, ports, { fixed: fixedClusters(options.kafkaClusters, ports.clock.nowMs()), bounds }),
+    ...ruleOperations(manager, ports.clock),
   };
-  const fixed = fixedClusters(options.kafkaClusters, clock.nowMs());
+}
+
+type DeploymentOperations = Pick<
+  Registry,
+  "register" | "checkRegistration" | "checkDeployment" | "update" | "remove" | "deployment" | "deployments"
+>;
+
+function deploymentOperations(manager: RegistryManager, ports: RegistryPorts, options: RegistryOptions): DeploymentOperations {
+  const { clock, random, logger } = ports;
   const { defaults, bounds = NO_PLAN_BOUNDS } = options;
   const tunnels = ports.tunnels ?? new TunnelRoutes(undefined);
   const sameness: Sameness = { routingHeaders: options.routingHeaders, tunnels };
-  const limit = ports.guard === undefined ? undefined : new DiscoveryLimit(clock);
-
-  /** Throws `RegistryRefusal` when the address is invalid or not allowed. */
-  function targetOf(address: RequestedAddress): DiscoveryTarget {
-    const target = discoveryTarget(address);
-    const isTunnel = target.kind === "http" && checkTunnel(tunnels, target.uri);
-    if (ports.guard !== undefined && !isTunnel) checkDestination(ports.guard, address);
-    return target;
-  }
-
-  function discoverLimited(
-    target: DiscoveryTarget,
-    headers: Readonly<Record<string, string>>,
-    signal: AbortSignal,
-  ): Promise<Discovered> {
-    const run = () => discover(discovery, target, headers, signal);
-    return limit === undefined ? run() : limit.run(run);
-  }
+  const discoverer = new Discoverer(ports, { requestHeaders: options.requestHeaders, tunnels });
 
   async function discoverFor(request: RegisterRequest, signal: AbortSignal) {
     const headers = lowerCaseNames(request.additionalHeaders);
-    const discovered = await discoverLimited(targetOf(request.address), headers, signal);
+    const discovered = await discoverer.discover(discoverer.targetOf(request.address), headers, signal);
     return (state: RegistryState) => {
       const change = decideRegistration(state, { ...request, additionalHeaders: headers }, discovered, {
         nowMs: clock.nowMs(),
@@ -140,10 +118,6 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
   }
 
   return {
-    current: manager.snapshot,
-    onChange: manager.onChange,
-    reload: manager.reload,
-
     async register(request, signal) {
       const decide = await discoverFor(request, signal);
       const outcome = await manager.change(decide);
@@ -170,8 +144,8 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
       const { record } = requireDeployment(manager.state(), id);
       if (request.address === undefined && request.additionalHeaders === undefined && !request.overwrite) return record;
       const headers = request.additionalHeaders === undefined ? undefined : lowerCaseNames(request.additionalHeaders);
-      const target = request.address === undefined ? targetOfStored(record.address) : targetOf(request.address);
-      const discovered = await discoverLimited(target, headers ?? record.additionalHeaders, signal);
+      const target = request.address === undefined ? targetOfStored(record.address) : discoverer.targetOf(request.address);
+      const discovered = await discoverer.discover(target, headers ?? record.additionalHeaders, signal);
       const updated = await manager.change((state) => {
         const change = decideUpdate(state, id, { ...request, additionalHeaders: headers }, discovered);
         checkDeployment(state, change.answer, bounds);
@@ -190,11 +164,49 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
     },
     deployment: (id) => manager.state().deployments.get(id)?.record,
     deployments: () => [...manager.state().deployments.values()].map(({ record }) => record),
+  };
+}
+
+function serviceOperations(
+  manager: RegistryManager,
+  defaults: ServiceDefaults,
+): Pick<Registry, "service" | "services" | "effective" | "modifyService"> {
+  return {
     service: (name) => manager.state().latest.get(name),
     services: () => [...manager.state().latest.values()],
     effective: ({ deployment, revision }) => serviceOptions(deployment, revision, defaults),
     modifyService: (name, changes) => manager.change((state) => decideModification(state, name, changes)),
+  };
+}
 
+interface TopicOptions {
+  /** Clusters of the settings, which no request changes. */
+  readonly fixed: ReadonlyMap<string, KafkaClusterRecord>;
+  readonly bounds: PlanBounds;
+}
+
+type TopicOperations = Pick<
+  Registry,
+  | "kafkaCluster"
+  | "kafkaClusters"
+  | "createKafkaCluster"
+  | "updateKafkaCluster"
+  | "removeKafkaCluster"
+  | "subscription"
+  | "subscriptions"
+  | "createSubscription"
+  | "pauseSubscription"
+  | "skipRecord"
+  | "removeSubscription"
+>;
+
+/** Kafka clusters, and the subscriptions to their topics. */
+function topicOperations(
+  manager: RegistryManager,
+  { clock, random }: RegistryPorts,
+  { fixed, bounds }: TopicOptions,
+): TopicOperations {
+  return {
     kafkaCluster: (name) => findCluster(manager.state(), fixed, name),
     kafkaClusters: () => listClusters(manager.state(), fixed),
     createKafkaCluster: (name, properties) =>
@@ -213,109 +225,14 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
     pauseSubscription: (id, paused) => manager.change((state) => decidePause(state, id, paused)),
     skipRecord: (id, place) => manager.change((state) => decideSkip(state, id, place)),
     removeSubscription: (id) => manager.change((state) => decideSubscriptionRemoval(state, id)),
-
-    rules: () => manager.state().ruleBook.record.rules,
-    putRules: (changes) => manager.change((state) => decideRules(state, changes, clock.nowMs())),
-    deleteRules: (deletions) => manager.change((state) => decideRuleDeletion(state, deletions)),
   };
 }
 
-/** Holds the state and applies changes one at a time. */
-interface RegistryManager {
-  state(): RegistryState;
-  snapshot(): RegistrySnapshot;
-  change<T>(decide: (state: RegistryState) => StateChange<T>): Promise<T>;
-  reload(): Promise<void>;
-  onChange(listener: () => void): () => void;
-}
-
-async function createRegistryManager(
-  { metadata, clock, random, logger }: RegistryPorts,
-  defaults: ServiceDefaults,
-): Promise<RegistryManager> {
-  const views: ViewCache = new WeakMap();
-  const listeners = new Set<() => void>();
-  // Before the state: a change between the two reads is then detected as a conflict.
-  let turn = await turnVersion(metadata);
-  let state = await loadState(metadata);
-  let snapshot = snapshotOf(state, defaults, views);
-  let tail: Promise<unknown> = Promise.resolve();
-  let waiting = 0;
-
-  function show(next: RegistryState): void {
-    state = next;
-    snapshot = snapshotOf(next, defaults, views);
-    for (const listener of listeners) {
-      try {
-        listener();
-      } catch (cause) {
-        logger.error({ cause }, "a listener for registry changes failed");
-      }
-    }
-  }
-
-  async function load(): Promise<void> {
-    const present = await turnVersion(metadata);
-    const stored = await loadState(metadata);
-    turn = present;
-    if (!isSameState(stored, state)) show(stored); // Most change events are about this process's own change.
-  }
-
-  /** A refusal, or that there is nothing to do, may rest on a state that another process has changed since. */
-  async function decideNow<T>(decide: (state: RegistryState) => StateChange<T>): Promise<StateChange<T>> {
-    let decided: StateChange<T> | undefined;
-    let refusal: unknown;
-    try {
-      decided = decide(state);
-      if (decided.writes.length > 0) return decided; // The write will detect a conflict.
-    } catch (cause) {
-      if (!(cause instanceof RegistryRefusal)) throw cause;
-      refusal = cause;
-    }
-    if ((await turnVersion(metadata)) !== turn) {
-      await load();
-      return decide(state);
-    }
-    if (decided === undefined) throw refusal;
-    return decided;
-  }
-
-  async function changeNow<T>(decide: (state: RegistryState) => StateChange<T>): Promise<T> {
-    for (let attempt = 1; attempt <= CONFLICTS_MAX; attempt++) {
-      const { writes, answer } = await decideNow(decide);
-      if (writes.length === 0) return answer;
-      const outcome = await metadata.write(withTurn(writes, turn));
-      if (outcome.kind === "written") {
-        turn = outcome.version;
-        show(withWrites(state, writes, outcome.version));
-        return answer;
-      }
-      await load();
-      // Random, so that two processes do not conflict again.
-      if (attempt > 1) await pause(clock, backoffMs(attempt - 1, CONFLICT_BOUNDS, random));
-    }
-    throw new PerdureError("STO0001", `${CONFLICTS_MAX} other changes came first, one after the other; try again`);
-  }
-
-  /** Runs each change in its turn; a failed change does not affect the next. */
-  function inTurn<T>(work: () => Promise<T>): Promise<T> {
-    invariant(waiting < WAITING_CHANGES_MAX, "waiting changes of the registry are bounded by the API in front");
-    waiting++;
-    const turn = tail.then(work).finally(() => waiting--);
-    tail = turn.catch(() => undefined);
-    return turn;
-  }
-
+function ruleOperations(manager: RegistryManager, clock: Clock): Pick<Registry, "rules" | "putRules" | "deleteRules"> {
   return {
-    state: () => state,
-    snapshot: () => snapshot,
-    change: (decide) => inTurn(() => changeNow(decide)),
-    reload: () => inTurn(load),
-    onChange(listener) {
-      invariant(listeners.size < LISTENERS_MAX, "listeners for registry changes stop listening when they are done");
-      listeners.add(listener);
-      return () => listeners.delete(listener);
-    },
+    rules: () => manager.state().ruleBook.record.rules,
+    putRules: (changes) => manager.change((state) => decideRules(state, changes, clock.nowMs())),
+    deleteRules: (deletions) => manager.change((state) => decideRuleDeletion(state, deletions)),
   };
 }
 
