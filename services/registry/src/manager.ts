@@ -1,5 +1,5 @@
 /** Holds the state of the registry and applies changes one at a time. A conflict with another process reloads it and decides again. */
-import { backoffMs, type Clock, invariant, type Logger, PerdureError, type Random } from "@perdure/base";
+import { backoffMs, type Clock, invariant, type Logger, PerdureError, pause, type Random } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import { type MetadataStore, RegistryRefusal } from "@perdure/metadata";
 import type { ServiceDefaults } from "./defaults.js";
@@ -135,8 +135,3 @@ export class RegistryManager {
   }
 }
 
-function pause(clock: Clock, delayMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    clock.setTimer(delayMs, resolve);
-  });
-}

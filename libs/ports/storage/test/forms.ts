@@ -1,7 +1,7 @@
 /** Every stored form that is a protobuf message, with what tests need of it: values of all shapes, our codec, and the independent one. */
 import type { InboxEntry, Invocation, InvocationFacts, JournalEvent, QueuePause, WorkflowPromise } from "@perdure/state-machine";
 import type fc from "fast-check";
-import { decodeFacts, encodeFacts } from "../src/codec/invocation.js";
+import { decodeFacts, encodeFacts } from "../src/codec/facts.js";
 import {
   decodeEvent,
   decodeInbox,

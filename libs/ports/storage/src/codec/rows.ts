@@ -12,7 +12,8 @@ import type {
   WorkflowPromise,
 } from "@perdure/state-machine";
 import type { RowBytes } from "../kv/key-value.js";
-import { decodeOutcome, PART_BYTES_MIN, writeOutcome } from "./invocation.js";
+import { PART_BYTES_MIN } from "./invocation.js";
+import { decodeOutcome, writeOutcome } from "./outcome.js";
 
 const writer = new ProtoWriter();
 
