@@ -7,7 +7,7 @@ import { fromBinaryString, unreachable } from "@perdure/base";
 import { MessageType, voidResult } from "@perdure/service-protocol";
 import type { AppendCommand, Callee } from "../command.js";
 import { present } from "../invocation/attempt.js";
-import { generationMark, type Invoked } from "../invocation.js";
+import { generationMark, type Invoked, type Sink } from "../invocation.js";
 import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
 import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -80,16 +80,8 @@ function perform(
       return;
     }
     case "getLazyStateKeys": {
-      const stateKeys = [...view.stateOf(service, key).keys()].map(fromBinaryString);
-      completeAtOnce(
-        view,
-        out,
-        invocation,
-        MessageType.GetLazyStateKeysCompletion,
-        action.completionId,
-        { kind: "stateKeys", stateKeys },
-        ack,
-      );
+      const result = { kind: "stateKeys", stateKeys: [...view.stateOf(service, key).keys()].map(fromBinaryString) } as const;
+      completeAtOnce(view, out, invocation, MessageType.GetLazyStateKeysCompletion, action.completionId, result, ack);
       return;
     }
     case "getPromise":
@@ -106,51 +98,30 @@ function perform(
     }
     case "call":
       notifyCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
-      return out.send({
-        kind: "invoke",
-        id: action.callee.facts.id,
-        facts: action.callee.facts,
-        input: action.callee.input,
-        sink: {
-          kind: "call",
-          callerId: id,
-          callerGeneration: generationMark(invocation.facts),
-          completionId: action.resultCompletionId,
-        },
-      });
+      return invoke(action.callee, { kind: "call", ...callerOf(invocation, action.resultCompletionId) }, out);
     case "oneWayCall":
       notifyCalleeId(view, out, invocation, action.callee, action.invocationIdCompletionId, ack);
-      return out.send({
-        kind: "invoke",
-        id: action.callee.facts.id,
-        facts: action.callee.facts,
-        input: action.callee.input,
-        sink: undefined,
-      });
+      return invoke(action.callee, undefined, out);
     case "sendSignal":
       return out.send({ kind: "signal", id: action.to, signal: action.signal, result: action.result });
-    case "attach":
-      return out.send({
-        kind: "attach",
-        id: action.to,
-        sink: {
-          kind: "attach",
-          callerId: id,
-          callerGeneration: generationMark(invocation.facts),
-          completionId: action.completionId,
-        },
-      });
+    case "attach": {
+      const sink = { kind: "attach", ...callerOf(invocation, action.completionId) } as const;
+      return out.send({ kind: "attach", id: action.to, sink });
+    }
     case "getOutput":
-      return out.send({
-        kind: "queryOutput",
-        id: action.to,
-        callerId: id,
-        callerGeneration: generationMark(invocation.facts),
-        completionId: action.completionId,
-      });
+      return out.send({ kind: "queryOutput", id: action.to, ...callerOf(invocation, action.completionId) });
     default:
       return unreachable(action);
   }
+}
+
+/** Where another invocation sends its result: to a completion of this generation of the caller. */
+function callerOf({ facts }: Invoked, completionId: number): Omit<Sink, "kind"> {
+  return { callerId: facts.id, callerGeneration: generationMark(facts), completionId };
+}
+
+function invoke({ facts, input }: Callee, sink: Sink | undefined, out: Transition): void {
+  out.send({ kind: "invoke", id: facts.id, facts, input, sink });
 }
 
 /** The id of the callee is determined before the callee exists; cancellation needs it. */
