@@ -25,121 +25,137 @@ const KEY = /^[\t\x20-\x7e]{1,512}$/;
 const KEY_BYTES = 12;
 
 export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
-  const { schedules, clock } = ports;
+  const { schedules } = ports;
   return [
-    {
-      path: "/schedules",
-      operations: {
-        GET: {
-          summary: "List schedules, oldest first",
-          query: {
-            ...PAGE_QUERY,
-            name: "Only the one of this name",
-            service: "Only those that call this service",
-            status: "Only those that are `active`, `paused` or `ended`",
-          },
-          answers: { 200: "The schedules, or a page of them" },
-          results: { 200: SchedulesShape },
-          handle: (request) => list(schedules, request),
-        },
-        POST: {
-          summary: "Make a schedule",
-          body: PostSchedule,
-          answers: {
-            201: "Made",
-            400: "Expression, zone or target is not usable (META0100), or a field is unknown",
-            409: "The name is in use",
-          },
-          results: { 201: ScheduleShape },
-          handle: async (request) => {
-            const body = await request.json(PostSchedule);
-            const schedule = await schedules.create(specOf(body), body.paused ?? false);
-            return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
-          },
-        },
-      },
-    },
-    {
-      path: "/schedules/{schedule}",
-      operations: {
-        GET: {
-          summary: "One schedule, how far it has come, and its recent firings",
-          answers: { 200: "The schedule", ...UNKNOWN },
-          results: { 200: ScheduleShape },
-          handle: async (request) => json(200, scheduleView(await existingSchedule(schedules, scheduleParam(request)))),
-        },
-        PUT: {
-          summary: "Replace the fields of a schedule; its history is kept",
-          query: VERSION,
-          body: PutSchedule,
-          answers: {
-            200: "The schedule as changed",
-            400: "Expression, zone or target is not usable (META0100)",
-            ...UNKNOWN,
-            409: "The name is in use, or the version differs",
-          },
-          results: { 200: ScheduleShape },
-          handle: async (request) => {
-            const id = scheduleParam(request);
-            const expected = expectedVersion(request);
-            const body = await request.json(PutSchedule);
-            const schedule = await schedules.replace(id, specOf(body), expected);
-            if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
-            return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
-          },
-        },
-        DELETE: {
-          summary: "Delete a schedule; its invocations continue",
-          query: VERSION,
-          answers: { 202: "Ended", ...UNKNOWN, 409: "The version differs" },
-          handle: async (request) => {
-            await schedules.remove(scheduleParam(request), expectedVersion(request));
-            return empty(202);
-          },
-        },
-      },
-    },
+    allSchedules(schedules),
+    oneSchedule(schedules),
     { path: "/schedules/{schedule}/pause", operations: verb("Fire no more until resumed", (id) => schedules.pause(id)) },
     {
       path: "/schedules/{schedule}/resume",
       operations: verb("Fire again; firings missed meanwhile are skipped", (id) => schedules.resume(id)),
     },
-    {
-      path: "/schedules/{schedule}/run",
-      operations: {
-        POST: {
-          summary:
-            "Fire now, regardless of timetable, overlap policy and pause; the header `idempotency-key` makes it safe to retry",
-          answers: {
-            200: "The key was used before: the invocation of then",
-            202: "Fired",
-            400: "The handler is gone (META0100)",
-            ...UNKNOWN,
-            409: "The workflow was invoked before",
-          },
-          results: { 200: FiredShape, 202: FiredShape },
-          handle: (request) => runNow(ports, request),
-        },
-      },
-    },
-    {
-      path: "/schedules/{schedule}/next",
-      operations: {
-        GET: {
-          summary: "The next fire times, pauses and jitter not considered",
-          query: { count: `How many, up to ${NEXT_TIMES_MAX}; ${NEXT_DEFAULT} by default` },
-          answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
-          results: { 200: NextTimesShape },
-          handle: async (request) => {
-            const schedule = await existingSchedule(schedules, scheduleParam(request));
-            const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
-            const times = upcoming(schedule, clock.nowMs(), count);
-            return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
-          },
-        },
-      },
-    },
+    runRoute(ports),
+    nextTimes(ports),
   ];
+}
+
+function allSchedules(schedules: Schedules): ApiRoute {
+  return {
+    path: "/schedules",
+    operations: {
+      GET: {
+        summary: "List schedules, oldest first",
+        query: {
+          ...PAGE_QUERY,
+          name: "Only the one of this name",
+          service: "Only those that call this service",
+          status: "Only those that are `active`, `paused` or `ended`",
+        },
+        answers: { 200: "The schedules, or a page of them" },
+        results: { 200: SchedulesShape },
+        handle: (request) => list(schedules, request),
+      },
+      POST: {
+        summary: "Make a schedule",
+        body: PostSchedule,
+        answers: {
+          201: "Made",
+          400: "Expression, zone or target is not usable (META0100), or a field is unknown",
+          409: "The name is in use",
+        },
+        results: { 201: ScheduleShape },
+        handle: async (request) => {
+          const body = await request.json(PostSchedule);
+          const schedule = await schedules.create(specOf(body), body.paused ?? false);
+          return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
+        },
+      },
+    },
+  };
+}
+
+function oneSchedule(schedules: Schedules): ApiRoute {
+  return {
+    path: "/schedules/{schedule}",
+    operations: {
+      GET: {
+        summary: "One schedule, how far it has come, and its recent firings",
+        answers: { 200: "The schedule", ...UNKNOWN },
+        results: { 200: ScheduleShape },
+        handle: async (request) => json(200, scheduleView(await existingSchedule(schedules, scheduleParam(request)))),
+      },
+      PUT: {
+        summary: "Replace the fields of a schedule; its history is kept",
+        query: VERSION,
+        body: PutSchedule,
+        answers: {
+          200: "The schedule as changed",
+          400: "Expression, zone or target is not usable (META0100)",
+          ...UNKNOWN,
+          409: "The name is in use, or the version differs",
+        },
+        results: { 200: ScheduleShape },
+        handle: async (request) => {
+          const id = scheduleParam(request);
+          const expected = expectedVersion(request);
+          const body = await request.json(PutSchedule);
+          const schedule = await schedules.replace(id, specOf(body), expected);
+          if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
+          return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
+        },
+      },
+      DELETE: {
+        summary: "Delete a schedule; its invocations continue",
+        query: VERSION,
+        answers: { 202: "Ended", ...UNKNOWN, 409: "The version differs" },
+        handle: async (request) => {
+          await schedules.remove(scheduleParam(request), expectedVersion(request));
+          return empty(202);
+        },
+      },
+    },
+  };
+}
+
+function runRoute(ports: ScheduleRoutePorts): ApiRoute {
+  return {
+    path: "/schedules/{schedule}/run",
+    operations: {
+      POST: {
+        summary:
+          "Fire now, regardless of timetable, overlap policy and pause; the header `idempotency-key` makes it safe to retry",
+        answers: {
+          200: "The key was used before: the invocation of then",
+          202: "Fired",
+          400: "The handler is gone (META0100)",
+          ...UNKNOWN,
+          409: "The workflow was invoked before",
+        },
+        results: { 200: FiredShape, 202: FiredShape },
+        handle: (request) => runNow(ports, request),
+      },
+    },
+  };
+}
+
+function nextTimes({ schedules, clock }: ScheduleRoutePorts): ApiRoute {
+  return {
+    path: "/schedules/{schedule}/next",
+    operations: {
+      GET: {
+        summary: "The next fire times, pauses and jitter not considered",
+        query: { count: `How many, up to ${NEXT_TIMES_MAX}; ${NEXT_DEFAULT} by default` },
+        answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
+        results: { 200: NextTimesShape },
+        handle: async (request) => {
+          const schedule = await existingSchedule(schedules, scheduleParam(request));
+          const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
+          const times = upcoming(schedule, clock.nowMs(), count);
+          return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
+        },
+      },
+    },
+  };
 }
 
 /** POST, and PATCH as for the verbs of invocations. */
