@@ -99,6 +99,13 @@ function futureInit(future: Future): MessageInitShape<typeof FutureSchema> {
   };
 }
 
+/** The fields that a call with and one without a result have in common. */
+function calledInit(command: Extract<JournalCommand, { readonly kind: "call" | "oneWayCall" }>) {
+  const { serviceName, handlerName, key, parameter, idempotencyKey, scope, limitKey, name } = command;
+  const headers = command.headers.map((header) => ({ key: header.key, value: header.value }));
+  return { serviceName, handlerName, key, parameter, headers, idempotencyKey, scope, limitKey, name };
+}
+
 export function oracleCommand(command: JournalCommand): OracleMessage {
   const { kind: _, ...rest } = command;
   switch (command.kind) {
@@ -151,40 +158,16 @@ export function oracleCommand(command: JournalCommand): OracleMessage {
       const { resultCompletionId, name } = command;
       return oracle(commands.SleepCommandSchema, { wakeUpTime: BigInt(command.wakeUpTimeMs), resultCompletionId, name });
     }
-    case "call":
-      return oracle(
-        commands.CallCommandSchema,
-        present<MessageInitShape<typeof commands.CallCommandSchema>>({
-          serviceName: command.serviceName,
-          handlerName: command.handlerName,
-          key: command.key,
-          parameter: command.parameter,
-          headers: command.headers.map(({ key, value }) => ({ key, value })),
-          idempotencyKey: command.idempotencyKey,
-          scope: command.scope,
-          limitKey: command.limitKey,
-          invocationIdNotificationIdx: command.invocationIdNotificationIdx,
-          resultCompletionId: command.resultCompletionId,
-          name: command.name,
-        }),
-      );
-    case "oneWayCall":
-      return oracle(
-        commands.OneWayCallCommandSchema,
-        present<MessageInitShape<typeof commands.OneWayCallCommandSchema>>({
-          serviceName: command.serviceName,
-          handlerName: command.handlerName,
-          key: command.key,
-          parameter: command.parameter,
-          headers: command.headers.map(({ key, value }) => ({ key, value })),
-          idempotencyKey: command.idempotencyKey,
-          scope: command.scope,
-          limitKey: command.limitKey,
-          invocationIdNotificationIdx: command.invocationIdNotificationIdx,
-          invokeTime: BigInt(command.invokeTimeMs),
-          name: command.name,
-        }),
-      );
+    case "call": {
+      const { invocationIdNotificationIdx, resultCompletionId } = command;
+      const init = { ...calledInit(command), invocationIdNotificationIdx, resultCompletionId };
+      return oracle(commands.CallCommandSchema, present<MessageInitShape<typeof commands.CallCommandSchema>>(init));
+    }
+    case "oneWayCall": {
+      const { invocationIdNotificationIdx, invokeTimeMs } = command;
+      const init = { ...calledInit(command), invocationIdNotificationIdx, invokeTime: BigInt(invokeTimeMs) };
+      return oracle(commands.OneWayCallCommandSchema, present<MessageInitShape<typeof commands.OneWayCallCommandSchema>>(init));
+    }
     case "sendSignal":
       return oracle(commands.SendSignalCommandSchema, {
         targetInvocationId: command.targetInvocationId,

@@ -146,6 +146,31 @@ function* perform(progress: ProgramProgress, name: string, operation: ProgramOpe
     }
     case "tellCaller":
       return answerCaller(progress, name);
+    case "getPromise":
+    case "peekPromise":
+    case "completePromise":
+      return yield* performOnPromise(progress, name, operation);
+    case "attach":
+    case "output":
+    case "cancelChild":
+      return yield* performOnChild(progress, name, operation);
+    case "join":
+      return yield* join(progress, operation.how);
+    case "fail":
+      return;
+  }
+}
+
+type OperationOf<Op extends ProgramOperation["op"]> = Extract<ProgramOperation, { readonly op: Op }>;
+
+function* performOnPromise(
+  progress: ProgramProgress,
+  name: string,
+  operation: OperationOf<"getPromise" | "peekPromise" | "completePromise">,
+): HandlerScript<void> {
+  const { around } = progress;
+  const { conversation } = around;
+  switch (operation.op) {
     case "getPromise": {
       const helper: HandlerProgram = { operations: [{ op: "completePromise", name: operation.name }] };
       const to: CalledHandler = { service: "W", handler: "h", key: around.key };
@@ -165,30 +190,26 @@ function* perform(progress: ProgramProgress, name: string, operation: ProgramOpe
       conversation.command({ kind: "completePromise", key: operation.name, completion, resultCompletionId: completionId, name });
       return yield* now(progress, name, { kind: "completion", id: completionId }, false);
     }
-    case "attach":
-    case "output": {
-      const child = yield* childId(progress, operation.child);
-      if (child === undefined) return;
-      const completionId = conversation.nextCompletionId();
-      const kind = operation.op === "attach" ? "attachInvocation" : "getInvocationOutput";
-      conversation.command({
-        kind,
-        target: { kind: "invocationId", invocationId: child },
-        resultCompletionId: completionId,
-        name,
-      });
-      return yield* now(progress, name, { kind: "completion", id: completionId }, operation.op === "attach" && operation.later);
-    }
-    case "cancelChild": {
-      const child = yield* childId(progress, operation.child);
-      if (child !== undefined) conversation.command(signalTo(child, cancelSignalId, { kind: "void" }));
-      return;
-    }
-    case "join":
-      return yield* join(progress, operation.how);
-    case "fail":
-      return;
   }
+}
+
+function* performOnChild(
+  progress: ProgramProgress,
+  name: string,
+  operation: OperationOf<"attach" | "output" | "cancelChild">,
+): HandlerScript<void> {
+  const { conversation } = progress.around;
+  const child = yield* childId(progress, operation.child);
+  if (child === undefined) return;
+  if (operation.op === "cancelChild") {
+    conversation.command(signalTo(child, cancelSignalId, { kind: "void" }));
+    return;
+  }
+  const completionId = conversation.nextCompletionId();
+  const kind = operation.op === "attach" ? "attachInvocation" : "getInvocationOutput";
+  const target = { kind: "invocationId", invocationId: child } as const;
+  conversation.command({ kind, target, resultCompletionId: completionId, name });
+  return yield* now(progress, name, { kind: "completion", id: completionId }, operation.op === "attach" && operation.later);
 }
 
 const CALLEE: CalledHandler = { service: "S", handler: "h", key: "" };
