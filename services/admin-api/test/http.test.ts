@@ -1,8 +1,7 @@
 /** Conventions of every route (admin-api.md §1), over real sockets. */
 
-import { request as httpRequest } from "node:http";
 import { connect as connectHttp2, constants, createServer as createHttp2Server, type ServerHttp2Stream } from "node:http2";
-import { type AddressInfo, connect } from "node:net";
+import type { AddressInfo } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Logger, silentLogger, systemClock } from "@perdure/base";
@@ -176,106 +175,6 @@ describe("compression", () => {
   });
 });
 
-describe("queries", () => {
-  test.each([
-    ["application/json", "json"],
-    ["Application/JSON", "arrow"],
-    ["application/json;q=1", "arrow"],
-    ["application/json, text/plain", "arrow"],
-    ["*/*", "arrow"],
-  ])("accept %p selects %s", async (accept, format) => {
-    const formats: string[] = [];
-    const { send } = await open({
-      sql: async (query, requestedFormat, signal) => {
-        formats.push(requestedFormat);
-        return rows(query)(query, requestedFormat, signal);
-      },
-    });
-    const answer = await send("POST", "/query", { query: "select 1" }, { accept });
-    expect(formats).toEqual([format]);
-    expect(answer.text).toBe("select 1");
-    expect(answer.headers["content-type"]).toBe(format === "json" ? "application/json" : "application/vnd.apache.arrow.stream");
-    expect(answer.headers["transfer-encoding"]).toBe("chunked");
-  });
-
-  test.each([
-    ["invalid", 400],
-    ["failed", 500],
-    ["unavailable", 503],
-    ["busy", 429],
-  ] as const)("a refusal as %s is %i and has no code", async (reason, status) => {
-    const { send } = await open({
-      sql: async () => ({ kind: "refused", reason, message: "why", retryAfterSeconds: reason === "busy" ? 7 : undefined }),
-    });
-    const answer = await send("POST", "/query", { query: "x" });
-    expect(answer.status).toBe(status);
-    expect(answer.json()).toEqual({ message: "why", restate_code: null });
-    expect(answer.headers["retry-after"]).toBe(reason === "busy" ? "7" : undefined);
-  });
-
-  test("a stream that fails midway is reset, so that no client takes a part for the whole", async () => {
-    const warnings: string[] = [];
-    const { send } = await open({
-      logger: recorder(warnings),
-      sql: async () => ({
-        kind: "rows",
-        chunks: (async function* () {
-          yield Buffer.from('{"rows":[');
-          await new Promise((resolve) => setImmediate(resolve));
-          throw new Error("disk on fire");
-        })(),
-      }),
-    });
-    await expect(send("POST", "/query", { query: "x" })).rejects.toThrow(/aborted|socket hang up|ECONNRESET/);
-    expect(warnings).toEqual(["response was cut off"]);
-  });
-
-  test("a client that disconnects amid the rows causes no warning", async () => {
-    const warnings: string[] = [];
-    const ended = Promise.withResolvers<void>();
-    const { port } = await open({
-      logger: { ...silentLogger, warn: (_fields, message) => warnings.push(message) },
-      sql: async () => ({
-        kind: "rows",
-        chunks: (async function* () {
-          try {
-            for (;;) {
-              yield Buffer.alloc(65_536, 32);
-              await new Promise((resolve) => setImmediate(resolve));
-            }
-          } finally {
-            ended.resolve();
-          }
-        })(),
-      }),
-    });
-    const outgoing = httpRequest({ port, method: "POST", path: "/query", headers: { "content-type": "application/json" } });
-    outgoing.on("response", (answer) => answer.once("data", () => answer.destroy())).on("error", () => undefined);
-    outgoing.end(JSON.stringify({ query: "x" }));
-    await ended.promise;
-    await new Promise((resolve) => setTimeout(resolve, 20));
-    expect(warnings).toEqual([]);
-  });
-
-  test("a client that disconnects ends the query", async () => {
-    const aborted = Promise.withResolvers<void>();
-    const started = Promise.withResolvers<void>();
-    const { port } = await open({
-      sql: async (_query, _format, signal) => {
-        signal.addEventListener("abort", () => aborted.resolve());
-        started.resolve();
-        await aborted.promise;
-        return { kind: "refused", reason: "failed", message: "aborted", retryAfterSeconds: undefined };
-      },
-    });
-    const socket = connect(port, "127.0.0.1");
-    socket.write('POST /query HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 13\r\n\r\n{"query":"q"}');
-    await started.promise;
-    socket.destroy();
-    await aborted.promise;
-  });
-});
-
 test("unexpected errors are logged in full and answered without details", async () => {
   const errors: string[] = [];
   const { send } = await open({
@@ -315,30 +214,6 @@ test("metrics are text in the exposition format", async () => {
   const answer = await send("GET", "/metrics");
   expect(answer.text).toBe("perdure_up 1\n");
   expect(answer.headers["content-type"]).toMatch(/^text\/plain; version=0\.0\.4/);
-});
-
-test.each(["identity", "gzip"])("a stream that fails midway is reset over HTTP/2 (%s)", async (encoding) => {
-  const sql: Sql = async () => ({
-    kind: "rows",
-    chunks: (async function* () {
-      yield Buffer.from('{"rows":[');
-      await new Promise((resolve) => setTimeout(resolve, 20));
-      throw new Error("disk on fire");
-    })(),
-  });
-  await using http2 = await startHttp2Server(createTestAdminApi({ registry: await createTestRegistry(), sql }));
-  const session = connectHttp2(`http://127.0.0.1:${http2.port}`);
-  const stream = session.request({
-    ":method": "POST",
-    ":path": "/query",
-    "content-type": "application/json",
-    "accept-encoding": encoding,
-  });
-  stream.on("error", () => undefined).resume();
-  stream.end(JSON.stringify({ query: "q" }));
-  await new Promise((resolve) => stream.once("close", resolve));
-  expect(stream.rstCode).toBe(constants.NGHTTP2_INTERNAL_ERROR);
-  session.destroy();
 });
 
 test("everything works over HTTP/2 as well, and every stream is ended", async () => {
@@ -407,7 +282,7 @@ test.each([
   20_000,
 );
 
-function recorder(messages: string[]): Logger {
+export function recorder(messages: string[]): Logger {
   const record = (_fields: object, message: string) => void messages.push(message);
   const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
   return logger;

@@ -1,65 +1,15 @@
 /** Management commands as a process, against the released server and the published SDK. */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
 import { eventually, SdkEndpoint, TestWorld } from "@perdure/conformance";
 import { VERSION } from "@perdure/role/version";
 import * as restate from "@restatedev/restate-sdk";
 import { Home, type Said } from "./home.js";
+import { cart, remaining, signup, testService } from "./manage-services.js";
 
 /** A dozen processes each, on a machine that may be busy. */
 const TEST_MS = 120_000;
-
-let failuresLeft = 0;
-let hangsLeft = 1;
-
-const testService = restate.service({
-  name: "Desk",
-  handlers: {
-    /** `ms` of sleep between two steps. */
-    work: async (ctx: restate.Context, ms: number) => {
-      const first = await ctx.run("first", () => "done");
-      await ctx.sleep(ms);
-      return await ctx.run("second", () => ({ first }));
-    },
-    /** Fails while there are failures left. */
-    flaky: async (ctx: restate.Context) => {
-      await ctx.run("before", () => 1);
-      if (failuresLeft-- > 0) throw new Error("not yet");
-      return "at last";
-    },
-    refuse: async (_ctx: restate.Context, why: string) => {
-      throw new restate.TerminalError(why, { errorCode: 418 });
-    },
-    /** Its step never ends when it begins for the first time. */
-    hang: async (ctx: restate.Context) =>
-      await ctx.run("hang", async () => (hangsLeft-- > 0 ? await new Promise<string>(() => undefined) : "free")),
-    ask: async (ctx: restate.Context) => {
-      const { id, promise } = ctx.awakeable<string>();
-      await ctx.run("tell", () => id);
-      return await promise;
-    },
-  },
-});
-
-const cart = restate.object({
-  name: "Cart",
-  handlers: {
-    add: async (ctx: restate.ObjectContext, amount: number) => {
-      const sum = ((await ctx.get<number>("sum")) ?? 0) + amount;
-      ctx.set("sum", sum);
-      return sum;
-    },
-    hold: async (ctx: restate.ObjectContext, ms: number) => await ctx.sleep(ms),
-  },
-});
-
-const signup = restate.workflow({
-  name: "Signup",
-  handlers: {
-    run: async (ctx: restate.WorkflowContext) => await ctx.promise<string>("confirmed"),
-    confirm: async (ctx: restate.WorkflowSharedContext) => await ctx.promise<string>("confirmed").resolve("yes"),
-  },
-});
 
 let world: TestWorld;
 let home: Home;
@@ -237,14 +187,14 @@ describe("calls", () => {
   test(
     "report the invocation and its failure when they take long, and how to follow it after Ctrl-C",
     async () => {
-      failuresLeft = 1_000;
+      remaining.failures = 1_000;
       const call = home.start(["call", "Desk/flaky"]);
       await call.until(/inv_\w+ is [a-z-]+; attempt \d+ failed: .*not yet/);
       call.signal("SIGINT");
       const { exitCode, stderr } = await call.ended;
       const id = /perdure invocations cancel (inv_\w+)/.exec(stderr)?.[1] as string;
       expect([exitCode, stderr]).toEqual([130, expect.stringContaining(`${id} continues in the server`)]);
-      failuresLeft = 0;
+      remaining.failures = 0;
       await untilStatus(id, "completed");
     },
     TEST_MS,
@@ -267,7 +217,7 @@ describe("invocations", () => {
   test(
     "are watched until their end: steps, sleeps, attempts that fail",
     async () => {
-      failuresLeft = 2;
+      remaining.failures = 2;
       const id = await send("Desk/flaky");
       const watched = await home.run(["invocations", "watch", id]);
       expect(watched.exitCode).toBe(0);
@@ -302,7 +252,7 @@ describe("invocations", () => {
     "are cut off in the middle, and go on",
     async () => {
       const id = await send("Desk/hang");
-      await eventually("its step has begun", () => hangsLeft === 0 || undefined);
+      await eventually("its step has begun", () => remaining.hangs === 0 || undefined);
       const { exitCode, stdout } = await home.run(["invocations", "crash", id]);
       expect([exitCode, stdout]).toEqual([
         0,
@@ -366,159 +316,6 @@ describe("invocations", () => {
       expect(again.stdout).toContain("was already completed");
       expect(await home.json(["invocations", "purge", "--key", "hold", "-y"])).toMatchObject({ succeeded: 3 });
       expect(await world.admin.row(ids[0] ?? "")).toBeUndefined();
-    },
-    TEST_MS,
-  );
-});
-
-describe("what handlers keep and wait for", () => {
-  test(
-    "state is changed against the version that was read",
-    async () => {
-      expect(await home.json(["state", "set", "Cart", "carl", "sum", "40"])).toMatchObject({ applied: true, state: { sum: 40 } });
-      expect((await home.run(["call", "Cart/carl/add", "2"])).stdout).toBe("42\n");
-      const { version } = await home.json<{ version: string }>(["state", "get", "Cart", "carl"]);
-      await home.json(["state", "set", "Cart", "carl", "note", "a 'text'", "--raw"]);
-      expectFailure(await home.run(["state", "set", "Cart", "carl", "sum", "1", "--expect", version]), 1, "has version");
-      expect((await home.run(["state", "get", "Cart", "carl", "note"])).stdout).toBe("a 'text'\n");
-      expectFailure(await home.run(["state", "edit", "Cart", "carl"]), 2, "cannot open an editor");
-      expectFailure(await home.run(["state", "clear", "Cart", "carl", "nothing"]), 1, "It has: note, sum");
-      expect(await home.json(["state", "clear", "Cart", "carl", "note", "-y"])).toMatchObject({ state: { sum: 42 } });
-      expect(await home.json(["state", "list", "Cart"])).toMatchObject({
-        keys: expect.arrayContaining([{ key: "carl", entries: 1, bytes: 2 }]),
-      });
-    },
-    TEST_MS,
-  );
-
-  test(
-    "an edit waits for a running handler, and the command reports it",
-    async () => {
-      const id = await send("Cart/dora/hold", "600000");
-      await untilStatus(id, "suspended");
-      const waiting = await home.run(["state", "set", "Cart", "dora", "sum", "7"]);
-      expect([waiting.exitCode, waiting.stderr]).toEqual([
-        0,
-        expect.stringContaining("waits for invocations that run on Cart/dora"),
-      ]);
-      await home.run(["invocations", "kill", id]);
-      await eventually(
-        "it is applied",
-        async () => (await home.json<{ state: unknown }>(["state", "get", "Cart", "dora"])).state !== undefined,
-      );
-    },
-    TEST_MS,
-  );
-
-  test(
-    "awakeables are answered, promises of workflows shown",
-    async () => {
-      const [resolved, rejected] = [await send("Desk/ask"), await send("Desk/ask")];
-      const idOf = (id: string): Promise<string> =>
-        eventually("it waits", async () => {
-          const { timeline } = await home.json<{
-            timeline: { steps: { name: string; result: string; result_payload?: { text: string } | null }[] };
-          }>(["invocations", "describe", id, "--payloads"]);
-          const step = timeline.steps.find(({ name, result }) => name === "tell" && result === "success");
-          return step === undefined ? undefined : (JSON.parse(step.result_payload?.text ?? "null") as string);
-        });
-      await home.json(["awakeables", "resolve", await idOf(resolved), '"yes"']);
-      await home.json(["awakeables", "reject", await idOf(rejected), "no way"]);
-      expect((await home.run(["invocations", "result", resolved])).stdout).toBe('"yes"\n');
-      expectFailure(await home.run(["invocations", "result", rejected]), 1, "no way");
-
-      await send("Signup/eve/run");
-      expect(
-        await eventually("it waits", async () => {
-          const { stdout } = await home.run(["promises", "list", "Signup", "eve"]);
-          return stdout.includes("pending") && stdout;
-        }),
-      ).toContain("confirmed");
-      await home.run(["call", "Signup/eve/confirm"]);
-      expect((await home.run(["promises", "list", "Signup"])).stdout).toMatch(/eve\s+confirmed\s+resolved\s+"yes"/);
-    },
-    TEST_MS,
-  );
-});
-
-describe("SQL, schedules and rules", () => {
-  test("rows come as a table, CSV or JSON; from stdin too", async () => {
-    const statement = "SELECT name, public FROM sys_service WHERE name = 'Cart'";
-    expect((await home.run(["sql", statement])).stdout).toMatch(/^name\s+public\nCart\s+true\n$/);
-    expect((await home.run(["sql", statement, "--csv"])).stdout).toBe("name,public\nCart,true\n");
-    expect(JSON.parse((await home.run(["sql", "-", "--json"], { stdin: statement })).stdout)).toEqual({
-      rows: [{ name: "Cart", public: true }],
-    });
-    expectFailure(await home.run(["sql", "DELETE FROM state"]), 1, "only statements that read");
-    expectFailure(await home.run(["sql"]), 2, "A statement is missing");
-  });
-
-  test(
-    "schedules live by their names",
-    async () => {
-      const made = await home.json([
-        "schedules",
-        "create",
-        "nightly",
-        "30 2 * * *",
-        "Cart/ann/add",
-        "1",
-        "--zone",
-        "Europe/Berlin",
-        "--catch-up",
-        "none",
-      ]);
-      expect(made).toMatchObject({
-        name: "nightly",
-        target: { service: "Cart", handler: "add", key: "ann" },
-        payload: 1,
-        catch_up: "none",
-      });
-      expect((await home.json<{ next: unknown[] }>(["schedules", "next", "nightly", "-n", "2"])).next).toHaveLength(2);
-      const { invocation_id } = await home.json<{ invocation_id: string }>(["schedules", "run", "nightly"]);
-      await untilStatus(invocation_id, "completed");
-      expect(await home.json(["schedules", "pause", "nightly"])).toMatchObject({ status: "paused" });
-      expect((await home.run(["schedules", "list"])).stdout).toMatch(/nightly\s+paused/);
-      expectFailure(await home.run(["schedules", "create", "bad", "61 * * * *", "Cart/ann/add"]), 1, "META0100");
-      expect((await home.run(["schedules", "delete", "nightly", "-y"])).stdout).toContain("has ended");
-      expectFailure(await home.run(["schedules", "describe", "nightly"]), 1, "no schedule 'nightly'");
-    },
-    TEST_MS,
-  );
-
-  test(
-    "changing the rate of a rule does not lift its limit",
-    async () => {
-      expect(await home.json(["rules", "set", "acme/*", "--concurrency", "2", "--new"])).toMatchObject({
-        limits: { concurrency: 2 },
-      });
-      expect(await home.json(["rules", "set", "acme/*", "--rate", "100/1m", "--burst", "5"])).toMatchObject({
-        limits: { concurrency: 2, rate: { limit: 100, per: "1m", burst: 5 } },
-      });
-      expectFailure(await home.run(["rules", "set", "acme/*", "--concurrency", "3", "--new"]), 1, "acme/*");
-      expect((await home.run(["rules", "list"])).stdout).toMatch(/acme\/\*\s+2\s+100 per/);
-      expect(await home.json(["rules", "disable", "acme/*"])).toMatchObject({
-        disabled: true,
-        limits: { concurrency: 2, rate: { limit: 100 } },
-      });
-      expect(await home.json(["rules", "remove", "acme/*", "-y"])).toEqual({ removed: ["acme/*"] });
-      expect((await home.run(["queues", "list"])).exitCode).toBe(0);
-      expectFailure(await home.run(["rules", "enable", "acme/*"]), 1, "no rule 'acme/*'");
-    },
-    TEST_MS,
-  );
-
-  test(
-    "Kafka clusters are made known without showing their secrets",
-    async () => {
-      await home.json(["kafka-clusters", "create", "events", "-o", "bootstrap.servers=127.0.0.1:1", "-o", "sasl.password=hush"]);
-      const shown = await home.run(["kafka-clusters", "describe", "events"]);
-      expect([shown.stdout.includes("127.0.0.1:1"), shown.stdout.includes("hush")]).toEqual([true, false]);
-      const made = await home.json<{ id: string }>(["subscriptions", "create", "kafka://events/orders", "service://Desk/work"]);
-      expect(await home.json(["subscriptions", "pause", made.id])).toMatchObject({ paused: true });
-      expect((await home.run(["subscriptions", "list"])).stdout).toMatch(/paused[\s\S]*kafka:\/\/events\/orders/);
-      expect((await home.run(["subscriptions", "delete", made.id, "-y"])).exitCode).toBe(0);
-      expect((await home.run(["kafka-clusters", "delete", "events", "-y"])).exitCode).toBe(0);
     },
     TEST_MS,
   );

@@ -1,136 +1,16 @@
 /** Tests of the sample that a check takes within its bounds, and of its report on the rest, for any result of endpoints. */
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { type DeploymentId, type InvocationId, partitionOf } from "@perdure/base";
-import type { DeploymentView } from "@perdure/control";
-import type { ReplayResult, ReplaySubject } from "@perdure/invoker";
-import { type CheckOptions, createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata";
-import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/state-machine";
+import type { ReplayResult } from "@perdure/invoker";
+import { createMemoryMetadataStore } from "@perdure/metadata";
 import { anId, anInvocation, someFacts } from "@perdure/state-machine/testing";
-import { VirtualClock } from "@perdure/testkit";
-import type { CheckPorts } from "./check-ports.js";
 import { CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX, FINDING_MESSAGE_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
-import type { RegistryRole } from "./registry.js";
-import {
-  aManifest,
-  aRegisterRequest,
-  aWireService,
-  createTestRegistry,
-  startEndpoint,
-  type TestEndpoint,
-} from "./testing/index.js";
+import { anError, COMPATIBLE, entries, OLD, RegistryWorld, signal } from "./testing/check-world.js";
+import { aRegisterRequest, aWireService, createTestRegistry, type TestEndpoint } from "./testing/index.js";
 
-const PARTITIONS = 4;
-const COMPATIBLE: ReplayResult = { kind: "compatible", output: undefined };
-const OLD = "dp_15ChR1PDwZt22Rn2lfZrRo5" as DeploymentId;
-const signal = new AbortController().signal;
-const endpoints: TestEndpoint[] = [];
+export const endpoints: TestEndpoint[] = [];
 afterEach(async () => {
   for (const endpoint of endpoints.splice(0)) await endpoint[Symbol.asyncDispose]();
 });
-
-function anError(message: string, change: Partial<AttemptError> = {}): AttemptError {
-  return {
-    errorCode: "RT0016",
-    code: 570,
-    message,
-    stacktrace: undefined,
-    relatedCommandIndex: undefined,
-    relatedCommandName: undefined,
-    relatedCommandType: undefined,
-    ...change,
-  };
-}
-
-interface Row {
-  readonly n: number;
-  readonly status?: Invocation["status"];
-  readonly target?: Partial<Target>;
-  readonly deployment?: DeploymentId;
-  readonly version?: number;
-  readonly at?: number;
-  readonly length?: number;
-}
-
-/** Partitions with the rows of a test, and an endpoint with its results. */
-class RegistryWorld implements CheckPorts {
-  readonly partitionCount = PARTITIONS;
-  readonly clock = new VirtualClock();
-  readonly rows: Invocation[] = [];
-  /** By invocation; a body of one byte for each entry by default. */
-  readonly journals = new Map<InvocationId, readonly JournalEntry[]>();
-  readonly checks: { readonly subject: ReplaySubject; readonly candidate: DeploymentView; readonly timeoutMs: number }[] = [];
-  readonly stateReads: string[] = [];
-  answer: (subject: ReplaySubject, signal: AbortSignal) => Promise<ReplayResult> | ReplayResult = () => COMPATIBLE;
-  registry!: RegistryRole;
-
-  static async open(metadata: MetadataStore = createMemoryMetadataStore()): Promise<RegistryWorld> {
-    const world = new RegistryWorld();
-    world.registry = await createTestRegistry({ metadata, check: world, clock: world.clock });
-    return world;
-  }
-
-  readonly store: CheckPorts["store"] = {
-    unfinished: (partition) => this.#rows(partition, false),
-    completed: (partition) => this.#rows(partition, true),
-    readJournal: async (_partition, id, length) => this.journals.get(id) ?? entries(length, 1),
-    stateOf: async (partition, keyspace, key) => {
-      this.stateReads.push(`${partition} ${keyspace} ${key}`);
-      return new Map([["k", new Uint8Array(3)]]);
-    },
-  };
-
-  readonly replays: CheckPorts["replays"] = {
-    check: async (candidate, subject, timeoutMs, given) => {
-      this.checks.push({ subject, candidate, timeoutMs });
-      return this.answer(subject, given);
-    },
-  };
-
-  async *#rows(partition: number, isCompleted: boolean): AsyncIterable<Invocation> {
-    for (const row of this.rows) {
-      if (partitionOf(row.facts.id, PARTITIONS) === partition && (row.status === "completed") === isCompleted) yield row;
-    }
-  }
-
-  add({ n, status = "suspended", target = {}, deployment = OLD, version = 6, at = n, length = 2 }: Row): InvocationId {
-    const plain: Target = {
-      scope: undefined,
-      service: "S",
-      key: undefined,
-      handler: "a",
-      serviceType: "service",
-      handlerType: "shared",
-    };
-    const id = anId(n, (n * 37) % 256);
-    this.rows.push(
-      anInvocation(status, {
-        facts: someFacts({ id, target: { ...plain, ...target } }),
-        pinned: { deploymentId: deployment, protocolVersion: version },
-        modifiedAtMs: at,
-        journal: { length, commands: length, notifications: 0, outputIndex: -1, hasEvents: false },
-      }),
-    );
-    return id;
-  }
-
-  async serve(services: readonly object[] = [aWireService("S", ["a", "b"])], change: object = {}): Promise<string> {
-    const endpoint = await startEndpoint("h2c", { body: aManifest(services, change) });
-    endpoints.push(endpoint);
-    return endpoint.uri;
-  }
-
-  async check(requestedBounds: CheckOptions = {}, services?: readonly object[], change: object = {}) {
-    return this.registry.checkRegistration(aRegisterRequest(await this.serve(services, change)), requestedBounds, signal);
-  }
-
-  get checkedIds(): InvocationId[] {
-    return this.checks.map(({ subject }) => subject.facts.id);
-  }
-}
-
-function entries(count: number, bytes: number): JournalEntry[] {
-  return Array.from({ length: count }, () => ({ type: 0x0400, body: new Uint8Array(bytes), appendedAtMs: 0 }));
-}
 
 describe("chosen are", () => {
   test("those in flight on what is replaced, then on what serves now, then older; the last touched first", async () => {

@@ -22,21 +22,47 @@ const FLOOD_PER_SECOND = 200;
 const trimmed = (url) => url.replace(/\/$/, "");
 
 export async function measureCloud({ rounds, seconds, quick, say, machine, commit }) {
-  const loads = [];
-  const note = (text) => {
-    loads.push(loadavg()[0]);
-    say(`${text} (load ${loadavg()[0].toFixed(1)})`);
-  };
   using endpoint = await startEndpoint(ENDPOINT_PORT);
   await using cloud = await startCloud(FIRST_PORT);
   const user = await someone(cloud, "bench@example.com", "team");
-  const rows = [];
-  const row = (what, figure, goal, met) => {
-    rows.push([what, figure, goal ?? "–", goal === undefined ? "–" : yes(met)]);
-    note(`${what}: ${figure}${goal === undefined ? "" : ` (goal ${goal}) ${met ? "ok" : "MISSED"}`}`);
-  };
+  const bench = new CloudBench({ cloud, user, endpoint, rounds, seconds, quick, say });
+  const environments = await measureEnvironments(bench);
+  await measureGateway(bench, environments[0]);
+  await measureRevocation(bench, environments[0]);
+  await measureTunnel(bench, environments);
+  await measureNeighbour(bench, environments[2]);
+  return textOf(bench, { machine, commit });
+}
 
-  // ── from nothing to a durable call, and what idle environments cost ──────────────────────────────
+/** What is measured, how long, and the rows that came of it, printed as they come. */
+class CloudBench {
+  rows = [];
+  /** Loads of the machine while it was measured. */
+  loads = [];
+
+  constructor(parts) {
+    Object.assign(this, parts);
+  }
+
+  row(what, figure, goal, met) {
+    this.rows.push([what, figure, goal ?? "–", goal === undefined ? "–" : yes(met)]);
+    const [load] = loadavg();
+    this.loads.push(load);
+    const outcome = goal === undefined ? "" : ` (goal ${goal}) ${met ? "ok" : "MISSED"}`;
+    this.say(`${what}: ${figure}${outcome} (load ${load.toFixed(1)})`);
+  }
+
+  /** No-ops through the gateway. */
+  through(environment, connections, length = this.seconds) {
+    return wrk(trimmed(environment.ingressBaseUrl), "noop", connections, length, bearer(environment));
+  }
+}
+
+const bearer = ({ apiKey }) => [`authorization: Bearer ${apiKey}`];
+
+/** From nothing to a durable call, and what idle environments cost. Returns the environments. */
+async function measureEnvironments(bench) {
+  const { cloud, user, endpoint, quick } = bench;
   const firstCallMs = [];
   const environments = [];
   for (let i = 0; i < ENVIRONMENTS; i++) {
@@ -48,7 +74,7 @@ export async function measureCloud({ rounds, seconds, quick, say, machine, commi
     environments.push(environment);
   }
   const soonest = median(firstCallMs);
-  row("CreateEnvironment to the first durable call, s", (soonest / 1000).toFixed(2), "≤ 5", soonest <= 5000);
+  bench.row("CreateEnvironment to the first durable call, s", (soonest / 1000).toFixed(2), "≤ 5", soonest <= 5000);
   await delay(quick ? 3_000 : 15_000);
   const pids = runtimePids(cloud.directory);
   if (pids.length !== ENVIRONMENTS) throw new Error(`${pids.length} runtimes run instead of ${ENVIRONMENTS}`);
@@ -56,31 +82,31 @@ export async function measureCloud({ rounds, seconds, quick, say, machine, commi
   const before = pids.map(cpuSeconds);
   await delay(idleSeconds * 1000);
   const idleCpu = pids.map((pid, i) => ((cpuSeconds(pid) - before[i]) / idleSeconds) * 100);
-  row(`idle environment, MiB resident (median of ${ENVIRONMENTS})`, median(pids.map(residentMiB)).toFixed(0));
-  row("idle environment, % of a processor", median(idleCpu).toFixed(2));
+  bench.row(`idle environment, MiB resident (median of ${ENVIRONMENTS})`, median(pids.map(residentMiB)).toFixed(0));
+  bench.row("idle environment, % of a processor", median(idleCpu).toFixed(2));
+  return environments;
+}
 
-  // ── what the gateway adds ────────────────────────────────────────────────────────────────────────
-  const [first, second] = environments;
-  const bearer = ({ apiKey }) => [`authorization: Bearer ${apiKey}`];
-  const through = (environment, connections, length = seconds) =>
-    wrk(trimmed(environment.ingressBaseUrl), "noop", connections, length, bearer(environment));
-  {
-    await using plain = new Server("perdure", FIRST_PORT + 390);
-    await plain.start();
-    await plain.register(endpoint.uri);
-    const figures = { gateway: [], plain: [] };
-    wrk(plain.ingress, "noop", 1, 2);
-    through(first, 1, 2);
-    for (let round = 0; round < rounds; round++) {
-      figures.plain.push(wrk(plain.ingress, "noop", 1, seconds).p50);
-      figures.gateway.push(through(first, 1).p50);
-    }
-    const added = median(figures.gateway) - median(figures.plain);
-    const told = `${added.toFixed(2)} (${median(figures.plain).toFixed(2)} → ${median(figures.gateway).toFixed(2)})`;
-    row("the gateway adds at p50, 1 connection, ms", told, "≤ 0.5", added <= 0.5);
+/** What the gateway adds. */
+async function measureGateway(bench, first) {
+  const { endpoint, rounds, seconds } = bench;
+  await using plain = new Server("perdure", FIRST_PORT + 390);
+  await plain.start();
+  await plain.register(endpoint.uri);
+  const figures = { gateway: [], plain: [] };
+  wrk(plain.ingress, "noop", 1, 2);
+  bench.through(first, 1, 2);
+  for (let round = 0; round < rounds; round++) {
+    figures.plain.push(wrk(plain.ingress, "noop", 1, seconds).p50);
+    figures.gateway.push(bench.through(first, 1).p50);
   }
+  const added = median(figures.gateway) - median(figures.plain);
+  const told = `${added.toFixed(2)} (${median(figures.plain).toFixed(2)} → ${median(figures.gateway).toFixed(2)})`;
+  bench.row("the gateway adds at p50, 1 connection, ms", told, "≤ 0.5", added <= 0.5);
+}
 
-  // ── a revoked key ────────────────────────────────────────────────────────────────────────────────
+async function measureRevocation(bench, first) {
+  const { user } = bench;
   const revokedMs = [];
   for (let i = 0; i < REVOCATIONS; i++) {
     const key = await user.call("CreateApiKey", { environmentId: first.environmentId, roleId: "rst:role::FullAccess" });
@@ -93,55 +119,56 @@ export async function measureCloud({ rounds, seconds, quick, say, machine, commi
   }
   const slowest = Math.max(...revokedMs);
   const revocation = `${median(revokedMs).toFixed(0)} (at most ${slowest.toFixed(0)})`;
-  row(`revoked key refused after, ms (median of ${REVOCATIONS})`, revocation, "≤ 30000", slowest <= 30_000);
+  bench.row(`revoked key refused after, ms (median of ${REVOCATIONS})`, revocation, "≤ 30000", slowest <= 30_000);
+}
 
-  // ── a tunnel ─────────────────────────────────────────────────────────────────────────────────────
-  {
-    const direct = through(first, 1).p50;
-    await using tunnel = await openTunnel(cloud, second);
-    await register(second, `tunnel://bench:${ENDPOINT_PORT}`);
-    await until("a call through the tunnel", async () => (await call(second)) === 200);
-    through(second, 1, 2);
-    const tunnelled = { one: [], many: [] };
-    const straight = { one: [direct], many: [] };
-    for (let round = 0; round < rounds; round++) {
-      straight.one.push(through(first, 1).p50);
-      tunnelled.one.push(through(second, 1).p50);
-      straight.many.push(through(first, 32).perSecond);
-      tunnelled.many.push(through(second, 32).perSecond);
-    }
-    const added = median(tunnelled.one) - median(straight.one);
-    row("a tunnel adds at p50, 1 connection, ms", added.toFixed(2));
-    const [many, straightMany] = [median(tunnelled.many), median(straight.many)];
-    row("calls/s through a tunnel, 32 connections", `${many.toFixed(0)} (without one ${straightMany.toFixed(0)})`);
-    if (tunnel.ended) throw new Error("the tunnel ended by itself");
+async function measureTunnel(bench, [first, second]) {
+  const { cloud, rounds } = bench;
+  const direct = bench.through(first, 1).p50;
+  await using tunnel = await openTunnel(cloud, second);
+  await register(second, `tunnel://bench:${ENDPOINT_PORT}`);
+  await until("a call through the tunnel", async () => (await call(second)) === 200);
+  bench.through(second, 1, 2);
+  const tunnelled = { one: [], many: [] };
+  const straight = { one: [direct], many: [] };
+  for (let round = 0; round < rounds; round++) {
+    straight.one.push(bench.through(first, 1).p50);
+    tunnelled.one.push(bench.through(second, 1).p50);
+    straight.many.push(bench.through(first, 32).perSecond);
+    tunnelled.many.push(bench.through(second, 32).perSecond);
   }
+  const added = median(tunnelled.one) - median(straight.one);
+  bench.row("a tunnel adds at p50, 1 connection, ms", added.toFixed(2));
+  const [many, straightMany] = [median(tunnelled.many), median(straight.many)];
+  bench.row("calls/s through a tunnel, 32 connections", `${many.toFixed(0)} (without one ${straightMany.toFixed(0)})`);
+  if (tunnel.ended) throw new Error("the tunnel ended by itself");
+}
 
-  // ── a noisy neighbour ────────────────────────────────────────────────────────────────────────────
-  {
-    const noisy = await createEnvironment(await someone(cloud, "noisy@example.com", "free"), "noisy");
-    await register(noisy, endpoint.uri);
-    const quiet = environments[2];
-    const alone = [];
-    const beside = [];
-    for (let round = 0; round < Math.max(rounds, 3); round++) {
-      alone.push((await wrkBeside(trimmed(quiet.ingressBaseUrl), "noop", 1, seconds, bearer(quiet))).p99);
-      const stop = new AbortController();
-      const flood = floodOf(noisy, stop.signal);
-      beside.push((await wrkBeside(trimmed(quiet.ingressBaseUrl), "noop", 1, seconds, bearer(quiet))).p99);
-      stop.abort();
-      await flood;
-    }
-    const ratio = median(beside) / median(alone);
-    const told = `${ratio.toFixed(2)} (${median(alone).toFixed(1)} → ${median(beside).toFixed(1)} ms)`;
-    row(
-      `p99 beside a neighbour who calls ${FLOOD_PER_SECOND} times a second and may 20 times, ratio`,
-      told,
-      "≤ 1.1",
-      ratio <= 1.1,
-    );
+async function measureNeighbour(bench, quiet) {
+  const { cloud, endpoint, rounds, seconds } = bench;
+  const noisy = await createEnvironment(await someone(cloud, "noisy@example.com", "free"), "noisy");
+  await register(noisy, endpoint.uri);
+  const alone = [];
+  const beside = [];
+  for (let round = 0; round < Math.max(rounds, 3); round++) {
+    alone.push((await wrkBeside(trimmed(quiet.ingressBaseUrl), "noop", 1, seconds, bearer(quiet))).p99);
+    const stop = new AbortController();
+    const flood = floodOf(noisy, stop.signal);
+    beside.push((await wrkBeside(trimmed(quiet.ingressBaseUrl), "noop", 1, seconds, bearer(quiet))).p99);
+    stop.abort();
+    await flood;
   }
+  const ratio = median(beside) / median(alone);
+  const told = `${ratio.toFixed(2)} (${median(alone).toFixed(1)} → ${median(beside).toFixed(1)} ms)`;
+  bench.row(
+    `p99 beside a neighbour who calls ${FLOOD_PER_SECOND} times a second and may 20 times, ratio`,
+    told,
+    "≤ 1.1",
+    ratio <= 1.1,
+  );
+}
 
+function textOf({ rows, loads, rounds, seconds }, { machine, commit }) {
   const date = new Date().toISOString().slice(0, 10);
   return `## Cloud
 

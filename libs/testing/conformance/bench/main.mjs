@@ -68,15 +68,32 @@ async function measure() {
   await using reference = new Server("reference", 19_200);
   await using perdure = new Server("perdure", 19_210);
   const servers = [reference, perdure];
+  const report = new Report();
 
-  const rows = [];
-  const row = (work, ours, theirs, ratio, goal, met) => {
-    rows.push({ work, ours, theirs, ratio, goal, met });
+  await measureStarts(servers, endpoint, report);
+  measureLoad(servers, report);
+  const ceiling = await endpointCeiling(endpoint.uri, 64, SECONDS);
+  say(`the endpoint driven directly answers ${ceiling.toFixed(0)} no-ops/s`);
+  await measureMemory(servers, report);
+  await reference.stop();
+  await measureSleepers(perdure, report);
+  await perdure.stop();
+  const queries = await querySection();
+  rewrite(textOf(report, ceiling, queries));
+}
+
+/** The rows of the table, printed as they come. */
+class Report {
+  rows = [];
+
+  row(work, ours, theirs, ratio, goal, met) {
+    this.rows.push({ work, ours, theirs, ratio, goal, met });
     say(`${work}: perdure ${ours}, reference ${theirs}, ratio ${ratio} (goal ${goal}) ${met ? "ok" : "MISSED"}`);
-  };
-  const ratioRow = (work, ours, theirs, goal, lower, digits = 2) => {
+  }
+
+  ratioRow(work, ours, theirs, goal, lower, digits = 2) {
     const ratio = ours / theirs;
-    row(
+    this.row(
       work,
       ours.toFixed(digits),
       theirs.toFixed(digits),
@@ -84,8 +101,10 @@ async function measure() {
       `${lower ? "≤" : "≥"} ${goal}`,
       lower ? ratio <= goal : ratio >= goal,
     );
-  };
+  }
+}
 
+async function measureStarts(servers, endpoint, report) {
   const starts = { perdure: [], reference: [] };
   for (const server of servers) {
     for (let round = 0; round < ROUNDS; round++) {
@@ -94,7 +113,7 @@ async function measure() {
     }
     await server.register(endpoint.uri);
   }
-  row(
+  report.row(
     "start to first healthy answer, s",
     (median(starts.perdure) / 1000).toFixed(2),
     (median(starts.reference) / 1000).toFixed(2),
@@ -102,37 +121,39 @@ async function measure() {
     "≤ 1 s",
     median(starts.perdure) <= 1000,
   );
+}
 
-  /** Alternates the servers, so that a noisy minute hits both. */
-  function compare(workload, connections) {
-    const figures = { perdure: [], reference: [] };
-    for (const server of servers) wrk(server.ingress, workload, connections, Math.max(2, SECONDS / 4));
-    for (let round = 0; round < ROUNDS; round++) {
-      for (const server of servers) {
-        const cpuBefore = cpuSeconds(server.pid);
-        const result = wrk(server.ingress, workload, connections, SECONDS);
-        if (result.failed > 0) throw new Error(`${server.kind}: ${result.failed} of ${result.requests} requests failed`);
-        figures[server.kind].push({ ...result, cpuUs: ((cpuSeconds(server.pid) - cpuBefore) / result.requests) * 1e6 });
-      }
+/** Alternates the servers, so that a noisy minute hits both. */
+function compare(servers, workload, connections) {
+  const figures = { perdure: [], reference: [] };
+  for (const server of servers) wrk(server.ingress, workload, connections, Math.max(2, SECONDS / 4));
+  for (let round = 0; round < ROUNDS; round++) {
+    for (const server of servers) {
+      const cpuBefore = cpuSeconds(server.pid);
+      const result = wrk(server.ingress, workload, connections, SECONDS);
+      if (result.failed > 0) throw new Error(`${server.kind}: ${result.failed} of ${result.requests} requests failed`);
+      figures[server.kind].push({ ...result, cpuUs: ((cpuSeconds(server.pid) - cpuBefore) / result.requests) * 1e6 });
     }
-    const of = (kind, name) => median(figures[kind].map((figure) => figure[name]));
-    return { ours: (name) => of("perdure", name), theirs: (name) => of("reference", name) };
   }
+  const of = (kind, name) => median(figures[kind].map((figure) => figure[name]));
+  return { ours: (name) => of("perdure", name), theirs: (name) => of("reference", name) };
+}
 
+function measureLoad(servers, report) {
   for (const [name, { title }] of Object.entries(workloads)) {
-    const { ours, theirs } = compare(name, 64);
-    ratioRow(`requests/s, ${title}, 64 connections`, ours("perSecond"), theirs("perSecond"), 2.5, false, 0);
-    ratioRow(`p99 ms, ${title}, 64 connections`, ours("p99"), theirs("p99"), 0.5, true);
-    ratioRow(`server CPU µs per invocation, ${title}`, ours("cpuUs"), theirs("cpuUs"), 0.35, true, 0);
+    const { ours, theirs } = compare(servers, name, 64);
+    report.ratioRow(`requests/s, ${title}, 64 connections`, ours("perSecond"), theirs("perSecond"), 2.5, false, 0);
+    report.ratioRow(`p99 ms, ${title}, 64 connections`, ours("p99"), theirs("p99"), 0.5, true);
+    report.ratioRow(`server CPU µs per invocation, ${title}`, ours("cpuUs"), theirs("cpuUs"), 0.35, true, 0);
   }
   {
-    const { ours, theirs } = compare("noop", 1);
-    ratioRow("p50 ms, no-op service handler, 1 connection", ours("p50"), theirs("p50"), 0.5, true);
+    const { ours, theirs } = compare(servers, "noop", 1);
+    report.ratioRow("p50 ms, no-op service handler, 1 connection", ours("p50"), theirs("p50"), 0.5, true);
   }
-  const ceiling = await endpointCeiling(endpoint.uri, 64, SECONDS);
-  say(`the endpoint driven directly answers ${ceiling.toFixed(0)} no-ops/s`);
+}
 
-  // ── memory after many invocations: fresh processes, the same number of invocations each ──────────
+/** After many invocations: fresh processes, the same number of invocations each. */
+async function measureMemory(servers, report) {
   const resident = {};
   for (const server of servers) {
     await server.stop();
@@ -140,7 +161,7 @@ async function measure() {
     for (let done = 0; done < INVOCATIONS_FOR_MEMORY; ) done += wrk(server.ingress, "noop", 64, 5).requests;
     resident[server.kind] = residentMiB(server.pid);
   }
-  ratioRow(
+  report.ratioRow(
     `resident memory after ${INVOCATIONS_FOR_MEMORY.toLocaleString("en")} invocations, MiB`,
     resident.perdure,
     resident.reference,
@@ -148,55 +169,67 @@ async function measure() {
     true,
     0,
   );
+}
 
-  // ── sleepers ─────────────────────────────────────────────────────────────────────────────────────
-  await reference.stop();
-  // Late enough that all are asleep and the restart is measured before the first one wakes.
-  const wakeUpAtMs = Date.now() + (quick ? 25_000 : 300_000);
-  let sent = 0;
-  const putToSleep = (count) =>
-    Promise.all(
+/** Sends until `count` invocations sleep in all; each wakes at its time from `wakeUpAtMs` on. */
+class SleeperCrowd {
+  #sent = 0;
+
+  constructor(server, wakeUpAtMs) {
+    this.server = server;
+    this.wakeUpAtMs = wakeUpAtMs;
+  }
+
+  async grow(count) {
+    await Promise.all(
       Array.from({ length: 64 }, async () => {
-        while (sent < count) {
-          const id = sent++;
-          const answer = await fetch(`${perdure.ingress}/Sleeper/sleep/send`, {
-            method: "POST",
-            headers: { "content-type": "application/json" },
-            body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000) }),
-          });
-          if (answer.status !== 202) throw new Error(`send answered ${answer.status}`);
-          await answer.arrayBuffer();
-        }
+        while (this.#sent < count) await this.#send(this.#sent++);
       }),
     );
-  const quiet = () =>
-    until(
-      "the server to be quiet",
-      async () => {
-        const cpu = cpuSeconds(perdure.pid);
-        await new Promise((done) => setTimeout(done, 1000));
-        return cpuSeconds(perdure.pid) - cpu < 0.1;
-      },
-      180_000,
-    );
+  }
+
+  async #send(id) {
+    const answer = await fetch(`${this.server.ingress}/Sleeper/sleep/send`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ id, untilMs: this.wakeUpAtMs + (id % 5_000) }),
+    });
+    if (answer.status !== 202) throw new Error(`send answered ${answer.status}`);
+    await answer.arrayBuffer();
+  }
+}
+
+/** A process that has become idle collects what the work left behind; a reader of its memory would wait for that, too. */
+async function rest(server) {
+  await until(
+    "the server to be quiet",
+    async () => {
+      const cpu = cpuSeconds(server.pid);
+      await new Promise((done) => setTimeout(done, 1000));
+      return cpuSeconds(server.pid) - cpu < 0.1;
+    },
+    180_000,
+  );
+  await new Promise((done) => setTimeout(done, 20_000));
+}
+
+async function measureSleepers(perdure, report) {
+  // Late enough that all are asleep and the restart is measured before the first one wakes.
+  const wakeUpAtMs = Date.now() + (quick ? 25_000 : 300_000);
+  const crowd = new SleeperCrowd(perdure, wakeUpAtMs);
   say(`putting ${SLEEPERS} invocations to sleep …`);
-  // A process that has become idle collects what the work left behind; a reader of its memory would wait for that, too.
-  const rest = async () => {
-    await quiet();
-    await new Promise((done) => setTimeout(done, 20_000));
-  };
   // The first tenth warms up what every process keeps, however few sleep.
-  await putToSleep(SLEEPERS / 10);
-  await rest();
+  await crowd.grow(SLEEPERS / 10);
+  await rest(perdure);
   const before = residentMiB(perdure.pid);
-  await putToSleep(SLEEPERS);
-  await rest();
+  await crowd.grow(SLEEPERS);
+  await rest(perdure);
   const perSleeper = ((residentMiB(perdure.pid) - before) * 1024 * 1024) / (SLEEPERS * 0.9);
-  row("memory per sleeping invocation, bytes", Math.max(0, perSleeper).toFixed(0), "–", "–", "≤ 1024", perSleeper <= 1024);
+  report.row("memory per sleeping invocation, bytes", Math.max(0, perSleeper).toFixed(0), "–", "–", "≤ 1024", perSleeper <= 1024);
   if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: sleepers woke before the restart");
   await perdure.stop("SIGKILL");
   const restart = await perdure.start();
-  row(
+  report.row(
     `restart with ${SLEEPERS.toLocaleString("en")} sleeping, s`,
     (restart / 1000).toFixed(2),
     "–",
@@ -204,18 +237,8 @@ async function measure() {
     "≤ 5 s",
     restart <= 5000,
   );
-  let counted;
-  await until(
-    "everybody to wake",
-    async () => {
-      counted = await (await fetch(`${perdure.ingress}/Sleeper/count`, { method: "POST" })).json();
-      if (counted.woken >= SLEEPERS) return true;
-      await new Promise((done) => setTimeout(done, 500));
-      return false;
-    },
-    600_000,
-  );
-  row(
+  const counted = await untilAwake(perdure);
+  report.row(
     "sleepers woken / twice",
     `${counted.woken} / ${counted.twice}`,
     "–",
@@ -223,13 +246,28 @@ async function measure() {
     `${SLEEPERS} / 0`,
     counted.woken === SLEEPERS && counted.twice === 0,
   );
+}
 
-  await perdure.stop();
-  const queries = await querySection();
-  const table = rows
+async function untilAwake(server) {
+  let counted;
+  await until(
+    "everybody to wake",
+    async () => {
+      counted = await (await fetch(`${server.ingress}/Sleeper/count`, { method: "POST" })).json();
+      if (counted.woken >= SLEEPERS) return true;
+      await new Promise((done) => setTimeout(done, 500));
+      return false;
+    },
+    600_000,
+  );
+  return counted;
+}
+
+function textOf(report, ceiling, queries) {
+  const table = report.rows
     .map((r) => `| ${r.work} | ${r.ours} | ${r.theirs} | ${r.ratio} | ${r.goal} | ${r.met ? "yes" : "**no**"} |`)
     .join("\n");
-  const text = `# Benchmarks
+  return `# Benchmarks
 
 \`make bench\` on ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}, ${machine}. Reference server ${REFERENCE_VERSION} (npm binary,
 default configuration); both servers durable with fsync, side by side on one machine, one SDK endpoint process, wrk with one thread on
@@ -250,7 +288,6 @@ the caller, a sixth writing to LevelDB and an eighth collecting garbage (\`node 
 connections is queueing for the same two processors; other work on the machine during a run moves it first.
 
 ${queries}`;
-  rewrite(text);
 }
 
 const sections = {
