@@ -103,33 +103,9 @@ function insideTests(): void {
         tunnelSrv: SRV_NAME,
         signingPublicKey: tenant.identity.publicKey,
       });
-      const config = join(home, "config");
-      mkdirSync(config);
-      const claims = Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1000) + 3600 })).toString("base64url");
-      file(
-        "config/config.toml",
-        [
-          `[global.cloud]\napi_base_url = "${cloud.url}"\naccess_token = "x.${claims}.x"`,
-          `[dev]\nenvironment_type = "cloud"\ningress_base_url = "${server.ingressUrl}"\nadmin_base_url = "${server.adminUrl}"`,
-          `[dev.cloud]\naccount_id = "${tenant.facts.accountId}"\nenvironment_id = "${tenant.facts.id}"\n`,
-        ].join("\n\n"),
-      );
-      file("config/environment", "dev");
+      writeConfig(home, { api: cloud.url, ingress: server.ingressUrl, admin: server.adminUrl }, tenant.facts);
       const authority = file("ca.pem", trusted.authority);
-      const run = (args: readonly string[], key: string): ChildProcess =>
-        spawn(binary(), args, {
-          cwd: home,
-          stdio: ["ignore", "pipe", "pipe"],
-          env: {
-            PATH: process.env["PATH"],
-            HOME: home,
-            RESTATE_CLI_CONFIG_HOME: config,
-            RESTATE_AUTH_TOKEN: key,
-            SSL_CERT_FILE: authority,
-            NO_COLOR: "1",
-            DO_NOT_TRACK: "1",
-          },
-        });
+      const run = (args: readonly string[], key: string): ChildProcess => runOfficial(args, { home, key, authority });
 
       const tunnel = run(["cloud", "env", "tunnel", "--tunnel-name", "t", "--no-remote-ports"], tenant.key);
       const tunnelSaid = outputOf(tunnel);
@@ -174,6 +150,52 @@ function insideTests(): void {
     },
     INSIDE_TIMEOUT_MS,
   );
+}
+
+interface ServerUrls {
+  readonly api: string;
+  readonly ingress: string;
+  readonly admin: string;
+}
+
+/** Makes the command line log in to the environment: a token that has not expired, and the addresses of the environment. */
+function writeConfig(home: string, urls: ServerUrls, environment: { readonly accountId: string; readonly id: string }): void {
+  const config = join(home, "config");
+  mkdirSync(config);
+  const claims = Buffer.from(JSON.stringify({ exp: Math.floor(Date.now() / 1000) + 3600 })).toString("base64url");
+  writeFileSync(
+    join(config, "config.toml"),
+    [
+      `[global.cloud]\napi_base_url = "${urls.api}"\naccess_token = "x.${claims}.x"`,
+      `[dev]\nenvironment_type = "cloud"\ningress_base_url = "${urls.ingress}"\nadmin_base_url = "${urls.admin}"`,
+      `[dev.cloud]\naccount_id = "${environment.accountId}"\nenvironment_id = "${environment.id}"\n`,
+    ].join("\n\n"),
+  );
+  writeFileSync(join(config, "environment"), "dev");
+}
+
+interface OfficialRun {
+  readonly home: string;
+  /** An API key of the environment. */
+  readonly key: string;
+  /** Path of the certificate of the authority to trust. */
+  readonly authority: string;
+}
+
+function runOfficial(args: readonly string[], { home, key, authority }: OfficialRun): ChildProcess {
+  return spawn(binary(), args, {
+    cwd: home,
+    stdio: ["ignore", "pipe", "pipe"],
+    env: {
+      PATH: process.env["PATH"],
+      HOME: home,
+      RESTATE_CLI_CONFIG_HOME: join(home, "config"),
+      RESTATE_AUTH_TOKEN: key,
+      SSL_CERT_FILE: authority,
+      NO_COLOR: "1",
+      DO_NOT_TRACK: "1",
+    },
+  });
 }
 
 /** The part of the Cloud API that this command calls. */

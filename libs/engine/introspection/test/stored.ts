@@ -77,13 +77,24 @@ export async function openWorld(): Promise<World> {
   const store = new KvPartitionStore(new MemoryKeyValue());
   const epochs: number[] = [];
   for (let partition = 0; partition < PARTITIONS; partition++) epochs.push(await store.claim(partition));
-  const put = async (partition: number, mutations: Mutation[]) => {
+  const put: Put = async (partition, mutations) => {
     await store.commit([{ partition, epoch: epochs[partition] ?? 0, mutations }]);
   };
-  const at = (id: InvocationId) => partitionOf(id, PARTITIONS);
-  const fresh = (target: Target) => newInvocationId(target, NOW, random);
+  const ids = newIds();
+  await putInvocations(ids, put);
+  await putEvents(ids, put);
+  await putKeyedRows(ids, put);
+  return { ids, source: sourceOf(store, ids), [Symbol.asyncDispose]: () => store[Symbol.asyncDispose]() };
+}
 
-  const ids: Record<Role, InvocationId> = {
+type Ids = World["ids"];
+type Put = (partition: number, mutations: readonly Mutation[]) => Promise<void>;
+
+const at = (id: InvocationId): number => partitionOf(id, PARTITIONS);
+
+function newIds(): Ids {
+  const fresh = (target: Target) => newInvocationId(target, NOW, random);
+  return {
     running: fresh(counter("k1", "add")),
     retrying: fresh(greeter("retry")),
     ready: fresh(greeter("wait")),
@@ -96,9 +107,23 @@ export async function openWorld(): Promise<World> {
     workflow: workflowInvocationId("Wf", "w1"),
     child: fresh(counter("k2", "add")),
   };
+}
 
+async function putInvocations(ids: Ids, put: Put): Promise<void> {
   const steps = stepsJournal(ids.child);
-  const invocations: Invocation[] = [
+  for (const invocation of invocationsOf(ids, steps.length)) {
+    const { id } = invocation.facts;
+    const entries = id === ids.done ? steps : [anInput()];
+    await put(at(id), [
+      { kind: "putInvocation", invocation },
+      ...entries.map((entry, index): Mutation => ({ kind: "appendEntry", id, index, entry })),
+    ]);
+  }
+}
+
+/** One in each state. `stepCount`: entries in the journal of the one that is done. */
+function invocationsOf(ids: Ids, stepCount: number): readonly Invocation[] {
+  return [
     { ...common(ids.running, counter("k1", "add"), 1), status: "invoked", pauseRequested: false },
     { ...common(ids.retrying, greeter("retry"), 1, true), status: "invoked", pauseRequested: false },
     { ...common(ids.ready, greeter("wait"), 1), status: "invoked", pauseRequested: false },
@@ -106,7 +131,7 @@ export async function openWorld(): Promise<World> {
     { ...common(ids.inboxed, counter("k1", "add"), 1), status: "inboxed", waitsFor: "lock", inboxSeq: 0 },
     { ...common(ids.scheduled, greeter("later"), 1, false, NOW + DAY_MS), status: "scheduled" },
     { ...common(ids.paused, greeter("pausing"), 1, true), status: "paused" },
-    { ...common(ids.done, greeter("steps"), steps.length), status: "completed", outcome: { kind: "success", value: utf8("1") } },
+    { ...common(ids.done, greeter("steps"), stepCount), status: "completed", outcome: { kind: "success", value: utf8("1") } },
     {
       ...common(ids.failed, greeter("fail"), 1),
       status: "completed",
@@ -131,14 +156,9 @@ export async function openWorld(): Promise<World> {
       outcome: { kind: "success", value: utf8("1") },
     },
   ];
-  for (const invocation of invocations) {
-    const { id } = invocation.facts;
-    const entries = id === ids.done ? steps : [anInput()];
-    await put(at(id), [
-      { kind: "putInvocation", invocation },
-      ...entries.map((entry, index): Mutation => ({ kind: "appendEntry", id, index, entry })),
-    ]);
-  }
+}
+
+async function putEvents(ids: Ids, put: Put): Promise<void> {
   const boom = attemptError();
   await put(at(ids.retrying), [
     { kind: "putEvent", id: ids.retrying, slot: 1, event: { kind: "transientError", afterIndex: 0, atMs: NOW + 5, error: boom } },
@@ -147,6 +167,10 @@ export async function openWorld(): Promise<World> {
   await put(at(ids.paused), [
     { kind: "putEvent", id: ids.paused, slot: 16, event: { kind: "paused", afterIndex: 0, atMs: NOW + 9, error: boom } },
   ]);
+}
+
+/** State, locks, inboxes and promises. */
+async function putKeyedRows(ids: Ids, put: Put): Promise<void> {
   const home = (key: string) => partitionOfKey(hashString(key), PARTITIONS);
   await put(home("k1"), [
     { kind: "putState", service: "Counter", key: "k1", stateKey: toBinaryString(utf8("zähler")), value: utf8("12") },
@@ -183,30 +207,28 @@ export async function openWorld(): Promise<World> {
       },
     },
   ]);
+}
 
+function sourceOf(store: KvPartitionStore, ids: Ids): CountedSource {
   const held = new Map<InvocationId, HeldInvocation>([
     [ids.running, heldInvocation(ids.running, true, undefined)],
-    [ids.retrying, heldInvocation(ids.retrying, false, boom)],
+    [ids.retrying, heldInvocation(ids.retrying, false, attemptError())],
   ]);
-  return {
-    ids,
-    source: counted({
+  return counted({
+    partitionCount: PARTITIONS,
+    isOneMoment: true,
+    store,
+    live: liveRowsOf({
+      invoker: { status: (id) => held.get(id), statuses: () => held.values() },
+      registry: registryRows(),
+      flow: {
+        flowRows: () => ({ queues: [], entries: [], limits: [], buckets: [] }),
+        flowLimits: () => ({ limits: [], buckets: [] }),
+      },
       partitionCount: PARTITIONS,
-      isOneMoment: true,
-      store,
-      live: liveRowsOf({
-        invoker: { status: (id) => held.get(id), statuses: () => held.values() },
-        registry: registryRows(),
-        flow: {
-          flowRows: () => ({ queues: [], entries: [], limits: [], buckets: [] }),
-          flowLimits: () => ({ limits: [], buckets: [] }),
-        },
-        partitionCount: PARTITIONS,
-        clock: systemClock,
-      }),
+      clock: systemClock,
     }),
-    [Symbol.asyncDispose]: () => store[Symbol.asyncDispose](),
-  };
+  });
 }
 
 function counted(source: IntrospectionSource): CountedSource {
