@@ -74,7 +74,7 @@ function Members() {
 }
 
 function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
-  const { accountId, name, role } = useAccount();
+  const { accountId, name } = useAccount();
   const { user } = useSession();
   const [, go] = useLocation();
   const [changing, setChanging] = useState<AccountMember>();
@@ -112,33 +112,14 @@ function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
           {
             name: "Actions",
             isNameHidden: true,
-            cell: (one) => {
-              const isSelf = one.userId === user.userId;
-              const last = isLastOwner(one) ? lastOwner : undefined;
-              const mayNotChange = forbiddenToChange(role, one.role) ?? last;
-              return (
-                <div className="row">
-                  <Button
-                    isSmall
-                    aria-label={`Change the role of ${one.email}`}
-                    forbidden={mayNotChange}
-                    onClick={() => setChanging(one)}
-                  >
-                    Role …
-                  </Button>
-                  <Button
-                    isSmall
-                    isDanger
-                    aria-label={isSelf ? "Leave account" : `Remove ${one.email}`}
-                    // Every member of an account may leave it.
-                    forbidden={isSelf ? last : mayNotChange}
-                    onClick={() => setRemoving(one)}
-                  >
-                    {isSelf ? "Leave" : "Remove"}
-                  </Button>
-                </div>
-              );
-            },
+            cell: (one) => (
+              <MemberActions
+                member={one}
+                obstacle={isLastOwner(one) ? lastOwner : undefined}
+                onChange={setChanging}
+                onRemove={setRemoving}
+              />
+            ),
           },
         ]}
       />
@@ -172,6 +153,38 @@ function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
         )}
       </Confirmation>
     </>
+  );
+}
+
+interface MemberActionsProps {
+  readonly member: AccountMember;
+  /** Why the member must stay as it is; undefined when nothing prevents a change. */
+  readonly obstacle: string | undefined;
+  readonly onChange: (member: AccountMember) => void;
+  readonly onRemove: (member: AccountMember) => void;
+}
+
+function MemberActions({ member, obstacle, onChange, onRemove }: MemberActionsProps) {
+  const { role } = useAccount();
+  const { user } = useSession();
+  const isSelf = member.userId === user.userId;
+  const mayNotChange = forbiddenToChange(role, member.role) ?? obstacle;
+  return (
+    <div className="row">
+      <Button isSmall aria-label={`Change the role of ${member.email}`} forbidden={mayNotChange} onClick={() => onChange(member)}>
+        Role …
+      </Button>
+      <Button
+        isSmall
+        isDanger
+        aria-label={isSelf ? "Leave account" : `Remove ${member.email}`}
+        // Every member of an account may leave it.
+        forbidden={isSelf ? obstacle : mayNotChange}
+        onClick={() => onRemove(member)}
+      >
+        {isSelf ? "Leave" : "Remove"}
+      </Button>
+    </div>
   );
 }
 

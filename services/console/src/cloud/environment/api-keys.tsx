@@ -12,10 +12,8 @@ import { useFacts } from "./facts.js";
 import { KEY_ROLE_LABELS, makerText } from "./key-texts.js";
 
 export function ApiKeys() {
-  const { accountId, role } = useAccount();
+  const { accountId } = useAccount();
   const { environmentId, status } = useFacts();
-  const { user } = useSession();
-  const members = useCachedMembers();
   const keys = useCloudRequest(["keys", environmentId], (api, signal) =>
     api.account(accountId, "ListApiKeys", { environmentId }, signal),
   );
@@ -26,9 +24,6 @@ export function ApiKeys() {
     (api, { keyId }: ApiKeyFacts) => api.account(accountId, "DeleteApiKey", { environmentId, keyId }),
     { done: () => "The API key is revoked", onDone: () => setRevoking(undefined) },
   );
-  /** A user who may create keys may revoke their own. */
-  const mayNotRevoke = ({ createdBy }: ApiKeyFacts) =>
-    createdBy === user.userId ? forbiddenFor(role, "ownKeys") : forbiddenFor(role, "keys");
   return (
     <Section
       title="API keys"
@@ -38,66 +33,7 @@ export function ApiKeys() {
         </Button>
       }
     >
-      <Loaded query={keys}>
-        {({ apiKeys }) => (
-          <Table
-            label="API keys"
-            rows={apiKeys}
-            keyOf={({ keyId }) => keyId}
-            empty={
-              <div className="card">
-                <p>No API keys yet. Programs send one with each request; users and command lines log in instead.</p>
-              </div>
-            }
-            columns={[
-              {
-                name: "Key",
-                cell: ({ keyId, description }) => (
-                  <>
-                    <div>{description ?? <span className="quiet">no description</span>}</div>
-                    <code className="small quiet">{keyId}</code>
-                  </>
-                ),
-              },
-              {
-                name: "Permissions",
-                cell: ({ roleId, ratePerSecond }) => (
-                  <>
-                    <span title={KEY_ROLE_LABELS[roleId].opens}>{KEY_ROLE_LABELS[roleId].name}</span>
-                    {ratePerSecond !== undefined && <div className="quiet small">{ratePerSecond} requests/s</div>}
-                  </>
-                ),
-              },
-              {
-                name: "Created",
-                cell: ({ createdAt, createdBy }) => (
-                  <>
-                    <Moment at={createdAt * 1_000} />
-                    <div className="quiet small">{makerText(createdBy, user.userId, members)}</div>
-                  </>
-                ),
-              },
-              { name: "Last used", cell: ({ lastUsedAt }) => <LastUsed at={lastUsedAt} /> },
-              { name: "Expires", cell: ({ expiresAt: at }) => <Expires at={at} /> },
-              {
-                name: "Actions",
-                isNameHidden: true,
-                cell: (key) => (
-                  <Button
-                    isSmall
-                    isDanger
-                    aria-label={`Revoke ${key.description ?? key.keyId}`}
-                    forbidden={mayNotRevoke(key)}
-                    onClick={() => setRevoking(key)}
-                  >
-                    Revoke
-                  </Button>
-                ),
-              },
-            ]}
-          />
-        )}
-      </Loaded>
+      <Loaded query={keys}>{({ apiKeys }) => <KeyTable apiKeys={apiKeys} onRevoke={setRevoking} />}</Loaded>
       {isCreating && <CreateKey onClose={() => setCreating(false)} />}
       <Confirmation
         title="Revoke API key"
@@ -114,6 +50,78 @@ export function ApiKeys() {
         </p>
       </Confirmation>
     </Section>
+  );
+}
+
+interface KeyTableProps {
+  readonly apiKeys: readonly ApiKeyFacts[];
+  readonly onRevoke: (key: ApiKeyFacts) => void;
+}
+
+function KeyTable({ apiKeys, onRevoke }: KeyTableProps) {
+  const { role } = useAccount();
+  const { user } = useSession();
+  const members = useCachedMembers();
+  /** A user who may create keys may revoke their own. */
+  const mayNotRevoke = ({ createdBy }: ApiKeyFacts) =>
+    createdBy === user.userId ? forbiddenFor(role, "ownKeys") : forbiddenFor(role, "keys");
+  return (
+    <Table
+      label="API keys"
+      rows={apiKeys}
+      keyOf={({ keyId }) => keyId}
+      empty={
+        <div className="card">
+          <p>No API keys yet. Programs send one with each request; users and command lines log in instead.</p>
+        </div>
+      }
+      columns={[
+        {
+          name: "Key",
+          cell: ({ keyId, description }) => (
+            <>
+              <div>{description ?? <span className="quiet">no description</span>}</div>
+              <code className="small quiet">{keyId}</code>
+            </>
+          ),
+        },
+        {
+          name: "Permissions",
+          cell: ({ roleId, ratePerSecond }) => (
+            <>
+              <span title={KEY_ROLE_LABELS[roleId].opens}>{KEY_ROLE_LABELS[roleId].name}</span>
+              {ratePerSecond !== undefined && <div className="quiet small">{ratePerSecond} requests/s</div>}
+            </>
+          ),
+        },
+        {
+          name: "Created",
+          cell: ({ createdAt, createdBy }) => (
+            <>
+              <Moment at={createdAt * 1_000} />
+              <div className="quiet small">{makerText(createdBy, user.userId, members)}</div>
+            </>
+          ),
+        },
+        { name: "Last used", cell: ({ lastUsedAt }) => <LastUsed at={lastUsedAt} /> },
+        { name: "Expires", cell: ({ expiresAt: at }) => <Expires at={at} /> },
+        {
+          name: "Actions",
+          isNameHidden: true,
+          cell: (key) => (
+            <Button
+              isSmall
+              isDanger
+              aria-label={`Revoke ${key.description ?? key.keyId}`}
+              forbidden={mayNotRevoke(key)}
+              onClick={() => onRevoke(key)}
+            >
+              Revoke
+            </Button>
+          ),
+        },
+      ]}
+    />
   );
 }
 

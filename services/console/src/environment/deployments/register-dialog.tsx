@@ -41,7 +41,6 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
   });
   const problem = addressProblem(address);
   const obstacle = address.trim() === "" ? "Enter the endpoint URL first" : problem;
-  const isBusy = preview.isPending || register.isPending;
   const submit = (event: FormEvent) => {
     event.preventDefault();
     register.reset();
@@ -86,63 +85,119 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
           isOn={isChecked}
           onChange={edited(setChecked)}
         />
-        <details>
-          <summary>More</summary>
-          <div className="stack deployments__more">
-            <PairsField
-              label="Headers"
-              what="header"
-              hint="Sent with every request to the endpoint, such as a credential. Values are hidden."
-              pairs={headers}
-              onChange={edited(setHeaders)}
-              isSecret
-            />
-            <PairsField
-              label="Metadata"
-              what="pair"
-              hint="Stored with the deployment, such as a commit."
-              pairs={metadata}
-              onChange={edited(setMetadata)}
-            />
-            <CheckField label="Overwrite the deployment at this URL" isOn={isForced} onChange={edited(setForced)} />
-            <CheckField
-              label="Even when handlers were removed, or the verification finds invocations that would fail"
-              isOn={isBreaking}
-              onChange={edited(setBreaking)}
-            />
-          </div>
-        </details>
-        <div aria-live="polite" className="stack">
-          {preview.isPending && <p className="quiet">Discovering its services{isChecked ? " and replaying journals" : ""} …</p>}
-          {preview.data !== undefined && <Plan registration={preview.data.deployment} isNew={preview.data.isNew} />}
-          {cause !== null && (
-            <>
-              <ProblemNote cause={cause} title="The deployment cannot be registered." />
-              <Findings cause={cause} />
-            </>
-          )}
-        </div>
-        <DialogActions>
-          <Button onClick={onClose}>Cancel</Button>
-          <Button
-            type="submit"
-            appearance={preview.data === undefined ? "primary" : "quiet"}
-            isBusy={preview.isPending}
-            forbidden={isBusy ? undefined : obstacle}
-          >
-            Preview changes
-          </Button>
-          <Button
-            appearance={preview.data === undefined ? "quiet" : "primary"}
-            isBusy={register.isPending}
-            forbidden={isBusy ? undefined : (obstacle ?? (preview.data === undefined ? "Preview changes first" : undefined))}
-            onClick={() => register.mutate()}
-          >
-            Register
-          </Button>
-        </DialogActions>
+        <MoreFields
+          headers={headers}
+          onHeaders={edited(setHeaders)}
+          metadata={metadata}
+          onMetadata={edited(setMetadata)}
+          isForced={isForced}
+          onForced={edited(setForced)}
+          isBreaking={isBreaking}
+          onBreaking={edited(setBreaking)}
+        />
+        <Outcome preview={preview} cause={cause} isChecked={isChecked} />
+        <RegistrationButtons preview={preview} register={register} obstacle={obstacle} onClose={onClose} />
       </form>
     </Dialog>
+  );
+}
+
+interface RegistrationButtonsProps {
+  readonly preview: OutcomeProps["preview"];
+  readonly register: { readonly isPending: boolean; readonly mutate: () => void };
+  /** Why the input cannot be used; undefined when it can. */
+  readonly obstacle: string | undefined;
+  readonly onClose: () => void;
+}
+
+function RegistrationButtons({ preview, register, obstacle, onClose }: RegistrationButtonsProps) {
+  const isBusy = preview.isPending || register.isPending;
+  return (
+    <DialogActions>
+      <Button onClick={onClose}>Cancel</Button>
+      <Button
+        type="submit"
+        appearance={preview.data === undefined ? "primary" : "quiet"}
+        isBusy={preview.isPending}
+        forbidden={isBusy ? undefined : obstacle}
+      >
+        Preview changes
+      </Button>
+      <Button
+        appearance={preview.data === undefined ? "quiet" : "primary"}
+        isBusy={register.isPending}
+        forbidden={isBusy ? undefined : (obstacle ?? (preview.data === undefined ? "Preview changes first" : undefined))}
+        onClick={() => register.mutate()}
+      >
+        Register
+      </Button>
+    </DialogActions>
+  );
+}
+
+interface MoreFieldsProps {
+  readonly headers: readonly NamedValue[];
+  readonly onHeaders: (headers: readonly NamedValue[]) => void;
+  readonly metadata: readonly NamedValue[];
+  readonly onMetadata: (metadata: readonly NamedValue[]) => void;
+  readonly isForced: boolean;
+  readonly onForced: (isForced: boolean) => void;
+  readonly isBreaking: boolean;
+  readonly onBreaking: (isBreaking: boolean) => void;
+}
+
+function MoreFields(props: MoreFieldsProps) {
+  const { headers, onHeaders, metadata, onMetadata, isForced, onForced, isBreaking, onBreaking } = props;
+  return (
+    <details>
+      <summary>More</summary>
+      <div className="stack deployments__more">
+        <PairsField
+          label="Headers"
+          what="header"
+          hint="Sent with every request to the endpoint, such as a credential. Values are hidden."
+          pairs={headers}
+          onChange={onHeaders}
+          isSecret
+        />
+        <PairsField
+          label="Metadata"
+          what="pair"
+          hint="Stored with the deployment, such as a commit."
+          pairs={metadata}
+          onChange={onMetadata}
+        />
+        <CheckField label="Overwrite the deployment at this URL" isOn={isForced} onChange={onForced} />
+        <CheckField
+          label="Even when handlers were removed, or the verification finds invocations that would fail"
+          isOn={isBreaking}
+          onChange={onBreaking}
+        />
+      </div>
+    </details>
+  );
+}
+
+interface OutcomeProps {
+  readonly preview: { readonly isPending: boolean; readonly data: RegistrationResult | undefined };
+  /** Why the deployment was refused; null when it was not. */
+  readonly cause: unknown;
+  readonly isChecked: boolean;
+}
+
+/** What a preview found, or why the deployment was refused. */
+function Outcome({ preview, cause, isChecked }: OutcomeProps) {
+  return (
+    <div aria-live="polite" className="stack">
+      {preview.isPending && <p className="quiet">Discovering its services{isChecked ? " and replaying journals" : ""} …</p>}
+      {preview.data !== undefined && <Plan registration={preview.data.deployment} isNew={preview.data.isNew} />}
+      {cause !== null && (
+        <>
+          <ProblemNote cause={cause} title="The deployment cannot be registered." />
+          <Findings cause={cause} />
+        </>
+      )}
+    </div>
   );
 }
 

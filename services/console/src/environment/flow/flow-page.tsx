@@ -47,7 +47,7 @@ export default function FlowPage() {
 }
 
 function Rules() {
-  const { forbidden, adminUrl } = useEnvironment();
+  const { forbidden } = useEnvironment();
   const rules = useRequest(
     ["rules"],
     async ({ admin }, signal) => {
@@ -61,14 +61,6 @@ function Rules() {
   );
   const [editing, setEditing] = useState<{ readonly rule: LimitRule | undefined }>();
   const [removing, setRemoving] = useState<LimitRule>();
-  const turn = useChange<LimitRule>(({ admin }, rule) => admin.rules.put([ruleTurned(rule)]), {
-    done: (_, { pattern, isDisabled }) => `Rule ${pattern} ${isDisabled ? "enabled" : "disabled"}`,
-    failed: "The change failed",
-  });
-  const remove = useChange<LimitRule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
-    done: (_, { pattern }) => `Rule ${pattern} deleted`,
-    onDone: () => setRemoving(undefined),
-  });
   return (
     <Section
       title="Rules"
@@ -79,100 +71,129 @@ function Rules() {
       }
     >
       <Loaded query={rules}>
-        {(all) => (
-          <Table
-            label="Rules"
-            rows={all}
-            keyOf={({ pattern }) => pattern}
-            columns={[
-              {
-                name: "Pattern",
-                cell: ({ pattern, isDisabled, description }: LimitRule) => (
-                  <>
-                    <code>
-                      <Breakable text={pattern} />
-                    </code>{" "}
-                    {isDisabled && <Badge tone="warn">disabled</Badge>}
-                    {description !== undefined && <div className="quiet small flow__words">{description}</div>}
-                  </>
-                ),
-              },
-              {
-                name: "Max concurrency",
-                isNumber: true,
-                cell: ({ concurrency }: LimitRule) => concurrency?.toLocaleString() ?? "no limit",
-              },
-              { name: "Rate limit", cell: ({ rate }: LimitRule) => <span className="nowrap">{rateText(rate)}</span> },
-              { name: "Weight", isNumber: true, cell: ({ weight }: LimitRule) => weight ?? 1 },
-              { name: "Priority", isNumber: true, cell: ({ priority }: LimitRule) => priority ?? "–" },
-              {
-                name: "Actions",
-                isNameHidden: true,
-                cell: (rule: LimitRule) => (
-                  <span className="row">
-                    <Button
-                      isSmall
-                      forbidden={forbidden}
-                      aria-label={`Edit ${rule.pattern}`}
-                      onClick={() => setEditing({ rule })}
-                    >
-                      Edit
-                    </Button>
-                    <Button
-                      isSmall
-                      appearance="bare"
-                      forbidden={forbidden}
-                      aria-label={`${rule.isDisabled ? "Enable" : "Disable"} ${rule.pattern}`}
-                      onClick={() => turn.mutate(rule)}
-                    >
-                      {rule.isDisabled ? "Enable" : "Disable"}
-                    </Button>
-                    <Button
-                      isSmall
-                      appearance="bare"
-                      forbidden={forbidden}
-                      isDanger
-                      aria-label={`Delete ${rule.pattern}`}
-                      onClick={() => {
-                        remove.reset();
-                        setRemoving(rule);
-                      }}
-                    >
-                      Delete
-                    </Button>
-                  </span>
-                ),
-              },
-            ]}
-            empty={
-              <Empty title="No rules yet">
-                <p>A rule limits the concurrency and the rate of a scope. Create one here, or with</p>
-                <Snippet
-                  label="command"
-                  text={`curl -X PUT ${adminUrl}/limits/rules --json '[{"pattern": "acme", "limits": {"concurrency": 10}}]'`}
-                />
-              </Empty>
-            }
-          />
-        )}
+        {(all) => <RuleTable all={all} onEdit={(rule) => setEditing({ rule })} onRemove={setRemoving} />}
       </Loaded>
       {editing !== undefined && (
         <RuleDialog key={editing.rule?.pattern ?? ""} rule={editing.rule} onClose={() => setEditing(undefined)} />
       )}
-      {removing !== undefined && (
-        <Confirmation
-          title={`Delete ${removing.pattern}?`}
-          isOpen
-          onClose={() => setRemoving(undefined)}
-          verb="Delete"
-          isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="The rule was not deleted." /> : undefined}
-          onConfirm={() => remove.mutate(removing)}
-        >
-          <p>Invocations that wait only for this rule can start at once.</p>
-        </Confirmation>
-      )}
+      {removing !== undefined && <Removal key={removing.pattern} rule={removing} onClose={() => setRemoving(undefined)} />}
     </Section>
+  );
+}
+
+interface RuleTableProps {
+  readonly all: readonly LimitRule[];
+  readonly onEdit: (rule: LimitRule) => void;
+  readonly onRemove: (rule: LimitRule) => void;
+}
+
+function RuleTable({ all, onEdit, onRemove }: RuleTableProps) {
+  const { adminUrl } = useEnvironment();
+  return (
+    <Table
+      label="Rules"
+      rows={all}
+      keyOf={({ pattern }) => pattern}
+      columns={[
+        {
+          name: "Pattern",
+          cell: ({ pattern, isDisabled, description }: LimitRule) => (
+            <>
+              <code>
+                <Breakable text={pattern} />
+              </code>{" "}
+              {isDisabled && <Badge tone="warn">disabled</Badge>}
+              {description !== undefined && <div className="quiet small flow__words">{description}</div>}
+            </>
+          ),
+        },
+        {
+          name: "Max concurrency",
+          isNumber: true,
+          cell: ({ concurrency }: LimitRule) => concurrency?.toLocaleString() ?? "no limit",
+        },
+        { name: "Rate limit", cell: ({ rate }: LimitRule) => <span className="nowrap">{rateText(rate)}</span> },
+        { name: "Weight", isNumber: true, cell: ({ weight }: LimitRule) => weight ?? 1 },
+        { name: "Priority", isNumber: true, cell: ({ priority }: LimitRule) => priority ?? "–" },
+        {
+          name: "Actions",
+          isNameHidden: true,
+          cell: (rule: LimitRule) => <RuleActions rule={rule} onEdit={onEdit} onRemove={onRemove} />,
+        },
+      ]}
+      empty={
+        <Empty title="No rules yet">
+          <p>A rule limits the concurrency and the rate of a scope. Create one here, or with</p>
+          <Snippet
+            label="command"
+            text={`curl -X PUT ${adminUrl}/limits/rules --json '[{"pattern": "acme", "limits": {"concurrency": 10}}]'`}
+          />
+        </Empty>
+      }
+    />
+  );
+}
+
+interface RuleActionsProps extends Pick<RuleTableProps, "onEdit" | "onRemove"> {
+  readonly rule: LimitRule;
+}
+
+function RuleActions({ rule, onEdit, onRemove }: RuleActionsProps) {
+  const { forbidden } = useEnvironment();
+  const turn = useChange<LimitRule>(({ admin }, rule) => admin.rules.put([ruleTurned(rule)]), {
+    done: (_, { pattern, isDisabled }) => `Rule ${pattern} ${isDisabled ? "enabled" : "disabled"}`,
+    failed: "The change failed",
+  });
+  return (
+    <span className="row">
+      <Button isSmall forbidden={forbidden} aria-label={`Edit ${rule.pattern}`} onClick={() => onEdit(rule)}>
+        Edit
+      </Button>
+      <Button
+        isSmall
+        appearance="bare"
+        forbidden={forbidden}
+        aria-label={`${rule.isDisabled ? "Enable" : "Disable"} ${rule.pattern}`}
+        onClick={() => turn.mutate(rule)}
+      >
+        {rule.isDisabled ? "Enable" : "Disable"}
+      </Button>
+      <Button
+        isSmall
+        appearance="bare"
+        forbidden={forbidden}
+        isDanger
+        aria-label={`Delete ${rule.pattern}`}
+        onClick={() => onRemove(rule)}
+      >
+        Delete
+      </Button>
+    </span>
+  );
+}
+
+interface RemovalProps {
+  readonly rule: LimitRule;
+  readonly onClose: () => void;
+}
+
+function Removal({ rule, onClose }: RemovalProps) {
+  const remove = useChange<LimitRule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
+    done: (_, { pattern }) => `Rule ${pattern} deleted`,
+    onDone: onClose,
+  });
+  return (
+    <Confirmation
+      title={`Delete ${rule.pattern}?`}
+      isOpen
+      onClose={onClose}
+      verb="Delete"
+      isBusy={remove.isPending}
+      problem={remove.isError ? <ProblemNote cause={remove.error} title="The rule was not deleted." /> : undefined}
+      onConfirm={() => remove.mutate(rule)}
+    >
+      <p>Invocations that wait only for this rule can start at once.</p>
+    </Confirmation>
   );
 }
 

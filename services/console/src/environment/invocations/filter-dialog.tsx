@@ -41,9 +41,6 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
     toMs: filter.unchangedSinceMs,
   });
   const suggestions = useId();
-  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
-  const deployments = useRequest(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
-  const handlers = new Set(services.data?.flatMap((each) => each.handlers.map(({ name }) => name)));
 
   const submit = (event: FormEvent) => {
     event.preventDefault();
@@ -107,23 +104,7 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
           <TextField label="Invoked by" hint="Id of the calling invocation" value={invokedBy} onChange={setInvokedBy} isCode />
           <TextField label="Scope" value={scope} onChange={setScope} />
         </div>
-        <datalist id={`${suggestions}-s`}>
-          {services.data?.map(({ name }) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <datalist id={`${suggestions}-h`}>
-          {[...handlers].map((name) => (
-            <option key={name} value={name} />
-          ))}
-        </datalist>
-        <datalist id={`${suggestions}-d`}>
-          {deployments.data?.map(({ id, uri, arn }) => (
-            <option key={id} value={id}>
-              {uri ?? arn}
-            </option>
-          ))}
-        </datalist>
+        <Suggestions id={suggestions} />
         <RangeFields label="Created" range={created} onChange={setCreated} />
         <RangeFields label="Last modified" range={changed} onChange={setChanged} />
         <DialogActions>
@@ -134,6 +115,34 @@ export function FilterDialog({ filter, onClose, onChange }: FilterDialogProps) {
         </DialogActions>
       </form>
     </Dialog>
+  );
+}
+
+/** The values of the environment: services (`-s`), handlers (`-h`) and deployments (`-d`). */
+function Suggestions({ id: suggestions }: { readonly id: string }) {
+  const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
+  const deployments = useRequest(["deployments"], ({ admin }, signal) => admin.deployments.list({ signal }));
+  const handlers = new Set(services.data?.flatMap((each) => each.handlers.map(({ name }) => name)));
+  return (
+    <>
+      <datalist id={`${suggestions}-s`}>
+        {services.data?.map(({ name }) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <datalist id={`${suggestions}-h`}>
+        {[...handlers].map((name) => (
+          <option key={name} value={name} />
+        ))}
+      </datalist>
+      <datalist id={`${suggestions}-d`}>
+        {deployments.data?.map(({ id, uri, arn }) => (
+          <option key={id} value={id}>
+            {uri ?? arn}
+          </option>
+        ))}
+      </datalist>
+    </>
   );
 }
 

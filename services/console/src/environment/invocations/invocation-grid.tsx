@@ -67,20 +67,10 @@ export function InvocationGrid(props: InvocationGridProps) {
   const isNarrow = useIsNarrow();
   const container = useRef<HTMLDivElement>(null);
   const anchor = useRef(0);
-  const [active, setActive] = useState<{ readonly id: string; readonly index: number }>();
+  const [active, setActive] = useState<ActiveRow>();
   const columns = isNarrow ? CARD_COLUMNS : props.columns;
   const rowPx = isNarrow ? CARD_PX : ROW_PX;
-  const virtualizer = useVirtualizer({
-    count: ids.length,
-    getScrollElement: () => container.current,
-    estimateSize: useCallback(() => rowPx, [rowPx]),
-    // The same function while the list is the same: with a new one all rows would be counted again.
-    getItemKey: useCallback((index: number) => ids[index] ?? index, [ids]),
-    overscan: OVERSCAN,
-  });
-  // biome-ignore lint/correctness/useExhaustiveDependencies: the height has changed for all
-  useEffect(() => virtualizer.measure(), [rowPx]);
-
+  const virtualizer = useVirtualRows(container, ids, rowPx);
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;
   const last = items.at(-1)?.index ?? -1;
@@ -88,10 +78,7 @@ export function InvocationGrid(props: InvocationGridProps) {
   useEffect(() => see(ids, first, last), [see, ids, first, last]);
   useEffect(() => onReach(last), [onReach, last]);
 
-  const activeAt = useMemo(() => {
-    if (active === undefined) return -1;
-    return ids[active.index] === active.id ? active.index : ids.indexOf(active.id);
-  }, [active, ids]);
+  const activeAt = useMemo(() => (active === undefined ? -1 : indexOf(active, ids)), [active, ids]);
   const isAtTop = (virtualizer.scrollOffset ?? 0) < rowPx;
   const isEngaged = !isAtTop || activeAt > 0;
   useEffect(() => onEngaged(isEngaged), [onEngaged, isEngaged]);
@@ -127,30 +114,20 @@ export function InvocationGrid(props: InvocationGridProps) {
       virtualizer.scrollToOffset(0);
     },
   }));
-  const onKeyDown = (event: KeyboardEvent) => {
-    // Letters of the keyboard belong to the page, unless they are the second of a shortcut to another page; Space selects without them.
-    if (event.ctrlKey || event.metaKey || event.altKey || /^[a-z]$/i.test(event.key)) return;
-    if (!press(event.key, event.shiftKey)) return;
-    event.preventDefault();
-    event.stopPropagation();
-  };
+  const onKeyDown = (event: KeyboardEvent) => pressed(event, press);
   const onClick = (event: MouseEvent) => {
-    const target = event.target as Element;
-    const index = Number(target.closest("[data-index]")?.getAttribute("data-index") ?? Number.NaN);
-    const id = ids[index];
-    if (id === undefined || target.closest("a") !== null) return;
-    if (target.closest("[data-select]") !== null) {
-      setActive({ id, index });
-      return select(index, event.shiftKey);
-    }
-    // A user who selects text does not want to leave the page.
-    if (event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection()) !== "") return setActive({ id, index });
-    go(`/invocations/${encodeURIComponent(id)}`);
+    const clicked = clickOn(event, ids);
+    if (clicked === undefined) return;
+    const { id, index } = clicked;
+    if (clicked.kind === "open") return go(`/invocations/${encodeURIComponent(id)}`);
+    setActive({ id, index });
+    if (clicked.kind === "select") select(index, event.shiftKey);
   };
 
   const tracks: CSSProperties = isNarrow ? {} : { gridTemplateColumns: `2.25rem ${columns.map(({ width }) => width).join(" ")}` };
   // Elements are used again for the rows that come: making them anew takes longer than all else.
   const pool = Math.ceil(items.length / POOL) * POOL;
+  const template = tracks.gridTemplateColumns as string | undefined;
   const isActiveDrawn = activeAt >= first && activeAt <= last;
   return (
     <div
@@ -167,37 +144,86 @@ export function InvocationGrid(props: InvocationGridProps) {
       onKeyDown={onKeyDown}
       onClick={onClick}
     >
-      <div role="row" aria-rowindex={1} className="runs__head" style={tracks}>
-        <div role="columnheader" className="runs__cell">
-          <span className="visually-hidden">Selected</span>
-        </div>
-        {columns.map(({ name, label }) => (
-          <div role="columnheader" key={name} className={`runs__cell runs__cell--${name}`}>
-            {label}
-          </div>
-        ))}
-      </div>
+      <GridHead columns={columns} tracks={tracks} />
       <div role="rowgroup" className="runs__body" style={{ height: virtualizer.getTotalSize() }}>
         {items.map(({ index, start }) => {
           const id = ids[index] ?? "";
-          return (
-            <GridRow
-              key={index % pool}
-              id={id}
-              index={index}
-              topPx={start}
-              row={rows.get(id)}
-              columns={columns}
-              tracks={tracks.gridTemplateColumns as string | undefined}
-              isActive={index === activeAt}
-              isSelected={isSelected(selection, id)}
-              nowMs={nowMs}
-            />
-          );
+          const shown = { id, index, topPx: start, isActive: index === activeAt, isSelected: isSelected(selection, id), nowMs };
+          return <GridRow key={index % pool} {...shown} row={rows.get(id)} columns={columns} tracks={template} />;
         })}
       </div>
     </div>
   );
+}
+
+interface ActiveRow {
+  readonly id: string;
+  /** Of the list in which it became active; rows above it may have come since. */
+  readonly index: number;
+}
+
+function indexOf({ id, index }: ActiveRow, ids: readonly string[]): number {
+  return ids[index] === id ? index : ids.indexOf(id);
+}
+
+function pressed(event: KeyboardEvent, press: GridHandle["press"]): void {
+  // Letters of the keyboard belong to the page, unless they are the second of a shortcut to another page; Space selects without them.
+  if (event.ctrlKey || event.metaKey || event.altKey || /^[a-z]$/i.test(event.key)) return;
+  if (!press(event.key, event.shiftKey)) return;
+  event.preventDefault();
+  event.stopPropagation();
+}
+
+interface RowClick {
+  readonly kind: "open" | "select" | "activate";
+  readonly id: string;
+  readonly index: number;
+}
+
+/** Undefined: on no row, or on a link, which works by itself. */
+function clickOn(event: MouseEvent, ids: readonly string[]): RowClick | undefined {
+  const target = event.target as Element;
+  const index = Number(target.closest("[data-index]")?.getAttribute("data-index") ?? Number.NaN);
+  const id = ids[index];
+  if (id === undefined || target.closest("a") !== null) return undefined;
+  if (target.closest("[data-select]") !== null) return { kind: "select", id, index };
+  // A user who selects text does not want to leave the page.
+  const staysHere = event.ctrlKey || event.metaKey || event.shiftKey || String(getSelection()) !== "";
+  return { kind: staysHere ? "activate" : "open", id, index };
+}
+
+interface GridHeadProps {
+  readonly columns: readonly InvocationListColumn[];
+  readonly tracks: CSSProperties;
+}
+
+function GridHead({ columns, tracks }: GridHeadProps) {
+  return (
+    <div role="row" aria-rowindex={1} className="runs__head" style={tracks}>
+      <div role="columnheader" className="runs__cell">
+        <span className="visually-hidden">Selected</span>
+      </div>
+      {columns.map(({ name, label }) => (
+        <div role="columnheader" key={name} className={`runs__cell runs__cell--${name}`}>
+          {label}
+        </div>
+      ))}
+    </div>
+  );
+}
+
+function useVirtualRows(container: { readonly current: HTMLDivElement | null }, ids: readonly string[], rowPx: number) {
+  const virtualizer = useVirtualizer({
+    count: ids.length,
+    getScrollElement: () => container.current,
+    estimateSize: useCallback(() => rowPx, [rowPx]),
+    // The same function while the list is the same: with a new one all rows would be counted again.
+    getItemKey: useCallback((index: number) => ids[index] ?? index, [ids]),
+    overscan: OVERSCAN,
+  });
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the height has changed for all
+  useEffect(() => virtualizer.measure(), [rowPx]);
+  return virtualizer;
 }
 
 function useIsNarrow(): boolean {

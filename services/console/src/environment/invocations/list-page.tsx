@@ -66,26 +66,7 @@ export function ListPage() {
   const closing = useCallback(() => setOpenDialog(undefined), []);
 
   return (
-    <Page
-      title="Invocations"
-      isFull
-      actions={
-        <>
-          <Button aria-pressed={isLive} onClick={() => setLive(!isLive)}>
-            {isLive ? "● Live" : "Paused"}
-          </Button>
-          <Button onClick={() => setOpenDialog("columns")}>
-            <Icon name="columns" /> Columns
-          </Button>
-          <Button onClick={() => setOpenDialog("export")}>
-            <Icon name="export" /> Export
-          </Button>
-          <Link href="/invocations?batches" className="button button--quiet">
-            Batches
-          </Link>
-        </>
-      }
-    >
+    <Page title="Invocations" isFull actions={<ListActions isLive={isLive} onLive={setLive} onDialog={setOpenDialog} />}>
       <FilterBar
         filter={filter}
         sort={sort}
@@ -94,16 +75,7 @@ export function ListPage() {
         formRef={form}
         counts={counts}
       />
-      {list.error !== null && !isRefusal(list.error) && (
-        <ProblemNote
-          cause={list.error}
-          title={list.ids.length === 0 ? "The list could not be loaded." : "The list is out of date."}
-          onRetry={list.renew}
-        />
-      )}
-      {rows.problem !== undefined && list.error === null && (
-        <ProblemNote cause={rows.problem} title="The rows are out of date." onRetry={list.renew} />
-      )}
+      <ListProblems list={list} rowProblem={rows.problem} />
       <HistogramView
         filter={filter}
         condition={condition}
@@ -143,6 +115,54 @@ export function ListPage() {
       {openDialog === "columns" && <ColumnsDialog chosen={chosen} onChange={choose} onClose={closing} />}
       {openDialog === "export" && <ExportDialog list={list} total={total} condition={condition} sort={sort} onClose={closing} />}
     </Page>
+  );
+}
+
+interface ListActionsProps {
+  readonly isLive: boolean;
+  readonly onLive: (isLive: boolean) => void;
+  readonly onDialog: (dialog: ListDialog) => void;
+}
+
+function ListActions({ isLive, onLive, onDialog }: ListActionsProps) {
+  return (
+    <>
+      <Button aria-pressed={isLive} onClick={() => onLive(!isLive)}>
+        {isLive ? "● Live" : "Paused"}
+      </Button>
+      <Button onClick={() => onDialog("columns")}>
+        <Icon name="columns" /> Columns
+      </Button>
+      <Button onClick={() => onDialog("export")}>
+        <Icon name="export" /> Export
+      </Button>
+      <Link href="/invocations?batches" className="button button--quiet">
+        Batches
+      </Link>
+    </>
+  );
+}
+
+interface ListProblemsProps {
+  readonly list: InvocationList;
+  /** Why the rows could not be loaded; undefined when they could. */
+  readonly rowProblem: unknown;
+}
+
+function ListProblems({ list, rowProblem }: ListProblemsProps) {
+  return (
+    <>
+      {list.error !== null && !isRefusal(list.error) && (
+        <ProblemNote
+          cause={list.error}
+          title={list.ids.length === 0 ? "The list could not be loaded." : "The list is out of date."}
+          onRetry={list.renew}
+        />
+      )}
+      {rowProblem !== undefined && list.error === null && (
+        <ProblemNote cause={rowProblem} title="The rows are out of date." onRetry={list.renew} />
+      )}
+    </>
   );
 }
 

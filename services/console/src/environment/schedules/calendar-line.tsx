@@ -9,15 +9,13 @@ import { DRAWN_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
 const SPANS = { day: 86_400_000, week: 7 * 86_400_000 } as const;
 export type CalendarSpan = keyof typeof SPANS;
 
-export function CalendarLine({
-  schedules,
-  fromMs,
-  span,
-}: {
+export interface CalendarLineProps {
   readonly schedules: readonly ScheduleView[];
   readonly fromMs: number;
   readonly span: CalendarSpan;
-}) {
+}
+
+export function CalendarLine({ schedules, fromMs, span }: CalendarLineProps) {
   const shown = schedules.filter(({ status }) => status === "active").slice(0, DRAWN_MAX);
   if (shown.length === 0) return <p className="quiet">No active schedules.</p>;
   const ticks = ticksOf(fromMs, span);

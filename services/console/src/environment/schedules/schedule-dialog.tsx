@@ -32,7 +32,6 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
     schedule === undefined ? newFields(services[0]?.name ?? "", services[0]?.handlers[0]?.name ?? "") : fieldsOf(schedule),
   );
   const [isTried, setTried] = useState(false);
-  const zones = useId();
   const set = (changes: Partial<ScheduleFormFields>) => setFields((now) => ({ ...now, ...changes }));
   const save = useChange<void, ScheduleView>(
     ({ admin }) =>
@@ -44,7 +43,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
   const when = readWhen(fields);
   const problems = problemsOf(fields);
   const shown = isTried ? problems : {};
-  const service = services.find(({ name }) => name === fields.service);
+  const form: FormPartProps = { fields, set, shown };
   const send = () => {
     setTried(true);
     if (when.ok && Object.keys(problems).length === 0 && !save.isPending) save.mutate();
@@ -56,75 +55,9 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
   return (
     <Dialog title={schedule === undefined ? "Create schedule" : `Edit ${schedule.name}`} isOpen onClose={onClose} isWide>
       <form className="stack" onSubmit={submit}>
-        <div className="schedules__form">
-          <TextField
-            label="Name"
-            value={fields.name}
-            onChange={(name) => set({ name })}
-            problem={shown.name}
-            autoComplete="off"
-          />
-          <TextField label="Description" value={fields.description} onChange={(description) => set({ description })} />
-          <TextField
-            label="Schedule"
-            isCode
-            value={fields.cron}
-            onChange={(cron) => set({ cron })}
-            problem={!when.ok && when.field === "cron" ? when.problem : undefined}
-            hint="30 2 * * MON-FRI · @daily · every 15m"
-            spellCheck={false}
-            autoComplete="off"
-          />
-          <TextField
-            label="Time zone"
-            value={fields.zone}
-            onChange={(zone) => set({ zone })}
-            problem={!when.ok && when.field === "zone" ? when.problem : undefined}
-            hint="A time zone such as Europe/Berlin"
-            list={zones}
-            spellCheck={false}
-          />
-          <datalist id={zones}>
-            {["UTC", ...Intl.supportedValuesOf("timeZone")].map((zone) => (
-              <option key={zone} value={zone} />
-            ))}
-          </datalist>
-        </div>
+        <TimetableFields {...form} when={when} />
         <Preview when={when} zone={fields.zone} cron={fields.cron} />
-        <div className="schedules__form">
-          <ChoiceField
-            label="Service"
-            value={fields.service}
-            choices={withValue(
-              services.map(({ name }) => name),
-              fields.service,
-            )}
-            onChange={(name) =>
-              set({ service: name, handler: services.find((each) => each.name === name)?.handlers[0]?.name ?? "" })
-            }
-            problem={shown.service}
-          />
-          <ChoiceField
-            label="Handler"
-            value={fields.handler}
-            choices={withValue(service?.handlers.map(({ name }) => name) ?? [], fields.handler)}
-            onChange={(handler) => set({ handler })}
-            problem={shown.handler}
-          />
-          {service !== undefined && service.ty !== "Service" && (
-            <TextField
-              label="Key"
-              value={fields.key}
-              onChange={(key) => set({ key })}
-              hint={
-                service.ty === "Workflow"
-                  ? "Empty: each run gets its own key. Placeholders: {time}, {date}, {name}."
-                  : "Placeholders: {time}, {date}, {name}."
-              }
-              spellCheck={false}
-            />
-          )}
-        </div>
+        <TargetFields {...form} services={services} />
         <CodeEditor
           label="Input"
           language="json"
@@ -135,45 +68,7 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
           problem={shown.input}
           hint={hasBytes(schedule) ? "The current input is not JSON; empty keeps it." : "JSON. Empty: no input."}
         />
-        <div className="schedules__form">
-          <ChoiceField
-            label="Overlap policy"
-            value={fields.overlap}
-            choices={OVERLAPS}
-            onChange={(overlap) => set({ overlap })}
-          />
-          <ChoiceField
-            label="Catch-up policy"
-            value={fields.catchUp}
-            choices={CATCH_UPS}
-            onChange={(catchUp) => set({ catchUp })}
-          />
-        </div>
-        <details>
-          <summary>More</summary>
-          <div className="schedules__form">
-            <TextField
-              label="Not before"
-              value={fields.startAt}
-              onChange={(startAt) => set({ startAt })}
-              problem={shown.startAt}
-            />
-            <TextField label="Not after" value={fields.endAt} onChange={(endAt) => set({ endAt })} problem={shown.endAt} />
-            <TextField
-              label="Maximum runs"
-              value={fields.firingsMax}
-              onChange={(firingsMax) => set({ firingsMax })}
-              problem={shown.firingsMax}
-              inputMode="numeric"
-            />
-            <TextField
-              label="Jitter"
-              value={fields.jitter}
-              onChange={(jitter) => set({ jitter })}
-              hint="A duration up to 1h, such as 30s"
-            />
-          </div>
-        </details>
+        <PolicyFields {...form} />
         {save.isError && <ProblemNote cause={save.error} title="The schedule was not saved." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
@@ -183,6 +78,121 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
         </DialogActions>
       </form>
     </Dialog>
+  );
+}
+
+interface FormPartProps {
+  readonly fields: ScheduleFormFields;
+  readonly set: (changes: Partial<ScheduleFormFields>) => void;
+  /** Problems by field. */
+  readonly shown: ReturnType<typeof problemsOf>;
+}
+
+function TimetableFields({ fields, set, shown, when }: FormPartProps & { readonly when: ReadWhen }) {
+  const zones = useId();
+  return (
+    <div className="schedules__form">
+      <TextField label="Name" value={fields.name} onChange={(name) => set({ name })} problem={shown.name} autoComplete="off" />
+      <TextField label="Description" value={fields.description} onChange={(description) => set({ description })} />
+      <TextField
+        label="Schedule"
+        isCode
+        value={fields.cron}
+        onChange={(cron) => set({ cron })}
+        problem={!when.ok && when.field === "cron" ? when.problem : undefined}
+        hint="30 2 * * MON-FRI · @daily · every 15m"
+        spellCheck={false}
+        autoComplete="off"
+      />
+      <TextField
+        label="Time zone"
+        value={fields.zone}
+        onChange={(zone) => set({ zone })}
+        problem={!when.ok && when.field === "zone" ? when.problem : undefined}
+        hint="A time zone such as Europe/Berlin"
+        list={zones}
+        spellCheck={false}
+      />
+      <datalist id={zones}>
+        {["UTC", ...Intl.supportedValuesOf("timeZone")].map((zone) => (
+          <option key={zone} value={zone} />
+        ))}
+      </datalist>
+    </div>
+  );
+}
+
+function TargetFields({ fields, set, shown, services }: FormPartProps & { readonly services: readonly ServiceView[] }) {
+  const service = services.find(({ name }) => name === fields.service);
+  return (
+    <div className="schedules__form">
+      <ChoiceField
+        label="Service"
+        value={fields.service}
+        choices={withValue(
+          services.map(({ name }) => name),
+          fields.service,
+        )}
+        onChange={(name) => set({ service: name, handler: services.find((each) => each.name === name)?.handlers[0]?.name ?? "" })}
+        problem={shown.service}
+      />
+      <ChoiceField
+        label="Handler"
+        value={fields.handler}
+        choices={withValue(service?.handlers.map(({ name }) => name) ?? [], fields.handler)}
+        onChange={(handler) => set({ handler })}
+        problem={shown.handler}
+      />
+      {service !== undefined && service.ty !== "Service" && (
+        <TextField
+          label="Key"
+          value={fields.key}
+          onChange={(key) => set({ key })}
+          hint={
+            service.ty === "Workflow"
+              ? "Empty: each run gets its own key. Placeholders: {time}, {date}, {name}."
+              : "Placeholders: {time}, {date}, {name}."
+          }
+          spellCheck={false}
+        />
+      )}
+    </div>
+  );
+}
+
+function PolicyFields({ fields, set, shown }: FormPartProps) {
+  return (
+    <>
+      <div className="schedules__form">
+        <ChoiceField label="Overlap policy" value={fields.overlap} choices={OVERLAPS} onChange={(overlap) => set({ overlap })} />
+        <ChoiceField
+          label="Catch-up policy"
+          value={fields.catchUp}
+          choices={CATCH_UPS}
+          onChange={(catchUp) => set({ catchUp })}
+        />
+      </div>
+      <details>
+        <summary>More</summary>
+        <div className="schedules__form">
+          <TextField label="Not before" value={fields.startAt} onChange={(startAt) => set({ startAt })} problem={shown.startAt} />
+          <TextField label="Not after" value={fields.endAt} onChange={(endAt) => set({ endAt })} problem={shown.endAt} />
+          <TextField
+            label="Maximum runs"
+            value={fields.firingsMax}
+            onChange={(firingsMax) => set({ firingsMax })}
+            problem={shown.firingsMax}
+            inputMode="numeric"
+          />
+          <TextField
+            label="Jitter"
+            value={fields.jitter}
+            onChange={(jitter) => set({ jitter })}
+            hint="A duration up to 1h, such as 30s"
+          />
+        </div>
+      </details>
+    </>
   );
 }
 

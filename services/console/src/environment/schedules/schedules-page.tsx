@@ -22,7 +22,7 @@ import {
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
 import { LIVE_MS, useChange, useRequest } from "../request.js";
-import { CalendarLine, type CalendarSpan } from "./calendar-line.js";
+import { CalendarLine, type CalendarLineProps, type CalendarSpan } from "./calendar-line.js";
 import { cronText } from "./cron-text.js";
 import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
@@ -33,7 +33,7 @@ const TONES = { active: "good", paused: "warn", ended: "idle" } as const;
 const CALENDAR_STEP_MS = 60_000;
 
 export default function SchedulesPage() {
-  const { forbidden, adminUrl } = useEnvironment();
+  const { forbidden } = useEnvironment();
   const [parameters, change] = useAddress();
   const schedules = useRequest(["schedules"], ({ admin }, signal) => admin.schedules.list({}, { signal }), { everyMs: LIVE_MS });
   const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
@@ -42,33 +42,13 @@ export default function SchedulesPage() {
   const nowMs = Math.floor(useNow() / CALENDAR_STEP_MS) * CALENDAR_STEP_MS;
   const span: CalendarSpan = parameters.get("span") === "week" ? "week" : "day";
   const shown = parameters.get("show");
-  const pause = useChange<ScheduleView, ScheduleView>(({ admin }, { id, paused }) => admin.schedules.setPaused(id, !paused), {
-    done: ({ name, paused }) => `Schedule ${name} ${paused ? "paused" : "resumed"}`,
-    failed: "The change failed",
-  });
-  const fire = useChange<ScheduleView, { invocationId: string }>(
-    ({ admin }, { id }) => admin.schedules.run(id, crypto.getRandomValues(new Uint32Array(4)).join("-")),
-    {
-      done: ({ invocationId }, { name }) => `${name} fired: ${invocationId}`,
-      failed: "The schedule was not fired",
-      onDone: (_, { id }) => change({ show: id }),
-    },
-  );
-  const remove = useChange<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
-    done: (_, { name }) => `Schedule ${name} deleted`,
-    onDone: () => {
-      setRemoving(undefined);
-      change({ show: undefined }, false);
-    },
-  });
-  const make = () => setEditing({ schedule: undefined });
   const whyNot = forbidden ?? (services.data?.length === 0 ? "Register a service first" : undefined);
   return (
     <Page
       title="Schedules"
       lead="Recurring calls of handlers, each run exactly once."
       actions={
-        <Button appearance="primary" forbidden={whyNot} onClick={make}>
+        <Button appearance="primary" forbidden={whyNot} onClick={() => setEditing({ schedule: undefined })}>
           Create schedule
         </Button>
       }
@@ -76,109 +56,16 @@ export default function SchedulesPage() {
       <Loaded query={schedules}>
         {(all) =>
           all.length === 0 ? (
-            <Empty title="No schedules yet">
-              <p>A schedule calls a handler by a cron expression or at an interval. Create one here, or with</p>
-              <Snippet
-                label="command"
-                text={`curl ${adminUrl}/schedules --json '{"name": "nightly", "cron": "30 2 * * *", "target": {"service": "Reports", "handler": "build"}}'`}
-              />
-            </Empty>
+            <NoSchedules />
           ) : (
             <>
-              <Section
-                title={span === "day" ? "The next 24 hours" : "The next 7 days"}
-                actions={
-                  <div className="row">
-                    {(["day", "week"] as const).map((each) => (
-                      <Button
-                        key={each}
-                        isSmall
-                        aria-pressed={span === each}
-                        appearance={span === each ? "quiet" : "bare"}
-                        onClick={() => change({ span: each === "day" ? undefined : each })}
-                      >
-                        {each === "day" ? "24 hours" : "7 days"}
-                      </Button>
-                    ))}
-                  </div>
-                }
-              >
-                <CalendarLine schedules={all} fromMs={nowMs} span={span} />
-              </Section>
-              <Table
-                label="Schedules"
-                rows={all}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    name: "Name",
-                    cell: ({ id, name }) => (
-                      <Link
-                        href={`/schedules?${new URLSearchParams({ ...(span === "week" ? { span } : {}), show: id })}`}
-                        aria-current={shown === id ? "true" : undefined}
-                      >
-                        <Breakable text={name} />
-                      </Link>
-                    ),
-                  },
-                  {
-                    name: "State",
-                    cell: ({ status }) => <Badge tone={TONES[status as keyof typeof TONES] ?? "idle"}>{status}</Badge>,
-                  },
-                  { name: "Next", cell: ({ next_at }) => <Moment at={next_at} /> },
-                  { name: "Last", cell: ({ last_fired_at }) => <Moment at={last_fired_at} /> },
-                  {
-                    name: "Schedule",
-                    cell: ({ cron, zone }) => (
-                      <>
-                        <code>{cron}</code>{" "}
-                        <span className="quiet small">
-                          <Breakable text={zone} />
-                        </span>
-                        <div className="quiet small">{cronText(cron)}</div>
-                      </>
-                    ),
-                  },
-                  {
-                    name: "Calls",
-                    cell: ({ target: { service, key, handler } }) => (
-                      <Breakable text={[service, ...(key ? [key] : []), handler].join("/")} />
-                    ),
-                  },
-                  {
-                    name: "Actions",
-                    isNameHidden: true,
-                    cell: (schedule) => (
-                      <Menu
-                        trigger={
-                          <Button isSmall appearance="bare" aria-label={`Actions for ${schedule.name}`}>
-                            <Icon name="more" />
-                          </Button>
-                        }
-                        actions={[
-                          { label: "Fire now", icon: "run", forbidden, onSelect: () => fire.mutate(schedule) },
-                          {
-                            label: schedule.paused ? "Resume" : "Pause",
-                            icon: schedule.paused ? "resume" : "pause",
-                            forbidden,
-                            onSelect: () => pause.mutate(schedule),
-                          },
-                          { label: "Edit", icon: "edit", forbidden, onSelect: () => setEditing({ schedule }) },
-                          {
-                            label: "Delete",
-                            icon: "delete",
-                            isDanger: true,
-                            forbidden,
-                            onSelect: () => {
-                              remove.reset();
-                              setRemoving(schedule);
-                            },
-                          },
-                        ]}
-                      />
-                    ),
-                  },
-                ]}
+              <Calendar schedules={all} fromMs={nowMs} span={span} />
+              <ScheduleTable
+                all={all}
+                span={span}
+                shown={shown}
+                onEdit={(schedule) => setEditing({ schedule })}
+                onRemove={setRemoving}
               />
               <Shown schedule={all.find(({ id }) => id === shown)} isSelected={shown !== null} />
             </>
@@ -196,20 +83,184 @@ export default function SchedulesPage() {
           }}
         />
       )}
-      {removing !== undefined && (
-        <Confirmation
-          title={`Delete ${removing.name}?`}
-          isOpen
-          onClose={() => setRemoving(undefined)}
-          verb="Delete"
-          isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="The schedule was not deleted." /> : undefined}
-          onConfirm={() => remove.mutate(removing)}
-        >
-          <p>The schedule stops firing. Its invocations continue.</p>
-        </Confirmation>
-      )}
+      {removing !== undefined && <Removal key={removing.id} schedule={removing} onClose={() => setRemoving(undefined)} />}
     </Page>
+  );
+}
+
+function NoSchedules() {
+  const { adminUrl } = useEnvironment();
+  return (
+    <Empty title="No schedules yet">
+      <p>A schedule calls a handler by a cron expression or at an interval. Create one here, or with</p>
+      <Snippet
+        label="command"
+        text={`curl ${adminUrl}/schedules --json '{"name": "nightly", "cron": "30 2 * * *", "target": {"service": "Reports", "handler": "build"}}'`}
+      />
+    </Empty>
+  );
+}
+
+function Calendar({ schedules, fromMs, span }: CalendarLineProps) {
+  const [, change] = useAddress();
+  return (
+    <Section
+      title={span === "day" ? "The next 24 hours" : "The next 7 days"}
+      actions={
+        <div className="row">
+          {(["day", "week"] as const).map((each) => (
+            <Button
+              key={each}
+              isSmall
+              aria-pressed={span === each}
+              appearance={span === each ? "quiet" : "bare"}
+              onClick={() => change({ span: each === "day" ? undefined : each })}
+            >
+              {each === "day" ? "24 hours" : "7 days"}
+            </Button>
+          ))}
+        </div>
+      }
+    >
+      <CalendarLine schedules={schedules} fromMs={fromMs} span={span} />
+    </Section>
+  );
+}
+
+interface ScheduleTableProps {
+  readonly all: readonly ScheduleView[];
+  readonly span: CalendarSpan;
+  /** Id of the schedule whose details are open. */
+  readonly shown: string | null;
+  readonly onEdit: (schedule: ScheduleView) => void;
+  readonly onRemove: (schedule: ScheduleView) => void;
+}
+
+function ScheduleTable({ all, span, shown, onEdit, onRemove }: ScheduleTableProps) {
+  return (
+    <Table
+      label="Schedules"
+      rows={all}
+      keyOf={({ id }) => id}
+      columns={[
+        {
+          name: "Name",
+          cell: ({ id, name }) => (
+            <Link
+              href={`/schedules?${new URLSearchParams({ ...(span === "week" ? { span } : {}), show: id })}`}
+              aria-current={shown === id ? "true" : undefined}
+            >
+              <Breakable text={name} />
+            </Link>
+          ),
+        },
+        {
+          name: "State",
+          cell: ({ status }) => <Badge tone={TONES[status as keyof typeof TONES] ?? "idle"}>{status}</Badge>,
+        },
+        { name: "Next", cell: ({ next_at }) => <Moment at={next_at} /> },
+        { name: "Last", cell: ({ last_fired_at }) => <Moment at={last_fired_at} /> },
+        {
+          name: "Schedule",
+          cell: ({ cron, zone }) => (
+            <>
+              <code>{cron}</code>{" "}
+              <span className="quiet small">
+                <Breakable text={zone} />
+              </span>
+              <div className="quiet small">{cronText(cron)}</div>
+            </>
+          ),
+        },
+        {
+          name: "Calls",
+          cell: ({ target: { service, key, handler } }) => (
+            <Breakable text={[service, ...(key ? [key] : []), handler].join("/")} />
+          ),
+        },
+        {
+          name: "Actions",
+          isNameHidden: true,
+          cell: (schedule) => <ScheduleMenu schedule={schedule} onEdit={onEdit} onRemove={onRemove} />,
+        },
+      ]}
+    />
+  );
+}
+
+interface ScheduleMenuProps extends Pick<ScheduleTableProps, "onEdit" | "onRemove"> {
+  readonly schedule: ScheduleView;
+}
+
+function ScheduleMenu({ schedule, onEdit, onRemove }: ScheduleMenuProps) {
+  const { forbidden } = useEnvironment();
+  const [, change] = useAddress();
+  const pause = useChange<ScheduleView, ScheduleView>(({ admin }, { id, paused }) => admin.schedules.setPaused(id, !paused), {
+    done: ({ name, paused }) => `Schedule ${name} ${paused ? "paused" : "resumed"}`,
+    failed: "The change failed",
+  });
+  const fire = useChange<ScheduleView, { invocationId: string }>(
+    ({ admin }, { id }) => admin.schedules.run(id, crypto.getRandomValues(new Uint32Array(4)).join("-")),
+    {
+      done: ({ invocationId }, { name }) => `${name} fired: ${invocationId}`,
+      failed: "The schedule was not fired",
+      onDone: (_, { id }) => change({ show: id }),
+    },
+  );
+  return (
+    <Menu
+      trigger={
+        <Button isSmall appearance="bare" aria-label={`Actions for ${schedule.name}`}>
+          <Icon name="more" />
+        </Button>
+      }
+      actions={[
+        { label: "Fire now", icon: "run", forbidden, onSelect: () => fire.mutate(schedule) },
+        {
+          label: schedule.paused ? "Resume" : "Pause",
+          icon: schedule.paused ? "resume" : "pause",
+          forbidden,
+          onSelect: () => pause.mutate(schedule),
+        },
+        { label: "Edit", icon: "edit", forbidden, onSelect: () => onEdit(schedule) },
+        {
+          label: "Delete",
+          icon: "delete",
+          isDanger: true,
+          forbidden,
+          onSelect: () => onRemove(schedule),
+        },
+      ]}
+    />
+  );
+}
+
+interface RemovalProps {
+  readonly schedule: ScheduleView;
+  readonly onClose: () => void;
+}
+
+function Removal({ schedule, onClose }: RemovalProps) {
+  const [, change] = useAddress();
+  const remove = useChange<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
+    done: (_, { name }) => `Schedule ${name} deleted`,
+    onDone: () => {
+      onClose();
+      change({ show: undefined }, false);
+    },
+  });
+  return (
+    <Confirmation
+      title={`Delete ${schedule.name}?`}
+      isOpen
+      onClose={onClose}
+      verb="Delete"
+      isBusy={remove.isPending}
+      problem={remove.isError ? <ProblemNote cause={remove.error} title="The schedule was not deleted." /> : undefined}
+      onConfirm={() => remove.mutate(schedule)}
+    >
+      <p>The schedule stops firing. Its invocations continue.</p>
+    </Confirmation>
   );
 }
 

@@ -1,6 +1,6 @@
 /** The state of one key: view and edit it, without overwriting a concurrent change unseen. */
 import type { KeyState } from "@perdure/admin-client";
-import { useState } from "react";
+import { type ReactNode, useState } from "react";
 import { Link } from "wouter";
 import {
   Breakable,
@@ -125,47 +125,11 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
           Changes apply between two invocations of this key
           {isHeld && "; the key is locked now, so a change waits until that invocation is done"}.
         </p>
-        <Table
+        <EntryTable
           label={`Entries of ${service} ${key}`}
           rows={rows}
-          keyOf={({ name }) => name}
-          columns={[
-            { name: "Name", cell: ({ name }) => <code>{name}</code> },
-            { name: "Value", cell: ({ bytes }) => <Value bytes={bytes} /> },
-            { name: "Size", isNumber: true, cell: ({ bytes }) => <span className="nowrap">{sizeText(bytes.length)}</span> },
-            {
-              name: "Actions",
-              isNameHidden: true,
-              cell: ({ name }) => (
-                <div className="row">
-                  <Button
-                    isSmall
-                    forbidden={forbidden}
-                    aria-label={`Edit ${name}`}
-                    onClick={() => begin({ kind: "entry", name, before: now })}
-                  >
-                    Edit
-                  </Button>
-                  <Button
-                    isSmall
-                    appearance="bare"
-                    forbidden={forbidden}
-                    isDanger
-                    aria-label={`Remove ${name}`}
-                    onClick={() => begin({ kind: "remove", name, before: now })}
-                  >
-                    Remove
-                  </Button>
-                </div>
-              ),
-            },
-          ]}
-          empty={
-            <Empty title="This key has no state">
-              <p>Entries appear here when a handler sets them, or when you add them.</p>
-              <Snippet label="handler code" text={'ctx.set("left", 42);'} />
-            </Empty>
-          }
+          onEdit={(name) => begin({ kind: "entry", name, before: now })}
+          onRemove={(name) => begin({ kind: "remove", name, before: now })}
         />
         {rows.length > 0 && (
           <Facts
@@ -177,56 +141,130 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
           />
         )}
       </Section>
-      {editing?.kind === "entry" && (
-        <EntryDialog
-          name={editing.name}
-          bytes={editing.name === undefined ? undefined : editing.before.entries.get(editing.name)}
-          others={[...editing.before.entries.keys()]}
+      {editing !== undefined && (
+        <EditDialog
+          editing={editing}
+          keyText={key}
           isBusy={save.isPending}
           problem={problem}
           onClose={close}
-          onSave={(name, bytes) => save.mutate({ before: editing.before, changes: new Map([[name, bytes]]) })}
-        />
-      )}
-      {editing?.kind === "remove" && (
-        <Confirmation
-          title={`Remove ${editing.name}?`}
-          isOpen
-          onClose={close}
-          verb="Remove"
-          isBusy={save.isPending}
-          problem={problem}
-          onConfirm={() => save.mutate({ before: editing.before, changes: new Map([[editing.name, undefined]]) })}
-        >
-          <p>Handlers of this key no longer see the entry.</p>
-        </Confirmation>
-      )}
-      {editing?.kind === "clear" && (
-        <Confirmation
-          title={`Clear all state of ${key}?`}
-          isOpen
-          onClose={close}
-          verb="Clear"
-          typed={key}
-          isBusy={save.isPending}
-          problem={problem}
-          onConfirm={() => save.mutate({ before: editing.before, changes: removalOf(editing.before) })}
-        >
-          <p>{editing.before.entries.size} entries are removed. This cannot be undone.</p>
-        </Confirmation>
-      )}
-      {editing?.kind === "clash" && (
-        <ClashDialog
-          clashes={clashesOf(editing.edit.before.entries, editing.theirs.entries, editing.edit.changes)}
-          beside={changedBeside(editing.edit.before.entries, editing.theirs.entries, editing.edit.changes)}
-          isBusy={save.isPending}
-          problem={problem}
-          onMine={() => save.mutate({ before: editing.theirs, changes: editing.edit.changes })}
-          onTheirs={close}
+          onSave={(edit) => save.mutate(edit)}
         />
       )}
     </>
   );
+}
+
+interface EntryTableProps {
+  readonly label: string;
+  readonly rows: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+  readonly onEdit: (name: string) => void;
+  readonly onRemove: (name: string) => void;
+}
+
+function EntryTable({ label, rows, onEdit, onRemove }: EntryTableProps) {
+  const { forbidden } = useEnvironment();
+  return (
+    <Table
+      label={label}
+      rows={rows}
+      keyOf={({ name }) => name}
+      columns={[
+        { name: "Name", cell: ({ name }) => <code>{name}</code> },
+        { name: "Value", cell: ({ bytes }) => <Value bytes={bytes} /> },
+        { name: "Size", isNumber: true, cell: ({ bytes }) => <span className="nowrap">{sizeText(bytes.length)}</span> },
+        {
+          name: "Actions",
+          isNameHidden: true,
+          cell: ({ name }) => (
+            <div className="row">
+              <Button isSmall forbidden={forbidden} aria-label={`Edit ${name}`} onClick={() => onEdit(name)}>
+                Edit
+              </Button>
+              <Button
+                isSmall
+                appearance="bare"
+                forbidden={forbidden}
+                isDanger
+                aria-label={`Remove ${name}`}
+                onClick={() => onRemove(name)}
+              >
+                Remove
+              </Button>
+            </div>
+          ),
+        },
+      ]}
+      empty={
+        <Empty title="This key has no state">
+          <p>Entries appear here when a handler sets them, or when you add them.</p>
+          <Snippet label="handler code" text={'ctx.set("left", 42);'} />
+        </Empty>
+      }
+    />
+  );
+}
+
+interface EditDialogProps {
+  readonly editing: Editing;
+  readonly keyText: string;
+  readonly isBusy: boolean;
+  readonly problem: ReactNode;
+  readonly onClose: () => void;
+  readonly onSave: (edit: StateEdit) => void;
+}
+
+function EditDialog({ editing, keyText, onSave, ...dialog }: EditDialogProps) {
+  switch (editing.kind) {
+    case "entry":
+      return (
+        <EntryDialog
+          {...dialog}
+          name={editing.name}
+          bytes={editing.name === undefined ? undefined : editing.before.entries.get(editing.name)}
+          others={[...editing.before.entries.keys()]}
+          onSave={(name, bytes) => onSave({ before: editing.before, changes: new Map([[name, bytes]]) })}
+        />
+      );
+    case "remove":
+      return (
+        <Confirmation
+          {...dialog}
+          title={`Remove ${editing.name}?`}
+          isOpen
+          verb="Remove"
+          onConfirm={() => onSave({ before: editing.before, changes: new Map([[editing.name, undefined]]) })}
+        >
+          <p>Handlers of this key no longer see the entry.</p>
+        </Confirmation>
+      );
+    case "clear":
+      return (
+        <Confirmation
+          {...dialog}
+          title={`Clear all state of ${keyText}?`}
+          isOpen
+          verb="Clear"
+          typed={keyText}
+          onConfirm={() => onSave({ before: editing.before, changes: removalOf(editing.before) })}
+        >
+          <p>{editing.before.entries.size} entries are removed. This cannot be undone.</p>
+        </Confirmation>
+      );
+    case "clash": {
+      const { edit, theirs } = editing;
+      return (
+        <ClashDialog
+          clashes={clashesOf(edit.before.entries, theirs.entries, edit.changes)}
+          beside={changedBeside(edit.before.entries, theirs.entries, edit.changes)}
+          isBusy={dialog.isBusy}
+          problem={dialog.problem}
+          onMine={() => onSave({ before: theirs, changes: edit.changes })}
+          onTheirs={dialog.onClose}
+        />
+      );
+    }
+  }
 }
 
 function Value({ bytes }: { readonly bytes: Uint8Array }) {

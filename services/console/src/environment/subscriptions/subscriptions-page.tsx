@@ -35,17 +35,6 @@ export default function SubscriptionsPage() {
     },
     { everyMs: LIVE_MS },
   );
-  const pause = useChange<{ readonly id: string; readonly isPaused: boolean }>(
-    ({ admin }, { id, isPaused }) => admin.subscriptions.setPaused(id, !isPaused),
-    {
-      done: (_, { isPaused }) => (isPaused ? "Subscription resumed" : "Subscription paused"),
-      failed: "The change failed",
-    },
-  );
-  const remove = useChange<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
-    done: (_, { source }) => `Subscription to ${source} deleted`,
-    onDone: () => setRemoving(undefined),
-  });
   const shown = parameters.get("show");
   const whyNot =
     forbidden ??
@@ -67,74 +56,7 @@ export default function SubscriptionsPage() {
       <Loaded query={lines}>
         {(all) => (
           <>
-            <Table
-              label="Subscriptions"
-              rows={all}
-              keyOf={({ subscription }) => subscription.id}
-              columns={[
-                {
-                  name: "Topic",
-                  cell: ({ subscription: { id, source } }: SubscriptionLine) => (
-                    <Link href={`/subscriptions?show=${encodeURIComponent(id)}`} aria-current={shown === id ? "true" : undefined}>
-                      <Breakable text={sourceOf(source)?.topic ?? source} />
-                    </Link>
-                  ),
-                },
-                { name: "Cluster", cell: ({ subscription: { source } }: SubscriptionLine) => sourceOf(source)?.cluster ?? "–" },
-                { name: "Calls", cell: ({ subscription: { sink } }: SubscriptionLine) => <Breakable text={sinkText(sink)} /> },
-                { name: "State", cell: ({ status }: SubscriptionLine) => <State status={status} /> },
-                {
-                  name: "Lag",
-                  isNumber: true,
-                  cell: ({ status }: SubscriptionLine) =>
-                    status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown"),
-                },
-                {
-                  name: "Processed",
-                  isNumber: true,
-                  cell: ({ status }: SubscriptionLine) => status?.handled_records.toLocaleString() ?? "–",
-                },
-                {
-                  name: "Actions",
-                  isNameHidden: true,
-                  cell: ({ subscription, status }: SubscriptionLine) => (
-                    <span className="row">
-                      {status !== undefined && (
-                        <Button
-                          isSmall
-                          forbidden={forbidden}
-                          aria-label={`${status.paused ? "Resume" : "Pause"} ${subscription.source}`}
-                          onClick={() => pause.mutate({ id: subscription.id, isPaused: status.paused })}
-                        >
-                          {status.paused ? "Resume" : "Pause"}
-                        </Button>
-                      )}
-                      <Button
-                        isSmall
-                        appearance="bare"
-                        forbidden={forbidden}
-                        isDanger
-                        aria-label={`Delete ${subscription.source}`}
-                        onClick={() => {
-                          remove.reset();
-                          setRemoving(subscription);
-                        }}
-                      >
-                        Delete
-                      </Button>
-                    </span>
-                  ),
-                },
-              ]}
-              empty={
-                <Empty title="No subscriptions yet">
-                  <p>
-                    A subscription calls a handler for each record of a topic. Add the Kafka cluster below, then subscribe to one
-                    of its topics.
-                  </p>
-                </Empty>
-              }
-            />
+            <SubscriptionTable lines={all} shown={shown} onRemove={setRemoving} />
             {all.length > STATUSES_MAX && <p className="quiet">The status of the first {STATUSES_MAX} is shown.</p>}
             <Shown line={all.find(({ subscription }) => subscription.id === shown)} isSelected={shown !== null} />
           </>
@@ -155,20 +77,125 @@ export default function SubscriptionsPage() {
           }}
         />
       )}
-      {removing !== undefined && (
-        <Confirmation
-          title={`Delete the subscription to ${sourceOf(removing.source)?.topic ?? removing.source}?`}
-          isOpen
-          onClose={() => setRemoving(undefined)}
-          verb="Delete"
-          isBusy={remove.isPending}
-          problem={remove.isError ? <ProblemNote cause={remove.error} title="The subscription was not deleted." /> : undefined}
-          onConfirm={() => remove.mutate(removing)}
-        >
-          <p>{sinkText(removing.sink)} is no longer called for records. Its invocations continue.</p>
-        </Confirmation>
-      )}
+      {removing !== undefined && <Removal key={removing.id} subscription={removing} onClose={() => setRemoving(undefined)} />}
     </Page>
+  );
+}
+
+interface SubscriptionTableProps {
+  readonly lines: readonly SubscriptionLine[];
+  /** Id of the subscription whose details are open. */
+  readonly shown: string | null;
+  readonly onRemove: (subscription: SubscriptionView) => void;
+}
+
+function SubscriptionTable({ lines, shown, onRemove }: SubscriptionTableProps) {
+  return (
+    <Table
+      label="Subscriptions"
+      rows={lines}
+      keyOf={({ subscription }) => subscription.id}
+      columns={[
+        {
+          name: "Topic",
+          cell: ({ subscription: { id, source } }: SubscriptionLine) => (
+            <Link href={`/subscriptions?show=${encodeURIComponent(id)}`} aria-current={shown === id ? "true" : undefined}>
+              <Breakable text={sourceOf(source)?.topic ?? source} />
+            </Link>
+          ),
+        },
+        { name: "Cluster", cell: ({ subscription: { source } }: SubscriptionLine) => sourceOf(source)?.cluster ?? "–" },
+        { name: "Calls", cell: ({ subscription: { sink } }: SubscriptionLine) => <Breakable text={sinkText(sink)} /> },
+        { name: "State", cell: ({ status }: SubscriptionLine) => <State status={status} /> },
+        {
+          name: "Lag",
+          isNumber: true,
+          cell: ({ status }: SubscriptionLine) => (status === undefined ? "–" : (lagOf(status)?.toLocaleString() ?? "unknown")),
+        },
+        {
+          name: "Processed",
+          isNumber: true,
+          cell: ({ status }: SubscriptionLine) => status?.handled_records.toLocaleString() ?? "–",
+        },
+        {
+          name: "Actions",
+          isNameHidden: true,
+          cell: (line: SubscriptionLine) => <SubscriptionActions line={line} onRemove={onRemove} />,
+        },
+      ]}
+      empty={
+        <Empty title="No subscriptions yet">
+          <p>
+            A subscription calls a handler for each record of a topic. Add the Kafka cluster below, then subscribe to one of its
+            topics.
+          </p>
+        </Empty>
+      }
+    />
+  );
+}
+
+interface SubscriptionActionsProps extends Pick<SubscriptionTableProps, "onRemove"> {
+  readonly line: SubscriptionLine;
+}
+
+function SubscriptionActions({ line: { subscription, status }, onRemove }: SubscriptionActionsProps) {
+  const { forbidden } = useEnvironment();
+  const pause = useChange<{ readonly id: string; readonly isPaused: boolean }>(
+    ({ admin }, { id, isPaused }) => admin.subscriptions.setPaused(id, !isPaused),
+    {
+      done: (_, { isPaused }) => (isPaused ? "Subscription resumed" : "Subscription paused"),
+      failed: "The change failed",
+    },
+  );
+  return (
+    <span className="row">
+      {status !== undefined && (
+        <Button
+          isSmall
+          forbidden={forbidden}
+          aria-label={`${status.paused ? "Resume" : "Pause"} ${subscription.source}`}
+          onClick={() => pause.mutate({ id: subscription.id, isPaused: status.paused })}
+        >
+          {status.paused ? "Resume" : "Pause"}
+        </Button>
+      )}
+      <Button
+        isSmall
+        appearance="bare"
+        forbidden={forbidden}
+        isDanger
+        aria-label={`Delete ${subscription.source}`}
+        onClick={() => onRemove(subscription)}
+      >
+        Delete
+      </Button>
+    </span>
+  );
+}
+
+interface RemovalProps {
+  readonly subscription: SubscriptionView;
+  readonly onClose: () => void;
+}
+
+function Removal({ subscription, onClose }: RemovalProps) {
+  const remove = useChange<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
+    done: (_, { source }) => `Subscription to ${source} deleted`,
+    onDone: onClose,
+  });
+  return (
+    <Confirmation
+      title={`Delete the subscription to ${sourceOf(subscription.source)?.topic ?? subscription.source}?`}
+      isOpen
+      onClose={onClose}
+      verb="Delete"
+      isBusy={remove.isPending}
+      problem={remove.isError ? <ProblemNote cause={remove.error} title="The subscription was not deleted." /> : undefined}
+      onConfirm={() => remove.mutate(subscription)}
+    >
+      <p>{sinkText(subscription.sink)} is no longer called for records. Its invocations continue.</p>
+    </Confirmation>
   );
 }
 
