@@ -99,7 +99,7 @@ const FIXED: readonly FixedNames[] = [
   {
     why: "`ask` is a handler or a value of the client in these tests",
     names: ["ask"],
-    paths: /^(libs\/testing\/conformance\/test\/charts\/refused|services\/cli\/test\/(json|manage))\./,
+    paths: /^(libs\/testing\/conformance\/test\/charts\/refused|services\/cli\/test\/(json|manage(-services)?))\./,
   },
   {
     why: "a field of the JSON of verifications, of counts in JSON and SQL, and a kind of marks in Redis",
