@@ -264,7 +264,7 @@ export const PLANTED_BUGS = [
     'if (invocation.status === "invoked") void flow;',
   ]),
   plant("buckets-full-at-restart", "A new leader begins with full buckets", 18, [
-    flow("scheduler.ts"),
+    flow("limit-tree.ts"),
     "    node.bookedUntilMicros = bookedUntilMicros;\n",
     "    node.bookedUntilMicros = 0 * bookedUntilMicros;\n",
   ]),

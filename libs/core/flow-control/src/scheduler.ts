@@ -14,12 +14,13 @@
  * its release 8–20 µs, ~240 bytes each; with 100,000 limit keys of one entry each 20 µs and ~1.3 kB.
  */
 import { type InvocationId, invariant, type VqueueId, vqueueId } from "@perdure/base";
-import { type BucketValue, book as bookStart, isFull as isBucketFull } from "./bucket.js";
-import { Heap, NOWHERE } from "./heap.js";
-import { ADMISSIONS_MAX, BUCKET_SWEEP_MS } from "./limits.js";
+import type { BucketValue } from "./bucket.js";
+import { NOWHERE } from "./heap.js";
+import { LimitTree } from "./limit-tree.js";
+import { ADMISSIONS_MAX } from "./limits.js";
 import { PRIORITY_DEFAULT, PRIORITY_STEP_MS } from "./rule.js";
-import { type RuleBook, splitLimitKey } from "./rule-book.js";
-import { type Branch, LimitLeaf, LimitNode, type SchedulerEntry, type ServiceQueue } from "./tree.js";
+import type { RuleBook } from "./rule-book.js";
+import { LimitLeaf, type LimitNode, type SchedulerEntry, type ServiceQueue } from "./tree.js";
 
 /** The facts of an invocation of a scope that the scheduler needs. */
 export interface FlowSubject {
@@ -37,32 +38,21 @@ export interface SlotAdmission {
   readonly buckets: readonly BucketValue[];
 }
 
-const NO_NAMES: readonly string[] = [];
 const NO_BUCKETS: readonly BucketValue[] = [];
-const NEVER = Number.POSITIVE_INFINITY;
 
 export class FlowScheduler {
-  #book: RuleBook;
-  readonly #root = new LimitNode(undefined, "", undefined, undefined);
+  readonly #tree: LimitTree;
   readonly #entries = new Map<InvocationId, SchedulerEntry>();
   readonly #paused = new Set<VqueueId>();
-  /** Closed buckets under which a new invocation waits, by the time at which they open. */
-  readonly #openings = new Heap<"openingAt", LimitNode>("openingAt", (a, b) => a.opensAtMs < b.opensAtMs);
-  /** Nodes with a bucket that was drawn on. */
-  readonly #drawn = new Set<LimitNode>();
-  /** Names of stored buckets that can be deleted. */
-  #unusedBuckets = new Set<string>();
-  #sweepAtMs = 0;
-  #nowMs = 0;
   #sequence = 0;
 
   constructor(book: RuleBook) {
-    this.#book = book;
+    this.#tree = new LimitTree(book);
   }
 
   /** Whether the scheduler has no entries, nodes and pauses. */
   get isEmpty(): boolean {
-    return this.#entries.size === 0 && this.#root.children.size === 0;
+    return this.#entries.size === 0 && this.#tree.root.children.size === 0;
   }
 
   // ── input ───────────────────────────────────────────────────────────────────────────────────────
@@ -129,18 +119,8 @@ export class FlowScheduler {
   }
 
   /** Adds a stored bucket, when leadership starts. */
-  restoreBucket({ name, bookedUntilMicros }: BucketValue, nowMs: number): void {
-    const [scope = "", l1, l2] = name.split("/");
-    if (isBucketFull(bookedUntilMicros, nowMs) || this.#book.ruleFor(scope, l1, l2)?.rate === undefined) {
-      this.#unusedBuckets.add(name);
-      return;
-    }
-    const node = this.#nodeFor(scope, l1, l2);
-    node.bookedUntilMicros = bookedUntilMicros;
-    this.#nowMs = nowMs;
-    this.#noteDrawn(node);
-    node.updateBucket(nowMs);
-    this.#refresh(node);
+  restoreBucket(bucket: BucketValue, nowMs: number): void {
+    this.#tree.restoreBucket(bucket, nowMs);
   }
 
   /** A queue was paused or resumed; it is identified by its id alone, because it may have no entries yet. */
@@ -156,54 +136,40 @@ export class FlowScheduler {
 
   /** Replaces all rules. Running invocations count by the new ones. */
   setRules(book: RuleBook, nowMs: number): void {
-    this.#book = book;
-    this.#nowMs = nowMs;
-    const nodes = [...this.#nodes()];
-    for (const node of nodes) if (this.#openings.has(node)) this.#openings.remove(node);
-    for (const node of nodes) this.#obey(node);
-    for (const entry of this.#entries.values()) entry.order = this.#orderOf(entry);
-    for (const node of nodes) {
-      node.leaf?.fresh.reorder();
-      node.leaf?.woken.reorder();
-    }
-    // From the leaves up, because the state of a node depends on that of its branches.
-    for (const node of nodes.reverse()) this.#refresh(node);
-    for (const node of nodes) this.#dropIfIdle(node);
+    this.#tree.setRules(book, nowMs, () => {
+      for (const entry of this.#entries.values()) entry.order = this.#orderOf(entry);
+    });
   }
 
   // ── output ──────────────────────────────────────────────────────────────────────────────────────
 
   /** Returns slots for all invocations that may start, the next first; beyond a bound, the rest on the next call. */
   admit(nowMs: number): readonly SlotAdmission[] {
-    this.#advance(nowMs);
+    this.#tree.advance(nowMs);
     const admissions: SlotAdmission[] = [];
-    while (admissions.length < ADMISSIONS_MAX && this.#root.canAny) admissions.push(this.#admitNext(nowMs));
+    while (admissions.length < ADMISSIONS_MAX && this.#tree.root.canAny) admissions.push(this.#admitNext(nowMs));
     return admissions;
   }
 
   /** Whether `admit` would return a slot at once. */
   get hasMore(): boolean {
-    return this.#root.canAny;
+    return this.#tree.root.canAny;
   }
 
   /** When to call `admit` again without a new event; undefined: not before one. */
   get nextAtMs(): number | undefined {
-    const at = Math.min(this.#openings.peek()?.opensAtMs ?? NEVER, this.#drawn.size === 0 ? NEVER : this.#sweepAtMs);
-    return at === NEVER ? undefined : at;
+    return this.#tree.nextAtMs;
   }
 
   /** Returns stored buckets that can be deleted, each once. */
   takeUnusedBuckets(): readonly string[] {
-    if (this.#unusedBuckets.size === 0) return NO_NAMES;
-    const names = [...this.#unusedBuckets];
-    this.#unusedBuckets.clear();
-    return names;
+    return this.#tree.takeUnusedBuckets();
   }
 
   // ── introspection ───────────────────────────────────────────────────────────────────────────────
 
   get nowMs(): number {
-    return this.#nowMs;
+    return this.#tree.nowMs;
   }
   entry(id: InvocationId): SchedulerEntry | undefined {
     return this.#entries.get(id);
@@ -212,52 +178,13 @@ export class FlowScheduler {
     return this.#entries.values();
   }
   nodes(): Iterable<LimitNode> {
-    return this.#nodes();
-  }
-
-  // ── time ───────────────────────────────────────────────────────────────────────────────────────
-
-  #advance(nowMs: number): void {
-    const wentBack = nowMs < this.#nowMs;
-    this.#nowMs = nowMs;
-    if (wentBack) {
-      for (const node of this.#drawn) {
-        node.updateBucket(nowMs);
-        this.#refresh(node);
-      }
-      this.#sweepAtMs = Math.min(this.#sweepAtMs, nowMs + BUCKET_SWEEP_MS);
-    }
-    for (let node = this.#openings.peek(); node !== undefined && node.opensAtMs <= nowMs; node = this.#openings.peek()) {
-      this.#refresh(node);
-    }
-    if (this.#drawn.size > 0 && nowMs >= this.#sweepAtMs) this.#sweep();
-  }
-
-  #sweep(): void {
-    for (const node of [...this.#drawn]) if (isBucketFull(node.bookedUntilMicros, this.#nowMs)) this.#dropBucket(node);
-    this.#sweepAtMs = this.#nowMs + BUCKET_SWEEP_MS;
-  }
-
-  #noteDrawn(node: LimitNode): void {
-    if (this.#drawn.has(node)) return;
-    this.#drawn.add(node);
-    this.#unusedBuckets.delete(node.name); // The start stores the bucket anew: deleting it now would delete that.
-    if (this.#drawn.size === 1) this.#sweepAtMs = this.#nowMs + BUCKET_SWEEP_MS;
-  }
-
-  #dropBucket(node: LimitNode): void {
-    this.#drawn.delete(node);
-    node.bookedUntilMicros = 0;
-    this.#unusedBuckets.add(node.name);
-    node.updateBucket(this.#nowMs);
-    this.#refresh(node);
-    this.#dropIfIdle(node);
+    return this.#tree.nodes();
   }
 
   // ── admission ──────────────────────────────────────────────────────────────────────────────────
 
   #admitNext(nowMs: number): SlotAdmission {
-    let node = this.#root;
+    let node = this.#tree.root;
     let onlyWoken = false;
     for (;;) {
       onlyWoken ||= node.isClosed;
@@ -275,41 +202,26 @@ export class FlowScheduler {
     this.#dequeue(entry);
     entry.state = "admitting";
     entry.needsSlot = true;
-    const buckets = entry.isWoken ? NO_BUCKETS : this.#draw(leaf.node, nowMs);
+    const buckets = entry.isWoken ? NO_BUCKETS : this.#tree.draw(leaf.node, nowMs);
     this.#occupy(entry);
     return { id: entry.id, buckets };
   }
 
-  /** Draws one start from each bucket above. */
-  #draw(from: LimitNode, nowMs: number): readonly BucketValue[] {
-    let buckets: BucketValue[] | undefined;
-    for (let node: LimitNode | undefined = from; node !== undefined; node = node.parent) {
-      const rate = node.rule?.rate;
-      if (rate === undefined) continue;
-      node.bookedUntilMicros = bookStart(node.bookedUntilMicros, rate, nowMs);
-      node.updateBucket(nowMs);
-      this.#noteDrawn(node);
-      buckets ??= [];
-      buckets.push({ name: node.name, bookedUntilMicros: node.bookedUntilMicros });
-    }
-    return buckets ?? NO_BUCKETS;
-  }
-
   #occupy(entry: SchedulerEntry): void {
     for (let node: LimitNode | undefined = entry.leaf.node; node !== undefined; node = node.parent) node.usage++;
-    this.#refreshLeaf(entry.leaf);
+    this.#tree.refreshLeaf(entry.leaf);
   }
 
   #release(entry: SchedulerEntry): void {
     for (let node: LimitNode | undefined = entry.leaf.node; node !== undefined; node = node.parent) node.usage--;
-    this.#refreshLeaf(entry.leaf);
+    this.#tree.refreshLeaf(entry.leaf);
   }
 
   // ── queueing ───────────────────────────────────────────────────────────────────────────────────
 
   #newEntry(subject: FlowSubject, sinceMs: number, isWoken: boolean): SchedulerEntry {
     const { id, service, scope, limitKey, priority } = subject;
-    const leaf = this.#leafFor(scope, limitKey);
+    const leaf = this.#tree.leafFor(scope, limitKey);
     const queue = this.#queueFor(leaf, service, scope, limitKey);
     const entry: SchedulerEntry = {
       id,
@@ -339,14 +251,14 @@ export class FlowScheduler {
     }
     entry.state = "waiting";
     (entry.isWoken ? entry.leaf.woken : entry.leaf.fresh).push(entry);
-    this.#refreshLeaf(entry.leaf);
+    this.#tree.refreshLeaf(entry.leaf);
   }
 
   #dequeue(entry: SchedulerEntry): void {
     entry.queue.waitingCount--;
     if (entry.state !== "waiting") return;
     (entry.isWoken ? entry.leaf.woken : entry.leaf.fresh).remove(entry);
-    this.#refreshLeaf(entry.leaf);
+    this.#tree.refreshLeaf(entry.leaf);
   }
 
   /** Moves the entries of a queue that was paused or resumed. */
@@ -367,7 +279,7 @@ export class FlowScheduler {
       invariant(leaf.anyAt === NOWHERE && leaf.wokenAt === NOWHERE, "a leaf without entries is in no order");
       leaf.node.leaf = undefined;
     }
-    this.#dropIfIdle(leaf.node);
+    this.#tree.dropIfIdle(leaf.node);
   }
 
   #orderOf(entry: SchedulerEntry): number {
@@ -385,77 +297,6 @@ export class FlowScheduler {
     return entry.sinceMs + (priority - 1) * PRIORITY_STEP_MS;
   }
 
-  // ── the tree ───────────────────────────────────────────────────────────────────────────────────
-
-  #refreshLeaf(leaf: LimitLeaf): void {
-    leaf.node.place(leaf);
-    this.#refresh(leaf.node);
-  }
-
-  /** Updates a node and those above it after a change. */
-  #refresh(from: LimitNode): void {
-    for (let node = from; node.parent !== undefined; node = node.parent) {
-      node.isClosed = node.rule?.rate !== undefined && node.opensAtMs > this.#nowMs;
-      this.#watchOpening(node);
-      node.parent.place(node as Branch);
-    }
-  }
-
-  /** Registers the time at which the bucket opens, if an invocation could start then. */
-  #watchOpening(node: LimitNode): void {
-    const isWatched = node.isClosed && !node.isFull && node.any.size > 0;
-    if (!isWatched) {
-      if (this.#openings.has(node)) this.#openings.remove(node);
-    } else if (this.#openings.has(node)) {
-      this.#openings.moved(node);
-    } else {
-      this.#openings.push(node);
-    }
-  }
-
-  #obey(node: LimitNode): void {
-    const hadRate = node.rule?.rate !== undefined;
-    node.obey(this.#book);
-    if (hadRate && node.rule?.rate === undefined && this.#drawn.has(node)) {
-      this.#drawn.delete(node);
-      node.bookedUntilMicros = 0;
-      this.#unusedBuckets.add(node.name);
-    }
-    node.updateBucket(this.#nowMs);
-  }
-
-  #leafFor(scope: string, limitKey: string | undefined): LimitLeaf {
-    const { l1, l2 } = limitKey === undefined ? { l1: undefined, l2: undefined } : splitLimitKey(limitKey);
-    const node = this.#nodeFor(scope, l1, l2);
-    node.leaf ??= new LimitLeaf(node);
-    return node.leaf;
-  }
-
-  #nodeFor(scope: string, l1: string | undefined, l2: string | undefined): LimitNode {
-    let node = this.#childOf(this.#root, scope, scope, undefined, undefined);
-    if (l1 !== undefined) node = this.#childOf(node, l1, scope, l1, undefined);
-    if (l2 !== undefined) node = this.#childOf(node, l2, scope, l1, l2);
-    return node;
-  }
-
-  #childOf(parent: LimitNode, key: string, scope: string, l1: string | undefined, l2: string | undefined): LimitNode {
-    let child = parent.children.get(key);
-    if (child === undefined) {
-      child = new LimitNode(parent, scope, l1, l2);
-      child.obey(this.#book);
-      parent.children.set(key, child);
-    }
-    return child;
-  }
-
-  /** Removes a node, and those above it, that have no entries, limits in use or buckets. */
-  #dropIfIdle(from: LimitNode): void {
-    for (let node = from; node.parent !== undefined; node = node.parent) {
-      if (node.entryCount > 0 || node.children.size > 0 || this.#drawn.has(node)) return;
-      node.parent.children.delete(node.l2 ?? node.l1 ?? node.scope);
-    }
-  }
-
   #queueFor(leaf: LimitLeaf, service: string, scope: string, limitKey: string | undefined): ServiceQueue {
     let queue = leaf.queues.get(service);
     if (queue === undefined) {
@@ -466,16 +307,8 @@ export class FlowScheduler {
     return queue;
   }
 
-  *#nodes(): Iterable<LimitNode> {
-    const rest: LimitNode[] = [...this.#root.children.values()];
-    for (let node = rest.pop(); node !== undefined; node = rest.pop()) {
-      yield node;
-      for (const child of node.children.values()) rest.push(child);
-    }
-  }
-
   *#queues(): Iterable<ServiceQueue> {
-    for (const node of this.#nodes()) if (node.leaf !== undefined) yield* node.leaf.queues.values();
+    for (const node of this.#tree.nodes()) if (node.leaf !== undefined) yield* node.leaf.queues.values();
   }
 }
 
