@@ -11,8 +11,11 @@ import type { Clock, Logger } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { DeploymentRecord, KafkaClusterRecord, Registry, SubscriptionRecord } from "@perdure/metadata";
 import { given, numberOf, required } from "./codec/checks.js";
+import * as deploymentCodec from "./codec/deployment.js";
 import * as codec from "./codec/registry.js";
 import { recordsOf } from "./codec/registry.js";
+import * as ruleCodec from "./codec/rules.js";
+import * as snapshotCodec from "./codec/snapshot.js";
 import * as proto from "./gen/v1/registry_pb.js";
 import { answerChange, unaryHandler } from "./unary.js";
 import { answerChangeV01, toStateV01 } from "./v01/registry.js";
@@ -69,14 +72,14 @@ export function registryHandlers(
     watchState: (call: ServerWritableStream<proto.WatchStateRequest, proto.WatchStateResponse>) =>
       watch(call, () => {
         const records = call.request.withRecords ? codec.records.to(recordsOf(registry)) : undefined;
-        const state = { number: BigInt(number), snapshot: codec.snapshot.to(registry.current()) };
+        const state = { number: BigInt(number), snapshot: snapshotCodec.snapshot.to(registry.current()) };
         return create(proto.WatchStateResponseSchema, { ...state, ...given("records", records) });
       }),
     ...deploymentHandlers(registry, changed),
     ...kafkaHandlers(registry, changed),
     putRules: changed(
-      ({ changes }: proto.PutRulesRequest) => registry.putRules(changes.map(codec.ruleChange.from)),
-      (rules, stateNumber) => create(proto.PutRulesResponseSchema, { stateNumber, rules: rules.map(codec.rule.to) }),
+      ({ changes }: proto.PutRulesRequest) => registry.putRules(changes.map(ruleCodec.ruleChange.from)),
+      (rules, stateNumber) => create(proto.PutRulesResponseSchema, { stateNumber, rules: rules.map(ruleCodec.rule.to) }),
     ),
     deleteRules: changed(
       ({ deletions }: proto.DeleteRulesRequest) =>
@@ -132,7 +135,7 @@ type Changed = <In, Result, Out>(
 function deploymentHandlers(registry: Registry, changed: Changed): UntypedServiceImplementation {
   const shown = (deployment: DeploymentRecord, stateNumber: bigint) => ({
     stateNumber,
-    deployment: codec.deployment.to(deployment),
+    deployment: deploymentCodec.deployment.to(deployment),
     effective: deployment.services.map((revision) => codec.effectiveOptions.to(registry.effective({ deployment, revision }))),
   });
   return {
@@ -147,28 +150,29 @@ function deploymentHandlers(registry: Registry, changed: Changed): UntypedServic
         const request = codec.registration.from(required(registration, "a registration"));
         return registry.checkRegistration(request, bounds === undefined ? {} : codec.checkBounds.from(bounds), signal);
       },
-      (verification) => create(proto.CheckRegistrationResponseSchema, { verification: codec.verification.to(verification) }),
+      (verification) =>
+        create(proto.CheckRegistrationResponseSchema, { verification: deploymentCodec.verification.to(verification) }),
     ),
     checkDeployment: changed(
       ({ id, bounds }: proto.CheckDeploymentRequest, signal) => {
         const checkBounds = bounds === undefined ? {} : codec.checkBounds.from(bounds);
-        return registry.checkDeployment(codec.checkedDeploymentId(id), checkBounds, signal);
+        return registry.checkDeployment(deploymentCodec.checkedDeploymentId(id), checkBounds, signal);
       },
       (verification, stateNumber) =>
-        create(proto.CheckDeploymentResponseSchema, { stateNumber, verification: codec.verification.to(verification) }),
+        create(proto.CheckDeploymentResponseSchema, { stateNumber, verification: deploymentCodec.verification.to(verification) }),
     ),
     updateDeployment: changed(
       (request: proto.UpdateDeploymentRequest, signal) =>
-        registry.update(codec.checkedDeploymentId(request.id), codec.deploymentUpdate.from(request), signal),
+        registry.update(deploymentCodec.checkedDeploymentId(request.id), codec.deploymentUpdate.from(request), signal),
       (deployment, stateNumber) => create(proto.UpdateDeploymentResponseSchema, shown(deployment, stateNumber)),
     ),
     deleteDeployment: changed(
-      ({ id, force }: proto.DeleteDeploymentRequest) => registry.remove(codec.checkedDeploymentId(id), force),
+      ({ id, force }: proto.DeleteDeploymentRequest) => registry.remove(deploymentCodec.checkedDeploymentId(id), force),
       (_nothing, stateNumber) => create(proto.DeleteDeploymentResponseSchema, { stateNumber }),
     ),
     modifyService: changed(
       ({ name, overrides }: proto.ModifyServiceRequest) =>
-        registry.modifyService(name, codec.overrides.from(required(overrides, "the overrides of a service"))),
+        registry.modifyService(name, deploymentCodec.overrides.from(required(overrides, "the overrides of a service"))),
       ({ deployment }, stateNumber) => create(proto.ModifyServiceResponseSchema, shown(deployment, stateNumber)),
     ),
   };
@@ -198,16 +202,20 @@ function kafkaHandlers(registry: Registry, changed: Changed): UntypedServiceImpl
       (record, number) => create(proto.CreateSubscriptionResponseSchema, subscription(record, number)),
     ),
     deleteSubscription: changed(
-      ({ id }: proto.DeleteSubscriptionRequest) => registry.removeSubscription(codec.checkedSubscriptionId(id)),
+      ({ id }: proto.DeleteSubscriptionRequest) => registry.removeSubscription(deploymentCodec.checkedSubscriptionId(id)),
       (_nothing, stateNumber) => create(proto.DeleteSubscriptionResponseSchema, { stateNumber }),
     ),
     pauseSubscription: changed(
-      ({ id, paused }: proto.PauseSubscriptionRequest) => registry.pauseSubscription(codec.checkedSubscriptionId(id), paused),
+      ({ id, paused }: proto.PauseSubscriptionRequest) =>
+        registry.pauseSubscription(deploymentCodec.checkedSubscriptionId(id), paused),
       (record, number) => create(proto.PauseSubscriptionResponseSchema, subscription(record, number)),
     ),
     skipRecord: changed(
       ({ id, place }: proto.SkipRecordRequest) =>
-        registry.skipRecord(codec.checkedSubscriptionId(id), codec.recordPlace.from(required(place, "the place of a record"))),
+        registry.skipRecord(
+          deploymentCodec.checkedSubscriptionId(id),
+          codec.recordPlace.from(required(place, "the place of a record")),
+        ),
       (record, number) => create(proto.SkipRecordResponseSchema, subscription(record, number)),
     ),
   };

@@ -7,6 +7,7 @@ import type { DeploymentRecord, EffectiveOptions, ServiceRevision } from "@perdu
 import { required } from "./codec/checks.js";
 import type { RegistryRecords } from "./codec/registry.js";
 import * as codec from "./codec/registry.js";
+import * as snapshotCodec from "./codec/snapshot.js";
 import { registryDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/registry_pb.js";
 import { CHANGE_DEADLINE_MS, STATE_WAIT_MS } from "./limits.js";
@@ -197,7 +198,7 @@ export class RegistryWatch {
 
 function stateOf({ number, snapshot, records }: proto.WatchStateResponse): NumberedState {
   const state = {
-    snapshot: codec.snapshot.from(required(snapshot, "the state of a registry")),
+    snapshot: snapshotCodec.snapshot.from(required(snapshot, "the state of a registry")),
     records: records && codec.records.from(records),
   };
   return { number, state };

@@ -8,15 +8,26 @@
  *     edits     of user state without the version that they replace: not repeated, since a handler may have written meanwhile
  *     others    repeated: each of them is idempotent (a copy has its id from the caller, cancel, kill and the like find their own result)
  */
-import { type Clock, type InvocationId, PerdureError, partitionOf, type TimerHandle } from "@perdure/base";
+import { type Clock, type InvocationId, partitionOf, type TimerHandle } from "@perdure/base";
 import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/state-machine";
-import { decodeAnswer, decodeOptionalInvocation, decodeOutcome } from "./codec/answers.js";
+import { decodeAnswer, decodeOptionalInvocation } from "./codec/answers.js";
 import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
-import type { CompletedResponse, ExchangeRequestBody, ExchangeResponseBody } from "./codec/exchange.js";
+import type { ExchangeResponseBody } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { LEADER_WAIT_MS, LEADERLESS_MAX, REROUTE_MS } from "./limits.js";
 import type { PendingRequest, WorkerLink } from "./link.js";
+import {
+  NO_LEADER,
+  OVERLOADED,
+  OWN_EFFECTS,
+  type RequestRouter,
+  RoutedAttach,
+  RoutedInvoke,
+  RoutedQuery,
+  type RoutedRequest,
+  unexpected,
+} from "./routed-requests.js";
 
 export interface RemotePartitionsPorts {
   readonly directory: LeaderDirectory;
@@ -24,9 +35,6 @@ export interface RemotePartitionsPorts {
   readonly link: (address: string) => WorkerLink;
   readonly clock: Clock;
 }
-
-const NO_LEADER = "the partition has no leader that answers";
-const OVERLOADED = "too much work is waiting";
 
 export class RemotePartitions implements Partitions, Courier {
   readonly #ports: RemotePartitionsPorts;
@@ -184,220 +192,4 @@ export class RemotePartitions implements Partitions, Courier {
       else this.#send(routed);
     }
   }
-}
-
-interface RequestRouter {
-  again(routed: RoutedRequest): void;
-  remove(routed: RoutedRequest): void;
-}
-
-/** A request on its way to the leader of its partition. */
-abstract class RoutedRequest implements PendingRequest {
-  readonly id: InvocationId;
-  /** Since when it has been without an answer from a leader. */
-  leaderlessSinceMs: number | undefined;
-  protected readonly router: RequestRouter;
-  #link: WorkerLink | undefined;
-  #number: number | undefined;
-
-  constructor(router: RequestRouter, id: InvocationId) {
-    this.router = router;
-    this.id = id;
-  }
-
-  /** The request for the leader of this epoch. */
-  protected abstract requestBody(epoch: number): ExchangeRequestBody;
-  protected abstract received(response: ExchangeResponseBody): boolean;
-  abstract failed(reason: string): void;
-
-  set(link: WorkerLink, epoch: number): boolean {
-    this.#number = link.request(this.requestBody(epoch), this);
-    this.#link = link;
-    return this.#number !== undefined;
-  }
-
-  answered(response: ExchangeResponseBody): boolean {
-    if (response.case === "notLeader") {
-      this.#number = undefined;
-      this.router.again(this);
-      return true;
-    }
-    this.leaderlessSinceMs = undefined;
-    return this.received(response);
-  }
-
-  broken(): void {
-    this.#number = undefined;
-    this.router.again(this);
-  }
-
-  protected withdraw(): void {
-    if (this.#number !== undefined) this.#link?.discard(this.#number);
-    this.router.remove(this);
-  }
-}
-
-class RoutedInvoke extends RoutedRequest implements Detach {
-  readonly #command: Uint8Array;
-  readonly #wait: boolean;
-  #observer: InvokeObserver | undefined;
-  #isAccepted = false;
-  #isResubmission = false;
-
-  constructor(router: RequestRouter, command: Invoke, wait: boolean, observer: InvokeObserver) {
-    super(router, command.id);
-    this.#command = encodeCommand(command);
-    this.#isResubmission = command.resubmission === true;
-    this.#wait = wait;
-    this.#observer = observer;
-  }
-
-  protected requestBody(epoch: number): ExchangeRequestBody {
-    if (this.#isAccepted) return { case: "attach", value: this.id };
-    const resubmission = this.#isResubmission;
-    this.#isResubmission = true; // From now on the request may have arrived.
-    return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch } };
-  }
-
-  protected received(response: ExchangeResponseBody): boolean {
-    const observer = this.#observer;
-    switch (response.case) {
-      case "submitted": {
-        if (!this.#isAccepted) {
-          this.#isAccepted = true;
-          observer?.submitted(response.value === undefined ? undefined : decodeOptionalInvocation(response.value));
-        }
-        if (!this.#wait) this.#observer = undefined;
-        return !this.#wait;
-      }
-      case "completed":
-        this.#observer = undefined;
-        observer?.completed(completionOf(response.value));
-        return true;
-      case "notFound":
-        // Accepted, completed and deleted while the partition moved: no result is left to report.
-        this.failed("the invocation ended while its partition moved, and its result is not kept");
-        return true;
-      default:
-        this.failed(response.case === "unavailable" ? response.value : unexpected(response).message);
-        return true;
-    }
-  }
-
-  failed(reason: string): void {
-    const observer = this.#observer;
-    this.#observer = undefined;
-    observer?.unavailable(reason);
-  }
-
-  detach(): void {
-    if (this.#observer === undefined) return;
-    this.#observer = undefined;
-    // A request that is not yet accepted must still arrive: only the waiting ends.
-    if (this.#isAccepted) this.withdraw();
-  }
-}
-
-class RoutedAttach extends RoutedRequest implements Detach {
-  #observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void } | undefined;
-
-  constructor(
-    router: RequestRouter,
-    id: InvocationId,
-    observer: { completed(completion: Completion): void; notFound(): void; unavailable(reason: string): void },
-  ) {
-    super(router, id);
-    this.#observer = observer;
-  }
-
-  protected requestBody(): ExchangeRequestBody {
-    return { case: "attach", value: this.id };
-  }
-
-  protected received(response: ExchangeResponseBody): boolean {
-    const observer = this.#observer;
-    this.#observer = undefined;
-    if (response.case === "completed") observer?.completed(completionOf(response.value));
-    else if (response.case === "notFound") observer?.notFound();
-    else observer?.unavailable(response.case === "unavailable" ? response.value : unexpected(response).message);
-    return true;
-  }
-
-  failed(reason: string): void {
-    const observer = this.#observer;
-    this.#observer = undefined;
-    observer?.unavailable(reason);
-  }
-
-  detach(): void {
-    this.#observer = undefined;
-    this.withdraw();
-  }
-}
-
-/** One question, one answer. */
-class RoutedQuery extends RoutedRequest {
-  readonly #question: () => ExchangeRequestBody;
-  readonly #read: (response: ExchangeResponseBody, isRepetition: boolean) => void;
-  readonly #reject: (error: PerdureError) => void;
-  /** Whether a leader may have carried out the request before its answer was lost. */
-  #isRepetition = false;
-  /** It must not be carried out twice. */
-  isOnce = false;
-
-  constructor(
-    router: RequestRouter,
-    id: InvocationId,
-    question: () => ExchangeRequestBody,
-    read: (response: ExchangeResponseBody, isRepetition: boolean) => void,
-    reject: (error: PerdureError) => void,
-  ) {
-    super(router, id);
-    this.#question = question;
-    this.#read = read;
-    this.#reject = reject;
-  }
-
-  protected requestBody(): ExchangeRequestBody {
-    return this.#question();
-  }
-
-  protected received(response: ExchangeResponseBody): boolean {
-    if (response.case === "unavailable") this.failed(response.value);
-    else this.#read(response, this.#isRepetition);
-    return true;
-  }
-
-  override broken(): void {
-    if (this.isOnce)
-      return this.failed("the partition's leader was lost before it answered: the request may have been carried out or not");
-    this.#isRepetition = true;
-    super.broken();
-  }
-
-  failed(reason: string): void {
-    this.#reject(new PerdureError("STO0002", reason));
-  }
-}
-
-/**
- * Refusals that a repeated command gets because its first try took effect and the answer was lost: the invocation is completed, or it is
- * gone because it had not begun or is not retained. A cancellation that took effect was pending first; `done` means that the invocation
- * never began.
- */
-const OWN_EFFECTS: {
-  readonly [kind in PartitionCommand["kind"]]?: { readonly [kind in CommandAnswer["kind"]]?: CommandAnswer };
-} = {
-  kill: { alreadyCompleted: { kind: "done" }, notFound: { kind: "done" } },
-  cancel: { alreadyCompleted: { kind: "pending" }, notFound: { kind: "done" } },
-  resume: { alreadyCompleted: { kind: "done" } },
-  purge: { notFound: { kind: "done" } },
-};
-
-function completionOf({ outcome, expiresAtMs }: CompletedResponse): Completion {
-  return { outcome: decodeOutcome(outcome), expiresAtMs };
-}
-
-function unexpected(response: ExchangeResponseBody): PerdureError {
-  return new PerdureError("OPS0003", `a leader answered '${response.case}' where that is no answer`);
 }

@@ -9,8 +9,11 @@ import type { RegistrySnapshot, RegistryView } from "@perdure/control";
 import type { DeploymentRecord, LocatedRevision, Registry, Verification } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedules";
 import { bigOf, given, required } from "./codec/checks.js";
+import * as deploymentCodec from "./codec/deployment.js";
 import * as codec from "./codec/registry.js";
 import { type RegistryRecords, revisionKey } from "./codec/registry.js";
+import * as ruleCodec from "./codec/rules.js";
+import * as snapshotCodec from "./codec/snapshot.js";
 import { registryDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/registry_pb.js";
 import { SNAPSHOT_DEADLINE_MS } from "./limits.js";
@@ -48,8 +51,11 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
     ...deploymentChanges(watch),
     ...kafkaChanges(watch),
     putRules: (changes) => {
-      const request = create(proto.PutRulesRequestSchema, { changes: changes.map(codec.ruleChange.to) });
-      const answerOf = ({ rules, stateNumber }: proto.PutRulesResponse) => ({ value: rules.map(codec.rule.from), stateNumber });
+      const request = create(proto.PutRulesRequestSchema, { changes: changes.map(ruleCodec.ruleChange.to) });
+      const answerOf = ({ rules, stateNumber }: proto.PutRulesResponse) => ({
+        value: rules.map(ruleCodec.rule.from),
+        stateNumber,
+      });
       return watch.change({ method: registryDefinition.putRules, request, answerOf, v01: ["putRules", changes] });
     },
     deleteRules: (deletions) => {
@@ -119,7 +125,7 @@ type RemoteDeploymentChanges = Pick<
 
 function deploymentChanges(watch: RegistryWatch): RemoteDeploymentChanges {
   const shown = (response: ShownDeployment) => ({
-    deployment: codec.deployment.from(required(response.deployment, "a deployment")),
+    deployment: deploymentCodec.deployment.from(required(response.deployment, "a deployment")),
     effective: response.effective.map(codec.effectiveOptions.from),
     stateNumber: response.stateNumber,
   });
@@ -180,7 +186,7 @@ function deploymentChanges(watch: RegistryWatch): RemoteDeploymentChanges {
     modifyService: (name, changes) =>
       watch.change({
         method: registryDefinition.modifyService,
-        request: create(proto.ModifyServiceRequestSchema, { name, overrides: codec.overrides.to(changes) }),
+        request: create(proto.ModifyServiceRequestSchema, { name, overrides: deploymentCodec.overrides.to(changes) }),
         answerOf(response) {
           const answer = shown(response);
           return { ...answer, value: required(locatedIn(answer.deployment, name), "a service") };
@@ -197,7 +203,7 @@ interface ShownDeployment {
 }
 
 const verified = (message: proto.Verification | undefined): Verification =>
-  codec.verification.from(required(message, "the outcome of a check"));
+  deploymentCodec.verification.from(required(message, "the outcome of a check"));
 
 type KafkaChanges = Pick<
   Registry,
@@ -265,7 +271,7 @@ async function snapshotOf(channel: Client): Promise<RegistrySnapshot | undefined
   try {
     const request = create(proto.WatchStateRequestSchema, { withRecords: false });
     for await (const { snapshot } of readPages(channel, registryDefinition.watchState, request, options)) {
-      return snapshot && codec.snapshot.from(snapshot);
+      return snapshot && snapshotCodec.snapshot.from(snapshot);
     }
   } catch (cause) {
     return isUnimplemented((cause as Error).cause) ? snapshotOfV01(channel, options) : undefined;

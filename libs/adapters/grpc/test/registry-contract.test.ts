@@ -8,8 +8,11 @@ import type { DeploymentRecord, RegistryRefusal, RuleChange, Verification, Verif
 import { createTestRegistry } from "@perdure/registry/testing";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
+import * as deploymentCodec from "../src/codec/deployment.js";
 import type { FieldCodec } from "../src/codec/form.js";
 import * as codec from "../src/codec/registry.js";
+import * as ruleCodec from "../src/codec/rules.js";
+import * as snapshotCodec from "../src/codec/snapshot.js";
 import * as proto from "../src/gen/v1/registry_pb.js";
 import { registryDefinition, registryHandlers } from "../src/index.js";
 import { TestServer } from "../src/testing/index.js";
@@ -275,7 +278,7 @@ function keeps<T, Schema extends DescMessage>(
 
 describe("messages keep", () => {
   test("the state, with and without records", () => {
-    keeps(snapshot, proto.RegistrySnapshotSchema, codec.snapshot);
+    keeps(snapshot, proto.RegistrySnapshotSchema, snapshotCodec.snapshot);
     keeps(records, proto.RegistryRecordsSchema, codec.records);
   });
 
@@ -283,16 +286,16 @@ describe("messages keep", () => {
     keeps(registration, proto.RegistrationSchema, codec.registration);
     keeps(update, proto.UpdateDeploymentRequestSchema, codec.deploymentUpdate);
     keeps(bounds, proto.CheckBoundsSchema, codec.checkBounds);
-    keeps(overrides, proto.ServiceOverridesSchema, codec.overrides);
-    keeps(ruleChange, proto.RuleChangeSchema, codec.ruleChange);
+    keeps(overrides, proto.ServiceOverridesSchema, deploymentCodec.overrides);
+    keeps(ruleChange, proto.RuleChangeSchema, ruleCodec.ruleChange);
   });
 
   test("nothing that no type has", () => {
     const [example] = fc.sample(deployment, { numRuns: 1, seed: 16 });
-    const message = codec.deployment.to(example as DeploymentRecord);
+    const message = deploymentCodec.deployment.to(example as DeploymentRecord);
     const { address: _address, ...withoutAddress } = message;
     for (const broken of [{ ...message, id: "dp_1" }, { ...message, protocolType: 9 }, withoutAddress]) {
-      expect(() => codec.deployment.from(broken as proto.Deployment)).toThrow("[OPS0003]");
+      expect(() => deploymentCodec.deployment.from(broken as proto.Deployment)).toThrow("[OPS0003]");
     }
   });
 });

@@ -21,6 +21,7 @@ import type { ConsumerPosition, StuckRecord, SubscriptionStatus } from "@perdure
 import { RuleRateSchema } from "../gen/v1/registry_pb.js";
 import * as proto from "../gen/v1/workers_pb.js";
 import { given, refuse } from "./checks.js";
+import { checkedSubscriptionId } from "./deployment.js";
 import {
   checked,
   choice,
@@ -38,7 +39,6 @@ import {
   text,
   whole,
 } from "./form.js";
-import { checkedSubscriptionId } from "./registry.js";
 import { checkedInvocationId } from "./schedules.js";
 
 /** A worker and the partitions that it leads, as it reports them. */
