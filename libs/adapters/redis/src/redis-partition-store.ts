@@ -14,21 +14,12 @@
  */
 import { randomUUID } from "node:crypto";
 import { type InvocationId, invariant, type OperationObserver, PerdureError, type VqueueId } from "@perdure/base";
-import {
-  type Invocation,
-  type JournalEntry,
-  type JournalEvent,
-  type OutboxMessage,
-  parseKeyspace,
-  type TimerKey,
-} from "@perdure/state-machine";
+import type { Invocation, JournalEntry, JournalEvent, OutboxMessage, TimerKey } from "@perdure/state-machine";
 import {
   type AsyncPartitionStore,
   type CommitOutcome,
   decodeEvent,
-  decodeInbox,
   decodeInvocation,
-  decodeLock,
   decodeNumber,
   decodeOutboxCommand,
   decodePause,
@@ -43,25 +34,35 @@ import {
   type StateRange,
   type StateRow,
   type StoredFlow,
-  statusOf,
   type TimerGroup,
   type WorkerId,
 } from "@perdure/storage";
 import { type LeaderCache, packBatch } from "./batch.js";
-import { ChunkSets, chunkKey, INLINE, type StagedPayload } from "./big-values.js";
+import { ChunkSets, type StagedPayload } from "./big-values.js";
 import type { RedisConnections } from "./connect.js";
 import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
-import { fetchRows, fieldCells, fieldOf, promisesFrom, readJournal, stateFrom } from "./fetch.js";
-import type { ScriptCall } from "./folding.js";
-import { FORMAT, objectName, parseObjectName, parseTimerMember, partitionPrefix } from "./keys.js";
-import { CHUNK_BYTES, CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX, STAGED_MS } from "./limits.js";
-import type { CommandReply, RedisCommand } from "./link.js";
+import { fetchRows, fieldCells, fieldOf, readJournal } from "./fetch.js";
+import { keptTraceOf } from "./kept-trace.js";
+import { FORMAT, objectName, parseTimerMember, partitionPrefix } from "./keys.js";
+import { CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX } from "./limits.js";
+import type { CommandReply } from "./link.js";
 import { payloadsOf } from "./payloads.js";
 import { LeaderReads, type PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
-import { scanHash, scanObjects, scanValues } from "./scans.js";
-import { claimScript, commitScript, stageScript } from "./scripts.js";
+import { scanHash } from "./scans.js";
+import { claimScript, commitScript } from "./scripts.js";
+import { stageCalls } from "./stage-calls.js";
 import { StatusCache } from "./status-cache.js";
+import {
+  inboxRows,
+  invocationsByStatus,
+  lockRows,
+  type PartitionRows,
+  promiseRows,
+  stateRows,
+  storedInvocation,
+  unfinishedInvocations,
+} from "./stored-rows.js";
 
 export interface RedisPartitionStoreOptions {
   /** Name of the environment; part of every key. */
@@ -308,7 +309,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   // ── scans ──────────────────────────────────────────────────────────────────────────────────────
 
   async *recoverable(partition: number, counted?: Population): AsyncIterable<Invocation> {
-    yield* this.#byStatus(partition, isRecoverable, counted);
+    yield* invocationsByStatus(this.#rows(partition), isRecoverable, counted);
     if (counted === undefined) return;
     const prefix = this.#prefix(partition);
     const sizes = [["HLEN", `${prefix}inv`] as const, ["HLEN", `${prefix}status`] as const, ["ZCARD", `${prefix}t`] as const];
@@ -318,33 +319,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     counted.timers += timers;
   }
 
-  async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
-    if (status === "completed") return;
-    if (status !== undefined && status !== "suspended") {
-      yield* this.#byStatus(partition, (row) => statusOf(row) === status);
-      return;
-    }
-    // In rows of invocations the status is the first byte, right behind the tag.
-    const matches = (stored: Buffer): boolean =>
-      status === undefined || stored[0] !== INLINE || statusOf(stored.subarray(1)) === status;
-    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "inv", matches)) {
-      for (const [, row] of page) if (status === undefined || statusOf(row) === status) yield decodeInvocation(row);
-    }
-  }
-
-  /** Unfinished invocations with a matching status byte, by the index of all that are not suspended. */
-  async *#byStatus(partition: number, matches: (row: Uint8Array) => boolean, counted?: Population): AsyncIterable<Invocation> {
-    const reads = this.#reads(partition);
-    const prefix = this.#prefix(partition);
-    for await (const page of scanValues(reads, `${prefix}status`)) {
-      if (counted !== undefined) for (const [, byte] of page) countStatus(statusOf(Uint8Array.of(Number(byte))), counted);
-      const ids = page.filter(([, byte]) => matches(Uint8Array.of(Number(byte)))).map(([id]) => id);
-      if (ids.length === 0) continue;
-      const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
-      const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, ids[n] as string] as const }));
-      for (const row of await payloadsOf(reads, prefix, cells))
-        if (row !== undefined && matches(row)) yield decodeInvocation(row);
-    }
+  unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {
+    return unfinishedInvocations(this.#rows(partition), status);
   }
 
   async *completed(partition: number): AsyncIterable<Invocation> {
@@ -366,14 +342,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   /** One of them; undefined when it is not there. */
   async invocationRow(partition: number, id: InvocationId): Promise<Uint8Array | undefined> {
-    const reads = this.#reads(partition);
-    const prefix = this.#prefix(partition);
-    // In this order an invocation that completes in between is found in both places rather than in none.
-    const commands = ["inv", "done"].map((table): RedisCommand => ["HGET", `${prefix}${table}`, id]);
-    const replies = await reads.request(commands);
-    const cells = commands.map((again, n) => ({ stored: answer(replies[n] as CommandReply) as Buffer | null, again }));
-    const [unfinished, done] = await payloadsOf(reads, prefix, cells);
-    return unfinished ?? done;
+    return storedInvocation(this.#rows(partition), id);
   }
 
   /** Ids of those that completed before a time, oldest first: what an archive takes. */
@@ -383,45 +352,24 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     return (ids as readonly Buffer[]).map((id) => id.toString() as InvocationId);
   }
 
-  async *scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
-    const matches = (object: string): boolean => {
-      if (service === undefined) return true;
-      const keyspace = parseKeyspace(parseObjectName(object).service);
-      return keyspace.service === service && (where === "everywhere" || keyspace.scope !== undefined);
-    };
-    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "s", matches)) {
-      const parsed = parseObjectName(object);
-      for (const [stateKey, value] of stateFrom(cells, payloads))
-        yield { service: parsed.service, key: parsed.key, stateKey, value };
-    }
+  scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {
+    return stateRows(this.#rows(partition), service, where);
   }
 
-  async *scanPromises(partition: number): AsyncIterable<PromiseRow> {
-    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "p", ALL)) {
-      const { service, key } = parseObjectName(object);
-      for (const [name, promise] of promisesFrom(cells, payloads)) yield { service, key, name, promise };
-    }
+  scanPromises(partition: number): AsyncIterable<PromiseRow> {
+    return promiseRows(this.#rows(partition));
   }
 
-  async *scanLocks(partition: number): AsyncIterable<LockRow> {
-    for await (const page of scanHash(this.#reads(partition), this.#prefix(partition), "lock")) {
-      for (const [object, row] of page) {
-        const { service, key } = parseObjectName(object.toString());
-        yield { service, key, lock: decodeLock(row) };
-      }
-    }
+  scanLocks(partition: number): AsyncIterable<LockRow> {
+    return lockRows(this.#rows(partition));
   }
 
-  async *scanInboxes(partition: number): AsyncIterable<InboxRow> {
-    for await (const { object, cells, payloads } of scanObjects(this.#reads(partition), this.#prefix(partition), "q", ALL)) {
-      const { service, key } = parseObjectName(object);
-      const rows: InboxRow[] = [];
-      for (const [n, cell] of cells.entries()) {
-        const row = payloads[n];
-        if (row !== undefined) rows.push({ service, key, seq: Number(fieldOf(cell)), entry: decodeInbox(row) });
-      }
-      yield* rows.sort((a, b) => a.seq - b.seq);
-    }
+  scanInboxes(partition: number): AsyncIterable<InboxRow> {
+    return inboxRows(this.#rows(partition));
+  }
+
+  #rows(partition: number): PartitionRows {
+    return { reads: this.#reads(partition), prefix: this.#prefix(partition) };
   }
 
   #prefix(partition: number): string {
@@ -438,18 +386,6 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 }
 
-function stageCalls(prefix: string, epoch: number, mark: string, staged: readonly StagedPayload[]): ScriptCall[] {
-  const calls: ScriptCall[] = [];
-  for (const { set, payload } of staged) {
-    for (let from = 0, n = 0; from < payload.length; from += CHUNK_BYTES, n++) {
-      const chunk = payload.subarray(from, from + CHUNK_BYTES);
-      const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.length);
-      calls.push({ script: stageScript, keys: [`${prefix}epoch`], args: [epoch, mark, chunkKey(set, n), bytes, STAGED_MS] });
-    }
-  }
-  return calls;
-}
-
 /** The stored epoch, from the reply of a script that wrote nothing because the epoch or the data set is another. */
 function epochOf(refusal: number): number {
   return -1 - refusal;
@@ -460,21 +396,3 @@ const REPLICATED = { replicated: true } as const;
 /** Reply of `claimScript` when the data set is another. */
 const OTHER_DATA_SET = -2;
 const NOTHING = (): void => undefined;
-const ALL = (): boolean => true;
-
-function countStatus(status: Invocation["status"] | undefined, counted: Population): void {
-  if (status !== undefined && status !== "completed") counted[status]++;
-}
-
-/** `traceparent` ends in the flags; the lowest bit means that the trace is kept. */
-const KEPT = /-[0-9a-f][13579bdf]$/;
-
-function keptTraceOf(batches: readonly PartitionBatch[]): string | undefined {
-  for (const { mutations } of batches) {
-    for (const mutation of mutations) {
-      const traceparent = mutation.kind === "putInvocation" ? mutation.invocation.facts.trace?.traceparent : undefined;
-      if (traceparent !== undefined && KEPT.test(traceparent)) return traceparent;
-    }
-  }
-  return undefined;
-}
