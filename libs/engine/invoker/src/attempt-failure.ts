@@ -149,3 +149,30 @@ export function transportFailure(cause: TransportFailure): AttemptFailure {
   if (cause.kind === "refused") return { ...failure("RT0010", cause.message, { countsForSdk: false }), isUnprocessed: true };
   return failure(cause.kind === "http11Peer" ? "META0014" : "RT0010", cause.message);
 }
+
+interface JournalSize {
+  readonly entries: number;
+  readonly bytes: number;
+}
+
+interface JournalBounds {
+  readonly journalEntriesMax: number;
+  readonly journalBytesMax: number;
+}
+
+/**
+ * The reason why the journal accepts no command of `moreBytes`. Another attempt would fail at the same command, so the failure pauses
+ * at once.
+ */
+export function journalFailure(
+  { entries, bytes }: JournalSize,
+  moreBytes: number,
+  { journalEntriesMax, journalBytesMax }: JournalBounds,
+): AttemptFailure | undefined {
+  let why: string;
+  if (entries >= journalEntriesMax) why = `the journal has ${entries} entries, and ${journalEntriesMax} are allowed`;
+  else if (bytes + moreBytes > journalBytesMax)
+    why = `the journal has ${bytes} bytes; with ${moreBytes} more it would exceed the ${journalBytesMax} that are allowed`;
+  else return undefined;
+  return { ...failure("RT0100", why), behavior: "pause" };
+}

@@ -37,11 +37,13 @@ import {
   type AttemptFailure,
   endOfStreamFailure,
   failure,
+  journalFailure,
   protocolFailure,
   refusalFailure,
   reportedFailure,
 } from "./attempt-failure.js";
 import { type AttemptDeps, type AttemptEnding, type AttemptOutput, type AttemptPlan, startInPieces } from "./attempt-plan.js";
+import { type Blockage, beginsWait, endsWait, ownedBytes } from "./blockage.js";
 import { commandAction } from "./command-action.js";
 import { UNIT_BYTES } from "./limits.js";
 import { frameInPieces, Outgoing, type OutgoingFrame } from "./outgoing.js";
@@ -50,9 +52,6 @@ import { ReceivedNotifications } from "./received-notifications.js";
 
 const SUSPENDED: AttemptEnding = { kind: "suspended" };
 const ENDED: AttemptEnding = { kind: "ended" };
-
-/** See `BLOCKED_AFTER_MS`. */
-export type Blockage = "declared" | "evident" | "possible";
 
 export class AttemptMachine {
   readonly #plan: AttemptPlan;
@@ -380,19 +379,9 @@ export class AttemptMachine {
     this.#output.over(ending);
   }
 
-  /**
-   * The reason why the journal accepts no command of `moreBytes`. Another attempt would fail at the same command, so the failure pauses
-   * at once.
-   */
   #journalFailure(moreBytes: number): AttemptFailure | undefined {
-    const { journalEntriesMax, journalBytesMax } = this.#plan;
-    const entries = this.#commands + this.#notifications.count;
-    let why: string;
-    if (entries >= journalEntriesMax) why = `the journal has ${entries} entries, and ${journalEntriesMax} are allowed`;
-    else if (this.#journalBytes + moreBytes > journalBytesMax)
-      why = `the journal has ${this.#journalBytes} bytes; with ${moreBytes} more it would exceed the ${journalBytesMax} that are allowed`;
-    else return undefined;
-    return { ...failure("RT0100", why), behavior: "pause" };
+    const journal = { entries: this.#commands + this.#notifications.count, bytes: this.#journalBytes };
+    return journalFailure(journal, moreBytes, this.#plan);
   }
 
   #internalFailure(cause: unknown): AttemptFailure {
@@ -404,30 +393,4 @@ export class AttemptMachine {
     );
     return failure("RT0006", error.detail);
   }
-}
-
-function beginsWait(type: number): boolean {
-  return (
-    type === MessageType.Sleep ||
-    type === MessageType.Call ||
-    type === MessageType.AttachInvocation ||
-    type === MessageType.GetPromise
-  );
-}
-
-function endsWait(type: number): boolean {
-  return (
-    type === MessageType.SleepCompletion ||
-    type === MessageType.CallCompletion ||
-    type === MessageType.AttachInvocationCompletion ||
-    type === MessageType.GetPromiseCompletion
-  );
-}
-
-/**
- * Returns a copy, unless the view covers its whole buffer: the decoder assembles a message that came in pieces in a new buffer, which is
- * owned already.
- */
-function ownedBytes(view: Uint8Array): Uint8Array {
-  return view.byteLength === view.buffer.byteLength ? new Uint8Array(view.buffer) : new Uint8Array(view);
 }

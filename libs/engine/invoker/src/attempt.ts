@@ -8,62 +8,22 @@
  * been quiet.
  */
 import type { Clock, TimerHandle } from "@perdure/base";
-import type {
-  EndpointStream,
-  EndpointTransport,
-  StreamListener,
-  StreamRequest,
-  TransportFailure,
-} from "@perdure/endpoint-transport";
+import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
 import { type Future, invocationContentType } from "@perdure/service-protocol";
 import type { AttemptCommand, EntryStored } from "@perdure/state-machine";
 import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./attempt-failure.js";
 import { AttemptMachine } from "./attempt-machine.js";
-import type { AttemptDeps, AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
-import type { AttemptDeadlines, DeadlineWaiter } from "./deadlines.js";
-import type { FairShares, ServiceShare, ShareMember } from "./fair-shares.js";
-import type { Flushable, FlushGroup } from "./flush-group.js";
-import type { LargeMessages, LargeTurn } from "./large-messages.js";
+import type { AttemptContext, AttemptOwner, AttemptTimes } from "./attempt-owner.js";
+import type { AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
+import type { DeadlineWaiter } from "./deadlines.js";
+import type { ServiceShare, ShareMember } from "./fair-shares.js";
+import type { Flushable } from "./flush-group.js";
+import type { LargeTurn } from "./large-messages.js";
 import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { InvokerMetrics } from "./metrics.js";
 import { MessagePace, type PaceLimits } from "./pace.js";
+import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
-
-export interface AttemptTimes {
-  readonly inactivityTimeoutMs: number;
-  readonly abortTimeoutMs: number;
-}
-
-/** The run an attempt belongs to. */
-export interface AttemptOwner {
-  submit(command: AttemptCommand): void;
-  /** See `InvokerHost.settled`. */
-  whenDurable(callback: () => void): void;
-  /** See `InvokerHost.stage`. */
-  readonly stage: ((body: Uint8Array) => Promise<Disposable>) | undefined;
-  /** The outcome that the handler reported, or the failure that ended the attempt. */
-  attemptEnded(ending: AttemptEnding): void;
-  /** Called after `attemptEnded`: the stream is closed. */
-  attemptOver(): void;
-  serverIdentified(name: string): void;
-  /** The endpoint has answered with response headers that carry a service protocol. */
-  headersReceived(): void;
-  /** The handler has sent its first message. */
-  responded(): void;
-  /** The endpoint accepts no more streams at the moment and the stream of the attempt waits, or it no longer waits. */
-  streamWaits(isWaiting: boolean): void;
-}
-
-export interface AttemptContext extends AttemptDeps {
-  readonly clock: Clock;
-  readonly transport: EndpointTransport;
-  readonly flushes: FlushGroup;
-  readonly deadlines: AttemptDeadlines;
-  readonly shares: FairShares;
-  readonly pace: PaceLimits;
-  readonly largeMessages: LargeMessages;
-  readonly metrics: InvokerMetrics;
-}
 
 export class Attempt implements AttemptOutput, StreamListener, ShareMember, DeadlineWaiter, Flushable {
   readonly #plan: AttemptPlan;

@@ -2,8 +2,9 @@
 import type { DeploymentView } from "@perdure/control";
 import type { LostAttempt, StreamRequest } from "@perdure/endpoint-transport";
 import type { InvocationFacts, JournalEntry } from "@perdure/state-machine";
-import { Attempt, type AttemptOwner } from "./attempt.js";
+import { Attempt } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
+import type { AttemptOwner } from "./attempt-owner.js";
 import type { AttemptPlan } from "./attempt-plan.js";
 import { LARGE_MESSAGE_BYTES } from "./limits.js";
 import type { AttemptRoute } from "./pin.js";

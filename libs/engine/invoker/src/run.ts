@@ -23,8 +23,9 @@ import {
   runningSinceMs,
   type StartRun,
 } from "@perdure/state-machine";
-import type { Attempt, AttemptOwner } from "./attempt.js";
+import type { Attempt } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
+import type { AttemptOwner } from "./attempt-owner.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { JournalTail } from "./journal-tail.js";
 import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
