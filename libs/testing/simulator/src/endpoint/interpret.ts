@@ -1,58 +1,12 @@
 /** Runs a program as a handler would: each operation is a sequence of commands and waits, which alone determine the next one. */
-import { awakeableId, fromUtf8, type InvocationId, utf8 } from "@perdure/base";
-import {
-  cancelSignalId,
-  type Future,
-  type JournalCommand,
-  type NotificationId,
-  type ValueOrFailure,
-} from "@perdure/service-protocol";
-import { Cancelled, type Conversation, type ReceivedNotification } from "./conversation.js";
+import { awakeableId, fromUtf8, utf8 } from "@perdure/base";
+import { cancelSignalId, type JournalCommand, type NotificationId, type ValueOrFailure } from "@perdure/service-protocol";
+import { Cancelled } from "./conversation.js";
 import { ANSWER_CALLER } from "./draw-program.js";
-import type { LocalState } from "./local-state.js";
+import { textOf, textOfBytes } from "./notification-text.js";
 import type { Assignment, CalledHandler, HandlerProgram, ProgramOperation } from "./program.js";
-
-/** What a program requests of the session that runs it. */
-export type ProgramRequest =
-  /** Go on when the future is resolved. `deaf`: only then, not at a cancellation. */
-  | { readonly kind: "wait"; readonly future: Future; readonly deaf: boolean }
-  /** Go on after this time, which user code takes. */
-  | { readonly kind: "work"; readonly ms: number };
-
-export interface HandlerContext {
-  readonly id: InvocationId;
-  readonly key: string;
-  readonly conversation: Conversation;
-  readonly state: LocalState;
-  nowMs(): number;
-  /** Duration of user code before its next step; mostly zero. */
-  thinkingMs(): number;
-  /** Returns a number that no other execution has, so that each result of a run is unique. */
-  executed(): number;
-  /** Proposes the result of a run that was executed just now. */
-  propose(completionId: number, result: ValueOrFailure): void;
-  /** Gives an awakeable to an external client, which will complete it. */
-  leaveOutside(awakeable: string): void;
-}
-
-type HandlerScript<T> = Generator<ProgramRequest, T, void>;
-
-/** A result that is waited for later, with its name in the handler's result. */
-interface Pending {
-  readonly name: string;
-  readonly id: NotificationId;
-}
-
-interface ProgramProgress {
-  readonly around: HandlerContext;
-  readonly assignment: Assignment;
-  readonly pending: Pending[];
-  /** Completion ids of the notifications with the ids of callees. */
-  readonly children: number[];
-  /** Those of callees that are called, not sent: they are cancelled together with their caller. */
-  readonly called: number[];
-  readonly observed: string[];
-}
+import type { HandlerContext, HandlerScript, ProgramProgress } from "./program-progress.js";
+import { join, now, one } from "./program-waits.js";
 
 const CANCELLED: ValueOrFailure = { kind: "failure", failure: { code: 409, message: "Cancelled", metadata: [] } };
 
@@ -214,66 +168,6 @@ function* performOnChild(
 
 const CALLEE: CalledHandler = { service: "S", handler: "h", key: "" };
 
-// ── waiting ──────────────────────────────────────────────────────────────────────────────────────
-
-/** Waits at once, or leaves the wait to a later join. */
-function* now(progress: ProgramProgress, name: string, id: NotificationId, later: boolean): HandlerScript<void> {
-  progress.pending.push({ name, id });
-  if (later) return;
-  yield { kind: "wait", future: one(id), deaf: false };
-  collect(progress);
-}
-
-/** Waits for deferred results, in one of the ways that SDKs have. */
-function* join(progress: ProgramProgress, how: "all" | "first" | "settled" | "anySuccess" | "unknown"): HandlerScript<void> {
-  if (progress.pending.length === 0) return;
-  yield { kind: "wait", future: together(progress.pending, how), deaf: false };
-  collect(progress);
-}
-
-/** Records the results that have become visible, in the order of their requests. */
-function collect({ around, pending, observed }: ProgramProgress): void {
-  const left: Pending[] = [];
-  for (const each of pending) {
-    const notification = around.conversation.consumedNotification(each.id);
-    if (notification === undefined) left.push(each);
-    else observed.push(`${each.name}=${textOf(notification)}`);
-  }
-  pending.splice(0, pending.length, ...left);
-}
-
-const COMBINATOR = {
-  all: "allSucceededOrFirstFailed",
-  first: "firstCompleted",
-  settled: "allCompleted",
-  anySuccess: "firstSucceededOrAllFailed",
-  unknown: "unknown",
-} as const;
-
-/** Puts the first half directly below the root and the rest in a nested node, so that trees have some depth. */
-function together(pending: readonly Pending[], how: keyof typeof COMBINATOR): Future {
-  const half = Math.ceil(pending.length / 2);
-  const upper = node(pending.slice(0, half), COMBINATOR[how]);
-  if (half === pending.length) return upper;
-  return { ...upper, nested: [node(pending.slice(half), COMBINATOR[how])] };
-}
-
-function node(leaves: readonly Pending[], combinator: Future["combinator"]): Future {
-  const completions: number[] = [];
-  const signalIndexes: number[] = [];
-  const signalNames: string[] = [];
-  for (const { id } of leaves) {
-    if (id.kind === "completion") completions.push(id.id);
-    else if (id.kind === "signalIndex") signalIndexes.push(id.index);
-    else signalNames.push(id.name);
-  }
-  return { completions, signalIndexes, signalNames, nested: [], combinator };
-}
-
-function one(id: NotificationId): Future {
-  return node([{ name: "", id }], "firstCompleted");
-}
-
 // ── commands made of several parts ───────────────────────────────────────────────────────────────
 
 /** Executes the run unless its result exists already, then proposes the result. The caller waits for it. */
@@ -390,24 +284,4 @@ function* childId({ around, children }: ProgramProgress, nth: number): HandlerSc
   const id: NotificationId = { kind: "completion", id: children[nth % children.length] as number };
   yield { kind: "wait", future: one(id), deaf: false };
   return textOf(around.conversation.consumedNotification(id));
-}
-
-function textOf(notification: ReceivedNotification | undefined): string {
-  if (notification === undefined) return "?";
-  switch (notification.result.kind) {
-    case "void":
-      return "";
-    case "value":
-      return fromUtf8(notification.result.value);
-    case "failure":
-      return `!${notification.result.failure.code} ${notification.result.failure.message}`;
-    case "invocationId":
-      return notification.result.invocationId;
-    case "stateKeys":
-      return notification.result.stateKeys.map(fromUtf8).join(",");
-  }
-}
-
-function textOfBytes(value: Uint8Array | undefined): string {
-  return value === undefined ? "" : fromUtf8(value);
 }

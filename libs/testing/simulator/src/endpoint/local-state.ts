@@ -2,7 +2,7 @@
 import { fromBinaryString, fromUtf8, toBinaryString, utf8 } from "@perdure/base";
 import { MessageType, type StartMessage } from "@perdure/service-protocol";
 import type { Conversation } from "./conversation.js";
-import type { ProgramRequest } from "./interpret.js";
+import type { ProgramRequest } from "./program-progress.js";
 
 type HandlerScript<T> = Generator<ProgramRequest, T, void>;
 

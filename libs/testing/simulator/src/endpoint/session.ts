@@ -30,9 +30,10 @@ import {
 import type { AttemptRecord } from "../ledger/attempts.js";
 import type { SimulatedWorld } from "../world.js";
 import { Conversation } from "./conversation.js";
-import { interpret, type ProgramRequest } from "./interpret.js";
+import { interpret } from "./interpret.js";
 import { LocalState } from "./local-state.js";
 import type { Misfortune } from "./misfortune.js";
+import type { ProgramRequest } from "./program-progress.js";
 
 /** The response as the session writes it. */
 export interface ResponseWriter {

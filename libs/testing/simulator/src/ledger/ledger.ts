@@ -3,19 +3,6 @@
  * store and is independent of the code that made them; whatever contradicts the record is a finding.
  */
 import type { InvocationId } from "@perdure/base";
-import { bytesEqual, toBinaryString } from "@perdure/base";
-import {
-  commandTypeOf,
-  decodeCommand,
-  decodeNotification,
-  invocationIdCompletionIdOf,
-  isCommand,
-  isFault,
-  type JournalCommand,
-  MessageType,
-  messageTypeName,
-  resultCompletionIdOf,
-} from "@perdure/service-protocol";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/state-machine";
 import { isExclusive, isWorkflowRun } from "@perdure/state-machine";
 import type { PartitionBatch } from "@perdure/storage";
@@ -23,6 +10,7 @@ import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
 import { AttemptLedger } from "./attempts.js";
 import { type GenerationRecord, hasDeterministicId, outcomeText } from "./generation-record.js";
+import { calleesOf, JournalModel } from "./journal-model.js";
 import { KillModel, type UndeliveredMessage } from "./kill-model.js";
 import { LockModel } from "./lock-model.js";
 import { PromiseModel } from "./promise-model.js";
@@ -41,26 +29,6 @@ const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][
   completed: ["completed"],
 };
 
-/** The completion that each command expects under its result id. */
-const COMPLETED_BY = new Map<number, number>([
-  [MessageType.GetLazyState, MessageType.GetLazyStateCompletion],
-  [MessageType.GetLazyStateKeys, MessageType.GetLazyStateKeysCompletion],
-  [MessageType.GetPromise, MessageType.GetPromiseCompletion],
-  [MessageType.PeekPromise, MessageType.PeekPromiseCompletion],
-  [MessageType.CompletePromise, MessageType.CompletePromiseCompletion],
-  [MessageType.Sleep, MessageType.SleepCompletion],
-  [MessageType.Call, MessageType.CallCompletion],
-  [MessageType.Run, MessageType.RunCompletion],
-  [MessageType.AttachInvocation, MessageType.AttachInvocationCompletion],
-  [MessageType.GetInvocationOutput, MessageType.GetInvocationOutputCompletion],
-]);
-
-const PROMISE_COMPLETIONS: ReadonlySet<number> = new Set([
-  MessageType.GetPromiseCompletion,
-  MessageType.PeekPromiseCompletion,
-  MessageType.CompletePromiseCompletion,
-]);
-
 export class Ledger {
   readonly #findings: SimulationFindings;
   readonly attempts: AttemptLedger;
@@ -70,7 +38,8 @@ export class Ledger {
   readonly kills: KillModel;
   readonly runs: RunModel;
   readonly signals: SignalModel;
-  readonly #promises: PromiseModel;
+  readonly promises: PromiseModel;
+  readonly #journals: JournalModel;
   /** The present generation of each id, deleted ones included. */
   readonly #generations = new Map<InvocationId, GenerationRecord>();
   readonly #seeds = new Map<string, bigint>();
@@ -79,8 +48,6 @@ export class Ledger {
   readonly #usedSequences = new Map<string, true>();
   readonly #dedup = new Map<string, number>();
   readonly #timers = new Set<string>();
-  /** Values that only one signal may carry: its sender, and which of the sender's commands it was. */
-  readonly #signalValues = new Set<string>();
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
   /** Workflows deleted in the present batch, and not written to since. */
@@ -99,7 +66,8 @@ export class Ledger {
     this.kills = new KillModel(findings, nowMs);
     this.runs = new RunModel(findings);
     this.signals = new SignalModel((id) => this.generation(id));
-    this.#promises = new PromiseModel(findings);
+    this.promises = new PromiseModel(findings);
+    this.#journals = new JournalModel(findings, this);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new AttemptLedger(findings, this);
     this.state = new StateModel(findings);
@@ -164,7 +132,10 @@ export class Ledger {
     const touched = new Set<InvocationId>();
     for (const { partition, mutations } of batches)
       for (const mutation of mutations) this.#mutation(partition, mutation, touched);
-    for (const id of touched) this.#agrees(id);
+    for (const id of touched) {
+      const generation = this.generation(id);
+      if (generation !== undefined) this.#journals.agrees(generation);
+    }
     this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
     this.#early.clear();
     this.state.endOfBatch();
@@ -219,9 +190,9 @@ export class Ledger {
         return;
       case "putPromise":
         this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
-        return this.#promises.put(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise);
+        return this.promises.put(`${mutation.service}/${mutation.key}/${mutation.name}`, mutation.promise);
       case "deletePromise":
-        return this.#promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
+        return this.promises.delete(`${mutation.service}/${mutation.key}/${mutation.name}`);
     }
   }
 
@@ -301,7 +272,7 @@ export class Ledger {
     if (from.status === "inboxed" && invocation.status !== "inboxed") this.#leftQueue(before);
     if (from.status === "invoked") this.runs.moved(before, invocation);
     if (from.status === "scheduled" && invocation.status !== "scheduled")
-      this.#notBefore(facts.executionTimeMs, () => `${id} begins`);
+      this.notBefore(facts.executionTimeMs, () => `${id} begins`);
     before.invocation = invocation;
     if (invocation.status === "completed") this.#ended(before, invocation.outcome);
   }
@@ -333,7 +304,7 @@ export class Ledger {
     const early = this.#early.get(id) ?? [];
     this.#early.delete(id);
     const copied = invocation.facts.source.kind === "restart";
-    for (const entry of early) this.#journaled(generation, entry, copied);
+    for (const entry of early) this.#journals.journaled(generation, entry, copied);
     if (invocation.status === "completed")
       this.#findings.report("an invocation makes only valid transitions", `${id} is created as completed`);
   }
@@ -355,7 +326,7 @@ export class Ledger {
   }
 
   /** Clocks of a world agree, or times are not checked. */
-  #notBefore(dueAtMs: number | undefined, what: () => string): void {
+  notBefore(dueAtMs: number | undefined, what: () => string): void {
     const nowMs = this.#wallMs?.() ?? Number.POSITIVE_INFINITY;
     this.#findings.require((dueAtMs ?? 0) <= nowMs + 1, "a timer never fires early", () => `${what()}: ${dueAtMs} at ${nowMs}`);
   }
@@ -381,7 +352,7 @@ export class Ledger {
   #workflowsGone(): void {
     for (const workflow of this.#deletedWorkflows) {
       const [service, key] = workflow.split("/") as [string, string];
-      const left = [...this.state.of(service, key).keys(), ...this.#promises.of(workflow)];
+      const left = [...this.state.of(service, key).keys(), ...this.promises.of(workflow)];
       this.#findings.require(left.length === 0, "a deleted workflow leaves no rows", () => `${workflow}: ${left.join()}`);
     }
     this.#deletedWorkflows.clear();
@@ -397,7 +368,7 @@ export class Ledger {
         "a journal grows at its end",
         () => `${id}: ${index} at ${generation.entries.length}`,
       );
-      return this.#journaled(generation, entry, false);
+      return this.#journals.journaled(generation, entry, false);
     }
     const early = this.#early.get(id) ?? [];
     this.#early.set(id, early);
@@ -405,153 +376,15 @@ export class Ledger {
     early.push(entry);
   }
 
-  #journaled(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
-    generation.entries.push(entry);
-    if (isCommand(entry.type)) this.#command(generation, entry, copied);
-    else this.#notification(generation, entry, copied);
-  }
-
-  #command(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
-    const result = resultCompletionIdOf(entry.type, entry.body);
-    if (!copied) this.runs.command(generation, generation.commandCount++, entry);
-    else generation.commandCount++;
-    if (result !== undefined) this.#promiseCompletion(generation, result, entry, COMPLETED_BY.get(entry.type) ?? 0);
-    const calleeId = invocationIdCompletionIdOf(entry.type, entry.body);
-    if (calleeId !== undefined) this.#promiseCompletion(generation, calleeId, entry, MessageType.CallInvocationIdCompletion);
-    if (copied) return;
-    const command = decodeCommand(entry.type, entry.body);
-    if (isFault(command)) return this.#findings.report("a stored command can be read", `${generation.id}: ${command.detail}`);
-    this.#demandState(generation, command);
-    this.signals.stored(generation, command);
-  }
-
   promiseIsCompleted(service: string, key: string, name: string): boolean {
-    return this.#promises.isCompleted(`${service}/${key}/${name}`);
-  }
-
-  #promiseCompletion(generation: GenerationRecord, id: number, entry: JournalEntry, notificationType: number): void {
-    const { type: commandType } = entry;
-    this.#findings.require(
-      !generation.expectedCompletions.has(id),
-      "a command is stored once",
-      () => `${generation.id}: completion ${id} of ${messageTypeName(commandType)} again`,
-    );
-    generation.expectedCompletions.set(id, { commandType, notificationType, entry, completed: false });
-  }
-
-  #demandState(generation: GenerationRecord, command: JournalCommand): void {
-    const { service, key = "" } = generation.facts.target;
-    if (command.kind === "setState") this.state.demand(service, key, toBinaryString(command.stateKey), command.value);
-    else if (command.kind === "clearState") this.state.demand(service, key, toBinaryString(command.stateKey), undefined);
-    else if (command.kind === "clearAllState") {
-      for (const stateKey of this.state.of(service, key).keys()) this.state.demand(service, key, stateKey, undefined);
-    }
-  }
-
-  #notification(generation: GenerationRecord, entry: JournalEntry, copied: boolean): void {
-    const notification = decodeNotification(entry.type, entry.body);
-    if (isFault(notification))
-      return this.#findings.report("a stored notification can be read", `${generation.id}: ${notification.detail}`);
-    const { id, result } = notification;
-    if (id.kind !== "completion") {
-      if (!copied && result.kind === "value") this.#signalled(generation, Buffer.from(result.value).toString());
-      return;
-    }
-    const expected = generation.expectedCompletions.get(id.id);
-    const fits = expected !== undefined && expected.notificationType === entry.type;
-    const what = (): string => `${generation.id}: ${messageTypeName(entry.type)} ${id.id}`;
-    this.#findings.require(fits, "a completion belongs to a command of this generation", what);
-    if (expected === undefined) return;
-    this.#findings.require(!expected.completed, "a command is completed once", what);
-    expected.completed = true;
-    if (copied) return;
-    if (entry.type === MessageType.CallCompletion) this.#answersCall(generation, id.id, entry);
-    if (entry.type === MessageType.RunCompletion) this.runs.runCompleted(generation, id.id, result);
-    if (entry.type !== MessageType.SleepCompletion && !PROMISE_COMPLETIONS.has(entry.type)) return;
-    const command = decodeCommand(expected.entry.type, expected.entry.body);
-    if (isFault(command)) return;
-    if (command.kind === "sleep") return this.#notBefore(command.wakeUpTimeMs, what);
-    const { service, key } = generation.facts.target;
-    this.#promises.answered(`${service}/${key}`, command, result);
-  }
-
-  /** The result of a call is the callee's outcome. */
-  #answersCall(generation: GenerationRecord, completionId: number, entry: JournalEntry): void {
-    const calleeId = generation.entries.map((each) => calleeOf(each, completionId - 1)).find((id) => id !== undefined);
-    const callee = calleeId === undefined ? undefined : this.#generations.get(calleeId);
-    const outcome = callee?.outcome;
-    // There is no outcome to compare: it was not kept, cancelled before its start, or refused.
-    if (callee === undefined || outcome === undefined) return;
-    const decoded = decodeNotification(entry.type, entry.body);
-    if (isFault(decoded)) return;
-    const { result } = decoded;
-    if (result.kind === "failure" && result.failure.message === "the workflow method was already invoked") return;
-    const same =
-      outcome.kind === "success"
-        ? result.kind === "value" && bytesEqual(result.value, outcome.value)
-        : result.kind === "failure" &&
-          result.failure.message === outcome.failure.message &&
-          result.failure.code === outcome.failure.code;
-    this.#findings.require(
-      same || callee.number > 0,
-      "a caller gets its callee's outcome",
-      () => `${generation.id} from ${calleeId}`,
-    );
-  }
-
-  #signalled(generation: GenerationRecord, value: string): void {
-    if (value.startsWith("outside")) return; // External clients may repeat their signals.
-    const name = `${generation.id}/${generation.number} ${value}`;
-    this.#findings.require(!this.#signalValues.has(name), "a signal arrives once", () => name);
-    this.#signalValues.add(name);
+    return this.promises.isCompleted(`${service}/${key}/${name}`);
   }
 
   #dropJournal(id: InvocationId, length: number): void {
     const generation = this.generation(id);
     if (generation === undefined) return this.#findings.report("only existing rows are deleted", `journal of ${id}`);
-    this.#findings.require(
-      length === generation.entries.length,
-      "a journal is dropped whole",
-      () => `${id}: ${length} of ${generation.entries.length}`,
-    );
-    generation.entries = [];
-    generation.journalDropped = true;
+    this.#journals.dropped(generation, length);
   }
-
-  /** Checks that the record of an invocation and its journal agree at the end of each batch. */
-  #agrees(id: InvocationId): void {
-    const generation = this.generation(id);
-    if (generation === undefined) return;
-    const { journal } = generation.invocation;
-    const commands = generation.entries.reduce((count, entry) => count + (isCommand(entry.type) ? 1 : 0), 0);
-    const outputIndex = generation.entries.findLastIndex((entry) => entry.type === commandTypeOf.output);
-    const agrees =
-      journal.length === generation.entries.length &&
-      journal.commands === commands &&
-      journal.notifications === generation.entries.length - commands &&
-      journal.outputIndex === outputIndex;
-    this.#findings.require(
-      agrees,
-      "an invocation counts its journal right",
-      () => `${id}: ${JSON.stringify(journal)} for ${generation.entries.length} entries`,
-    );
-    if (generation.invocation.status === "completed" || journal.length > 0) return;
-    this.#findings.report("an invocation counts its journal right", `${id} has lost its journal`);
-  }
-}
-
-/** Returns every invocation that it called or sent. */
-function calleesOf({ entries }: GenerationRecord): InvocationId[] {
-  return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
-}
-
-/** The callee's id, if the entry has it, under this completion id or any. */
-function calleeOf(entry: JournalEntry, completionId: number | undefined): InvocationId | undefined {
-  if (entry.type !== MessageType.CallInvocationIdCompletion) return undefined;
-  const decoded = decodeNotification(entry.type, entry.body);
-  if (isFault(decoded) || decoded.id.kind !== "completion") return undefined;
-  if (completionId !== undefined && decoded.id.id !== completionId) return undefined;
-  return decoded.result.kind === "invocationId" ? (decoded.result.invocationId as InvocationId) : undefined;
 }
 
 function timerText(timer: {
