@@ -2,7 +2,7 @@
 import type { VirtualItem } from "@tanstack/react-virtual";
 import { unfoldedOf } from "./chart-keys.js";
 import type { TimeSpan } from "./invocation-timeline.js";
-import { AXIS_PX } from "./timeline-chart.js";
+import { AXIS_PX } from "./limits.js";
 import type { TimelineRow } from "./timeline-layout.js";
 import { Bars, RowName } from "./timeline-row.js";
 

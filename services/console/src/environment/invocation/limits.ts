@@ -62,3 +62,6 @@ export const MINIMAP_BARS = 160;
 
 /** Attempts in the list of choices: the newest, as many as fit a window. */
 export const CHOSEN_ATTEMPTS_MAX = 50;
+
+/** The axis stays visible above the rows; the same height as in `timeline.css`. */
+export const AXIS_PX = 28;

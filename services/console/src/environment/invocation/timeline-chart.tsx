@@ -9,7 +9,7 @@ import { keyAction, perform } from "./chart-keys.js";
 import { ChartRow, FATES } from "./chart-row.js";
 import { type Crash, fateOf } from "./crash-status.js";
 import { type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
-import { OVERSCAN_ROWS } from "./limits.js";
+import { AXIS_PX, OVERSCAN_ROWS } from "./limits.js";
 import { placeOf, selected, type TimelineRow, ticksOf, zoomed } from "./timeline-layout.js";
 import { barSpan, rowText } from "./timeline-row.js";
 import { type DrawnBox, useDrag } from "./use-drag.js";
@@ -33,8 +33,6 @@ export interface TimelineChartProps {
   readonly jump?: { readonly key: string } | undefined;
 }
 
-/** The axis stays visible above the rows; the same height as in `timeline.css`. */
-export const AXIS_PX = 28;
 const ROW_PX = 30;
 const NARROW_ROW_PX = 46;
 const TICKS_MAX = 7;
