@@ -71,27 +71,27 @@ export const PLANTED_BUGS = [
     "const timer = { dueAtMs: action.wakeUpAtMs - 1_000,",
   ]),
   plant("outbox-not-recovered", "A new leader does not send again what the outbox holds", 6, [
-    processor("outbox.ts"),
+    processor("outbox/outbox.ts"),
     "        this.send(message, to);\n",
     "",
   ]),
   plant("outbox-numbers-again", "A new leader begins its sequence numbers anew", 4, [
-    processor("outbox.ts"),
+    processor("outbox/outbox.ts"),
     "this.#next = epoch * SEQUENCES_PER_EPOCH;",
     "this.#next = 0 * epoch * SEQUENCES_PER_EPOCH;",
   ]),
   plant("delivery-taken-twice", "Deduplication is off by one", 6, [
-    processor("applier.ts"),
+    processor("turn/applier.ts"),
     "if (message.seq > lastSeq) {",
     "if (message.seq >= lastSeq) {",
   ]),
   plant("effects-before-commit", "Effects are performed before their batch is durable", 1, [
-    processor("group-commit.ts"),
+    processor("turn/group-commit.ts"),
     "    const sinceMs = clock.monotonicMs();\n",
     "    const sinceMs = clock.monotonicMs();\n    perform(wishes.splice(0));\n",
   ]),
   plant("fenced-leader-goes-on", "A leader whose commit was refused goes on", 10, [
-    processor("group-commit.ts"),
+    processor("turn/group-commit.ts"),
     'if (outcome.kind === "fenced") return this.#ports.fenced(outcome.partition);',
     "",
   ]),
@@ -101,12 +101,12 @@ export const PLANTED_BUGS = [
     "",
   ]),
   plant("take-back-keeps-rows", "A command that is applied again leaves rows of its first try", 1, [
-    processor("live-view.ts"),
+    processor("view/live-view.ts"),
     "    this.#mutations.length = this.#mutationMark;\n",
     "",
   ]),
   plant("state-cache-stale", "Kept states do not take up what was written", 2, [
-    processor("live-view.ts"),
+    processor("view/live-view.ts"),
     "      this.#states.written(objectName(write.service, write.key), write.stateKey, value);\n",
     "      void value;\n",
   ]),
@@ -218,7 +218,7 @@ export const PLANTED_BUGS = [
     "",
   ]),
   plant("acknowledged-before-commit", "A message counts as delivered when it has arrived, not when it is durable", 6, [
-    processor("applier.ts"),
+    processor("turn/applier.ts"),
     "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n",
     "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n    deliveries.delivered(message);\n",
   ]),
@@ -254,12 +254,12 @@ export const PLANTED_BUGS = [
     "    } else void this.#relieve;\n",
   ]),
   plant("slot-leaked", "Every third invocation of a scope never gives its slot back", 6, [
-    processor("flow-control.ts"),
+    processor("flow/flow-control.ts"),
     '      case "releaseSlot":\n',
     '      case "releaseSlot":\n        if (effect.id.charCodeAt(24) % 3 === 0) return;\n',
   ]),
   plant("running-not-counted", "A new leader does not count who of a scope runs already", 18, [
-    processor("flow-control.ts"),
+    processor("flow/flow-control.ts"),
     'if (invocation.status === "invoked") flow?.scheduler.started(subjectOf(invocation.facts));',
     'if (invocation.status === "invoked") void flow;',
   ]),
@@ -294,7 +294,7 @@ export const PLANTED_BUGS = [
     ],
   ),
   plant("dedup-lost-at-hand-over", "A new leader does not know which messages the one before has taken", 8, [
-    processor("row-cache.ts"),
+    processor("view/row-cache.ts"),
     "        return keep(row, row.value);\n",
     '        return keep(row, row.kind === "dedup" ? undefined : row.value);\n',
   ]),
@@ -303,19 +303,19 @@ export const PLANTED_BUGS = [
     "A worker that leads again believes the rows of the time before",
     16,
     [
-      processor("row-cache.ts"),
+      processor("view/row-cache.ts"),
       "export class RowCache implements SyncReads {\n",
       "const YOUNG = new WeakMap();\n\nexport class RowCache implements SyncReads {\n",
     ],
     [
-      processor("row-cache.ts"),
+      processor("view/row-cache.ts"),
       "    this.#store = store;\n",
       "    this.#store = store;\n    const all = YOUNG.get(store) ?? new Map();\n    YOUNG.set(store, all);\n" +
         "    this.#young = all.get(partition) ?? this.#young;\n    all.set(partition, this.#young);\n",
     ],
   ),
   plant("row-missed-by-prefetch", "Some invocation that was fetched counts as absent", 4, [
-    processor("row-cache.ts"),
+    processor("view/row-cache.ts"),
     "        return keep(row, row.value);\n",
     '        return keep(row, row.kind === "invocation" && row.id.charCodeAt(24) % 8 === 0 ? undefined : row.value);\n',
   ]),
@@ -330,7 +330,7 @@ export const PLANTED_BUGS = [
     "if (stored.mark !== lead.mark) return;\n  if (stored.mark === undefined)",
   ]),
   plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
-    processor("group-commit.ts"),
+    processor("turn/group-commit.ts"),
     "          leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
     "          void index;\n",
   ]),

@@ -1,4 +1,5 @@
-export { Archiver, type ArchiverOptions, type ArchiverPorts } from "./archiver.js";
+export { Archiver, type ArchiverOptions, type ArchiverPorts } from "./archive/archiver.js";
+export { LocalPartitions } from "./callers/local-partitions.js";
 export { type Archiving, type ArchivingPorts, createArchiving } from "./cluster/archiving.js";
 export { LeaderPartitions } from "./cluster/leader-partitions.js";
 export {
@@ -16,10 +17,9 @@ export {
   type LeadingWorkerOptions,
   type LeadingWorkerPorts,
 } from "./cluster/leading-worker.js";
-export { NO_RULES, type RuleSource } from "./flow-control.js";
-export { LocalPartitions } from "./local-partitions.js";
-export { LoopbackPeers } from "./loopback-peers.js";
-export { OrderedPeers } from "./ordered-peers.js";
-export type { OutboxPeers } from "./outbox.js";
+export { NO_RULES, type RuleSource } from "./flow/flow-control.js";
+export { LoopbackPeers } from "./outbox/loopback-peers.js";
+export { OrderedPeers } from "./outbox/ordered-peers.js";
+export type { OutboxPeers } from "./outbox/outbox.js";
 export type { ProcessorCounters, ProcessorMetrics, ProcessorOptions, ProcessorPorts } from "./ports.js";
 export { newCounters, Processor } from "./processor.js";

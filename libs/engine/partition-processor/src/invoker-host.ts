@@ -4,7 +4,7 @@ import type { InvokerHost } from "@perdure/invoker";
 import { type AsyncPartitionStore, isLeadLost, type PartitionStore } from "@perdure/storage";
 import type { LeaderPartitionTable } from "./leader-partition.js";
 import { LARGE_PAYLOAD_BYTES } from "./limits.js";
-import type { Mailbox } from "./mailbox.js";
+import type { Mailbox } from "./turn/mailbox.js";
 
 export interface HostPorts {
   readonly store: PartitionStore | AsyncPartitionStore;

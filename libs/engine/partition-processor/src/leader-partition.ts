@@ -1,9 +1,9 @@
 /** The data of one partition that is led here, and the index that returns it by partition number or invocation id. */
 import { type InvariantError, type InvocationId, partitionOf, type Ring } from "@perdure/base";
-import type { LiveView } from "./live-view.js";
-import type { MailboxMessage } from "./mailbox-message.js";
-import type { Outbox } from "./outbox.js";
-import type { RowCache } from "./row-cache.js";
+import type { Outbox } from "./outbox/outbox.js";
+import type { MailboxMessage } from "./turn/mailbox-message.js";
+import type { LiveView } from "./view/live-view.js";
+import type { RowCache } from "./view/row-cache.js";
 
 export interface LeaderPartition {
   readonly view: LiveView;

@@ -3,8 +3,8 @@ import type { Clock, Logger, PerdureError } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { JournalEntry, Outcome } from "@perdure/state-machine";
 import type { Archive, AsyncPartitionStore, PartitionStore } from "@perdure/storage";
-import type { RuleSource } from "./flow-control.js";
-import type { OutboxPeers } from "./outbox.js";
+import type { RuleSource } from "./flow/flow-control.js";
+import type { OutboxPeers } from "./outbox/outbox.js";
 
 export interface ProcessorPorts {
   /** Counters to add to; processors of one worker share them. New ones by default. */

@@ -7,8 +7,8 @@ import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/state-machi
 import { type AsyncPartitionStore, KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { behindNetwork } from "@perdure/storage/testing";
 import { VirtualClock } from "@perdure/testkit";
-import { NO_RULES } from "./flow-control.js";
-import { LoopbackPeers } from "./loopback-peers.js";
+import { NO_RULES } from "./flow/flow-control.js";
+import { LoopbackPeers } from "./outbox/loopback-peers.js";
 import { Processor } from "./processor.js";
 import { idleInvoker } from "./testing/idle-invoker.js";
 

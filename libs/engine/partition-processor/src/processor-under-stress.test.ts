@@ -15,9 +15,9 @@ import {
 } from "@perdure/state-machine/testing";
 import { type CommitOutcome, KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/storage";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { NO_RULES } from "./flow-control.js";
-import { LocalPartitions } from "./local-partitions.js";
-import { LoopbackPeers } from "./loopback-peers.js";
+import { LocalPartitions } from "./callers/local-partitions.js";
+import { NO_RULES } from "./flow/flow-control.js";
+import { LoopbackPeers } from "./outbox/loopback-peers.js";
 import { Processor } from "./processor.js";
 import { idleInvoker } from "./testing/idle-invoker.js";
 

@@ -22,10 +22,10 @@ import {
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { behindNetwork } from "@perdure/storage/testing";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { NO_RULES } from "./flow-control.js";
+import { LocalPartitions } from "./callers/local-partitions.js";
+import { NO_RULES } from "./flow/flow-control.js";
 import { LARGE_PAYLOAD_BYTES, TIMER_PAGE } from "./limits.js";
-import { LocalPartitions } from "./local-partitions.js";
-import { LoopbackPeers } from "./loopback-peers.js";
+import { LoopbackPeers } from "./outbox/loopback-peers.js";
 import type { ProcessorPorts } from "./ports.js";
 import { Processor } from "./processor.js";
 

@@ -24,24 +24,24 @@ import {
   type PartitionStore,
   type Population,
 } from "@perdure/storage";
-import { CommandApplier } from "./applier.js";
-import { ArchiveCoordinator } from "./archive-coordinator.js";
-import { ARCHIVED_IDS } from "./archived-ids.js";
-import { FlowControl } from "./flow-control.js";
-import { flowLimitsOf, flowRowsOf } from "./flow-rows.js";
-import { GroupCommit } from "./group-commit.js";
+import { ArchiveCoordinator } from "./archive/archive-coordinator.js";
+import { ARCHIVED_IDS } from "./archive/archived-ids.js";
+import { Waiters } from "./callers/waiters.js";
+import { FlowControl } from "./flow/flow-control.js";
+import { flowLimitsOf, flowRowsOf } from "./flow/flow-rows.js";
 import { hostOf } from "./invoker-host.js";
 import { LeaderPartitionTable } from "./leader-partition.js";
-import { LiveView } from "./live-view.js";
-import { Mailbox } from "./mailbox.js";
-import { type MailboxMessage, NOTHING } from "./mailbox-message.js";
-import { Outbox } from "./outbox.js";
-import { PendingDeliveries } from "./pending-deliveries.js";
-import { Performer } from "./performer.js";
+import { Outbox } from "./outbox/outbox.js";
+import { PendingDeliveries } from "./outbox/pending-deliveries.js";
 import type { ProcessorCounters, ProcessorOptions, ProcessorPorts } from "./ports.js";
-import { RowCache } from "./row-cache.js";
 import { Timers } from "./timers.js";
-import { Waiters } from "./waiters.js";
+import { CommandApplier } from "./turn/applier.js";
+import { GroupCommit } from "./turn/group-commit.js";
+import { Mailbox } from "./turn/mailbox.js";
+import { type MailboxMessage, NOTHING } from "./turn/mailbox-message.js";
+import { Performer } from "./turn/performer.js";
+import { LiveView } from "./view/live-view.js";
+import { RowCache } from "./view/row-cache.js";
 
 export class Processor implements AsyncDisposable {
   readonly waiters = new Waiters();

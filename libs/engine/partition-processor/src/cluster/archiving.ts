@@ -1,7 +1,7 @@
 /** Runs one archiver for each partition that a worker leads; all share one archive. */
 import type { Clock, Logger } from "@perdure/base";
 import type { ArchivableStore, Archive } from "@perdure/storage";
-import { Archiver, type ArchiverOptions } from "../archiver.js";
+import { Archiver, type ArchiverOptions } from "../archive/archiver.js";
 import type { Processor } from "../processor.js";
 
 export interface ArchivingPorts {

@@ -5,7 +5,7 @@ import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import type { Invoker, InvokerStatus } from "@perdure/invoker";
 import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/state-machine";
 import { newPopulation, type Population } from "@perdure/storage";
-import { LocalPartitions } from "../local-partitions.js";
+import { LocalPartitions } from "../callers/local-partitions.js";
 import type { Processor } from "../processor.js";
 
 export interface PartitionLeader {

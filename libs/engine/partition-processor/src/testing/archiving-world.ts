@@ -14,10 +14,10 @@ import {
 } from "@perdure/storage";
 import { behindNetwork } from "@perdure/storage/testing";
 import { VirtualClock } from "@perdure/testkit";
-import { Archiver } from "../archiver.js";
-import { NO_RULES } from "../flow-control.js";
-import { LocalPartitions } from "../local-partitions.js";
-import { LoopbackPeers } from "../loopback-peers.js";
+import { Archiver } from "../archive/archiver.js";
+import { LocalPartitions } from "../callers/local-partitions.js";
+import { NO_RULES } from "../flow/flow-control.js";
+import { LoopbackPeers } from "../outbox/loopback-peers.js";
 import { Processor } from "../processor.js";
 import { idleInvoker } from "./idle-invoker.js";
 

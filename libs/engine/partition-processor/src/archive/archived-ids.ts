@@ -8,7 +8,7 @@
  * id.
  */
 import { hashString, type InvocationId } from "@perdure/base";
-import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "./limits.js";
+import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "../limits.js";
 
 /** Where chunks are stored; state keys are their numbers, and `COMPLETE`. */
 export const ARCHIVED_IDS = Object.freeze({ service: ":archive", key: "ids" });

@@ -7,11 +7,11 @@ import { type InvocationFacts, type PartitionCommand, queueOfLock, routeOfQueue,
 import { endOf, invokeOf, objectTarget, outputOf, scopedTarget, someFacts, suspendOf } from "@perdure/state-machine/testing";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
+import { LocalPartitions } from "../callers/local-partitions.js";
+import { LoopbackPeers } from "../outbox/loopback-peers.js";
+import { Processor } from "../processor.js";
+import { idleInvoker } from "../testing/idle-invoker.js";
 import type { RuleSource } from "./flow-control.js";
-import { LocalPartitions } from "./local-partitions.js";
-import { LoopbackPeers } from "./loopback-peers.js";
-import { Processor } from "./processor.js";
-import { idleInvoker } from "./testing/idle-invoker.js";
 
 const scoped = scopedTarget("s1");
 const object = objectTarget("k");

@@ -15,7 +15,7 @@ import {
   parseDeletionNoteName,
   retainedUntilMs,
 } from "@perdure/storage";
-import { ARCHIVE_PAGE, ARCHIVE_REQUESTS_MAX, ARCHIVE_RETRY_BOUNDS } from "./limits.js";
+import { ARCHIVE_PAGE, ARCHIVE_REQUESTS_MAX, ARCHIVE_RETRY_BOUNDS } from "../limits.js";
 
 export interface ArchivedInvocation {
   readonly invocation: Completed;

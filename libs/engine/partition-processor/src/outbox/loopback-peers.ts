@@ -1,7 +1,7 @@
 /** Delivers outbox messages back into the mailbox where every partition is led by the same processor. */
 import type { PartitionCommand } from "@perdure/state-machine";
+import type { Processor } from "../processor.js";
 import type { OutboxPeers } from "./outbox.js";
-import type { Processor } from "./processor.js";
 
 export class LoopbackPeers implements OutboxPeers {
   #processor: Processor | undefined;

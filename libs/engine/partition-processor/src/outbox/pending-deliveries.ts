@@ -2,7 +2,7 @@
  * Tracks messages received from other partitions until they are durable here or are refused: the sender gets exactly one of the two
  * responses, once.
  */
-import type { MailboxMessageOf } from "./mailbox-message.js";
+import type { MailboxMessageOf } from "../turn/mailbox-message.js";
 
 export class PendingDeliveries {
   /** Messages that are neither durable nor refused. */

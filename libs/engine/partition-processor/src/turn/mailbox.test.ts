@@ -6,12 +6,12 @@ import { type InvocationFacts, type Invoke, LONG_JOURNAL_ENTRIES, type StartRun 
 import { callOf, invokeOf, plainTarget, someFacts } from "@perdure/state-machine/testing";
 import { type CommitOutcome, invocationRowKeys, KvPartitionStore, MemoryKeyValue, type PartitionBatch } from "@perdure/storage";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
-import { NO_RULES } from "./flow-control.js";
-import { PENDING_MUTATIONS_MAX, SENT_AT_ONCE_MAX, TURN_CLOCK_COMMANDS, TURN_COMMANDS_MAX } from "./limits.js";
-import { LocalPartitions } from "./local-partitions.js";
-import { LoopbackPeers } from "./loopback-peers.js";
-import { Processor } from "./processor.js";
-import { idleInvoker } from "./testing/idle-invoker.js";
+import { LocalPartitions } from "../callers/local-partitions.js";
+import { NO_RULES } from "../flow/flow-control.js";
+import { PENDING_MUTATIONS_MAX, SENT_AT_ONCE_MAX, TURN_CLOCK_COMMANDS, TURN_COMMANDS_MAX } from "../limits.js";
+import { LoopbackPeers } from "../outbox/loopback-peers.js";
+import { Processor } from "../processor.js";
+import { idleInvoker } from "../testing/idle-invoker.js";
 
 const CALLS = 4_000;
 const KILLED = { kind: "completed", completion: { outcome: { failure: { code: 409, message: "killed" } } } };

@@ -6,7 +6,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { OutboxMessage, PartitionCommand } from "@perdure/state-machine";
 import type { AnyPartitionStore } from "@perdure/storage";
-import { OUTBOX_PAGE } from "./limits.js";
+import { OUTBOX_PAGE } from "../limits.js";
 
 /**
  * Delivers a command to the leader of the partition that owns it. Messages of one producer to one partition keep their order, also when

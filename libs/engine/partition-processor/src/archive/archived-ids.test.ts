@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
 import { anId } from "@perdure/state-machine/testing";
+import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "../limits.js";
 import { ArchivedIds, COMPLETE } from "./archived-ids.js";
-import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "./limits.js";
 
 const NOTHING = new Uint8Array();
 const idsUpTo = (n: number, from = 0): InvocationId[] => Array.from({ length: n - from }, (_, i) => anId(from + i));

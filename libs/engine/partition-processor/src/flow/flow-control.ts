@@ -17,7 +17,7 @@ import {
   waitsForSlot,
 } from "@perdure/state-machine";
 import type { StoredFlow } from "@perdure/storage";
-import type { LiveView } from "./live-view.js";
+import type { LiveView } from "../view/live-view.js";
 
 /** Source of the rules, from the registry. */
 export interface RuleSource {

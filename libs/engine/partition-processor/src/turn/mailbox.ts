@@ -5,8 +5,7 @@
  */
 import { type Clock, Ring } from "@perdure/base";
 import { type RowKey, rowName, rowsFor } from "@perdure/storage";
-import type { GroupCommit } from "./group-commit.js";
-import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
+import type { LeaderPartition, LeaderPartitionTable } from "../leader-partition.js";
 import {
   MAILBOX_BYTES_MAX,
   MAILBOX_COMMANDS_MAX,
@@ -15,10 +14,11 @@ import {
   TURN_CLOCK_COMMANDS,
   TURN_COMMANDS_MAX,
   TURN_MS_MAX,
-} from "./limits.js";
+} from "../limits.js";
+import type { ProcessorCounters } from "../ports.js";
+import type { RowCache } from "../view/row-cache.js";
+import type { GroupCommit } from "./group-commit.js";
 import { bytesOf, type MailboxMessage } from "./mailbox-message.js";
-import type { ProcessorCounters } from "./ports.js";
-import type { RowCache } from "./row-cache.js";
 
 export interface MailboxPorts {
   readonly leaderPartitions: LeaderPartitionTable;

@@ -21,15 +21,15 @@ import {
   encodeInvocation,
   purgeTimer,
 } from "@perdure/storage";
+import type { Waiters } from "../callers/waiters.js";
+import type { LeaderPartition, LeaderPartitionTable } from "../leader-partition.js";
+import { LEARN_AGAIN_BOUNDS } from "../limits.js";
+import type { GroupCommit } from "../turn/group-commit.js";
+import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "../turn/mailbox-message.js";
+import type { LiveView } from "../view/live-view.js";
 import { type ArchivedInvocation, ArchiveResolver, changesCompleted, needsArchive } from "./archive-resolver.js";
 import { ARCHIVED_IDS, ArchivedIds, COMPLETE } from "./archived-ids.js";
 import { evictionOf } from "./eviction.js";
-import type { GroupCommit } from "./group-commit.js";
-import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
-import { LEARN_AGAIN_BOUNDS } from "./limits.js";
-import type { LiveView } from "./live-view.js";
-import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./mailbox-message.js";
-import type { Waiters } from "./waiters.js";
 
 export interface ArchiveCoordinatorPorts {
   readonly archive: Archive;

@@ -4,10 +4,10 @@
  */
 import type { Clock } from "@perdure/base";
 import type { AsyncPartitionStore, PartitionBatch, PartitionStore } from "@perdure/storage";
-import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
-import { LARGE_PAYLOAD_BYTES } from "./limits.js";
+import type { LeaderPartition, LeaderPartitionTable } from "../leader-partition.js";
+import { LARGE_PAYLOAD_BYTES } from "../limits.js";
+import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
 import type { PostCommitAction } from "./mailbox-message.js";
-import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
 
 export interface GroupCommitPorts {
   readonly store: PartitionStore | AsyncPartitionStore;

@@ -2,11 +2,11 @@
 import type { InvocationId, Logger } from "@perdure/base";
 import type { Invoker } from "@perdure/invoker";
 import type { CommandAnswer, Effect } from "@perdure/state-machine";
-import type { FlowControl } from "./flow-control.js";
+import type { Waiters } from "../callers/waiters.js";
+import type { FlowControl } from "../flow/flow-control.js";
+import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
+import type { Timers } from "../timers.js";
 import type { PostCommitAction } from "./mailbox-message.js";
-import type { ProcessorCounters, ProcessorMetrics } from "./ports.js";
-import type { Timers } from "./timers.js";
-import type { Waiters } from "./waiters.js";
 
 export interface PerformerPorts {
   readonly invoker: Invoker;

@@ -20,7 +20,7 @@ import {
 } from "@perdure/state-machine/testing";
 import { newPopulation, type Population } from "@perdure/storage";
 import fc from "fast-check";
-import { type ArchivingWorld, archivingWorld, flushTasks } from "./testing/archiving-world.js";
+import { type ArchivingWorld, archivingWorld, flushTasks } from "../testing/archiving-world.js";
 
 /** Time passes in steps of 500 ms, and cleaning comes 100 ms into each: timers due before that are due in both worlds. */
 const TARGETS: readonly Partial<InvocationFacts>[] = [

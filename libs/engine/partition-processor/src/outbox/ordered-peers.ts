@@ -6,7 +6,7 @@
 import type { Clock, TimerHandle } from "@perdure/base";
 import type { Courier } from "@perdure/control";
 import type { PartitionCommand } from "@perdure/state-machine";
-import { OFFER_AGAIN_MS } from "./limits.js";
+import { OFFER_AGAIN_MS } from "../limits.js";
 import type { OutboxPeers } from "./outbox.js";
 
 interface PeerMessage {

@@ -5,17 +5,17 @@
 import { InvariantError, type InvocationId, type Logger, Ring, unreachable } from "@perdure/base";
 import { apply, type CommandAnswer, type LoadRequest, NeedsLoad, type PartitionCommand } from "@perdure/state-machine";
 import type { AsyncPartitionStore, PartitionStore } from "@perdure/storage";
-import type { ArchiveCoordinator } from "./archive-coordinator.js";
-import { changesCompleted, needsArchive } from "./archive-resolver.js";
+import type { ArchiveCoordinator } from "../archive/archive-coordinator.js";
+import { changesCompleted, needsArchive } from "../archive/archive-resolver.js";
+import type { Waiters } from "../callers/waiters.js";
+import type { LeaderPartition, LeaderPartitionTable } from "../leader-partition.js";
+import { SENT_AT_ONCE_MAX } from "../limits.js";
+import type { PendingDeliveries } from "../outbox/pending-deliveries.js";
+import type { ProcessorCounters } from "../ports.js";
+import type { LiveView, Loaded } from "../view/live-view.js";
+import { MissingRow } from "../view/row-cache.js";
 import type { GroupCommit } from "./group-commit.js";
-import type { LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
-import { SENT_AT_ONCE_MAX } from "./limits.js";
-import type { LiveView, Loaded } from "./live-view.js";
 import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "./mailbox-message.js";
-import type { PendingDeliveries } from "./pending-deliveries.js";
-import type { ProcessorCounters } from "./ports.js";
-import { MissingRow } from "./row-cache.js";
-import type { Waiters } from "./waiters.js";
 
 export interface CommandApplierPorts {
   readonly store: PartitionStore | AsyncPartitionStore;

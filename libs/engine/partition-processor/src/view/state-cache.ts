@@ -2,7 +2,7 @@
  * Caches the whole states of the objects used last, so that the next attempt on a key need not read the store. Holds durable values
  * only; an object whose state is being written is not served from here.
  */
-import { CACHED_OBJECT_BYTES_MAX, CACHED_OBJECTS_MAX, CACHED_STATE_BYTES_MAX } from "./limits.js";
+import { CACHED_OBJECT_BYTES_MAX, CACHED_OBJECTS_MAX, CACHED_STATE_BYTES_MAX } from "../limits.js";
 
 interface CachedState {
   readonly state: Map<string, Uint8Array>;

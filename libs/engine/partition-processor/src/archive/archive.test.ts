@@ -12,7 +12,7 @@ import {
   workflowTarget,
 } from "@perdure/state-machine/testing";
 import { archiveRecord, DELETED_GENERATIONS } from "@perdure/storage";
-import { type ArchivingWorld, archivingWorld, flushTasks } from "./testing/archiving-world.js";
+import { type ArchivingWorld, archivingWorld, flushTasks } from "../testing/archiving-world.js";
 
 const LONG_MS = 100_000;
 const idempotent = (n: number, createdAtMs: number) =>

@@ -9,7 +9,7 @@ import {
   type Outcome,
   type PartitionCommand,
 } from "@perdure/state-machine";
-import type { Processor } from "./processor.js";
+import type { Processor } from "../processor.js";
 import type { OutcomeWaiter } from "./waiters.js";
 
 const NO_LOCAL_LEADER = "no leader for this partition here";

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import type { Mutation } from "@perdure/state-machine";
 import { anId, anInvocation, someFacts } from "@perdure/state-machine/testing";
 import type { BatchedReads, FetchedRow, RowKey } from "@perdure/storage";
-import { CACHED_ROWS_MAX } from "./limits.js";
+import { CACHED_ROWS_MAX } from "../limits.js";
 import { MissingRow, RowCache } from "./row-cache.js";
 
 const ID = anId(1);

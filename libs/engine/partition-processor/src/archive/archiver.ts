@@ -6,8 +6,8 @@
 import type { Clock, InvocationId, Logger, TimerHandle } from "@perdure/base";
 import type { Completed } from "@perdure/state-machine";
 import { type ArchivableStore, type Archive, type ArchiveOutcome, type ArchiveRecord, archiveRecord } from "@perdure/storage";
-import { ARCHIVE_PAGE, ARCHIVE_PUT_BYTES, ARCHIVED_BYTES_MAX, TOO_LARGE_MAX } from "./limits.js";
-import type { Processor } from "./processor.js";
+import { ARCHIVE_PAGE, ARCHIVE_PUT_BYTES, ARCHIVED_BYTES_MAX, TOO_LARGE_MAX } from "../limits.js";
+import type { Processor } from "../processor.js";
 
 export interface ArchiverPorts {
   readonly store: ArchivableStore;

@@ -14,7 +14,7 @@ import type {
   WorkflowPromise,
 } from "@perdure/state-machine";
 import { type BatchedReads, type FetchedRow, type RowKey, type RowValues, rowName, type SyncReads } from "@perdure/storage";
-import { CACHED_ROWS_MAX } from "./limits.js";
+import { CACHED_ROWS_MAX } from "../limits.js";
 
 /** A read of a row that is not cached. */
 export class MissingRow extends Error {
