@@ -57,12 +57,12 @@ export const PLANTED_BUGS = [
   ]),
   plant("later-timers-forgotten", "Later timers of a page are forgotten", 1, [
     processor("timers.ts"),
-    "if (later !== undefined) this.#lower(group, partition, later.dueAtMs);",
+    "if (later !== undefined) this.#lower(leader, group, later.dueAtMs);",
     "if (later !== undefined) void later;",
   ]),
   plant("stored-timers-not-armed", "A new leader does not arm the timers that are stored", 1, [
     processor("timers.ts"),
-    "if (first !== undefined) this.#lower(group, partition, first.dueAtMs);",
+    "if (first !== undefined) this.#lower(leader, group, first.dueAtMs);",
     "void first;",
   ]),
   plant("timer-too-early", "Sleeps end a second before their time", 1, [
@@ -81,23 +81,23 @@ export const PLANTED_BUGS = [
     "this.#next = 0 * epoch * SEQUENCES_PER_EPOCH;",
   ]),
   plant("delivery-taken-twice", "Deduplication is off by one", 6, [
-    processor("turn/applier.ts"),
+    processor("turn/command-applier.ts"),
     "if (message.seq > lastSeq) {",
     "if (message.seq >= lastSeq) {",
   ]),
   plant("effects-before-commit", "Effects are performed before their batch is durable", 1, [
-    processor("turn/group-commit.ts"),
+    processor("turn/turn-loop.ts"),
     "    const sinceMs = clock.monotonicMs();\n",
-    "    const sinceMs = clock.monotonicMs();\n    perform(wishes.splice(0));\n",
+    "    const sinceMs = clock.monotonicMs();\n    perform(this.#group, ready.actions.splice(0));\n",
   ]),
   plant("fenced-leader-goes-on", "A leader whose commit was refused goes on", 10, [
-    processor("turn/group-commit.ts"),
-    'if (outcome.kind === "fenced") return this.#ports.fenced(outcome.partition);',
+    processor("turn/turn-loop.ts"),
+    'if (outcome.kind === "fenced") return this.#group.fenced(outcome.partition);',
     "",
   ]),
   plant("runs-not-resumed", "A new leader does not go on with what was running", 1, [
-    processor("processor.ts"),
-    "        running.push(invocation);\n",
+    processor("take-over.ts"),
+    "    running.push(invocation);\n",
     "",
   ]),
   plant("take-back-keeps-rows", "A command that is applied again leaves rows of its first try", 1, [
@@ -218,14 +218,14 @@ export const PLANTED_BUGS = [
     "",
   ]),
   plant("acknowledged-before-commit", "A message counts as delivered when it has arrived, not when it is durable", 6, [
-    processor("turn/applier.ts"),
+    processor("turn/command-applier.ts"),
     "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n",
     "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n    deliveries.delivered(message);\n",
   ]),
   plant("retry-too-early", "A retry begins although commands of the attempt before are not stored yet", 26, [
     processor("invoker-host.ts"),
-    '    whenDurable: (callback) => mailbox.post({ kind: "barrier", passed: callback }),\n',
-    "    whenDurable: (callback) => queueMicrotask(callback),\n",
+    '    this.#group.post({ kind: "barrier", passed: callback });\n',
+    "    queueMicrotask(callback);\n",
   ]),
   plant("signal-lost", "Signals to other invocations get lost on the way", 1, [
     partition("journal/perform-action.ts"),
@@ -260,7 +260,7 @@ export const PLANTED_BUGS = [
   ]),
   plant("running-not-counted", "A new leader does not count who of a scope runs already", 18, [
     processor("flow/flow-control.ts"),
-    'if (invocation.status === "invoked") flow?.scheduler.started(subjectOf(invocation.facts));',
+    'if (invocation.status === "invoked") flow.scheduler.started(subjectOf(invocation.facts));',
     'if (invocation.status === "invoked") void flow;',
   ]),
   plant("buckets-full-at-restart", "A new leader begins with full buckets", 18, [
@@ -330,9 +330,9 @@ export const PLANTED_BUGS = [
     "if (stored.mark !== lead.mark) return;\n  if (stored.mark === undefined)",
   ]),
   plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
-    processor("turn/group-commit.ts"),
-    "          leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
-    "          void index;\n",
+    processor("turn/ready.ts"),
+    "    leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
+    "    void index;\n",
   ]),
 ];
 

@@ -159,10 +159,10 @@ async function round(kind: Kind, from: number): Promise<number> {
     const some = runs.slice(n, n + AT_ONCE);
     await new Promise<void>((resolve) => {
       let left = some.length;
-      for (const { invoke } of some)
-        processor.submit(invoke, () => {
-          if (--left === 0) resolve();
-        });
+      const answered = (): void => {
+        if (--left === 0) resolve();
+      };
+      for (const { invoke } of some) processor.submit(invoke, { answered });
     });
     for (const { attempt } of some) for (const command of attempt) submit(command);
     while (processor.counters.completed < n + some.length) await new Promise((resolve) => setImmediate(resolve));

@@ -21,5 +21,6 @@ export { NO_RULES, type RuleSource } from "./flow/flow-control.js";
 export { LoopbackPeers } from "./outbox/loopback-peers.js";
 export { OrderedPeers } from "./outbox/ordered-peers.js";
 export type { OutboxPeers } from "./outbox/outbox.js";
+export { newCounters } from "./partition-group.js";
 export type { ProcessorCounters, ProcessorMetrics, ProcessorOptions, ProcessorPorts } from "./ports.js";
-export { newCounters, Processor } from "./processor.js";
+export { Processor } from "./processor.js";

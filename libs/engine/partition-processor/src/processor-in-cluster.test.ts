@@ -44,14 +44,18 @@ function starting(store: AsyncPartitionStore, signal?: AbortSignal, invoker: Par
 
 const INVOKE = invokeOf(someFacts({ id: anId(1), requestId: 7 }));
 
+/** Adds the kind of each answer to `answers`. */
+const collecting = (answers: CommandAnswer["kind"][]) => ({ answered: ({ kind }: CommandAnswer) => void answers.push(kind) });
+
 describe("a processor in a cluster", () => {
   test("does not accept a request again that arrives after its own repetition, over a connection that was given up", async () => {
     const { processor, started } = starting(behindNetwork(new KvPartitionStore(new MemoryKeyValue())));
     const answers: CommandAnswer["kind"][] = [];
+    const receiver = collecting(answers);
     const leader = await processor;
-    leader.submit({ ...INVOKE, resubmission: true }, ({ kind }) => answers.push(kind));
+    leader.submit({ ...INVOKE, resubmission: true }, receiver);
     await flushTasks();
-    leader.submit(INVOKE, ({ kind }) => answers.push(kind));
+    leader.submit(INVOKE, receiver);
     await flushTasks();
     expect(answers).toEqual(["accepted", "accepted"]);
     expect(started).toHaveLength(1);
@@ -103,7 +107,7 @@ describe("a processor in a cluster", () => {
       const { kv, leader, host, attempts, isOver, isAborted } = await handingOver(1_000);
       expect([isOver(), isAborted()]).toEqual([false, false]);
       const answers: CommandAnswer["kind"][] = [];
-      expect(leader.submit(invokeOf(someFacts({ id: anId(2), requestId: 8 })), ({ kind }) => answers.push(kind))).toBe(true);
+      expect(leader.submit(invokeOf(someFacts({ id: anId(2), requestId: 8 })), collecting(answers))).toBe(true);
       host.submit(outputOf(INVOKE.id, 1, "done"));
       host.submit(endOf(INVOKE.id, 1));
       attempts.resolve();

@@ -2,16 +2,7 @@
  * Connects a leader with the archive of its partitions. Messages that need an archived invocation are set aside until the archive has
  * responded; archived invocations are evicted from the store; deleted generations are noted until the archive has deleted them too.
  */
-import {
-  backoffMs,
-  bytesEqual,
-  type Clock,
-  EMPTY_BYTES,
-  type InvocationId,
-  type Logger,
-  PerdureError,
-  type Random,
-} from "@perdure/base";
+import { backoffMs, bytesEqual, EMPTY_BYTES, type InvocationId, PerdureError } from "@perdure/base";
 import type { Completed, PartitionCommand } from "@perdure/state-machine";
 import {
   type Archive,
@@ -21,39 +12,19 @@ import {
   encodeInvocation,
   purgeTimer,
 } from "@perdure/storage";
-import type { Waiters } from "../callers/waiters.js";
-import type { LeaderPartition, LeaderPartitionTable } from "../leader-partition.js";
+import type { LeaderPartition } from "../leader-partition.js";
 import { LEARN_AGAIN_BOUNDS } from "../limits.js";
-import type { GroupCommit } from "../turn/group-commit.js";
-import { type MailboxMessage, type MailboxMessageOf, NOTHING } from "../turn/mailbox-message.js";
-import type { LiveView } from "../view/live-view.js";
-import { type ArchivedInvocation, ArchiveResolver, changesCompleted, needsArchive } from "./archive-resolver.js";
-import { ARCHIVED_IDS, ArchivedIds, COMPLETE } from "./archived-ids.js";
+import type { PartitionGroup } from "../partition-group.js";
+import type { MailboxMessage, MailboxMessageOf } from "../turn/mailbox-message.js";
+import { type ArchivedInvocation, ArchiveResolver } from "./archive-resolver.js";
+import { ARCHIVED_IDS, COMPLETE } from "./archived-ids.js";
 import { evictionOf } from "./eviction.js";
-
-export interface ArchiveCoordinatorPorts {
-  readonly archive: Archive;
-  readonly clock: Clock;
-  readonly random?: Random | undefined;
-  readonly logger: Logger;
-  readonly leaderPartitions: LeaderPartitionTable;
-  readonly commits: GroupCommit;
-  readonly waiters: Waiters;
-  readonly isClosed: () => boolean;
-  /** Adds a message to the mailbox. */
-  readonly post: (message: MailboxMessage) => void;
-  /** Applies a message at once. */
-  readonly open: (message: MailboxMessage) => void;
-  /** As `read` of the applier. */
-  readonly read: <T>(leader: LeaderPartition, message: MailboxMessage, read: (view: LiveView) => T) => T | undefined;
-}
-
-type Entries = ReadonlyMap<string, Uint8Array>;
+import { changesCompleted, needsArchive } from "./needs-archive.js";
 
 export class ArchiveCoordinator {
-  readonly #ports: ArchiveCoordinatorPorts;
-  readonly #resolver: ArchiveResolver<MailboxMessage>;
-  readonly #ids = new Map<number, ArchivedIds>();
+  readonly #group: PartitionGroup;
+  readonly #archive: Archive;
+  readonly #resolver: ArchiveResolver;
   /** Callbacks of archivers that wait for an eviction. */
   readonly #evicting = new Set<(count: number) => void>();
   /** Callbacks of reads of the archive that collect its ids and wait for space in the mailbox. */
@@ -62,27 +33,10 @@ export class ArchiveCoordinator {
   #timersAside = 0;
   #timersDone: (() => void)[] = [];
 
-  constructor(ports: ArchiveCoordinatorPorts) {
-    this.#ports = ports;
-    this.#resolver = new ArchiveResolver({
-      archive: ports.archive,
-      clock: ports.clock,
-      random: ports.random,
-      answered: (id, messages, archived) => this.#answered(id, messages, archived),
-      // The callers of these messages receive an error because the archive did not respond.
-      unavailable: (id, messages, reason) => {
-        if (messages.length > 0) ports.waiters.abandon((each) => each === id, reason);
-      },
-      hasCaller: (message) => message.kind === "inspect" || (message.kind === "command" && message.command.kind !== "timerFired"),
-    });
-  }
-
-  /** Takes over the notes of former leaders, as they are stored under `DELETED_GENERATIONS` and `ARCHIVED_IDS`. */
-  recover(partition: number, notes: { readonly deletions: Entries; readonly ids: Entries }): void {
-    this.#resolver.recover(partition, notes.deletions.keys());
-    const ids = new ArchivedIds(notes.ids);
-    this.#ids.set(partition, ids);
-    if (!ids.isComplete) void this.#learn(partition);
+  constructor(group: PartitionGroup, archive: Archive) {
+    this.#group = group;
+    this.#archive = archive;
+    this.#resolver = new ArchiveResolver(group, archive, this);
   }
 
   close(): void {
@@ -95,7 +49,7 @@ export class ArchiveCoordinator {
 
   // ── messages that need the archive ──────────────────────────────────────────────────────────────
 
-  /** Whether the message is set aside: until the row of its invocation is loaded, or until the archive has responded. */
+  /** Whether the message is set aside until the archive has responded. Throws `MissingRow` when the row of its invocation is not loaded. */
   goesAside(
     leader: LeaderPartition,
     message: MailboxMessageOf<"command" | "delivery">,
@@ -104,9 +58,7 @@ export class ArchiveCoordinator {
   ): boolean {
     const resolver = this.#resolver;
     if (!needsArchive(command, isAnswered) || resolver.isChecked(message)) return false;
-    const result = this.#ports.read(leader, message, (view) => ({ invocation: view.invocation(command.id) }));
-    if (result === undefined) return true;
-    if (result.invocation !== undefined || this.#wasNeverArchived(leader.view.partition, command)) return false;
+    if (leader.view.invocation(command.id) !== undefined || this.#wasNeverArchived(leader, command)) return false;
     if (message.kind === "delivery") resolver.hold(message.producer);
     if (command.kind === "timerFired") this.#timersAside++;
     resolver.request(command.id, message, command.kind === "restartAsNew");
@@ -114,27 +66,25 @@ export class ArchiveCoordinator {
   }
 
   /** The same for `inspect` of an invocation that the store does not have. */
-  inspectionGoesAside(message: MailboxMessageOf<"inspect">): boolean {
-    const partition = this.#ports.leaderPartitions.of(message.id)?.view.partition;
-    if (this.#resolver.isChecked(message) || (partition !== undefined && !this.#mayBeArchived(partition, message.id)))
-      return false;
+  inspectionGoesAside(leader: LeaderPartition, message: MailboxMessageOf<"inspect">): boolean {
+    if (this.#resolver.isChecked(message) || !this.#mayBeArchived(leader, message.id)) return false;
     this.#resolver.request(message.id, message, false);
     return true;
   }
 
   /** Commands that may end a generation always query the archive, because the fingerprint may be deleted before the generation. */
-  #wasNeverArchived(partition: number, command: PartitionCommand): boolean {
-    return !changesCompleted(command) && !this.#mayBeArchived(partition, command.id);
+  #wasNeverArchived(leader: LeaderPartition, command: PartitionCommand): boolean {
+    return !changesCompleted(command) && !this.#mayBeArchived(leader, command.id);
   }
 
   /** While a look-up of the invocation is under way, later messages wait behind it to keep their order. */
-  #mayBeArchived(partition: number, id: InvocationId): boolean {
-    return this.#resolver.isRequested(id) || this.#ids.get(partition)?.mayHave(id) !== false;
+  #mayBeArchived({ archived }: LeaderPartition, id: InvocationId): boolean {
+    return this.#resolver.isRequested(id) || archived?.ids.mayHave(id) !== false;
   }
 
   /** True: the message waits behind an earlier one of its producer, which was set aside. */
   waitsBehind(message: MailboxMessageOf<"delivery">): boolean {
-    return !this.#resolver.isChecked(message) && this.#resolver.waitsBehind(message.producer, message);
+    return !this.#resolver.isChecked(message) && this.#resolver.waitsBehind(message);
   }
 
   /** Calls back when no retention timer that fired waits for the archive any more. */
@@ -143,29 +93,32 @@ export class ArchiveCoordinator {
     else this.#timersDone.push(done); // Timers whose deletion is not durable yet would be read again.
   }
 
-  #answered(id: InvocationId, messages: readonly MailboxMessage[], archived: ArchivedInvocation | undefined): void {
-    const { clock, commits, leaderPartitions: all, open, post } = this.#ports;
-    const leader = all.of(id);
-    if (leader === undefined || this.#ports.isClosed()) return;
-    leader.view.nowMs = clock.nowMs();
+  /** The archive has responded: messages about one invocation are applied in their order. */
+  continue(leader: LeaderPartition, messages: readonly MailboxMessage[], archived: ArchivedInvocation | undefined): void {
+    const { ports, applier, turns } = this.#group;
+    if (this.#group.isClosed) return;
+    leader.view.nowMs = ports.clock.nowMs();
     if (archived !== undefined) leader.cache?.show(archived.invocation, archived.entries);
     for (const message of messages) {
-      open(message);
+      applier.apply(message);
       if (message.kind === "command" && message.command.kind === "timerFired") this.#timersAside--;
     }
-    if (archived !== undefined) open({ kind: "hide", invocation: archived.invocation, entryCount: archived.entries.length });
+    if (archived !== undefined)
+      applier.apply({ kind: "hide", invocation: archived.invocation, entryCount: archived.entries.length });
     for (const message of messages) {
       if (message.kind !== "delivery") continue;
-      for (const next of this.#resolver.release(message.producer)) open(next);
+      for (const next of this.#resolver.release(message.producer)) applier.apply(next);
     }
-    if (this.#timersAside === 0) for (const done of this.#timersDone.splice(0)) post({ kind: "barrier", passed: done });
-    commits.write();
+    if (this.#timersAside === 0)
+      for (const done of this.#timersDone.splice(0)) this.#group.post({ kind: "barrier", passed: done });
+    turns.commit();
   }
 
   // ── eviction and deletion ───────────────────────────────────────────────────────────────────────
 
   /** A completed invocation was deleted or changed: the archive may still have its former record. */
-  noteChange(view: LiveView, before: Completed): void {
+  noteChange(leader: LeaderPartition, before: Completed): void {
+    const { view, archived } = leader;
     const after = view.invocation(before.facts.id);
     if (after === before) return;
     if (after?.status === "completed") {
@@ -173,10 +126,10 @@ export class ArchiveCoordinator {
       const timer = purgeTimer(after);
       view.mutate({ kind: "putTimer", timer });
       view.effect({ kind: "armTimer", timer });
-    } else {
-      const stateKey = this.#resolver.markDeleted(view.partition, before);
-      view.mutate({ kind: "putState", ...DELETED_GENERATIONS, stateKey, value: EMPTY_BYTES });
-      this.#ports.commits.afterCommit(() => this.#resolver.noted(stateKey));
+    } else if (archived !== undefined) {
+      const name = archived.deletions.add(before);
+      view.mutate({ kind: "putState", ...DELETED_GENERATIONS, stateKey: name, value: EMPTY_BYTES });
+      this.#group.afterCommit({ kind: "noteDeletion", leader, name });
     }
   }
 
@@ -188,54 +141,46 @@ export class ArchiveCoordinator {
         this.#evicting.delete(resolve);
         resolve(count);
       };
-      this.#ports.post({ kind: "evict", partition, records, evicted });
+      this.#group.post({ kind: "evict", partition, records, evicted });
     });
   }
 
-  evict(message: MailboxMessageOf<"evict">): void {
-    const { commits, leaderPartitions: all, read } = this.#ports;
-    const leader = all.get(message.partition);
-    if (leader === undefined || leader.stopped !== undefined) return message.evicted(0);
+  /** Throws `MissingRow` when a row of an invocation is not loaded. */
+  evict(leader: LeaderPartition, message: MailboxMessageOf<"evict">): void {
+    const { view, archived } = leader;
+    if (leader.stopped !== undefined) return message.evicted(0);
     if (leader.blocked !== undefined) return leader.blocked.push(message);
-    const { view } = leader;
-    const present = read(leader, message, () => message.records.map(({ id }) => view.invocation(id)));
-    if (present === undefined) return;
+    const present = message.records.map(({ id }) => view.invocation(id));
     const evicted: InvocationId[] = [];
     for (const [index, { id, row, retainedUntilMs }] of message.records.entries()) {
       const invocation = present[index];
       if (invocation?.status !== "completed" || !bytesEqual(encodeInvocation(invocation), row)) continue;
       for (const mutation of evictionOf(invocation)) view.mutateUnseen(mutation);
       evicted.push(id);
-      this.#ids.get(message.partition)?.add(id, retainedUntilMs);
+      archived?.ids.add(id, retainedUntilMs);
     }
-    this.#keepIds(view);
-    view.accept(NOTHING, NOTHING);
+    storeIds(leader);
+    view.accept();
     this.#resolver.moved(evicted);
-    commits.afterCommit(() => message.evicted(evicted.length));
-  }
-
-  /** Writes new fingerprints with the batch under way. */
-  #keepIds(view: LiveView): void {
-    const ids = this.#ids.get(view.partition);
-    if (ids === undefined) return;
-    for (const stateKey of ids.expire(view.nowMs)) view.mutate({ kind: "deleteState", ...ARCHIVED_IDS, stateKey });
-    for (const [stateKey, value] of ids.changed()) view.mutate({ kind: "putState", ...ARCHIVED_IDS, stateKey, value });
+    this.#group.afterCommit({ kind: "confirmEviction", message, count: evicted.length });
   }
 
   /** Reads the ids of what was archived before the partition kept fingerprints: none in a new partition. Never rejects. */
-  async #learn(partition: number): Promise<void> {
-    const { archive, clock, random, logger, isClosed } = this.#ports;
+  async learnIds(leader: LeaderPartition): Promise<void> {
+    const { clock, logger } = this.#group.ports;
+    const { partition, archived } = leader;
+    if (archived === undefined || archived.ids.isComplete || this.#group.isClosed) return;
     try {
-      for await (const generations of archive.scan({ partition })) {
-        if (isClosed()) return;
+      for await (const generations of this.#archive.scan({ partition })) {
+        if (this.#group.isClosed) return;
         await this.#learnt(partition, generations, false); // One page at a time, however long the turns are.
       }
-      if (!isClosed()) await this.#learnt(partition, [], true);
+      if (!this.#group.isClosed) await this.#learnt(partition, [], true);
     } catch (cause) {
-      if (isClosed()) return;
+      if (this.#group.isClosed) return;
       const reason = PerdureError.from(cause).detail;
       logger.warn({ partition, reason }, "archived ids could not be read; calls with keys wait for the archive");
-      clock.setTimer(backoffMs(0, LEARN_AGAIN_BOUNDS, random), () => void (isClosed() || this.#learn(partition)));
+      clock.setTimer(backoffMs(0, LEARN_AGAIN_BOUNDS), () => void this.learnIds(leader));
     }
   }
 
@@ -247,45 +192,41 @@ export class ArchiveCoordinator {
         this.#learning.delete(resolve);
         resolve();
       };
-      this.#ports.post({ kind: "learnt", partition, generations, isAll, accepted });
+      this.#group.post({ kind: "learnt", partition, generations, isAll, accepted });
     });
   }
 
-  learnt({ partition, generations, isAll, accepted }: MailboxMessageOf<"learnt">): void {
+  learnt(leader: LeaderPartition, { generations, isAll, accepted }: MailboxMessageOf<"learnt">): void {
     accepted();
-    const view = this.#ports.leaderPartitions.get(partition)?.view;
-    const ids = this.#ids.get(partition);
-    if (view === undefined || ids === undefined) return;
-    for (const { id, retainedUntilMs } of generations) ids.add(id, retainedUntilMs);
-    this.#keepIds(view);
+    const { view, archived } = leader;
+    if (archived === undefined) return;
+    for (const { id, retainedUntilMs } of generations) archived.ids.add(id, retainedUntilMs);
+    storeIds(leader);
     if (isAll) {
-      ids.complete();
+      archived.ids.complete();
       view.mutate({ kind: "putState", ...ARCHIVED_IDS, stateKey: COMPLETE, value: EMPTY_BYTES });
     }
-    view.accept(NOTHING, NOTHING);
-  }
-
-  /** Returns at most `limit` deleted generations that the archive must still delete. */
-  deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
-    return this.#resolver.deletedGenerations(partition, limit);
+    view.accept();
   }
 
   /** The archive has deleted these generations. */
-  deletedFromArchive(partition: number, generations: readonly ArchivedGeneration[]): void {
-    // At once, so that the next call of `deletedGenerations` does not return them again.
-    for (const generation of generations) this.#resolver.confirmDeleted(partition, generation);
-    this.#ports.post({ kind: "deletedFromArchive", partition, generations });
+  deletedFromArchive({ partition, archived }: LeaderPartition, generations: readonly ArchivedGeneration[]): void {
+    // At once, so that the next call of `toDelete` does not return them again.
+    for (const generation of generations) archived?.deletions.confirm(generation);
+    this.#group.post({ kind: "deletedFromArchive", partition, generations });
   }
 
-  removeDeletionNotes({ partition, generations }: MailboxMessageOf<"deletedFromArchive">): void {
-    const view = this.#ports.leaderPartitions.get(partition)?.view;
-    if (view === undefined) return;
+  removeDeletionNotes({ view, archived }: LeaderPartition, { generations }: MailboxMessageOf<"deletedFromArchive">): void {
+    if (archived === undefined) return;
     for (const generation of generations)
-      view.mutate({
-        kind: "deleteState",
-        ...DELETED_GENERATIONS,
-        stateKey: this.#resolver.confirmDeleted(partition, generation),
-      });
-    view.accept(NOTHING, NOTHING);
+      view.mutate({ kind: "deleteState", ...DELETED_GENERATIONS, stateKey: archived.deletions.confirm(generation) });
+    view.accept();
   }
+}
+
+/** Writes new fingerprints with the batch under way. */
+function storeIds({ view, archived }: LeaderPartition): void {
+  if (archived === undefined) return;
+  for (const stateKey of archived.ids.expire(view.nowMs)) view.mutate({ kind: "deleteState", ...ARCHIVED_IDS, stateKey });
+  for (const [stateKey, value] of archived.ids.changed()) view.mutate({ kind: "putState", ...ARCHIVED_IDS, stateKey, value });
 }

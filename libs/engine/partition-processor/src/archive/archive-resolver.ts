@@ -2,20 +2,14 @@
  * Looks up invocations in the archive outside the turn: only commands whose invocation is not in the store wait for the archive.
  * Commands about one invocation share a look-up and keep their order, so that each is applied to the result of the one before it.
  * Messages of one producer keep their order, because accepting a later one confirms the earlier ones.
- *
- * The resolver also keeps the generations that were deleted here and may still be in the archive; a look-up treats them as absent.
  */
-import { backoffMs, type Clock, type InvocationId, PerdureError, type Random } from "@perdure/base";
-import { type Completed, isWorkflowRun, type JournalEntry, type PartitionCommand } from "@perdure/state-machine";
-import {
-  type Archive,
-  type ArchivedGeneration,
-  decodeInvocation,
-  deletionNoteName,
-  parseDeletionNoteName,
-  retainedUntilMs,
-} from "@perdure/storage";
+import { backoffMs, type InvocationId, PerdureError } from "@perdure/base";
+import type { Completed, JournalEntry } from "@perdure/state-machine";
+import { type Archive, type ArchivedGeneration, decodeInvocation } from "@perdure/storage";
 import { ARCHIVE_PAGE, ARCHIVE_REQUESTS_MAX, ARCHIVE_RETRY_BOUNDS } from "../limits.js";
+import type { PartitionGroup } from "../partition-group.js";
+import type { MailboxMessage, MailboxMessageOf } from "../turn/mailbox-message.js";
+import type { ArchiveCoordinator } from "./archive-coordinator.js";
 
 export interface ArchivedInvocation {
   readonly invocation: Completed;
@@ -24,55 +18,45 @@ export interface ArchivedInvocation {
 }
 
 /** A look-up under way, and the messages that wait for its result. */
-interface ArchiveLookup<L> {
+interface ArchiveLookup {
   readonly id: InvocationId;
-  messages: L[];
+  messages: MailboxMessage[];
   needsJournal: boolean;
   /** An invocation moved from the store to the archive after the look-up began, so that its result may be outdated. */
   isStale: boolean;
 }
 
-export interface ArchiveResolverPorts<L> {
-  readonly archive: Archive;
-  readonly clock: Clock;
-  readonly random?: Random | undefined;
-  /** Delivers all messages about an invocation, in their order. */
-  readonly answered: (id: InvocationId, messages: readonly L[], archived: ArchivedInvocation | undefined) => void;
-  /** Called with messages whose caller waits for a response when the archive fails. */
-  readonly unavailable: (id: InvocationId, messages: readonly L[], reason: string) => void;
-  /** Whether a caller waits for a response to the message; other messages are looked up again later. */
-  readonly hasCaller: (message: L) => boolean;
-}
-
-export class ArchiveResolver<L extends object> {
-  readonly #ports: ArchiveResolverPorts<L>;
-  readonly #lookups = new Map<InvocationId, ArchiveLookup<L>>();
-  #next: ArchiveLookup<L>[] = [];
+export class ArchiveResolver {
+  readonly #group: PartitionGroup;
+  readonly #archive: Archive;
+  readonly #coordinator: ArchiveCoordinator;
+  readonly #lookups = new Map<InvocationId, ArchiveLookup>();
+  #next: ArchiveLookup[] = [];
   #isRequesting = false;
   #messageCount = 0;
   #isClosed = false;
-  readonly #checked = new WeakSet<L>();
+  readonly #checked = new WeakSet<MailboxMessage>();
   /** Producers whose message waits, and the later messages of each. */
-  readonly #held = new Map<string, L[]>();
-  readonly #deleted = new Map<number, Map<string, ArchivedGeneration>>();
-  /** Names of deleted generations whose note is durable. */
-  readonly #noted = new Set<string>();
+  readonly #held = new Map<string, MailboxMessageOf<"delivery">[]>();
 
-  constructor(ports: ArchiveResolverPorts<L>) {
-    this.#ports = ports;
+  /** The messages about an invocation continue at `coordinator`, in their order. */
+  constructor(group: PartitionGroup, archive: Archive, coordinator: ArchiveCoordinator) {
+    this.#group = group;
+    this.#archive = archive;
+    this.#coordinator = coordinator;
   }
 
   // ── look-ups ───────────────────────────────────────────────────────────────────────────────────
 
   /** Whether it is already established if the invocation is in the archive, so that no look-up is necessary. */
-  isChecked(message: L): boolean {
+  isChecked(message: MailboxMessage): boolean {
     return this.#checked.has(message);
   }
 
   /** Keeps the message until the archive has responded. */
-  request(id: InvocationId, message: L, needsJournal: boolean): void {
-    if (this.#messageCount >= ARCHIVE_REQUESTS_MAX && this.#ports.hasCaller(message))
-      return this.#ports.unavailable(id, [message], "too many questions wait for the archive");
+  request(id: InvocationId, message: MailboxMessage, needsJournal: boolean): void {
+    if (this.#messageCount >= ARCHIVE_REQUESTS_MAX && hasCaller(message))
+      return this.#group.waiters.abandon(id, "too many questions wait for the archive");
     this.#messageCount++;
     const existing = this.#lookups.get(id);
     if (existing !== undefined) {
@@ -83,7 +67,7 @@ export class ArchiveResolver<L extends object> {
       }
       return;
     }
-    const lookup: ArchiveLookup<L> = { id, messages: [message], needsJournal, isStale: false };
+    const lookup: ArchiveLookup = { id, messages: [message], needsJournal, isStale: false };
     this.#lookups.set(id, lookup);
     this.#enqueue(lookup);
   }
@@ -109,7 +93,7 @@ export class ArchiveResolver<L extends object> {
     this.#next = [];
   }
 
-  #enqueue(lookup: ArchiveLookup<L>): void {
+  #enqueue(lookup: ArchiveLookup): void {
     this.#next.push(lookup);
     if (this.#isRequesting) return;
     this.#isRequesting = true;
@@ -139,14 +123,14 @@ export class ArchiveResolver<L extends object> {
     );
   }
 
-  async #find(lookups: readonly ArchiveLookup<L>[]): Promise<ReadonlyMap<InvocationId, ArchivedInvocation & ArchivedGeneration>> {
-    const { archive, clock } = this.#ports;
+  async #find(lookups: readonly ArchiveLookup[]): Promise<ReadonlyMap<InvocationId, ArchivedInvocation & ArchivedGeneration>> {
+    const { clock } = this.#group.ports;
     const archivedById = new Map<InvocationId, ArchivedInvocation & ArchivedGeneration>();
     const needsJournal = new Set(lookups.filter((each) => each.needsJournal).map(({ id }) => id));
-    for (const { id, retainedUntilMs, expires, row } of await archive.find(lookups.map((each) => each.id))) {
+    for (const { id, retainedUntilMs, expires, row } of await this.#archive.find(lookups.map((each) => each.id))) {
       if (expires && retainedUntilMs <= clock.nowMs()) continue;
       const invocation = decodeInvocation(row) as Completed;
-      const entries = needsJournal.has(id) ? await archive.journal(id) : [];
+      const entries = needsJournal.has(id) ? await this.#archive.journal(id) : [];
       if (needsJournal.has(id) && entries.length !== invocation.journal.length)
         throw new PerdureError("STO0001", "the invocation changed while it was read");
       archivedById.set(id, { id, retainedUntilMs, invocation, entries });
@@ -154,29 +138,31 @@ export class ArchiveResolver<L extends object> {
     return archivedById;
   }
 
-  #resolve(lookup: ArchiveLookup<L>, archived: (ArchivedInvocation & ArchivedGeneration) | undefined): void {
+  #resolve(lookup: ArchiveLookup, archived: (ArchivedInvocation & ArchivedGeneration) | undefined): void {
     if (lookup.isStale) return this.#enqueueAgain(lookup);
     this.#lookups.delete(lookup.id);
     this.#messageCount -= lookup.messages.length;
     for (const message of lookup.messages) this.#checked.add(message);
-    const isGone = archived !== undefined && this.#isDeleted(archived);
-    this.#ports.answered(lookup.id, lookup.messages, isGone ? undefined : archived);
+    const leader = this.#group.leaders.of(lookup.id);
+    if (leader === undefined) return;
+    const isDeleted = archived !== undefined && leader.archived?.deletions.has(archived) === true;
+    this.#coordinator.continue(leader, lookup.messages, isDeleted ? undefined : archived);
   }
 
-  #failed(lookup: ArchiveLookup<L>, reason: string): void {
-    const { hasCaller, unavailable, clock, random } = this.#ports;
-    const rejected = lookup.messages.filter(hasCaller);
+  #failed(lookup: ArchiveLookup, reason: string): void {
+    const { ports, waiters } = this.#group;
+    const rejectedCount = lookup.messages.filter(hasCaller).length;
     lookup.messages = lookup.messages.filter((message) => !hasCaller(message));
-    this.#messageCount -= rejected.length;
+    this.#messageCount -= rejectedCount;
     if (lookup.messages.length === 0) this.#lookups.delete(lookup.id);
     else
-      clock.setTimer(backoffMs(0, ARCHIVE_RETRY_BOUNDS, random), () => {
+      ports.clock.setTimer(backoffMs(0, ARCHIVE_RETRY_BOUNDS), () => {
         if (!this.#isClosed) this.#enqueue(lookup);
       });
-    if (rejected.length > 0) unavailable(lookup.id, rejected, reason);
+    if (rejectedCount > 0) waiters.abandon(lookup.id, reason);
   }
 
-  #enqueueAgain(lookup: ArchiveLookup<L>): void {
+  #enqueueAgain(lookup: ArchiveLookup): void {
     this.#next.push(lookup);
   }
 
@@ -187,108 +173,22 @@ export class ArchiveResolver<L extends object> {
   }
 
   /** True: the message waits behind an earlier one of its producer. */
-  waitsBehind(producer: string, message: L): boolean {
-    const waiting = this.#held.get(producer);
+  waitsBehind(message: MailboxMessageOf<"delivery">): boolean {
+    const waiting = this.#held.get(message.producer);
     if (waiting === undefined) return false;
     waiting.push(message);
     return true;
   }
 
   /** Returns the messages that came after a message that continues now. */
-  release(producer: string): readonly L[] {
+  release(producer: string): readonly MailboxMessageOf<"delivery">[] {
     const waiting = this.#held.get(producer) ?? [];
     this.#held.delete(producer);
     return waiting;
   }
-
-  // ── deleted generations ────────────────────────────────────────────────────────────────────────
-
-  /** Takes over the names noted by a former leader, see `DELETED_GENERATIONS`. */
-  recover(partition: number, names: Iterable<string>): void {
-    for (const name of names) {
-      this.#deletedOf(partition).set(name, parseDeletionNoteName(name));
-      this.#noted.add(name);
-    }
-  }
-
-  /** Returns the name under which the store must note the deletion. */
-  markDeleted(partition: number, invocation: Completed): string {
-    const generation = { id: invocation.facts.id, retainedUntilMs: retainedUntilMs(invocation) };
-    const name = deletionNoteName(generation.id, generation.retainedUntilMs);
-    this.#deletedOf(partition).set(name, generation);
-    return name;
-  }
-
-  /** The note is durable in the store: the generation is over after any crash. */
-  noted(name: string): void {
-    this.#noted.add(name);
-  }
-
-  /** Returns at most `limit` generations that the archive must delete. */
-  deletedGenerations(partition: number, limit: number): readonly ArchivedGeneration[] {
-    const generations: ArchivedGeneration[] = [];
-    for (const [name, generation] of this.#deletedOf(partition)) {
-      if (this.#noted.has(name)) generations.push(generation);
-      if (generations.length === limit) break;
-    }
-    return generations;
-  }
-
-  /** The archive has deleted the generation; returns the name of its note. */
-  confirmDeleted(partition: number, { id, retainedUntilMs }: ArchivedGeneration): string {
-    const name = deletionNoteName(id, retainedUntilMs);
-    this.#deletedOf(partition).delete(name);
-    this.#noted.delete(name);
-    return name;
-  }
-
-  #isDeleted({ id, retainedUntilMs }: ArchivedGeneration): boolean {
-    const name = deletionNoteName(id, retainedUntilMs);
-    for (const generations of this.#deleted.values()) if (generations.has(name)) return true;
-    return false;
-  }
-
-  #deletedOf(partition: number): Map<string, ArchivedGeneration> {
-    let generations = this.#deleted.get(partition);
-    if (generations === undefined) {
-      generations = new Map();
-      this.#deleted.set(partition, generations);
-    }
-    return generations;
-  }
 }
 
-/**
- * Whether the command has a different result for an archived invocation than for a missing one. Most have not: commands to a completed
- * invocation are dropped, and so are those to a missing one.
- */
-export function needsArchive(command: PartitionCommand, isAnswered: boolean): boolean {
-  switch (command.kind) {
-    case "invoke": {
-      const { idempotencyKey, target } = command.facts;
-      // As in the core: a random id that is submitted for the first time cannot exist yet.
-      return idempotencyKey !== undefined || command.resubmission === true || isWorkflowRun(target);
-    }
-    case "attach":
-    case "queryOutput":
-    case "restartAsNew":
-      return true;
-    case "cancel":
-    case "kill":
-    case "pause":
-    case "resume":
-      return isAnswered;
-    case "purge":
-    case "purgeJournal":
-    case "timerFired":
-      return changesCompleted(command);
-    default:
-      return false;
-  }
-}
-
-/** Whether the command may delete a completed invocation or its journal. */
-export function changesCompleted(command: PartitionCommand): boolean {
-  if (command.kind === "timerFired") return command.timer.kind === "purge" || command.timer.kind === "purgeJournal";
-  return command.kind === "purge" || command.kind === "purgeJournal";
+/** Whether a caller waits for a response to the message, and gets an error when the archive fails; other messages are looked up again. */
+function hasCaller(message: MailboxMessage): boolean {
+  return message.kind === "inspect" || (message.kind === "command" && message.command.kind !== "timerFired");
 }

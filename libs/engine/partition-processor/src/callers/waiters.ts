@@ -30,6 +30,12 @@ export class Waiters {
     this.#pendingReplies.delete(pendingReply);
   }
 
+  /** No partition here accepted the request. */
+  refuse(pendingReply: PendingReply, reason: string): void {
+    this.answered(pendingReply);
+    pendingReply.unavailable(reason);
+  }
+
   add(id: InvocationId, waiter: OutcomeWaiter): void {
     const present = this.#byId.get(id);
     if (present === undefined) this.#byId.set(id, waiter);
@@ -47,8 +53,18 @@ export class Waiters {
     for (const waiter of this.#take(id)) waiter.completed(outcome);
   }
 
-  /** Notifies the callers of the ids that `concerns` selects that neither a reply nor an outcome will come. */
-  abandon(concerns: (id: InvocationId) => boolean, reason: string): void {
+  /** Notifies all callers that neither a reply nor an outcome will come. */
+  abandonAll(reason: string): void {
+    this.abandonWhere(() => true, reason);
+  }
+
+  /** The same for the callers of one invocation. */
+  abandon(id: InvocationId, reason: string): void {
+    this.abandonWhere((each) => each === id, reason);
+  }
+
+  /** The same for the callers of the ids that `concerns` selects. */
+  abandonWhere(concerns: (id: InvocationId) => boolean, reason: string): void {
     for (const [pendingReply, id] of [...this.#pendingReplies]) {
       if (!concerns(id)) continue;
       this.#pendingReplies.delete(pendingReply);

@@ -9,8 +9,9 @@ import type { AsyncPartitionStore, LeaseHolder, Leases, Member, Membership } fro
 import type { Archiver } from "../archive/archiver.js";
 import type { RuleSource } from "../flow/flow-control.js";
 import { OrderedPeers } from "../outbox/ordered-peers.js";
+import { newCounters } from "../partition-group.js";
 import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
-import { newCounters, Processor } from "../processor.js";
+import { Processor } from "../processor.js";
 import type { Archiving } from "./archiving.js";
 import { LeaderPartitions } from "./leader-partitions.js";
 import { type HandoverCause, type LeaderHandle, PartitionLeadership, type PartitionLeadershipOptions } from "./leadership.js";

@@ -4,8 +4,7 @@
  *
  *     effect (durable) ▸ scheduler ▸ admit() ▸ `admit` command ▸ commit ▸ effect …
  */
-import type { Clock, TimerHandle, VqueueId } from "@perdure/base";
-import { vqueueId } from "@perdure/base";
+import { type TimerHandle, type VqueueId, vqueueId } from "@perdure/base";
 import { type FlowRule, FlowScheduler, type FlowSubject, RuleBook } from "@perdure/flow-control";
 import {
   type Effect,
@@ -17,6 +16,8 @@ import {
   waitsForSlot,
 } from "@perdure/state-machine";
 import type { StoredFlow } from "@perdure/storage";
+import type { LeaderPartition } from "../leader-partition.js";
+import type { PartitionGroup } from "../partition-group.js";
 import type { LiveView } from "../view/live-view.js";
 
 /** Source of the rules, from the registry. */
@@ -30,85 +31,75 @@ export interface RuleSource {
 export const NO_RULES: RuleSource = Object.freeze({ rules: () => EMPTY, onChange: () => () => undefined });
 const EMPTY: readonly FlowRule[] = Object.freeze([]);
 
-export interface FlowPorts {
-  readonly rules: RuleSource;
-  readonly clock: Clock;
-  /** Adds a command to the mailbox. */
-  readonly submit: (command: PartitionCommand) => void;
-  /** Calls back when everything applied so far is durable and its effects are performed. */
-  readonly whenDurable: (callback: () => void) => void;
-  /** Records facts and admits no invocation. */
-  readonly isSuspended: boolean;
-}
-
 export type FlowEffect = Extract<
   Effect,
   { kind: "requestSlot" | "takeSlot" | "slotUnused" | "releaseSlot" | "withdraw" | "queueSwitched" }
 >;
 
-interface Flow {
-  readonly view: LiveView;
+/** The scheduler of one partition. */
+export class PartitionFlow {
   readonly scheduler: FlowScheduler;
   /** The scheduler received facts since `admit()` was last called. */
-  isStale: boolean;
+  isStale = false;
   /** The scheduler admitted as many as it may at once; the rest waits until these are durable. */
-  isBusy: boolean;
+  isBusy = false;
+
+  constructor(scheduler: FlowScheduler) {
+    this.scheduler = scheduler;
+  }
 }
 
 export class FlowControl {
-  readonly #ports: FlowPorts;
-  readonly #flows = new Map<number, Flow>();
+  readonly #group: PartitionGroup;
   #rules: readonly FlowRule[];
   #book: RuleBook;
   #timer: TimerHandle | undefined;
   #timerAtMs: number | undefined;
+  /** The flow of a partition is stale. */
   #isStale = false;
   #stopped = false;
   readonly #unlisten: () => void;
 
-  constructor(ports: FlowPorts) {
-    this.#ports = ports;
-    this.#rules = ports.rules.rules();
+  constructor(group: PartitionGroup) {
+    this.#group = group;
+    const { rules } = group.ports;
+    this.#rules = rules.rules();
     this.#book = new RuleBook(this.#rules);
-    this.#unlisten = ports.rules.onChange(() => this.#rulesChanged());
-  }
-
-  scheduler(partition: number): FlowScheduler | undefined {
-    return this.#flows.get(partition)?.scheduler;
+    this.#unlisten = rules.onChange(() => this.#rulesChanged());
   }
 
   // ── at leadership ──────────────────────────────────────────────────────────────────────────────
 
-  lead(view: LiveView, { buckets, pauses }: StoredFlow): void {
+  /** Restores the stored buckets and pauses of a partition that is about to be led here. */
+  restore(view: LiveView, { buckets, pauses }: StoredFlow): PartitionFlow {
     view.rules = this.#book;
-    const scheduler = new FlowScheduler(this.#book);
-    const nowMs = this.#ports.clock.nowMs();
-    for (const bucket of buckets) scheduler.restoreBucket(bucket, nowMs);
+    const flow = new PartitionFlow(new FlowScheduler(this.#book));
+    const nowMs = this.#group.ports.clock.nowMs();
+    for (const bucket of buckets) flow.scheduler.restoreBucket(bucket, nowMs);
     for (const { queue, pause } of pauses) {
       view.rememberPause(queue, pause);
-      scheduler.switchQueue(queue, true);
+      flow.scheduler.switchQueue(queue, true);
     }
-    this.#flows.set(view.partition, { view, scheduler, isStale: buckets.length > 0, isBusy: false });
-    if (buckets.length > 0) this.#isStale = true;
+    if (buckets.length > 0) this.#markStale(flow);
+    return flow;
   }
 
   /** Passes a stored invocation to the scheduler. */
-  recover(partition: number, invocation: Invocation): void {
+  recover({ flow }: LeaderPartition, invocation: Invocation): void {
     if (!isSlotted(invocation.facts.target)) return;
-    const flow = this.#stale(partition);
-    if (invocation.status === "invoked") flow?.scheduler.started(subjectOf(invocation.facts));
-    else if (waitsForSlot(invocation)) this.#request(flow, invocation);
+    this.#markStale(flow);
+    if (invocation.status === "invoked") flow.scheduler.started(subjectOf(invocation.facts));
+    else if (waitsForSlot(invocation)) request(flow, invocation);
   }
 
   // ── effects ────────────────────────────────────────────────────────────────────────────────────
 
-  perform(partition: number, effect: FlowEffect): void {
-    const flow = this.#stale(partition);
-    if (flow === undefined) return;
+  perform({ flow }: LeaderPartition, effect: FlowEffect): void {
+    this.#markStale(flow);
     const { scheduler } = flow;
     switch (effect.kind) {
       case "requestSlot":
-        return this.#request(flow, effect.invocation);
+        return request(flow, effect.invocation);
       case "takeSlot":
         return scheduler.started(subjectOf(effect.invocation.facts));
       case "slotUnused":
@@ -121,43 +112,42 @@ export class FlowControl {
     }
   }
 
-  #request(flow: Flow | undefined, invocation: Invocation): void {
-    const isWoken = invocation.status === "ready";
-    const sinceMs = isWoken ? invocation.readyAtMs : (invocation.milestones.inboxedAtMs ?? invocation.modifiedAtMs);
-    flow?.scheduler.request(subjectOf(invocation.facts), sinceMs, isWoken);
-  }
-
-  #stale(partition: number): Flow | undefined {
-    const flow = this.#flows.get(partition);
-    if (flow !== undefined) flow.isStale = true;
+  #markStale(flow: PartitionFlow): void {
+    flow.isStale = true;
     this.#isStale = true;
-    return flow;
   }
 
   // ── admissions ─────────────────────────────────────────────────────────────────────────────────
 
   /** Admits waiting invocations. Call this after effects were performed. */
   admitWaiting(): void {
-    if (!this.#isStale || this.#stopped || this.#ports.isSuspended) return;
+    if (!this.#isStale || this.#stopped || this.#group.options.isSuspended === true) return;
     this.#isStale = false;
-    for (const flow of this.#flows.values()) if (flow.isStale) this.#admit(flow);
+    for (const { flow } of this.#group.leaders.values()) if (flow.isStale) this.#admit(flow);
     this.#arm();
   }
 
-  #admit(flow: Flow): void {
+  #admit(flow: PartitionFlow): void {
     if (flow.isBusy) return; // The state stays stale; the end of the work that is waited for calls this again.
     flow.isStale = false;
     const { scheduler } = flow;
-    for (const { id, buckets } of scheduler.admit(this.#ports.clock.nowMs())) this.#ports.submit({ kind: "admit", id, buckets });
+    const nowMs = this.#group.ports.clock.nowMs();
+    for (const { id, buckets } of scheduler.admit(nowMs)) this.#submit({ kind: "admit", id, buckets });
     this.#deleteBuckets(scheduler.takeUnusedBuckets());
     if (!scheduler.hasMore) return;
     flow.isBusy = true;
-    this.#ports.whenDurable(() => {
-      flow.isBusy = false;
-      flow.isStale = true;
-      this.#isStale = true;
-      this.admitWaiting();
-    });
+    this.#group.post({ kind: "barrier", passed: () => this.#admitMore(flow) });
+  }
+
+  /** What the scheduler admitted is durable. */
+  #admitMore(flow: PartitionFlow): void {
+    flow.isBusy = false;
+    this.#markStale(flow);
+    this.admitWaiting();
+  }
+
+  #submit(command: PartitionCommand): void {
+    this.#group.post({ kind: "command", command, receiver: undefined });
   }
 
   /** All names are of scopes of one partition, so any of them routes there. */
@@ -165,13 +155,13 @@ export class FlowControl {
     const [first] = names;
     if (first === undefined) return;
     const [scope = ""] = first.split("/");
-    this.#ports.submit({ kind: "deleteBuckets", id: routeOfQueue(anyQueueOf(scope)), names });
+    this.#submit({ kind: "deleteBuckets", id: routeOfQueue(anyQueueOf(scope)), names });
   }
 
   #arm(): void {
     let earliest: number | undefined;
-    for (const { scheduler, isBusy } of this.#flows.values()) {
-      const at = isBusy ? undefined : scheduler.nextAtMs;
+    for (const { flow } of this.#group.leaders.values()) {
+      const at = flow.isBusy ? undefined : flow.scheduler.nextAtMs;
       if (at !== undefined && (earliest === undefined || at < earliest)) earliest = at;
     }
     if (earliest === this.#timerAtMs) return;
@@ -179,14 +169,17 @@ export class FlowControl {
     this.#timer = undefined;
     this.#timerAtMs = earliest;
     if (earliest === undefined) return;
-    const { clock } = this.#ports;
-    this.#timer = clock.setTimer(Math.max(0, earliest - clock.nowMs()), () => {
-      this.#timer = undefined;
-      this.#timerAtMs = undefined;
-      for (const flow of this.#flows.values()) if (flow.scheduler.nextAtMs !== undefined) flow.isStale = true;
-      this.#isStale = true;
-      this.admitWaiting();
-    });
+    const { clock } = this.#group.ports;
+    this.#timer = clock.setTimer(Math.max(0, earliest - clock.nowMs()), () => this.#capacityIsDue());
+  }
+
+  /** The time has come at which rates allow another start. */
+  #capacityIsDue(): void {
+    this.#timer = undefined;
+    this.#timerAtMs = undefined;
+    for (const { flow } of this.#group.leaders.values()) if (flow.scheduler.nextAtMs !== undefined) flow.isStale = true;
+    this.#isStale = true;
+    this.admitWaiting();
   }
 
   // ── rules ──────────────────────────────────────────────────────────────────────────────────────
@@ -196,21 +189,25 @@ export class FlowControl {
    * and count, all invocations that started while no rule limited them.
    */
   #rulesChanged(): void {
-    const rules = this.#ports.rules.rules();
+    const { ports, leaders } = this.#group;
+    const rules = ports.rules.rules();
     if (this.#stopped || rules === this.#rules) return;
     this.#rules = rules;
     const book = new RuleBook(rules);
     this.#book = book;
-    for (const { view } of this.#flows.values()) view.rules = book;
-    this.#ports.whenDurable(() => {
-      if (this.#stopped || this.#book !== book) return; // The rules changed again meanwhile.
-      for (const flow of this.#flows.values()) {
-        flow.scheduler.setRules(book, this.#ports.clock.nowMs());
-        flow.isStale = true;
-      }
-      this.#isStale = true;
-      this.admitWaiting();
-    });
+    for (const { view } of leaders.values()) view.rules = book;
+    this.#group.post({ kind: "barrier", passed: () => this.#adopt(book) });
+  }
+
+  #adopt(book: RuleBook): void {
+    if (this.#stopped || this.#book !== book) return; // The rules changed again meanwhile.
+    const nowMs = this.#group.ports.clock.nowMs();
+    for (const { flow } of this.#group.leaders.values()) {
+      flow.scheduler.setRules(book, nowMs);
+      flow.isStale = true;
+    }
+    this.#isStale = true;
+    this.admitWaiting();
   }
 
   stop(): void {
@@ -218,6 +215,12 @@ export class FlowControl {
     this.#timer?.cancel();
     this.#unlisten();
   }
+}
+
+function request({ scheduler }: PartitionFlow, invocation: Invocation): void {
+  const isWoken = invocation.status === "ready";
+  const sinceMs = isWoken ? invocation.readyAtMs : (invocation.milestones.inboxedAtMs ?? invocation.modifiedAtMs);
+  scheduler.request(subjectOf(invocation.facts), sinceMs, isWoken);
 }
 
 function subjectOf({ id, target, limitKey, priority }: InvocationFacts): FlowSubject {

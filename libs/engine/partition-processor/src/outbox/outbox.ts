@@ -3,10 +3,9 @@
  * receiver has them. The receiver drops duplicates by (producer, sequence). Sequences always rise: the epoch is their upper half, so a
  * new leader never repeats one.
  */
-import type { InvocationId } from "@perdure/base";
 import type { OutboxMessage, PartitionCommand } from "@perdure/state-machine";
-import type { AnyPartitionStore } from "@perdure/storage";
 import { OUTBOX_PAGE } from "../limits.js";
+import type { PartitionGroup } from "../partition-group.js";
 
 /**
  * Delivers a command to the leader of the partition that owns it. Messages of one producer to one partition keep their order, also when
@@ -21,19 +20,17 @@ export interface OutboxPeers {
 const SEQUENCES_PER_EPOCH = 2 ** 32;
 
 export class Outbox {
-  readonly #producer: string;
-  readonly #peers: OutboxPeers;
-  readonly #acknowledge: (seq: number) => void;
+  readonly #group: PartitionGroup;
   readonly #partition: number;
+  readonly #producer: string;
   #next: number;
   /** Undelivered messages by receiving partition. */
   readonly #pendingByPartition = new Map<number, number>();
 
-  constructor(partition: number, epoch: number, peers: OutboxPeers, acknowledge: (seq: number) => void) {
+  constructor(group: PartitionGroup, partition: number, epoch: number) {
+    this.#group = group;
     this.#partition = partition;
     this.#producer = `p${partition}`;
-    this.#peers = peers;
-    this.#acknowledge = acknowledge;
     this.#next = epoch * SEQUENCES_PER_EPOCH;
   }
 
@@ -53,24 +50,30 @@ export class Outbox {
 
   /** Sends a message, which must be durable here. */
   send(message: OutboxMessage, to: number): void {
-    let isReported = false;
-    this.#peers.send(this.#producer, message.seq, message.command, () => {
-      if (isReported) return;
-      isReported = true;
-      const left = (this.#pendingByPartition.get(to) ?? 1) - 1;
-      if (left === 0) this.#pendingByPartition.delete(to);
-      else this.#pendingByPartition.set(to, left);
-      this.#acknowledge(message.seq);
+    let isDelivered = false;
+    this.#group.ports.peers.send(this.#producer, message.seq, message.command, () => {
+      if (isDelivered) return;
+      isDelivered = true;
+      this.#delivered(message, to);
     });
   }
 
+  /** The receiver has the message: it is deleted here. */
+  #delivered({ seq }: OutboxMessage, to: number): void {
+    const left = (this.#pendingByPartition.get(to) ?? 1) - 1;
+    if (left === 0) this.#pendingByPartition.delete(to);
+    else this.#pendingByPartition.set(to, left);
+    this.#group.post({ kind: "acknowledged", partition: this.#partition, seq });
+  }
+
   /** Sends again the messages that a former leader may not have delivered. */
-  async recover(store: AnyPartitionStore, partitionOf: (id: InvocationId) => number): Promise<void> {
+  async recover(): Promise<void> {
+    const { ports, leaders } = this.#group;
     let after = -1;
     for (;;) {
-      const page = await store.outbox(this.#partition, after, OUTBOX_PAGE);
+      const page = await ports.store.outbox(this.#partition, after, OUTBOX_PAGE);
       for (const message of page) {
-        const to = partitionOf(message.command.id);
+        const to = leaders.partitionOf(message.command.id);
         this.#pendingByPartition.set(to, (this.#pendingByPartition.get(to) ?? 0) + 1);
         this.send(message, to);
       }

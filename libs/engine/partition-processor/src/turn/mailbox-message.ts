@@ -1,14 +1,19 @@
-/** The kinds of messages in the mailbox of a processor, and of the actions that run after a commit. */
+/** The kinds of messages in the mailbox of a processor. */
 import type { InvocationId } from "@perdure/base";
-import type { CommandAnswer, Completed, Effect, Invocation, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, Completed, Invocation, PartitionCommand } from "@perdure/state-machine";
 import type { ArchivedGeneration, ArchiveRecord } from "@perdure/storage";
+
+/** Receives the answer to a message, once, when everything that the answer says is durable. */
+export interface AnswerReceiver<T> {
+  answered(answer: T): void;
+}
 
 /** A message in the mailbox. */
 export type MailboxMessage =
   | {
       readonly kind: "command";
       readonly command: PartitionCommand;
-      readonly reply: ((answer: CommandAnswer) => void) | undefined;
+      readonly receiver: AnswerReceiver<CommandAnswer> | undefined;
     }
   /** A message from another partition's outbox, at least once. */
   | {
@@ -22,7 +27,7 @@ export type MailboxMessage =
       readonly undelivered: () => void;
     }
   /** Returns the invocation when its present state is durable. */
-  | { readonly kind: "inspect"; readonly id: InvocationId; readonly reply: (invocation: Invocation | undefined) => void }
+  | { readonly kind: "inspect"; readonly id: InvocationId; readonly receiver: AnswerReceiver<Invocation | undefined> }
   | { readonly kind: "barrier"; readonly passed: () => void }
   /** Invocations that were archived leave the store, unless they changed since. */
   | {
@@ -49,11 +54,6 @@ export type MailboxMessage =
 
 export type MailboxMessageOf<K extends MailboxMessage["kind"]> = MailboxMessage & { readonly kind: K };
 
-/** An action that runs when the batch is durable. */
-export type PostCommitAction =
-  | { readonly effect: Effect; readonly reply: ((answer: CommandAnswer) => void) | undefined }
-  | (() => void);
-
 /** Payload bytes that a message holds; small payloads count as zero. */
 export function bytesOf(message: MailboxMessage): number {
   if (message.kind !== "command") return 0;
@@ -61,5 +61,3 @@ export function bytesOf(message: MailboxMessage): number {
   if (command.kind === "invoke") return command.input.length;
   return command.kind === "appendCommand" || command.kind === "proposeRun" ? command.body.length : 0;
 }
-
-export const NOTHING = (): void => undefined;

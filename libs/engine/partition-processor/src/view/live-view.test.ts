@@ -46,10 +46,7 @@ async function aLeaderPartition() {
       noting(() => {
         for (const command of commands) {
           apply(view, command, view);
-          view.accept(
-            () => undefined,
-            () => undefined,
-          );
+          view.accept();
         }
       });
     },

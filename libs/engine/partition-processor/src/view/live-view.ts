@@ -44,6 +44,15 @@ export interface Loaded {
   readonly entries: readonly JournalEntry[];
 }
 
+/** What a command has caused beside its mutations. */
+interface Accepted {
+  readonly effects: readonly Effect[];
+  /** Commands to other invocations, in their order. */
+  readonly sent: readonly PartitionCommand[];
+}
+
+const NOTHING_CAUSED: Accepted = { effects: [], sent: [] };
+
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
   /** The rules of flow control that are in force here. */
@@ -335,23 +344,19 @@ export class LiveView implements PartitionView, Transition {
 
   // ── calls of the processor ─────────────────────────────────────────────────────────────────────
 
-  /** Keeps the present command: returns its effects and messages through the callbacks. */
-  accept(onEffect: (effect: Effect) => void, onSend: (command: PartitionCommand) => void): void {
+  /** Keeps the present command, and returns what it has caused. */
+  accept(): Accepted {
     this.#undo.clear();
     this.populationCounters.accept();
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutationMark = this.#mutations.length;
     this.#pausedQueueMark = this.pausedQueueCount;
-    if (this.#effects.length > 0) {
-      const effects = this.#effects;
-      this.#effects = [];
-      for (const effect of effects) onEffect(effect);
-    }
-    if (this.#sent.length > 0) {
-      const sent = this.#sent;
-      this.#sent = [];
-      for (const command of sent) onSend(command);
-    }
+    const effects = this.#effects;
+    const sent = this.#sent;
+    if (effects.length === 0 && sent.length === 0) return NOTHING_CAUSED;
+    this.#effects = [];
+    this.#sent = [];
+    return { effects, sent };
   }
 
   /** Undoes the present command. */
