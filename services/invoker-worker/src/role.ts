@@ -18,7 +18,6 @@ import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import {
   type CutAttempt,
   createInvoker,
-  type InterruptibleInvoker,
   type Interruption,
   type InvokerOptions,
   type InvokerStatus,
@@ -91,7 +90,6 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const { store, registry, transports, identity, clock, random, logger, metrics, onFatal } = ports;
   const peers = new LoopbackPeers();
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
-  const invokers: InterruptibleInvoker[] = [];
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
@@ -118,9 +116,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
           largeMessages,
           failureLog,
         };
-        const invoker = createInvoker(deps, options.invoker);
-        invokers.push(invoker);
-        return invoker;
+        return createInvoker(deps, options.invoker);
       },
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       peers,
@@ -135,27 +131,14 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     },
   );
   peers.connect(processor);
+  const { invoker } = processor;
   return {
     partitions: new LocalPartitions(processor),
     counters: processor.counters,
     slots,
-    status(id) {
-      for (const invoker of invokers) {
-        const status = invoker.status(id);
-        if (status !== undefined) return status;
-      }
-      return undefined;
-    },
-    cutAttempt(id) {
-      for (const invoker of invokers) {
-        const cut = invoker.cutAttempt(id);
-        if (cut !== undefined) return cut;
-      }
-      return undefined;
-    },
-    *statuses() {
-      for (const invoker of invokers) yield* invoker.statuses();
-    },
+    status: (id) => invoker.status(id),
+    statuses: () => invoker.statuses(),
+    cutAttempt: (id) => invoker.cutAttempt(id),
     population() {
       const all = newPopulation();
       processor.addPopulation(all);
@@ -166,7 +149,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     flowWait: (id) => processor.flowWait(id),
     hold(reason) {
       slots.hold(reason !== undefined);
-      if (reason !== undefined) for (const invoker of invokers) invoker.interrupt(reason);
+      if (reason !== undefined) invoker.interrupt(reason);
     },
     deliveries: {
       partitionCount: options.partitionCount,

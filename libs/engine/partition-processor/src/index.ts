@@ -9,10 +9,10 @@ export {
   PartitionLeadership,
   type PartitionLeadershipOptions,
   type PartitionLeadershipPorts,
+  type PartitionStarter,
 } from "./cluster/leadership.js";
 export {
-  createLeadingWorker,
-  type LeadingWorker,
+  LeadingWorker,
   type LeadingWorkerMetrics,
   type LeadingWorkerOptions,
   type LeadingWorkerPorts,

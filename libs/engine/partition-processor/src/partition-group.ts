@@ -20,8 +20,8 @@ import type { MailboxMessage } from "./turn/mailbox-message.js";
 import type { Action } from "./turn/ready.js";
 import { TurnLoop } from "./turn/turn-loop.js";
 
-export class PartitionGroup {
-  readonly ports: ProcessorPorts;
+export class PartitionGroup<I extends Invoker = Invoker> {
+  readonly ports: ProcessorPorts<I>;
   readonly options: ProcessorOptions;
   readonly counters: ProcessorCounters;
   readonly leaders: LeaderPartitionTable;
@@ -34,11 +34,11 @@ export class PartitionGroup {
   readonly timers: Timers;
   /** Undefined: without an archive, an invocation that the store does not have does not exist. */
   readonly archive: ArchiveCoordinator | undefined;
-  readonly invoker: Invoker;
+  readonly invoker: I;
   #actions: Action[] = [];
   #isClosed = false;
 
-  constructor(ports: ProcessorPorts, options: ProcessorOptions) {
+  constructor(ports: ProcessorPorts<I>, options: ProcessorOptions) {
     this.ports = ports;
     this.options = options;
     this.counters = ports.counters ?? newCounters();

@@ -6,7 +6,8 @@ import type { Archive, AsyncPartitionStore, PartitionStore } from "@perdure/stor
 import type { RuleSource } from "./flow/flow-control.js";
 import type { OutboxPeers } from "./outbox/outbox.js";
 
-export interface ProcessorPorts {
+/** `I`: what the caller knows about the invoker that it builds. */
+export interface ProcessorPorts<I extends Invoker = Invoker> {
   /** Counters to add to; processors of one worker share them. New ones by default. */
   readonly counters?: ProcessorCounters;
   readonly metrics?: ProcessorMetrics | undefined;
@@ -16,7 +17,7 @@ export interface ProcessorPorts {
   /** Runs a task after the I/O callbacks of this round (`setImmediate`), so that one turn takes all that arrived together. */
   readonly soon: (task: () => void) => void;
   /** Builds the invoker when the processor accepts messages. */
-  readonly invoker: (host: InvokerHost) => Invoker;
+  readonly invoker: (host: InvokerHost) => I;
   /** Rules of flow control. */
   readonly rules: RuleSource;
   /**

@@ -74,7 +74,6 @@ async function world(kv = new MemoryKeyValue()) {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   const peers = new LoopbackPeers();
-  let invoker: ScriptedInvoker | undefined;
   const fatal: unknown[] = [];
   const garbage: number[] = [];
   const processor = await Processor.start(
@@ -84,10 +83,7 @@ async function world(kv = new MemoryKeyValue()) {
       logger: silentLogger,
       soon: (task) => setImmediate(task),
       largeGarbage: (bytes) => garbage.push(bytes),
-      invoker: (host) => {
-        invoker = new ScriptedInvoker(host);
-        return invoker;
-      },
+      invoker: (host) => new ScriptedInvoker(host),
       rules: NO_RULES,
       peers,
       onFenced: () => fatal.push("fenced"),
@@ -112,7 +108,7 @@ async function world(kv = new MemoryKeyValue()) {
     garbage,
     processor,
     partitions: new LocalPartitions(processor),
-    invoker: invoker as unknown as ScriptedInvoker,
+    invoker: processor.invoker,
     invocation,
     fatal,
   };

@@ -21,14 +21,14 @@ import type { ProcessorCounters, ProcessorOptions, ProcessorPorts } from "./port
 import { takeOver } from "./take-over.js";
 import type { AnswerReceiver } from "./turn/mailbox-message.js";
 
-export class Processor implements AsyncDisposable {
+export class Processor<I extends Invoker = Invoker> implements AsyncDisposable {
   readonly waiters: Waiters;
   readonly counters: ProcessorCounters;
   /** Runs the attempts of the partitions. */
-  readonly invoker: Invoker;
-  readonly #group: PartitionGroup;
+  readonly invoker: I;
+  readonly #group: PartitionGroup<I>;
 
-  private constructor(group: PartitionGroup) {
+  private constructor(group: PartitionGroup<I>) {
     this.#group = group;
     this.waiters = group.waiters;
     this.counters = group.counters;
@@ -39,7 +39,11 @@ export class Processor implements AsyncDisposable {
    * Claims the leadership of the partitions, starts what was running and arms what is stored. When `signal` aborts meanwhile, it stops
    * at once, as by `abandon`, and rejects with STO0002.
    */
-  static async start(ports: ProcessorPorts, options: ProcessorOptions, signal?: AbortSignal): Promise<Processor> {
+  static async start<I extends Invoker>(
+    ports: ProcessorPorts<I>,
+    options: ProcessorOptions,
+    signal?: AbortSignal,
+  ): Promise<Processor<I>> {
     const group = new PartitionGroup(ports, options);
     const abandon = (): void => group.abandon("leadership was lost during its start");
     signal?.addEventListener("abort", abandon);

@@ -17,8 +17,8 @@ import {
 import { createInvoker, type InvokerOptions, LargeMessages, Slots } from "@perdure/invoker";
 import {
   type Archiving,
-  createLeadingWorker,
   type LeaderPartitions,
+  LeadingWorker,
   newCounters,
   type ProcessorCounters,
 } from "@perdure/partition-processor";
@@ -97,7 +97,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   const counters = newCounters();
   const ownLeases = new OwnLeases(options.id, clock);
-  const { leaderPartitions, leadership, courier } = createLeadingWorker(
+  const { leaderPartitions, leadership, courier } = new LeadingWorker(
     {
       counters,
       metrics,
@@ -150,7 +150,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
     slots,
     leaderPartitions,
     partitions: remote,
-    deliveries: { partitionCount, deliver: courier.deliver },
+    deliveries: { partitionCount, deliver: courier.deliver.bind(courier) },
     leading: () => leadership.leading,
     leadershipStatuses: () => ownLeases.of(leadership.leading),
     partitionCounts: () => leadership.counts,

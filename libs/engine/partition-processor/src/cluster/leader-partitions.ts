@@ -2,18 +2,14 @@
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
-import type { Invoker, InvokerStatus } from "@perdure/invoker";
+import type { InvokerStatus } from "@perdure/invoker";
 import type { CommandAnswer, Invocation, Invoke, PartitionCommand } from "@perdure/state-machine";
 import { newPopulation, type Population } from "@perdure/storage";
 import { LocalPartitions } from "../callers/local-partitions.js";
 import type { Processor } from "../processor.js";
 
-export interface PartitionLeader {
+interface LeaderEntry {
   readonly processor: Processor;
-  readonly invoker: Invoker;
-}
-
-interface LeaderEntry extends PartitionLeader {
   readonly partitions: LocalPartitions;
 }
 
@@ -29,8 +25,8 @@ export class LeaderPartitions implements Partitions {
     this.#count = partitionCount;
   }
 
-  add(partition: number, leader: PartitionLeader): void {
-    this.#leaders.set(partition, { ...leader, partitions: new LocalPartitions(leader.processor) });
+  add(partition: number, processor: Processor): void {
+    this.#leaders.set(partition, { processor, partitions: new LocalPartitions(processor) });
   }
 
   remove(partition: number, processor: Processor): void {
@@ -115,11 +111,11 @@ export class LeaderPartitions implements Partitions {
   // ── introspection ──────────────────────────────────────────────────────────────────────────────
 
   status(id: InvocationId): InvokerStatus | undefined {
-    return this.#of(id)?.invoker.status(id);
+    return this.#of(id)?.processor.invoker.status(id);
   }
 
   *statuses(): Iterable<InvokerStatus> {
-    for (const { invoker } of this.#leaders.values()) yield* invoker.statuses();
+    for (const { processor } of this.#leaders.values()) yield* processor.invoker.statuses();
   }
 
   async flowRows(partition: number): Promise<FlowRows> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, Member } from "@perdure/storage";
 import { VirtualClock } from "@perdure/testkit";
-import { type LeaderHandle, PartitionLeadership, type PartitionLeadershipPorts } from "./leadership.js";
+import { type LeaderHandle, PartitionLeadership, type PartitionStarter } from "./leadership.js";
 
 const LEASE_MS = 2_000;
 const LEASE_POLL_MS = 250;
@@ -50,7 +50,7 @@ class Medium implements Leases {
   }
 }
 
-function world(lead: PartitionLeadershipPorts["lead"], others: () => readonly Member[] = () => []) {
+function world(lead: PartitionStarter["lead"], others: () => readonly Member[] = () => []) {
   const clock = new VirtualClock();
   const medium = new Medium(clock);
   const leaders: (string | undefined)[] = [];
@@ -58,11 +58,11 @@ function world(lead: PartitionLeadershipPorts["lead"], others: () => readonly Me
     {
       leases: medium,
       membership: { beat: async (self: Member) => [self, ...others()], leave: async () => undefined },
-      lead,
       publish: (_, holders) => leaders.push(holders[0]?.worker),
       clock,
       logger: silentLogger,
     },
+    { lead },
     { id: "us", address: "us:1", partitionCount: 1, pollMs: LEASE_POLL_MS },
   );
   const flushTasks = async (): Promise<void> => {

@@ -39,14 +39,18 @@ export interface LeaderHandle {
 export const HANDOVER_CAUSES = ["start", "drain", "crash", "rebalance"] as const;
 export type HandoverCause = (typeof HANDOVER_CAUSES)[number];
 
-export interface PartitionLeadershipPorts {
-  readonly leases: Leases;
-  readonly membership: Membership;
+/** Leads partitions on behalf of the leadership. */
+export interface PartitionStarter {
   /**
    * Starts to lead a partition whose lease this worker holds; resolves when the partition works. `stopped` is called when it stops by
    * itself. `signal` is aborted when the lease is lost before that: from then on the partition must have no further effect.
    */
-  readonly lead: (partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause) => Promise<LeaderHandle>;
+  lead(partition: number, stopped: () => void, signal: AbortSignal, cause: HandoverCause): Promise<LeaderHandle>;
+}
+
+export interface PartitionLeadershipPorts {
+  readonly leases: Leases;
+  readonly membership: Membership;
   /** Publishes the members and holders of the last poll, for requests that route to leaders. */
   readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
   readonly clock: Clock;
@@ -72,6 +76,7 @@ interface LeasedPartition {
 
 export class PartitionLeadership implements AsyncDisposable {
   readonly #ports: PartitionLeadershipPorts;
+  readonly #starter: PartitionStarter;
   readonly #options: PartitionLeadershipOptions;
   readonly #all: readonly number[];
   readonly #leased = new Map<number, LeasedPartition>();
@@ -92,8 +97,9 @@ export class PartitionLeadership implements AsyncDisposable {
   /** For each partition, the other worker that led it in the last poll in which it had one, and whether that worker was draining then. */
   readonly #former: ({ readonly worker: WorkerId; readonly draining: boolean } | undefined)[] = [];
 
-  constructor(ports: PartitionLeadershipPorts, options: PartitionLeadershipOptions) {
+  constructor(ports: PartitionLeadershipPorts, starter: PartitionStarter, options: PartitionLeadershipOptions) {
     this.#ports = ports;
+    this.#starter = starter;
     this.#options = options;
     this.#all = Array.from({ length: options.partitionCount }, (_, partition) => partition);
   }
@@ -267,13 +273,13 @@ export class PartitionLeadership implements AsyncDisposable {
   // ── acquiring and releasing ────────────────────────────────────────────────────────────────────
 
   #take({ partition, epoch, endsAtMs }: HeldLease): void {
-    const { lead, leases, logger } = this.#ports;
+    const { leases, logger } = this.#ports;
     const leased: LeasedPartition = { partition, state: "taking", leader: undefined, endsAtMs, taking: new AbortController() };
     this.#leased.set(partition, leased);
     const stopped = (): void => this.#lose(leased, "the partition stopped");
     this.#move(async () => {
       try {
-        const leader = await lead(partition, stopped, leased.taking.signal, this.#causeOf(partition));
+        const leader = await this.#starter.lead(partition, stopped, leased.taking.signal, this.#causeOf(partition));
         if (leased.state === "lost") return leader.abandon("the lease was lost meanwhile");
         leased.leader = leader;
         leased.state = "leading";

@@ -53,22 +53,21 @@ async function play(store: KvPartitionStore, startRun: (effect: StartRun) => voi
   const peers = new LoopbackPeers();
   const starts: StartRun[] = [];
   const failures: string[] = [];
-  let host: InvokerHost | undefined;
   const processor = await Processor.start(
     {
       store,
       clock,
       logger: silentLogger,
       soon: (task) => setImmediate(task),
-      invoker: (given) => {
-        host = given;
-        return idleInvoker({
+      invoker: (host) => ({
+        ...idleInvoker({
           startRun: (effect) => {
             starts.push(effect);
             startRun(effect);
           },
-        });
-      },
+        }),
+        host,
+      }),
       rules: NO_RULES,
       peers,
       onFenced: () => failures.push("fenced"),
@@ -78,7 +77,7 @@ async function play(store: KvPartitionStore, startRun: (effect: StartRun) => voi
   );
   peers.connect(processor);
   const newId = (): InvocationId => newInvocationId(plainTarget, clock.nowMs(), random);
-  return { starts, processor, host: host as unknown as InvokerHost, newId, failures };
+  return { starts, processor, host: processor.invoker.host, newId, failures };
 }
 
 const invokeFor = (id: InvocationId, requestId: number): Invoke => invokeOf(factsFor(id, requestId));

@@ -6,8 +6,8 @@ import type { InvocationId, Logger } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EndpointTransport, StreamListener } from "@perdure/endpoint-transport";
 import { directoryUpdateOf, LeaderDirectory, RemotePartitions, type ServedPartitions, WorkerLink } from "@perdure/grpc";
-import { createInvoker, type Invoker, type InvokerHost, Slots } from "@perdure/invoker";
-import { createLeadingWorker, type LeadingWorker } from "@perdure/partition-processor";
+import { Slots, createInvoker, type EndpointTransport, type Invoker, type InvokerHost, type StreamListener } from "@perdure/invoker";
+import { LeadingWorker, createLeadingWorker } from "@perdure/partition-processor";
 import type { Outside } from "../endpoint/session.js";
 import { SimulatedTransport, type StreamOwner } from "../endpoint/transport.js";
 import type { SimulatedWorld } from "../world.js";
@@ -123,7 +123,7 @@ export class SimulatedWorker {
     const { protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax } = settings;
     const slots = new Slots(concurrentInvocationsMax, clock, this.#logger({}));
     const store = this.way.store();
-    return createLeadingWorker(
+    return new LeadingWorker(
       {
         store: {
           ...store,
