@@ -106,8 +106,8 @@ export const PLANTED_BUGS = [
     "",
   ]),
   plant("state-cache-stale", "Kept states do not take up what was written", 2, [
-    processor("view/live-view.ts"),
-    "      this.#states.written(objectName(write.service, write.key), write.stateKey, value);\n",
+    processor("view/whole-states.ts"),
+    "      this.#cache.written(objectName(write.service, write.key), write.stateKey, value);\n",
     "      void value;\n",
   ]),
   plant("suspends-one-too-many", "A suspension ignores one notification that its attempt had not seen", 1, [

@@ -47,10 +47,10 @@ export class AttemptHost implements InvokerHost {
   /** A state that was written during the read must not be cached with the value that was read. */
   async #readState(id: InvocationId, service: string, key: string): Promise<StateRows> {
     const { ports, leaders } = this.#group;
-    const view = leaders.of(id)?.view;
-    const durable = view?.durableState(service, key);
-    if (durable !== undefined) return durable;
-    const watch = view?.watchState(service, key);
+    const states = leaders.of(id)?.view.states;
+    const current = states?.current(service, key);
+    if (current !== undefined) return current;
+    const watch = states?.watch(service, key);
     let isCurrent = false;
     let state: StateRows;
     try {
@@ -58,7 +58,7 @@ export class AttemptHost implements InvokerHost {
     } finally {
       isCurrent = watch?.finished() ?? false;
     }
-    if (isCurrent) view?.rememberState(service, key, state);
+    if (isCurrent) states?.remember(service, key, state);
     return state;
   }
 

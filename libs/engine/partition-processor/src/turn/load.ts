@@ -8,7 +8,7 @@ import { type AnyPartitionStore, type RowKey, rowName, rowsFor } from "@perdure/
 import type { LeaderPartition } from "../leader-partition.js";
 import { TURN_COMMANDS_MAX } from "../limits.js";
 import type { PartitionGroup } from "../partition-group.js";
-import type { Loaded } from "../view/live-view.js";
+import type { Loaded } from "../view/loaded-rows.js";
 import type { RowCache } from "../view/row-cache.js";
 import type { MailboxMessage } from "./mailbox-message.js";
 

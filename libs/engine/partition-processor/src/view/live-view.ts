@@ -10,7 +10,6 @@ import {
   type Invocation,
   type JournalEntry,
   LONG_JOURNAL_ENTRIES,
-  type LoadRequest,
   type Mutation,
   NeedsLoad,
   type ObjectLock,
@@ -24,34 +23,15 @@ import {
   type WorkflowPromise,
 } from "@perdure/state-machine";
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/storage";
+import { type Accepted, NOTHING_CAUSED } from "./accepted.js";
+import { type Loaded, LoadedRows } from "./loaded-rows.js";
 import { Overlay, UndoLog } from "./overlay.js";
 import { PopulationCounters } from "./population-counters.js";
-import { StateCache } from "./state-cache.js";
+import { inStorageOrder, objectName, stateName, timerName } from "./row-names.js";
+import { WholeStates } from "./whole-states.js";
 
 /** Approximate bytes of a mutation in memory beside its payload. */
 const MUTATION_BYTES = 256;
-
-type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
-
-/**
- * Rows of one `NeedsLoad`, which contain only the requested ones; a command that needs both kinds is loaded twice and must then have
- * both.
- */
-export interface Loaded {
-  readonly request: LoadRequest;
-  readonly state: ReadonlyMap<string, Uint8Array>;
-  readonly names: readonly string[];
-  readonly entries: readonly JournalEntry[];
-}
-
-/** What a command has caused beside its mutations. */
-interface Accepted {
-  readonly effects: readonly Effect[];
-  /** Commands to other invocations, in their order. */
-  readonly sent: readonly PartitionCommand[];
-}
-
-const NOTHING_CAUSED: Accepted = { effects: [], sent: [] };
 
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
@@ -93,17 +73,9 @@ export class LiveView implements PartitionView, Transition {
   /** `pausedQueueCount` at the last command boundary. */
   #pausedQueueMark = 0;
   /** Durable whole states, for the next attempt on a key. */
-  readonly #states = new StateCache();
-  /** The last load of each kind, as one command may need both; valid until the next commit of this partition. */
-  #loaded = new Map<LoadRequest["kind"], Loaded>();
-
-  /** State writes of the batch being written. */
-  #sealedState: StateWrite[] = [];
-  /** Objects with state writes that are pending, and being written. */
-  #writtenObjects: [Set<string>, Set<string>] = [new Set(), new Set()];
-
-  /** Reads of whole states under way. */
-  readonly #stateWatches = new Map<string, Set<{ written: boolean }>>();
+  readonly states = new WholeStates();
+  /** Valid until the next commit of this partition. */
+  readonly #loaded = new LoadedRows();
 
   #mutations: Mutation[] = [];
   #mutationBytes = 0;
@@ -137,9 +109,8 @@ export class LiveView implements PartitionView, Transition {
 
   journalOf(id: InvocationId, length: number): readonly (JournalEntry | undefined)[] {
     if (length < LONG_JOURNAL_ENTRIES) return Array.from({ length }, (_, index) => this.entry(id, index));
-    const loaded = this.#loaded.get("journalOf");
-    if (loaded?.request.kind === "journalOf" && loaded.request.id === id && loaded.request.length === length)
-      return loaded.entries;
+    const loaded = this.#loaded.journalOf(id, length);
+    if (loaded !== undefined) return loaded;
     throw new NeedsLoad({ kind: "journalOf", id, length });
   }
 
@@ -162,7 +133,7 @@ export class LiveView implements PartitionView, Transition {
   }
 
   stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array> {
-    const stored = this.#states.get(objectName(service, key)) ?? this.#loadedFor("stateOf", service, key)?.state;
+    const stored = this.states.stored(service, key) ?? this.#loaded.stateOf(service, key);
     if (stored === undefined) throw new NeedsLoad({ kind: "stateOf", service, key });
     const prefix = stateName(service, key, "");
     let merged: Map<string, Uint8Array> | undefined;
@@ -183,7 +154,7 @@ export class LiveView implements PartitionView, Transition {
   }
 
   promisesOf(service: string, key: string): readonly string[] {
-    const stored = this.#loadedFor("promisesOf", service, key)?.names;
+    const stored = this.#loaded.promisesOf(service, key);
     if (stored === undefined) throw new NeedsLoad({ kind: "promisesOf", service, key });
     const names = new Set(stored);
     const prefix = stateName(service, key, "");
@@ -238,10 +209,10 @@ export class LiveView implements PartitionView, Transition {
         return;
       case "putState":
         this.#mutationBytes += mutation.value.length;
-        this.#noteStateWrite(objectName(mutation.service, mutation.key));
+        this.states.noteWrite(mutation.service, mutation.key);
         return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), mutation.value);
       case "deleteState":
-        this.#noteStateWrite(objectName(mutation.service, mutation.key));
+        this.states.noteWrite(mutation.service, mutation.key);
         return this.#state.set(stateName(mutation.service, mutation.key, mutation.stateKey), null);
       case "putLock":
         return this.#locks.set(objectName(mutation.service, mutation.key), mutation.lock);
@@ -381,14 +352,11 @@ export class LiveView implements PartitionView, Transition {
   /** Returns the mutations since the last seal, to be written now. */
   seal(): readonly Mutation[] {
     const mutations = this.#mutations;
-    for (const mutation of mutations) {
-      if (mutation.kind === "putState" || mutation.kind === "deleteState") this.#sealedState.push(mutation);
-    }
-    this.#writtenObjects = [this.#writtenObjects[1], this.#writtenObjects[0]];
+    this.states.seal(mutations);
     this.#mutations = [];
     this.#mutationMark = 0;
     this.#mutationBytes = 0;
-    if (this.#loaded.size > 0) this.#loaded = new Map();
+    this.#loaded.clear();
     for (const table of this.#tables) table.seal();
     return mutations;
   }
@@ -401,16 +369,11 @@ export class LiveView implements PartitionView, Transition {
     }
     // As in `Overlay.markDurable`: the tables of a map that is kept would retain rows.
     if (this.#running.size === 0) this.#running = new Map();
-    for (const write of this.#sealedState) {
-      const value = write.kind === "putState" ? write.value : undefined;
-      this.#states.written(objectName(write.service, write.key), write.stateKey, value);
-    }
+    this.states.markDurable();
     for (const [queue, pause] of this.#pauses.inFlight()) {
       if (pause === null) this.#durablePauses.delete(queue as VqueueId);
       else this.#durablePauses.set(queue as VqueueId, pause);
     }
-    this.#sealedState = [];
-    if (this.#writtenObjects[1].size > 0) this.#writtenObjects[1] = new Set();
     for (const table of this.#tables) table.markDurable();
   }
 
@@ -421,7 +384,7 @@ export class LiveView implements PartitionView, Transition {
 
   /** Takes over the rows that `NeedsLoad` requested, read while the partition had no writes under way. */
   load(loaded: Loaded): void {
-    this.#loaded.set(loaded.request.kind, loaded);
+    this.#loaded.add(loaded);
   }
 
   /** Adds a recovered invocation that runs. */
@@ -439,80 +402,4 @@ export class LiveView implements PartitionView, Transition {
   pauses(): ReadonlyMap<VqueueId, QueuePause> {
     return this.#durablePauses;
   }
-
-  /** Returns the whole durable state of a key if it is in memory and no newer write is pending. */
-  durableState(service: string, key: string): ReadonlyMap<string, Uint8Array> | undefined {
-    if (this.hasUnsettledState(service, key)) return undefined;
-    return this.#states.get(objectName(service, key));
-  }
-
-  #noteStateWrite(object: string): void {
-    this.#writtenObjects[0].add(object);
-    if (this.#stateWatches.size === 0) return;
-    for (const watch of this.#stateWatches.get(object) ?? []) watch.written = true;
-  }
-
-  hasUnsettledState(service: string, key: string): boolean {
-    const object = objectName(service, key);
-    return this.#writtenObjects[0].has(object) || this.#writtenObjects[1].has(object);
-  }
-
-  /** Caches a whole state that was read from the store while no newer write was pending. */
-  rememberState(service: string, key: string, state: ReadonlyMap<string, Uint8Array>): void {
-    this.#states.put(objectName(service, key), state);
-  }
-
-  /**
-   * Call before a whole state is read from the store while commits go on. The result may be cached only if the object was not written
-   * before the read ended: `finished` returns whether that is so, and ends the watch.
-   */
-  watchState(service: string, key: string): { finished(): boolean } {
-    const object = objectName(service, key);
-    const watch = { written: this.hasUnsettledState(service, key) };
-    const watches = this.#stateWatches.get(object) ?? new Set();
-    watches.add(watch);
-    this.#stateWatches.set(object, watches);
-    return {
-      finished: () => {
-        watches.delete(watch);
-        if (watches.size === 0) this.#stateWatches.delete(object);
-        return !watch.written;
-      },
-    };
-  }
-
-  #loadedFor(kind: "stateOf" | "promisesOf", service: string, key: string): Loaded | undefined {
-    const loaded = this.#loaded.get(kind);
-    if (loaded === undefined || loaded.request.kind === "journalOf") return undefined;
-    return loaded.request.service === service && loaded.request.key === key ? loaded : undefined;
-  }
-}
-
-/** Services have no slash in their name, so the text is unambiguous. */
-function objectName(service: string, key: string): string {
-  return `${service}/${key}`;
-}
-
-/** Name of a state key or promise: the key's length distinguishes `a/b` + `c` from `a` + `b/c`. */
-function stateName(service: string, key: string, name: string): string {
-  return `${service}/${key.length}:${key}/${name}`;
-}
-
-function timerName(timer: TimerKey): string {
-  return `${timer.dueAtMs}${timer.kind}${timer.id}${timer.sequence}`;
-}
-
-/** By varint of the length, then by bytes: the protocol's order of state keys (§3.4). */
-function inStorageOrder(state: Map<string, Uint8Array>): Map<string, Uint8Array> {
-  const order = (key: string): string => lengthText(key.length) + key;
-  return new Map([...state].sort((a, b) => (order(a[0]) < order(b[0]) ? -1 : 1)));
-}
-
-function lengthText(length: number): string {
-  let text = "";
-  while (length > 127) {
-    text += String.fromCharCode((length & 127) | 128);
-    length >>>= 7;
-  }
-  return text + String.fromCharCode(length);
 }

@@ -1,0 +1,10 @@
+import type { Effect, PartitionCommand } from "@perdure/state-machine";
+
+/** What a command has caused beside its mutations. */
+export interface Accepted {
+  readonly effects: readonly Effect[];
+  /** Commands to other invocations, in their order. */
+  readonly sent: readonly PartitionCommand[];
+}
+
+export const NOTHING_CAUSED: Accepted = { effects: [], sent: [] };

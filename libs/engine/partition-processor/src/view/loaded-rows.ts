@@ -1,0 +1,46 @@
+/** The rows of a partition that `NeedsLoad` requested: the last ones of each kind, because one command may need more than one kind. */
+import type { InvocationId } from "@perdure/base";
+import type { JournalEntry, LoadRequest } from "@perdure/state-machine";
+
+/**
+ * Rows of one `NeedsLoad`, which contain only the requested ones; a command that needs both kinds is loaded twice and must then have
+ * both.
+ */
+export interface Loaded {
+  readonly request: LoadRequest;
+  readonly state: ReadonlyMap<string, Uint8Array>;
+  readonly names: readonly string[];
+  readonly entries: readonly JournalEntry[];
+}
+
+export class LoadedRows {
+  #byKind = new Map<LoadRequest["kind"], Loaded>();
+
+  add(loaded: Loaded): void {
+    this.#byKind.set(loaded.request.kind, loaded);
+  }
+
+  clear(): void {
+    if (this.#byKind.size > 0) this.#byKind = new Map();
+  }
+
+  journalOf(id: InvocationId, length: number): readonly JournalEntry[] | undefined {
+    const loaded = this.#byKind.get("journalOf");
+    if (loaded?.request.kind !== "journalOf") return undefined;
+    return loaded.request.id === id && loaded.request.length === length ? loaded.entries : undefined;
+  }
+
+  stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array> | undefined {
+    return this.#rowsOf("stateOf", service, key)?.state;
+  }
+
+  promisesOf(service: string, key: string): readonly string[] | undefined {
+    return this.#rowsOf("promisesOf", service, key)?.names;
+  }
+
+  #rowsOf(kind: "stateOf" | "promisesOf", service: string, key: string): Loaded | undefined {
+    const loaded = this.#byKind.get(kind);
+    if (loaded === undefined || loaded.request.kind === "journalOf") return undefined;
+    return loaded.request.service === service && loaded.request.key === key ? loaded : undefined;
+  }
+}
