@@ -330,7 +330,7 @@ export const PLANTED_BUGS = [
     "if (stored.mark !== lead.mark) return;\n  if (stored.mark === undefined)",
   ]),
   plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
-    processor("turn/ready.ts"),
+    processor("turn/ready-batch.ts"),
     "    leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
     "    void index;\n",
   ]),

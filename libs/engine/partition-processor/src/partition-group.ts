@@ -17,7 +17,7 @@ import { Timers } from "./timers.js";
 import { CommandApplier } from "./turn/command-applier.js";
 import { Mailbox } from "./turn/mailbox.js";
 import type { MailboxMessage } from "./turn/mailbox-message.js";
-import type { Action } from "./turn/ready.js";
+import type { PostCommitAction } from "./turn/ready-batch.js";
 import { TurnLoop } from "./turn/turn-loop.js";
 
 export class PartitionGroup<I extends Invoker = Invoker> {
@@ -35,7 +35,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
   /** Undefined: without an archive, an invocation that the store does not have does not exist. */
   readonly archive: ArchiveCoordinator | undefined;
   readonly invoker: I;
-  #actions: Action[] = [];
+  #actions: PostCommitAction[] = [];
   #isClosed = false;
 
   constructor(ports: ProcessorPorts<I>, options: ProcessorOptions) {
@@ -86,12 +86,12 @@ export class PartitionGroup<I extends Invoker = Invoker> {
   }
 
   /** Performs the action when everything applied so far is durable; at the end of the turn when it already is. */
-  afterCommit(action: Action): void {
+  afterCommit(action: PostCommitAction): void {
     this.#actions.push(action);
   }
 
   /** Returns the actions since the last call. */
-  takeActions(): readonly Action[] {
+  takeActions(): readonly PostCommitAction[] {
     const actions = this.#actions;
     this.#actions = [];
     return actions;

@@ -3,10 +3,10 @@ import type { CommandAnswer, Effect } from "@perdure/state-machine";
 import type { LeaderPartition } from "../leader-partition.js";
 import type { PartitionGroup } from "../partition-group.js";
 import type { AnswerReceiver } from "./mailbox-message.js";
-import type { Action } from "./ready.js";
+import type { PostCommitAction } from "./ready-batch.js";
 
 /** Performs the actions in their order, then starts invocations for which a slot became free. */
-export function perform(group: PartitionGroup, actions: readonly Action[]): void {
+export function perform(group: PartitionGroup, actions: readonly PostCommitAction[]): void {
   for (const action of actions) {
     try {
       performAction(group, action);
@@ -18,7 +18,7 @@ export function perform(group: PartitionGroup, actions: readonly Action[]): void
   group.flow.admitWaiting();
 }
 
-function performAction(group: PartitionGroup, action: Action): void {
+function performAction(group: PartitionGroup, action: PostCommitAction): void {
   switch (action.kind) {
     case "effect":
       return performEffect(group, action.leader, action.effect, action.receiver);

@@ -13,7 +13,7 @@ import type { PartitionGroup } from "../partition-group.js";
 import { fetchForTurn } from "./load.js";
 import { bytesOf } from "./mailbox-message.js";
 import { perform } from "./perform.js";
-import { markDurable, type Ready, takeReady } from "./ready.js";
+import { markDurable, type ReadyBatch, takeReadyBatch } from "./ready-batch.js";
 
 export class TurnLoop {
   readonly #group: PartitionGroup;
@@ -106,13 +106,13 @@ export class TurnLoop {
   /** Writes what was applied, and performs its actions then; after the write that is under way if there is one. */
   commit(): void {
     if (this.#isCommitting) return;
-    const ready = takeReady(this.#group);
+    const ready = takeReadyBatch(this.#group);
     if (ready.batches.length > 0) return void this.#commitAndPerform(ready);
     if (ready.actions.length > 0) perform(this.#group, ready.actions);
     this.becameIdle();
   }
 
-  async #commitAndPerform(ready: Ready): Promise<void> {
+  async #commitAndPerform(ready: ReadyBatch): Promise<void> {
     const { ports, counters, mailbox } = this.#group;
     const { store, clock, metrics, largeGarbage } = ports;
     this.#isCommitting = true;

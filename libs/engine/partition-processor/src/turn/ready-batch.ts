@@ -1,5 +1,5 @@
 /**
- * What a turn leaves behind, as one value: the mutations to write, and the actions to perform once these are durable. While one `Ready`
+ * What a turn leaves behind, as one value: the mutations to write, and the actions to perform once these are durable. While one `ReadyBatch`
  * is being written, the next gathers in the views and in `PartitionGroup.actions`.
  */
 import type { CommandAnswer, Effect, Invocation, OutboxMessage } from "@perdure/state-machine";
@@ -10,7 +10,7 @@ import type { PartitionGroup } from "../partition-group.js";
 import type { AnswerReceiver, MailboxMessageOf } from "./mailbox-message.js";
 
 /** An action that is performed when everything applied before it is durable. */
-export type Action =
+export type PostCommitAction =
   /** `receiver` waits for the answer to the command that had this effect. */
   | {
       readonly kind: "effect";
@@ -30,19 +30,19 @@ export type Action =
   /** The store has the note that this generation was deleted. */
   | { readonly kind: "noteDeletion"; readonly leader: LeaderPartition; readonly name: string };
 
-export interface Ready {
+export interface ReadyBatch {
   /** One for each partition with mutations; none when only actions were left. */
   readonly batches: readonly PartitionBatch[];
   /** The leaders of the batches, in the same order. */
   readonly leaders: readonly LeaderPartition[];
-  readonly actions: readonly Action[];
+  readonly actions: readonly PostCommitAction[];
   readonly mutationCount: number;
   /** Bytes of large payloads in the batches. */
   readonly largeBytes: number;
 }
 
 /** Takes over everything applied since the last call. */
-export function takeReady(group: PartitionGroup): Ready {
+export function takeReadyBatch(group: PartitionGroup): ReadyBatch {
   const { metrics } = group.ports;
   const batches: PartitionBatch[] = [];
   const leaders: LeaderPartition[] = [];
@@ -66,7 +66,7 @@ export function takeReady(group: PartitionGroup): Ready {
 }
 
 /** The batches of `ready` are durable: the views and caches of their partitions take them over. */
-export function markDurable({ batches, leaders }: Ready): void {
+export function markDurable({ batches, leaders }: ReadyBatch): void {
   for (const [index, leader] of leaders.entries()) {
     leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);
     leader.view.markDurable();
