@@ -6,13 +6,9 @@
  * Sources of work start last: callers and topics would fill the event loop in which everything else is still starting.
  */
 import { type Clock, PerdureError, Secret } from "@perdure/base";
-import type { Partitions } from "@perdure/control";
-import type { EgressGuard } from "@perdure/egress";
 import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/endpoint-transport";
 import { createHttpTransport, type HttpTransportDeps } from "@perdure/http-client";
-import { createIngress, ingressMetrics, ingressOptionsOf, observeIngress, type Ingress } from "@perdure/ingress-gateway";
-import { createSqlProcesses, createStoreThread, liveRowsOf, type SourceDescription, type SqlEngine } from "@perdure/introspection";
-import { createReplayCheck, createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/invoker";
+import { createIngress, type Ingress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
 import {
   createInvokerWorker,
   type InvokerWorker,

@@ -1,8 +1,8 @@
 /** What the steps of the composition pass on: settings that were checked, then stores and transports, then the registry and the worker. */
 import type { Partitions } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
+import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
 import type { CountingTransport } from "@perdure/http-client";
-import type { EndpointTransport, RequestIdentity } from "@perdure/invoker";
 import type { InvokerWorker } from "@perdure/invoker-worker";
 import type { RegistryRole } from "@perdure/registry";
 import type { TunnelSetup } from "@perdure/role";

@@ -7,8 +7,8 @@ import { text } from "node:stream/consumers";
 import type { TLSSocket } from "node:tls";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
+import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "@perdure/console-proxy";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "../src/limits.js";
 import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 import { type Script, selfSigned } from "./console-proxy.postgres.test.js";
 

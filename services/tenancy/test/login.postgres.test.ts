@@ -1,11 +1,9 @@
 /** Login of users and devices, on a real database: pages by a browser without scripts, OAuth by forms. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
-import { subjectOf } from "../src/login/subjects.js";
-import { BrowserClient, TEST_ISSUER, csrfOf, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
-import { CloudClient, OAuthClient } from "@perdure/cloud-client";
 import { subjectOf } from "@perdure/identity";
-import { startDatabase, type EmptyDatabase } from "@perdure/servers";
+import { type EmptyDatabase, startDatabase } from "@perdure/servers";
+import { BrowserClient, csrfOf, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
 const PASSWORD = "correct horse battery";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";

@@ -2,7 +2,7 @@
 import { createServer, type Http2Server, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
 import { systemClock, systemRandom } from "@perdure/base";
-import type { EndpointTransport } from "@perdure/invoker";
+import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { createHttpTransport } from "../src/index.js";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
 

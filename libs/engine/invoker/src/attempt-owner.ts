@@ -1,5 +1,6 @@
 /** What an attempt is given, and what it reports to its run. */
 import type { Clock } from "@perdure/base";
+import type { EndpointTransport } from "@perdure/endpoint-transport";
 import type { AttemptCommand } from "@perdure/state-machine";
 import type { AttemptDeps, AttemptEnding } from "./attempt-plan.js";
 import type { AttemptDeadlines } from "./deadlines.js";
@@ -8,7 +9,6 @@ import type { FlushGroup } from "./flush-group.js";
 import type { LargeMessages } from "./large-messages.js";
 import type { InvokerMetrics } from "./metrics.js";
 import type { PaceLimits } from "./pace.js";
-import type { EndpointTransport } from "./ports.js";
 
 export interface AttemptTimes {
   readonly inactivityTimeoutMs: number;

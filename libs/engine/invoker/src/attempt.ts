@@ -7,8 +7,8 @@
  * An attempt has one deadline at a time. A message does not move the deadline: when the deadline fires, it checks how long the stream has
  * been quiet.
  */
-import type { Clock, TimerHandle } from "@perdure/base";
-import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
+import type { TimerHandle } from "@perdure/base";
+import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
 import { type Future, invocationContentType } from "@perdure/service-protocol";
 import type { AttemptCommand, EntryStored } from "@perdure/state-machine";
 import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./attempt-failure.js";
@@ -20,9 +20,7 @@ import type { ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable } from "./flush-group.js";
 import type { LargeTurn } from "./large-messages.js";
 import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
-import type { InvokerMetrics } from "./metrics.js";
-import { MessagePace, type PaceLimits } from "./pace.js";
-import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "./ports.js";
+import { MessagePace } from "./pace.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 
 export class Attempt implements AttemptOutput, StreamListener, ShareMember, DeadlineWaiter, Flushable {

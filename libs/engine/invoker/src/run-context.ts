@@ -1,10 +1,8 @@
 /** What all runs of one invoker share. */
 
 import type { SummaryLog } from "@perdure/base";
-import type { AttemptContext } from "./attempt-owner.js";
-import type { AttemptContext } from "./attempt.js";
-import type { RequestIdentity } from "./identity.js";
 import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
+import type { AttemptContext } from "./attempt-owner.js";
 import type { InvokerOptions } from "./options.js";
 import type { InvokerHost } from "./ports.js";
 import type { Run } from "./run.js";

@@ -4,7 +4,7 @@ import { createServer as createHttp1, type IncomingMessage, type ServerResponse 
 import { createServer as createHttp2 } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { type Clock, Secret, systemClock, systemRandom } from "@perdure/base";
-import { createRequestIdentity } from "@perdure/invoker";
+import { createRequestIdentity } from "@perdure/endpoint-transport";
 import { FRAME, headerBlock, http2Frame } from "@perdure/testkit";
 import { openTunnel, type TunnelClientEvent, type TunnelOptions } from "../src/index.js";
 import { HANDSHAKE_MS } from "../src/limits.js";

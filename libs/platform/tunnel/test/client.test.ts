@@ -1,11 +1,10 @@
 import { createServer as createHttp1 } from "node:http";
 import { type AddressInfo, createServer as createTcp } from "node:net";
 import { describe, expect, test } from "@jest/globals";
-import { DRAIN_PATH, HEALTH_PATH, HTTP_VERSION_HEADER, START_TUNNEL_PATH } from "../src/index.js";
-import { Secret, handleErrors, systemClock, systemRandom, type Clock } from "@perdure/base";
+import { type Clock, Secret, systemClock } from "@perdure/base";
 import { createRequestIdentity } from "@perdure/endpoint-transport";
-import { createRequestIdentity } from "@perdure/invoker";
-import { FRAME, headerBlock, http2Frame, http2ProtocolErrors } from "@perdure/testkit";
+import { http2ProtocolErrors } from "@perdure/testkit";
+import { DRAIN_PATH, HEALTH_PATH, HTTP_VERSION_HEADER, START_TUNNEL_PATH } from "../src/index.js";
 import {
   aLocal,
   aTunnel,

@@ -1,14 +1,28 @@
 import { describe, expect, test } from "@jest/globals";
-import type { RequestIdentity } from "../identity.js";
-import { aRegistry, aTarget, someFacts, testDeploymentId, type FakeStream, type TestDeployment } from "../testing/index.js";
-import { World, awaiting, completedJournal, entry, input, output, ran, rest, resultOf, returns, run, sleep, sleepCommand, slept, step, twoSteps } from "../testing/replay-world.js";
-import { silentLogger, utf8 } from "@perdure/base";
-import type { DeploymentView } from "@perdure/control";
+import { utf8 } from "@perdure/base";
 import type { RequestIdentity } from "@perdure/endpoint-transport";
-import { FakeTransport, type FakeStream } from "@perdure/endpoint-transport/testing";
-import { MessageType, commandTypeOf, decodeCommand, decodeStart, encodeCommand, encodeCompletion, encodeInput, isCommand, isFault, isNotification, notificationIdOf, type Frame, type JournalCommand, type StartMessage } from "@perdure/service-protocol";
-import type { InvocationFacts, JournalEntry } from "@perdure/state-machine";
-import { VirtualClock } from "@perdure/testkit";
+import type { FakeStream } from "@perdure/endpoint-transport/testing";
+import { decodeCommand, decodeStart, MessageType, type StartMessage } from "@perdure/service-protocol";
+import type { InvocationFacts } from "@perdure/state-machine";
+import { aTarget, someFacts } from "../testing/index.js";
+import {
+  awaiting,
+  completedJournal,
+  entry,
+  input,
+  output,
+  ran,
+  rest,
+  resultOf,
+  returns,
+  run,
+  sleep,
+  sleepCommand,
+  slept,
+  step,
+  twoSteps,
+  World,
+} from "../testing/replay-world.js";
 import { STOP_NAME } from "./checked-journal.js";
 
 describe("a completed invocation", () => {

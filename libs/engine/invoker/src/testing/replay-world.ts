@@ -1,6 +1,8 @@
 /** An endpoint with an SDK that replays a scripted handler, and journals that such a handler left. */
 import { silentLogger, utf8 } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
+import type { RequestIdentity } from "@perdure/endpoint-transport";
+import { type FakeStream, FakeTransport } from "@perdure/endpoint-transport/testing";
 import {
   commandTypeOf,
   decodeCommand,
@@ -19,8 +21,7 @@ import type { JournalEntry } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
 import type { ReplayResult } from "../check/evaluate.js";
 import { createReplayCheck, type ReplaySubject } from "../check/replay-check.js";
-import type { RequestIdentity } from "../identity.js";
-import { aRegistry, type FakeStream, FakeTransport, someFacts, type TestDeployment, testDeploymentId } from "./index.js";
+import { aRegistry, someFacts, type TestDeployment, testDeploymentId } from "./index.js";
 
 // ── journals ─────────────────────────────────────────────────────────────────────────────────────
 

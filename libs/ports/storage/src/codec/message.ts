@@ -6,7 +6,6 @@ import { type InvocationId, invariant, PerdureError, ProtoReader, ProtoWriter } 
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/state-machine";
 import { decodeFacts, encodeFacts } from "./facts.js";
-import { decodeFacts, encodeFacts } from "./invocation.js";
 import { readSink, writeSink } from "./sink.js";
 
 export type OutboxCommand = Extract<
