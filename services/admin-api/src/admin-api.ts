@@ -1,8 +1,9 @@
 /** The management API of one environment: REST, and SQL over the state of the partitions. */
 
+import { getDocument } from "@perdure/admin-contract";
 import { consoleRoutes, withConsole } from "./console/serve.js";
 import { json } from "./http/answer.js";
-import { type ApiRoute, routerOf } from "./http/route.js";
+import { type ApiRoute, mergedByPath, route, routerOf } from "./http/route.js";
 import { type RequestListener, serve } from "./http/server.js";
 import { adminMeasure, measuredSql } from "./metrics.js";
 import { adminDocument } from "./openapi/admin-document.js";
@@ -60,19 +61,14 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...vqueueRoutes(ports),
     ...usageRoutes(ports),
   ];
-  return [...routes, documentRoute(routes)];
+  return mergedByPath([...routes, documentRoute(mergedByPath(routes))]);
 }
 
 function documentRoute(routes: readonly ApiRoute[]): ApiRoute {
-  return {
-    path: "/openapi",
+  return route(getDocument, {
     isInternal: true,
-    operations: {
-      GET: {
-        summary: "This interface as an OpenAPI document",
-        answers: { 200: "The document" },
-        handle: () => json(200, adminDocument(routes)),
-      },
-    },
-  };
+    summary: "This interface as an OpenAPI document",
+    answers: { 200: "The document" },
+    handle: () => json(200, adminDocument(routes)),
+  });
 }

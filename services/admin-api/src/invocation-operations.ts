@@ -2,18 +2,11 @@
  * Operations on an invocation, one function per verb from id to outcome. The single routes, the deprecated DELETE and the batches all use
  * them, so a verb has the same meaning everywhere (admin-api.md §5, service-protocol.md §7).
  */
+import type { DeploymentChoice, InvocationVerb } from "@perdure/admin-contract";
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/state-machine";
 import type { AdminPorts } from "./ports.js";
-
-/** The deployment with which an invocation continues. */
-export type DeploymentChoice =
-  | { readonly kind: "keep" }
-  | { readonly kind: "latest" }
-  | { readonly kind: "id"; readonly id: DeploymentId };
-
-export type OperationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
 
 /** Outcome of a verb: `status` as in the single routes; `problem` is set exactly when the verb was refused. */
 export interface VerbOutcome {
@@ -28,7 +21,7 @@ type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "r
 /** Executes verbs without further options; the others have functions of their own below. */
 export async function applyVerb(
   ports: InvocationPorts,
-  verb: Exclude<OperationVerb, "resume" | "restart-as-new">,
+  verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
 ): Promise<VerbOutcome> {
   return outcomeOf(verb, id, await ports.partitions.submit(commandOf(verb, id)));
@@ -81,7 +74,7 @@ export async function restartAsNew(
 }
 
 function commandOf(
-  verb: Exclude<OperationVerb, "resume" | "restart-as-new">,
+  verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
 ): Exclude<PartitionCommand, { kind: "invoke" }> {
   return verb === "purge-journal" ? { kind: "purgeJournal", id } : { kind: verb, id };
@@ -147,7 +140,7 @@ function unfit(
   return undefined;
 }
 
-function outcomeOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
+function outcomeOf(verb: InvocationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "done":
       return { status: 200, problem: undefined, newId: undefined };
@@ -162,7 +155,7 @@ function outcomeOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer)
 }
 
 /** The one table of refusals: which state forbids which verb, and the text of the refusal. */
-function refusalOf(verb: OperationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
+function refusalOf(verb: InvocationVerb, id: InvocationId, answer: CommandAnswer): VerbOutcome {
   switch (answer.kind) {
     case "notFound":
       return refused(404, `The requested invocation '${id}' does not exist`);

@@ -26,32 +26,11 @@ export const BATCH_CONCURRENCY_MAX = 64;
 /** Answers below this many bytes are sent as they are: compressing them makes them larger. */
 export const COMPRESSED_BYTES_MIN = 32;
 
-/** Changes of one request to the rules of flow control. */
-export const RULE_CHANGES_MAX = 1000;
-
-/** Highest concurrency a rule may name (an unsigned 32-bit number on the wire). */
-export const RULE_CONCURRENCY_MAX = 4_294_967_295;
-
-/** Most starts that a rate may allow in its period, and at once: beyond a million a limit has no effect. */
-export const RULE_RATE_MAX = 1_000_000;
-
-/** Longest period of a rate: a quota of a month. */
-export const RULE_PERIOD_MS_MAX = 31 * 86_400_000;
-
-/** Heaviest weight: a thousand times the share of the others is all of it. */
-export const RULE_WEIGHT_MAX = 1000;
-
 /** Longest journal that is read to explain an invocation; of a longer one only the beginning is read. Decoding takes some 2 µs an entry. */
 export const EXPLAINED_ENTRIES_MAX = 20_000;
 
 /** Positions of an object's queue that are counted to show the position of an invocation: one point read each. */
 export const QUEUE_PLACES_COUNTED_MAX = 1000;
-
-/** Invocations of one batch, the oldest first; for more, start another batch afterwards. */
-export const BATCH_MATCHED_MAX = 100_000;
-
-/** Ids in the list of one batch: several times less than fits into a request body. */
-export const BATCH_NAMED_IDS_MAX = 10_000;
 
 /** Ids between two writes of a batch's progress; after a crash at most this many are checked again. */
 export const BATCH_PAGE_IDS = 250;
@@ -85,17 +64,8 @@ export const BATCH_AGAIN_BOUNDS = { firstMs: 5_000, longestMs: 5_000 } as const;
 export const BATCH_POLL_MS = 50;
 export const BATCH_CANCEL_WAIT_MS = 15_000;
 
-/** Characters of a text that the client attaches to a batch: who started it, and why. */
-export const BATCH_NOTE_CHARS_MAX = 500;
-
-/** Longest page of a list: some megabytes of JSON for services with schemas. */
-export const PAGE_ITEMS_MAX = 1000;
-
 /** Length of a page when a cursor comes without a limit. */
 export const PAGE_ITEMS_DEFAULT = 100;
 
 /** Time for running management requests when the process stops. */
 export const ADMIN_DRAIN_MS = 2000;
-
-/** Longest name of a Kafka cluster; it is part of a key of the metadata store, whose keys have at most 1,024. */
-export const KAFKA_CLUSTER_NAME_CHARS_MAX = 512;

@@ -17,12 +17,10 @@ import {
 } from "@perdure/service-protocol";
 import type { JournalEntry } from "@perdure/state-machine";
 
-/** Result of a step. `pending`: the journal has no completion yet. `message` and `code` only with `failure`. */
-export interface StepResult {
-  readonly kind: "pending" | "success" | "failure";
-  readonly code: number | undefined;
-  readonly message: string | undefined;
-}
+/** Result of a step. `pending`: the journal has no completion yet. */
+export type StepResult =
+  | { readonly kind: "pending" | "success"; readonly code: undefined; readonly message: undefined }
+  | { readonly kind: "failure"; readonly code: number; readonly message: string };
 
 export interface JournalStep {
   /** Journal index of the command or signal. */

@@ -72,8 +72,5 @@ export const SUBMIT_TIMEOUT_MS = 10_000;
 /** The result of a firing is kept at least this long, whatever its handler configures: it makes a second submission harmless. */
 export const RETENTION_MS_MIN = 3_600_000;
 
-/** Maximum number of fire times that `next` returns. */
-export const NEXT_TIMES_MAX = 1000;
-
 /** Maximum number of listeners of a book; more means that a caller does not remove its listeners. */
 export const LISTENERS_MAX = 64;

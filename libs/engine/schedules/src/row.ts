@@ -4,12 +4,12 @@ import type { OverlapPolicy, PastFiring, Schedule } from "./schedule.js";
 import { nextNominal, statusOf } from "./upcoming.js";
 
 /** Policies and causes as the management API names them. */
-export const OVERLAP_TEXTS: { readonly [kind in OverlapPolicy["kind"]]: string } = {
+export const OVERLAP_TEXTS = {
   skip: "skip",
   queue: "queue",
   cancelPrevious: "cancel_previous",
   allow: "allow",
-};
+} as const satisfies { readonly [kind in OverlapPolicy["kind"]]: string };
 const CAUSE_TEXTS = { due: "due", queued: "queued", caughtUp: "caught_up", manual: "manual" } as const;
 
 export function scheduleRow(schedule: Schedule) {

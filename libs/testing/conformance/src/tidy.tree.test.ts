@@ -99,7 +99,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   engine: [["introspection", "schedules", "subscriptions"], ["diagnostics"], ["invoker"], ["partition-processor"]],
   adapters: [["leveldb", "redis", "postgres", "kafka", "kubernetes", "grpc", "http-client", "lambda", "os-process"]],
   platform: [["tunnel"], ["role"], ["cluster-kit"], ["console-host"]],
-  clients: [["admin-client", "cloud-client"]],
+  clients: [["admin-contract"], ["admin-client", "cloud-client"]],
   cloud: [
     ["cloud-requests", "credentials", "kubernetes-environments"],
     ["mail"],

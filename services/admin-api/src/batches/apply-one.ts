@@ -3,18 +3,12 @@
  * already took effect (after a crash, or when a partition became unavailable in the middle), the state is checked before it is applied
  * again.
  */
+import type { DeploymentChoice, InvocationVerb } from "@perdure/admin-contract";
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { Invocation } from "@perdure/state-machine";
 import type { InsightSource } from "../insight/source.js";
-import {
-  applyVerb,
-  type DeploymentChoice,
-  type OperationVerb,
-  restartAsNew,
-  resume,
-  type VerbOutcome,
-} from "../invocation-operations.js";
+import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
 
 export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random"> & {
@@ -23,7 +17,7 @@ export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock
 
 /** The operation of a batch. */
 export interface BatchOperation {
-  readonly verb: OperationVerb;
+  readonly verb: InvocationVerb;
   readonly choice: DeploymentChoice | undefined;
 }
 

@@ -4,7 +4,9 @@
  *
  *     begin, cancel ▸ documents ▸ leader is notified ▸ runs ▸ documents ▸ any process answers
  */
+
 import { setImmediate as nextTurn } from "node:timers/promises";
+import type { DeploymentChoice, InvocationVerb } from "@perdure/admin-contract";
 import {
   type BatchId,
   backoffMs,
@@ -17,7 +19,6 @@ import {
   type TimerHandle,
 } from "@perdure/base";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
-import type { DeploymentChoice, OperationVerb } from "../invocation-operations.js";
 import {
   BATCH_AGAIN_BOUNDS,
   BATCH_CANCEL_WAIT_MS,
@@ -53,7 +54,7 @@ export interface BatchPorts extends OperationPorts {
 }
 
 interface NewBatch {
-  readonly operation: OperationVerb;
+  readonly operation: InvocationVerb;
   readonly filter: string | undefined;
   readonly ids: readonly InvocationId[];
   readonly moreMatched: boolean;

@@ -2,25 +2,15 @@
  * Stored form of batches: a batch outlives the process that began it, so its description and its progress are documents. Documents are
  * validated when they are read, because another version of this program may have written them.
  */
+import { type DeploymentChoice, INVOCATION_VERBS } from "@perdure/admin-contract";
 import type { BatchId, InvocationId } from "@perdure/base";
 import type { Document, Json } from "@perdure/metadata";
 import { z } from "zod";
-import type { DeploymentChoice, OperationVerb } from "../invocation-operations.js";
-
-export const VERBS = [
-  "cancel",
-  "kill",
-  "pause",
-  "resume",
-  "purge",
-  "purge-journal",
-  "restart-as-new",
-] as const satisfies readonly OperationVerb[];
 
 const Choice = z.union([z.object({ kind: z.enum(["keep", "latest"]) }), z.object({ kind: z.literal("id"), id: z.string() })]);
 
 const Stored = z.object({
-  operation: z.enum(VERBS),
+  operation: z.enum(INVOCATION_VERBS),
   /** The condition; null for a batch with a list of ids. */
   filter: z.string().nullable(),
   deployment: Choice.nullable(),

@@ -2,16 +2,11 @@
  * Pages of lists. A request for a page gets one page and the cursor of the next; a request without gets the whole list, as older tools
  * expect it.
  */
+import { PAGE_ITEMS_MAX } from "@perdure/admin-contract";
 import { fromUtf8Strict, utf8 } from "@perdure/base";
-import { PAGE_ITEMS_DEFAULT, PAGE_ITEMS_MAX } from "../limits.js";
+import { PAGE_ITEMS_DEFAULT } from "../limits.js";
 import { type ApiAnswer, json } from "./answer.js";
 import { type ApiRequest, badQuery } from "./request.js";
-
-/** For `Operation.query`. */
-export const PAGE_QUERY = {
-  limit: `Maximum number of items, up to ${PAGE_ITEMS_MAX}; everything when neither this nor \`cursor\` is given`,
-  cursor: "Where to continue: `next_cursor` of the previous response",
-} as const;
 
 /**
  * `{ [field]: items }`. With `limit` or `cursor` in the query: the next items in the order of the keys, with `next_cursor` (null at the

@@ -1,6 +1,8 @@
 /**
- * Routes as data: path, methods, input and answers. The router and the OpenAPI document are both made from them, so the two always agree.
+ * Routes as data: the operations of the contract, each with what answers it. The router and the OpenAPI document are both made from them,
+ * so the two always agree.
  */
+import type { Operation, OperationMethod } from "@perdure/admin-contract";
 import type { Clock } from "@perdure/base";
 import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/role";
 import { type Request, type Response, Router } from "express";
@@ -12,18 +14,15 @@ import { RouteError } from "./errors.js";
 import { ApiRequest, type ApiVersion, type BodyBudget } from "./request.js";
 import { respond } from "./respond.js";
 
-export type RouteMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-
 export interface RouteOperation {
   /** One line for the OpenAPI document. */
   readonly summary: string;
   /** The JSON body, when there is one; documented here, parsed by the handler. */
   readonly body?: z.ZodType;
-  readonly query?: Readonly<Record<string, string>>;
+  readonly query?: Operation["query"];
   /** Status → when. Errors that every route can answer with are left out. */
   readonly answers: Readonly<Record<number, string>>;
-  /** Status → shape of the JSON body; a status without one has an empty body, or is an error. */
-  readonly results?: Readonly<Record<number, z.ZodType>>;
+  readonly results?: Operation["results"];
   /** Content types of answers other than our own JSON: rows of queries, documents. */
   readonly resultTypes?: readonly string[];
   readonly isDeprecated?: boolean;
@@ -31,11 +30,31 @@ export interface RouteOperation {
 }
 
 export interface ApiRoute {
-  /** Parameters in braces: `/services/{service}`; with a star it takes the rest of the path: `/{*serde}`. */
-  readonly path: string;
+  readonly path: Operation["path"];
   /** Left out of the OpenAPI document: for our own tools, without stability guarantees. */
   readonly isInternal?: boolean;
-  readonly operations: Readonly<Partial<Record<RouteMethod, RouteOperation>>>;
+  readonly operations: Readonly<Partial<Record<OperationMethod, RouteOperation>>>;
+}
+
+/** What the contract leaves to the server. */
+export type RouteImplementation = Omit<RouteOperation, "query" | "results"> & Pick<ApiRoute, "isInternal">;
+
+/** One operation of the contract with what answers it. */
+export function route(
+  { method, path, query, results }: Operation,
+  { isInternal = false, ...implementation }: RouteImplementation,
+): ApiRoute {
+  const contract = { ...(query === undefined ? {} : { query }), ...(results === undefined ? {} : { results }) };
+  return { path, isInternal, operations: { [method]: { ...implementation, ...contract } } };
+}
+
+/** One route for each path, with all its operations. */
+export function mergedByPath(routes: readonly ApiRoute[]): readonly ApiRoute[] {
+  const merged = new Map<string, ApiRoute>();
+  for (const { path, isInternal, operations } of routes) {
+    merged.set(path, { path, isInternal: isInternal === true, operations: { ...merged.get(path)?.operations, ...operations } });
+  }
+  return [...merged.values()];
 }
 
 /** Observers of requests, and the clock to measure them with. */
@@ -62,7 +81,7 @@ export function routerOf(
       if (observers !== undefined) measured(observers, res, closed, method, route.path);
       const edge = PROBED.has(route.path) ? undefined : observers?.edge;
       const span = edge === undefined ? undefined : traced(edge, req, res, closed, method, route.path);
-      const operation = Object.hasOwn(route.operations, method) ? route.operations[method as RouteMethod] : undefined;
+      const operation = Object.hasOwn(route.operations, method) ? route.operations[method as OperationMethod] : undefined;
       if (operation === undefined)
         throw new RouteError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
       const handle = () => operation.handle(apiRequest(req, res, closed, bodies));

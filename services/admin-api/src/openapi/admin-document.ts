@@ -2,30 +2,23 @@
  * The document of `GET /openapi`, built from the routes that serve the interface and from the schemas that parse requests and validate
  * answers in tests, so it always matches the code.
  */
+import { type OperationMethod, ProblemShape } from "@perdure/admin-contract";
 import { z } from "zod";
-import type { ApiRoute, RouteMethod, RouteOperation } from "../http/route.js";
+import type { ApiRoute, RouteOperation } from "../http/route.js";
 
 const JSON_TYPE = "application/json";
 const ERROR = { $ref: "#/components/schemas/ErrorDescriptionResponse" } as const;
-
-const ErrorShape = z.object({
-  message: z.string(),
-  restate_code: z
-    .string()
-    .nullable()
-    .describe("The code of the error, explained in the documentation; `null` where there is none"),
-});
 
 /** Named schemas, collected while operations are described. */
 type Components = Record<string, object>;
 
 /** OpenAPI 3.1 of all routes that are not internal. */
 export function adminDocument(routes: readonly ApiRoute[]) {
-  const schemas: Components = { ErrorDescriptionResponse: schemaOf(ErrorShape, "output", {}) };
+  const schemas: Components = { ErrorDescriptionResponse: schemaOf(ProblemShape, "output", {}) };
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     if (route.isInternal === true) continue;
-    const operations = Object.entries(route.operations) as [RouteMethod, RouteOperation][];
+    const operations = Object.entries(route.operations) as [OperationMethod, RouteOperation][];
     paths[route.path] = Object.fromEntries(
       operations.map(([method, operation]) => [method.toLowerCase(), describe(route.path, method, operation, schemas)]),
     );
@@ -42,7 +35,7 @@ export function adminDocument(routes: readonly ApiRoute[]) {
   };
 }
 
-function describe(path: string, method: RouteMethod, operation: RouteOperation, components: Components): object {
+function describe(path: string, method: OperationMethod, operation: RouteOperation, components: Components): object {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -126,7 +119,7 @@ function withComponentRefs<T>(node: T): T {
 }
 
 /** `PATCH /invocations/{invocation_id}/cancel` → `patch_invocations_invocation_id_cancel`. */
-function operationId(path: string, method: RouteMethod): string {
+function operationId(path: string, method: OperationMethod): string {
   return `${method}${path}`
     .replace(/[^A-Za-z0-9]+/g, "_")
     .replace(/_$/, "")

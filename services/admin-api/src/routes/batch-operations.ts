@@ -2,127 +2,77 @@
  * Routes of batch operations: one request cancels, kills, purges, pauses, resumes or restarts many invocations, chosen by a condition. It
  * is answered as soon as the choice is stored; progress and outcomes are read with later requests.
  */
+import {
+  BATCH_MATCHED_MAX,
+  BATCH_NOTE_CHARS_MAX,
+  cancelBatch,
+  getBatch,
+  getBatchResults,
+  listBatches,
+  StartBatch,
+  startBatch,
+} from "@perdure/admin-contract";
 import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
-import { CONDITION_CHARS_MAX } from "@perdure/introspection";
-import { z } from "zod";
-import { VERBS } from "../batches/record.js";
+import type { z } from "zod";
 import { type BatchSelection, preview, select } from "../batches/selection.js";
 import { type ApiAnswer, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { ApiRoute } from "../http/route.js";
-import {
-  BATCH_MATCHED_MAX,
-  BATCH_NAMED_IDS_MAX,
-  BATCH_NOTE_CHARS_MAX,
-  BATCH_SAMPLE_MAX,
-  BATCHES_RUNNING_MAX,
-} from "../limits.js";
+import { type ApiRoute, route } from "../http/route.js";
+import { BATCH_SAMPLE_MAX, BATCHES_RUNNING_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
-import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "../views/batch-shape.js";
 import { batchView, resultView } from "../views/batch-view.js";
-import { Choice, Id } from "./batches.js";
-
-/** Strict, because a misspelt `dry_run` must not count as absent. */
-const StartBatch = z
-  .strictObject({
-    operation: z.enum(VERBS),
-    /** A condition over the columns of `sys_invocation`. */
-    filter: z.string().min(1).max(CONDITION_CHARS_MAX).nullish(),
-    ids: z.array(Id).min(1).max(BATCH_NAMED_IDS_MAX).nullish(),
-    limit: z.int().min(1).max(BATCH_MATCHED_MAX).nullish(),
-    dry_run: z.boolean().nullish(),
-    deployment: Choice.nullish(),
-    /** Shown with the batch. */
-    reason: z.string().max(BATCH_NOTE_CHARS_MAX).nullish(),
-  })
-  .refine(({ filter, ids }) => (filter ?? undefined) === undefined || (ids ?? undefined) === undefined, {
-    message: "give either `filter` or `ids`, not both",
-  })
-  .refine(({ filter, ids }) => (filter ?? ids ?? undefined) !== undefined, { message: "give `filter` or `ids`" })
-  .refine(({ operation, deployment }) => (deployment ?? undefined) === undefined || MOVING.has(operation), {
-    message: "`deployment` goes with `resume` and `restart-as-new` only",
-  })
-  .meta({ id: "StartBatchRequest" });
-
-const MOVING: ReadonlySet<string> = new Set(["resume", "restart-as-new"]);
 
 export function batchOperationRoutes(ports: AdminPorts): readonly ApiRoute[] {
   const { batches } = ports;
   return [
-    {
-      path: "/invocations/batch",
-      operations: {
-        POST: {
-          summary: "Apply one operation to many invocations, chosen by a condition over `sys_invocation` or by ids",
-          body: StartBatch,
-          answers: {
-            200: "Dry run: number of matching invocations, and the first of them",
-            202: "Started; `location` is the address of its progress",
-            400: "Invalid condition",
-            429: "Too many batches are running",
-          },
-          results: { 200: DryRunShape, 202: BatchShape },
-          handle: (request) => start(ports, request),
-        },
+    route(startBatch, {
+      summary: "Apply one operation to many invocations, chosen by a condition over `sys_invocation` or by ids",
+      body: StartBatch,
+      answers: {
+        200: "Dry run: number of matching invocations, and the first of them",
+        202: "Started; `location` is the address of its progress",
+        400: "Invalid condition",
+        429: "Too many batches are running",
       },
-    },
-    {
-      path: "/invocations/batches",
-      operations: {
-        GET: {
-          summary: "Batches, the newest first",
-          answers: { 200: "Running batches, and those that finished within a day" },
-          results: { 200: BatchesShape },
-          handle: async () => json(200, { batches: (await batches.list()).map(batchView) }),
-        },
+      handle: (request) => start(ports, request),
+    }),
+    route(listBatches, {
+      summary: "Batches, the newest first",
+      answers: { 200: "Running batches, and those that finished within a day" },
+      handle: async () => json(200, { batches: (await batches.list()).map(batchView) }),
+    }),
+    route(getBatch, {
+      summary: "Progress of a batch",
+      answers: { 200: "The batch", 404: "Unknown batch" },
+      handle: async (request) => {
+        const id = batchParam(request);
+        return json(200, batchView(existingBatch(id, await batches.get(id))));
       },
-    },
-    {
-      path: "/invocations/batches/{batch_id}",
-      operations: {
-        GET: {
-          summary: "Progress of a batch",
-          answers: { 200: "The batch", 404: "Unknown batch" },
-          results: { 200: BatchShape },
-          handle: async (request) => {
-            const id = batchParam(request);
-            return json(200, batchView(existingBatch(id, await batches.get(id))));
-          },
-        },
-        DELETE: {
-          summary: "Cancel a batch; what it has done stays done",
-          answers: { 200: "The batch as it ended", 404: "Unknown batch" },
-          results: { 200: BatchShape },
-          handle: async (request) => {
-            const id = batchParam(request);
-            return json(200, batchView(existingBatch(id, await batches.cancel(id))));
-          },
-        },
+    }),
+    route(cancelBatch, {
+      summary: "Cancel a batch; what it has done stays done",
+      answers: { 200: "The batch as it ended", 404: "Unknown batch" },
+      handle: async (request) => {
+        const id = batchParam(request);
+        return json(200, batchView(existingBatch(id, await batches.cancel(id))));
       },
-    },
-    {
-      path: "/invocations/batches/{batch_id}/results",
-      operations: {
-        GET: {
-          summary: "Outcome of each invocation of a batch",
-          query: { cursor: "`next_cursor` of the answer before; the beginning when absent" },
-          answers: {
-            200: "Some results; without `next_cursor` these were the last, and while the batch runs the same cursor gives more later",
-            404: "Unknown batch",
-          },
-          results: { 200: BatchResultsShape },
-          handle: async (request) => {
-            const id = batchParam(request);
-            const page = existingBatch(id, await batches.results(id, cursorQuery(request)));
-            return json(200, {
-              results: page.results.map(resultView),
-              next_cursor: page.next === undefined ? null : String(page.next),
-            });
-          },
-        },
+    }),
+    route(getBatchResults, {
+      summary: "Outcome of each invocation of a batch",
+      answers: {
+        200: "Some results; without `next_cursor` these were the last, and while the batch runs the same cursor gives more later",
+        404: "Unknown batch",
       },
-    },
+      handle: async (request) => {
+        const id = batchParam(request);
+        const page = existingBatch(id, await batches.results(id, cursorQuery(request)));
+        return json(200, {
+          results: page.results.map(resultView),
+          next_cursor: page.next === undefined ? null : String(page.next),
+        });
+      },
+    }),
   ];
 }
 

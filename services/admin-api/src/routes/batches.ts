@@ -1,76 +1,45 @@
 /** Batch routes of the web UI: one request acts on many invocations; each of them succeeds or fails on its own (admin-api.md §5.1). */
-import { type InvocationId, parseInvocationId } from "@perdure/base";
-import { z } from "zod";
+import {
+  ApplyToInvocations,
+  applyToInvocations,
+  type DeploymentChoice,
+  INVOCATION_VERBS,
+  type InvocationVerb,
+  MOVING_VERBS,
+  parseDeploymentChoice,
+} from "@perdure/admin-contract";
+import type { InvocationId } from "@perdure/base";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
-import type { ApiRoute } from "../http/route.js";
-import {
-  applyVerb,
-  type DeploymentChoice,
-  type OperationVerb,
-  restartAsNew,
-  resume,
-  type VerbOutcome,
-} from "../invocation-operations.js";
+import { type ApiRoute, route } from "../http/route.js";
+import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
 import { BATCH_CONCURRENCY_MAX, BATCH_INVOCATIONS_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
-import { parseDeploymentChoice } from "./invocations.js";
-
-/** An invocation id in a body. */
-export const Id = z.string().transform((text, context): InvocationId => {
-  const parsed = parseInvocationId(text);
-  if (parsed.ok) return parsed.value;
-  context.addIssue({ code: "custom", message: parsed.problem });
-  return z.NEVER;
-});
-
-/** The deployment to continue with, in a body. */
-export const Choice = z.string().transform((text, context): DeploymentChoice => {
-  const refusals: string[] = [];
-  try {
-    return parseDeploymentChoice(text, (reason) => new Error(reason));
-  } catch (refusal) {
-    refusals.push((refusal as Error).message);
-  }
-  context.addIssue({ code: "custom", message: refusals.join() });
-  return z.NEVER;
-});
-
-const Batch = z.object({ invocation_ids: z.array(Id), deployment: z.string().nullish() });
-
-const VERBS: readonly OperationVerb[] = ["kill", "cancel", "purge", "purge-journal", "resume", "pause", "restart-as-new"];
 
 export function batchRoutes(ports: AdminPorts): readonly ApiRoute[] {
-  return VERBS.map((verb) => ({
-    path: `/internal/invocations_batch_operations/${verb}`,
-    isInternal: true,
-    operations: {
-      POST: {
-        summary: `${verb} up to ${BATCH_INVOCATIONS_MAX} invocations`,
-        body: Batch,
-        answers: { 200: "Outcome of each", 400: "Too many, or no such way to name a deployment" },
-        handle: async (request) => {
-          const { invocation_ids: ids, deployment } = await request.json(Batch);
-          if (ids.length > BATCH_INVOCATIONS_MAX) {
-            throw new RouteError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
-          }
-          const choice = MOVING.has(verb) ? choiceIn(deployment ?? undefined) : undefined;
-          return json(200, summarise(await applyToAll(ports, verb, ids, choice)));
-        },
+  return INVOCATION_VERBS.map((verb) =>
+    route(applyToInvocations(verb), {
+      isInternal: true,
+      summary: `${verb} up to ${BATCH_INVOCATIONS_MAX} invocations`,
+      body: ApplyToInvocations,
+      answers: { 200: "Outcome of each", 400: "Too many, or no such way to name a deployment" },
+      handle: async (request) => {
+        const { invocation_ids: ids, deployment } = await request.json(ApplyToInvocations);
+        if (ids.length > BATCH_INVOCATIONS_MAX) {
+          throw new RouteError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
+        }
+        const choice = MOVING_VERBS.has(verb) ? choiceIn(deployment ?? undefined) : undefined;
+        return json(200, summarise(await applyToAll(ports, verb, ids, choice)));
       },
-    },
-  }));
+    }),
+  );
 }
-
-/** Verbs that use a deployment; the others ignore it. */
-const MOVING: ReadonlySet<OperationVerb> = new Set<OperationVerb>(["resume", "restart-as-new"]);
 
 function choiceIn(text: string | undefined): DeploymentChoice | undefined {
   if (text === undefined) return undefined;
-  return parseDeploymentChoice(
-    text,
-    (reason) => new RouteError(400, `The request field 'deployment' is invalid. Reason: ${reason}`),
-  );
+  const parsed = parseDeploymentChoice(text);
+  if (parsed.ok) return parsed.value;
+  throw new RouteError(400, `The request field 'deployment' is invalid. Reason: ${parsed.problem}`);
 }
 
 type BatchItemResult = { readonly id: InvocationId; readonly outcome: VerbOutcome };
@@ -78,7 +47,7 @@ type BatchItemResult = { readonly id: InvocationId; readonly outcome: VerbOutcom
 /** A few at a time, results in the order of the ids. An unexpected error ends the whole batch. */
 async function applyToAll(
   ports: AdminPorts,
-  verb: OperationVerb,
+  verb: InvocationVerb,
   ids: readonly InvocationId[],
   choice: DeploymentChoice | undefined,
 ): Promise<readonly BatchItemResult[]> {
@@ -93,7 +62,7 @@ async function applyToAll(
 
 function applyOne(
   ports: AdminPorts,
-  verb: OperationVerb,
+  verb: InvocationVerb,
   id: InvocationId,
   choice: DeploymentChoice | undefined,
 ): Promise<VerbOutcome> {

@@ -2,47 +2,36 @@
  * Demonstrates recovery on a development server: the request resets the stream of a running attempt, and the next attempt replays the
  * journal and continues.
  */
+import { crashRunningAttempt } from "@perdure/admin-contract";
 import { type InvocationId, unreachable } from "@perdure/base";
 import type { Invocation } from "@perdure/state-machine";
-import { z } from "zod";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import { invocationParam } from "../ids.js";
 import type { InsightSource } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
-
-const CrashedShape = z.strictObject({
-  attempt: z.int().min(1).describe("Number of the attempt that was cut off, from 1"),
-  journal_length: z.int().min(0).describe("Journal entries that were stored by then; the next attempt replays them"),
-});
 
 /** No routes where attempts cannot be stopped. */
 export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }: AdminPorts): readonly ApiRoute[] {
   if (crashAttempt === undefined) return [];
   return [
-    {
-      path: "/invocations/{invocation_id}/crash-attempt",
-      operations: {
-        POST: {
-          summary: "Break the connection of the running attempt, to see the invocation recover",
-          answers: {
-            202: "It was cut off; another attempt follows",
-            404: "Unknown invocation, or attempts cannot be cut off here",
-            409: "No attempt runs now",
-          },
-          results: { 202: CrashedShape },
-          handle: async (request) => {
-            const id = invocationParam(request);
-            const cut = crashAttempt(id);
-            if (cut !== undefined) return json(202, { attempt: cut.attempt, journal_length: cut.journalLength });
-            const invocation = await partitions.describe(id);
-            if (invocation === undefined) throw new RouteError(404, `The requested invocation '${id}' does not exist`);
-            throw new RouteError(409, await whyNot(id, invocation, insight, clock.nowMs()));
-          },
-        },
+    route(crashRunningAttempt, {
+      summary: "Break the connection of the running attempt, to see the invocation recover",
+      answers: {
+        202: "It was cut off; another attempt follows",
+        404: "Unknown invocation, or attempts cannot be cut off here",
+        409: "No attempt runs now",
       },
-    },
+      handle: async (request) => {
+        const id = invocationParam(request);
+        const cut = crashAttempt(id);
+        if (cut !== undefined) return json(202, { attempt: cut.attempt, journal_length: cut.journalLength });
+        const invocation = await partitions.describe(id);
+        if (invocation === undefined) throw new RouteError(404, `The requested invocation '${id}' does not exist`);
+        throw new RouteError(409, await whyNot(id, invocation, insight, clock.nowMs()));
+      },
+    }),
   ];
 }
 

@@ -2,72 +2,26 @@
  * Checks before traffic moves whether new code can continue invocations of the old code. A registration can request the check (`verify`),
  * and for a registered deployment it checks whether stuck invocations could be resumed on it.
  */
-import { formatDuration, parseByteSize, parseDuration } from "@perdure/base";
-import {
-  CHECK_BOUNDS_MAX,
-  type CheckOptions,
-  type Registry,
-  type Verification,
-  type VerificationFinding,
-} from "@perdure/metadata";
-import { z } from "zod";
+import { CheckDeployment, checkDeployment, type RegisterDeployment } from "@perdure/admin-contract";
+import type { CheckOptions, Registry, Verification, VerificationFinding } from "@perdure/metadata";
+import type { z } from "zod";
 import { type ApiAnswer, json } from "../http/answer.js";
 import type { ApiRequest } from "../http/request.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
-import { VerificationShape } from "../views/verification-shape.js";
 import { verificationView } from "../views/verification-view.js";
 
-const count = (min: number, max: number) => z.number().int().min(min).max(max).nullish();
-
-/** A duration such as `30s`, as milliseconds. */
-const time = (maxMs: number) =>
-  z
-    .string()
-    .transform((text, context) => {
-      const parsed = parseDuration(text);
-      if (parsed.ok && parsed.ms >= 1 && parsed.ms <= maxMs) return parsed.ms;
-      context.addIssue({ code: "custom", message: parsed.ok ? `must be 1ms to ${formatDuration(maxMs)}` : parsed.reason });
-      return z.NEVER;
-    })
-    .nullish();
-
-/** A size such as `64MiB`, as bytes. */
-const size = (maxBytes: number) =>
-  z
-    .string()
-    .transform((text, context) => {
-      const parsed = parseByteSize(text);
-      if (parsed.ok && parsed.bytes >= 1 && parsed.bytes <= maxBytes) return parsed.bytes;
-      context.addIssue({ code: "custom", message: parsed.ok ? `must be 1 to ${maxBytes} bytes` : parsed.reason });
-      return z.NEVER;
-    })
-    .nullish();
-
-/** Bounds of a check; an absent one has its default. */
-const CheckBody = z
-  .strictObject({
-    in_flight_per_handler: count(0, CHECK_BOUNDS_MAX.inFlightPerHandler),
-    completed_per_handler: count(0, CHECK_BOUNDS_MAX.completedPerHandler),
-    invocations: count(1, CHECK_BOUNDS_MAX.invocations),
-    timeout: time(CHECK_BOUNDS_MAX.timeoutMs),
-    replay_timeout: time(CHECK_BOUNDS_MAX.replayTimeoutMs),
-    bytes: size(CHECK_BOUNDS_MAX.bytes),
-    concurrency: count(1, CHECK_BOUNDS_MAX.concurrency),
-  })
-  .meta({ id: "CheckDeploymentRequest" });
-
-/** Field `verify` of a registration. */
-export const Verify = z.union([z.boolean(), CheckBody]).nullish();
-
 /** Bounds of the check that the registration requests, or undefined; the body has precedence over the query. */
-export function requestedBoundsOf(verify: z.infer<typeof Verify>, request: ApiRequest): CheckOptions | undefined {
+export function requestedBoundsOf(
+  verify: z.infer<typeof RegisterDeployment>["verify"],
+  request: ApiRequest,
+): CheckOptions | undefined {
   const requested = verify ?? request.flag("verify", false);
   if (requested === false) return undefined;
   return requested === true ? {} : boundsIn(requested);
 }
 
-function boundsIn(body: z.infer<typeof CheckBody>): CheckOptions {
+function boundsIn(body: z.infer<typeof CheckDeployment>): CheckOptions {
   return {
     inFlightPerHandler: body.in_flight_per_handler ?? undefined,
     completedPerHandler: body.completed_per_handler ?? undefined,
@@ -105,21 +59,15 @@ function commandText({ type, name }: { readonly type: string; readonly name: str
 
 export function deployCheckRoutes(registry: Registry): readonly ApiRoute[] {
   return [
-    {
-      path: "/deployments/{deployment}/verify",
-      operations: {
-        POST: {
-          summary: "Check whether suspended and paused invocations could be resumed on a deployment",
-          body: CheckBody,
-          answers: { 200: "Findings of the check", 404: "Unknown deployment" },
-          results: { 200: VerificationShape },
-          handle: async (request) => {
-            const id = deploymentParam(request);
-            const body = request.header("content-type") === undefined ? {} : await request.json(CheckBody);
-            return json(200, verificationView(await registry.checkDeployment(id, boundsIn(body), request.signal)));
-          },
-        },
+    route(checkDeployment, {
+      summary: "Check whether suspended and paused invocations could be resumed on a deployment",
+      body: CheckDeployment,
+      answers: { 200: "Findings of the check", 404: "Unknown deployment" },
+      handle: async (request) => {
+        const id = deploymentParam(request);
+        const body = request.header("content-type") === undefined ? {} : await request.json(CheckDeployment);
+        return json(200, verificationView(await registry.checkDeployment(id, boundsIn(body), request.signal)));
       },
-    },
+    }),
   ];
 }

@@ -1,50 +1,34 @@
 /** Why an invocation is stuck, and where its time went: `GET /invocations/{id}/explain` and `/timeline`. */
+import { getExplanation, getTimeline } from "@perdure/admin-contract";
 import type { InvocationId } from "@perdure/base";
 import { timelineOf } from "@perdure/diagnostics";
 import { type ApiAnswer, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import { invocationParam } from "../ids.js";
 import { explainInvocation, readSnapshot, routeOf } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
-import { ExplanationShape, TimelineShape } from "../views/explain-shape.js";
 import { explanationView } from "../views/explain-view.js";
 import { timelineView } from "../views/timeline-view.js";
 
 export function explainRoutes(ports: AdminPorts): readonly ApiRoute[] {
   return [
-    {
-      path: "/invocations/{invocation_id}/explain",
-      operations: {
-        GET: {
-          summary: "What an invocation waits for, and what an operator can do",
-          answers: { 200: "The explanation, as one sentence and in parts", 404: "Unknown invocation" },
-          results: { 200: ExplanationShape },
-          handle: async (request) => {
-            const id = invocationParam(request);
-            const explanation = await explainInvocation(ports, id);
-            if (explanation === undefined) throw unknownInvocation(id);
-            return json(200, explanationView(explanation, ports.clock.nowMs()));
-          },
-        },
+    route(getExplanation, {
+      summary: "What an invocation waits for, and what an operator can do",
+      answers: { 200: "The explanation, as one sentence and in parts", 404: "Unknown invocation" },
+      handle: async (request) => {
+        const id = invocationParam(request);
+        const explanation = await explainInvocation(ports, id);
+        if (explanation === undefined) throw unknownInvocation(id);
+        return json(200, explanationView(explanation, ports.clock.nowMs()));
       },
-    },
-    {
-      path: "/invocations/{invocation_id}/timeline",
-      operations: {
-        GET: {
-          summary: "Where the time of an invocation went: phases, attempts and steps",
-          query: {
-            payloads: "`true` shows the first bytes of payloads, `false` (default) their sizes",
-            from_step: "Journal index of the first step to show, 0 (default) is the input",
-          },
-          answers: { 200: "The timeline", 404: "Unknown invocation" },
-          results: { 200: TimelineShape },
-          handle: (request) => timeline(ports, request),
-        },
-      },
-    },
+    }),
+    route(getTimeline, {
+      summary: "Where the time of an invocation went: phases, attempts and steps",
+      answers: { 200: "The timeline", 404: "Unknown invocation" },
+      handle: (request) => timeline(ports, request),
+    }),
   ];
 }
 

@@ -1,22 +1,22 @@
 /** `/invocations/{id}/<verb>`: operations on one invocation. */
-import { parseDeploymentId } from "@perdure/base";
-import { z } from "zod";
+import {
+  applyToInvocation,
+  type DeploymentChoice,
+  endInvocation,
+  type InvocationVerb,
+  parseDeploymentChoice,
+  restartInvocation,
+  resumeInvocation,
+} from "@perdure/admin-contract";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { ApiRoute, RouteOperation } from "../http/route.js";
+import { type ApiRoute, type RouteImplementation, route } from "../http/route.js";
 import { invocationParam } from "../ids.js";
-import {
-  applyVerb,
-  type DeploymentChoice,
-  type OperationVerb,
-  restartAsNew,
-  resume,
-  type VerbOutcome,
-} from "../invocation-operations.js";
+import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
 
-type BodylessVerb = Exclude<OperationVerb, "resume" | "restart-as-new">;
+type BodylessVerb = Exclude<InvocationVerb, "resume" | "restart-as-new">;
 
 const DELETE_MODES: ReadonlyMap<string, BodylessVerb> = new Map([
   ["Cancel", "cancel"],
@@ -28,42 +28,30 @@ const DELETE_MODES: ReadonlyMap<string, BodylessVerb> = new Map([
 ]);
 const FROM_MAX = 4_294_967_295;
 
-const RestartedShape = z.strictObject({ new_invocation_id: z.string() }).meta({ id: "RestartAsNewInvocationResponse" });
-
 export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
-  const verb = (name: OperationVerb, operation: RouteOperation): ApiRoute => ({
-    path: `/invocations/{invocation_id}/${name}`,
-    operations: { PATCH: operation },
-  });
-  const simple = (name: BodylessVerb, summary: string, answers: RouteOperation["answers"]): ApiRoute =>
-    verb(name, {
+  const simple = (name: BodylessVerb, summary: string, answers: RouteImplementation["answers"]): ApiRoute =>
+    route(applyToInvocation(name), {
       summary,
       answers: { ...answers, 404: "Unknown invocation" },
       handle: async (request) => answerOf(await applyVerb(ports, name, invocationParam(request))),
     });
   return [
-    {
-      path: "/invocations/{invocation_id}",
-      operations: {
-        DELETE: {
-          summary: "Cancel, kill or purge an invocation",
-          isDeprecated: true,
-          query: { mode: "`Cancel` (default), `Kill` or `Purge`" },
-          answers: { 202: "Accepted, whether the invocation exists or not" },
-          handle: async (request) => {
-            const id = invocationParam(request);
-            const mode = request.query.get("mode") ?? "Cancel";
-            const name = DELETE_MODES.get(mode);
-            if (name === undefined) {
-              const modes = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
-              throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${modes}`);
-            }
-            await applyVerb(ports, name, id);
-            return empty(202);
-          },
-        },
+    route(endInvocation, {
+      summary: "Cancel, kill or purge an invocation",
+      isDeprecated: true,
+      answers: { 202: "Accepted, whether the invocation exists or not" },
+      handle: async (request) => {
+        const id = invocationParam(request);
+        const mode = request.query.get("mode") ?? "Cancel";
+        const name = DELETE_MODES.get(mode);
+        if (name === undefined) {
+          const modes = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
+          throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${modes}`);
+        }
+        await applyVerb(ports, name, id);
+        return empty(202);
       },
-    },
+    }),
     simple("cancel", "Request the cancellation of an invocation", {
       200: "Cancelled before it started",
       202: "The handler is notified",
@@ -78,9 +66,8 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       202: "Pauses when the running attempt stops",
       409: "Not running",
     }),
-    verb("resume", {
+    route(resumeInvocation, {
       summary: "Resume a paused, suspended or backing-off invocation",
-      query: { deployment: "`keep` (default), `latest` or a deployment id" },
       answers: {
         200: "Goes on",
         400: "The deployment is unknown or does not fit",
@@ -98,12 +85,8 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       200: "Deleted",
       409: "Not completed",
     }),
-    verb("restart-as-new", {
+    route(restartInvocation, {
       summary: "Start a copy of a completed invocation",
-      query: {
-        from: "Last journal entry the copy keeps; 0 (default) keeps the input only",
-        deployment: "`latest` (default), `keep` or a deployment id",
-      },
       answers: {
         200: "The id of the copy",
         400: "The deployment does not fit, or the journal cannot be cut there",
@@ -113,7 +96,6 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
         422: "Workflows cannot be restarted",
         425: "Not started yet",
       },
-      results: { 200: RestartedShape },
       handle: async (request) => {
         const id = invocationParam(request);
         const choice = deploymentQuery(request, { kind: "latest" });
@@ -138,20 +120,11 @@ function fromQuery(request: ApiRequest): number {
   return from;
 }
 
-function deploymentQuery(request: ApiRequest, fallback: DeploymentChoice): DeploymentChoice {
+/** `keep`, `latest` or an id; `fallback` when the query has none. */
+export function deploymentQuery(request: ApiRequest, fallback: DeploymentChoice): DeploymentChoice {
   const text = request.query.get("deployment");
-  return text === null ? fallback : parseDeploymentChoice(text, (reason) => invalidDeployment(reason));
-}
-
-/** `keep` or `latest` in any case, or an id; `refuse` makes the error for anything else. */
-export function parseDeploymentChoice(text: string, refuse: (reason: string) => Error): DeploymentChoice {
-  const lower = text.toLowerCase();
-  if (lower === "keep" || lower === "latest") return { kind: lower };
-  const parsed = parseDeploymentId(text);
-  if (!parsed.ok) throw refuse(parsed.problem);
-  return { kind: "id", id: parsed.value };
-}
-
-function invalidDeployment(reason: string): RouteError {
-  return new RouteError(400, `The query parameter 'deployment' is invalid. Reason: ${reason}`);
+  if (text === null) return fallback;
+  const parsed = parseDeploymentChoice(text);
+  if (parsed.ok) return parsed.value;
+  throw new RouteError(400, `The query parameter 'deployment' is invalid. Reason: ${parsed.problem}`);
 }

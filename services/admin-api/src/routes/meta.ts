@@ -1,9 +1,9 @@
 /** Health and version: supported versions of the interface, and whether the process is healthy. */
+import { getClusterHealth, getHealth, getLiveness, getMetrics, getReadiness, getVersion } from "@perdure/admin-contract";
 import { NO_COMMIT } from "@perdure/base";
-import { z } from "zod";
 import { empty, json, text } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import type { AdminOptions, AdminPorts } from "../ports.js";
 
 /**
@@ -31,23 +31,6 @@ const FEATURES = [
 ] as const;
 const NO_FEATURES = Object.fromEntries(FEATURES.map((name) => [name, false]));
 
-const VersionShape = z
-  .strictObject({
-    version: z.string().describe("The release of the reference system whose interface this is"),
-    min_admin_api_version: z.int(),
-    max_admin_api_version: z.int(),
-    ingress_endpoint: z.string().nullable(),
-    features: z.record(z.string(), z.boolean()),
-  })
-  .meta({ id: "VersionInformation" });
-
-const ClusterHealthShape = z
-  .strictObject({
-    cluster_name: z.string(),
-    metadata_cluster_health: z.strictObject({ members: z.array(z.int()) }),
-  })
-  .meta({ id: "ClusterHealthResponse" });
-
 /** Where other processes commit, their own readiness covers it. */
 const EVER_COMMITTING = (): Promise<boolean> => Promise.resolve(true);
 
@@ -56,79 +39,49 @@ export function metaRoutes(
   options: AdminOptions,
 ): readonly ApiRoute[] {
   return [
-    {
-      path: "/health",
-      operations: { GET: { summary: "Whether the server answers", answers: { 200: "It answers" }, handle: () => empty(200) } },
-    },
-    {
-      path: "/version",
-      operations: {
-        GET: {
-          summary: "Versions of server and interface",
-          answers: { 200: "Versions, features, and where the ingress is" },
-          results: { 200: VersionShape },
-          handle: () =>
-            json(200, {
-              version: COMPATIBLE_VERSION,
-              min_admin_api_version: MIN_API_VERSION,
-              max_admin_api_version: MAX_API_VERSION,
-              ingress_endpoint: options.ingressEndpoint() ?? null,
-              features: { ...NO_FEATURES, vqueues: options.scopesEnabled, kafka_scope: options.recordScopesEnabled },
-            }),
-        },
+    route(getHealth, { summary: "Whether the server answers", answers: { 200: "It answers" }, handle: () => empty(200) }),
+    route(getVersion, {
+      summary: "Versions of server and interface",
+      answers: { 200: "Versions, features, and where the ingress is" },
+      handle: () =>
+        json(200, {
+          version: COMPATIBLE_VERSION,
+          min_admin_api_version: MIN_API_VERSION,
+          max_admin_api_version: MAX_API_VERSION,
+          ingress_endpoint: options.ingressEndpoint() ?? null,
+          features: { ...NO_FEATURES, vqueues: options.scopesEnabled, kafka_scope: options.recordScopesEnabled },
+        }),
+    }),
+    route(getLiveness, {
+      summary: "Liveness of the process, for orchestrators",
+      answers: { 200: "Alive", 503: "Not alive; replace the process" },
+      handle: () => {
+        if (health().live) return empty(200);
+        throw new RouteError(503, "the process has failed and is about to end");
       },
-    },
-    {
-      path: "/livez",
-      operations: {
-        GET: {
-          summary: "Liveness of the process, for orchestrators",
-          answers: { 200: "Alive", 503: "Not alive; replace the process" },
-          handle: () => {
-            if (health().live) return empty(200);
-            throw new RouteError(503, "the process has failed and is about to end");
-          },
-        },
+    }),
+    route(getReadiness, {
+      summary: "Readiness of the process, for orchestrators",
+      answers: { 200: "Ready", 503: "Not ready; the message names the parts that are not ready" },
+      handle: async () => {
+        const { ready, waitingFor: parts } = health();
+        const commits = await isCommitting();
+        if (ready && commits) return empty(200);
+        const waitingFor = commits ? parts : [...parts, NO_COMMIT];
+        throw new RouteError(503, waitingFor.length === 0 ? "not ready" : `not ready: waiting for ${waitingFor.join(", ")}`);
       },
-    },
-    {
-      path: "/readyz",
-      operations: {
-        GET: {
-          summary: "Readiness of the process, for orchestrators",
-          answers: { 200: "Ready", 503: "Not ready; the message names the parts that are not ready" },
-          handle: async () => {
-            const { ready, waitingFor: parts } = health();
-            const commits = await isCommitting();
-            if (ready && commits) return empty(200);
-            const waitingFor = commits ? parts : [...parts, NO_COMMIT];
-            throw new RouteError(503, waitingFor.length === 0 ? "not ready" : `not ready: waiting for ${waitingFor.join(", ")}`);
-          },
-        },
-      },
-    },
-    {
-      path: "/cluster-health",
-      operations: {
-        GET: {
-          summary: "Health of the cluster",
-          isDeprecated: true,
-          answers: { 200: "Its name and members" },
-          results: { 200: ClusterHealthShape },
-          handle: () => json(200, { cluster_name: options.clusterName, metadata_cluster_health: { members: [1] } }),
-        },
-      },
-    },
-    {
-      path: "/metrics",
+    }),
+    route(getClusterHealth, {
+      summary: "Health of the cluster",
+      isDeprecated: true,
+      answers: { 200: "Its name and members" },
+      handle: () => json(200, { cluster_name: options.clusterName, metadata_cluster_health: { members: [1] } }),
+    }),
+    route(getMetrics, {
       isInternal: true,
-      operations: {
-        GET: {
-          summary: "Metrics in the Prometheus format",
-          answers: { 200: "Metrics" },
-          handle: async () => text(200, "text/plain; version=0.0.4; charset=utf-8", await metrics()),
-        },
-      },
-    },
+      summary: "Metrics in the Prometheus format",
+      answers: { 200: "Metrics" },
+      handle: async () => text(200, "text/plain; version=0.0.4; charset=utf-8", await metrics()),
+    }),
   ];
 }

@@ -1,11 +1,9 @@
 /** `POST /query`: one SQL statement over the tables of introspection (admin-api.md §7). */
-import { z } from "zod";
+import { Query, runQuery } from "@perdure/admin-contract";
 import { stream } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import type { Sql, SqlAnswer } from "../ports.js";
-
-const Query = z.object({ query: z.string() }).meta({ id: "QueryRequest" });
 
 const JSON_TYPE = "application/json";
 const ARROW_TYPE = "application/vnd.apache.arrow.stream";
@@ -13,25 +11,19 @@ const STATUSES = { invalid: 400, failed: 500, unavailable: 503, busy: 429 } as c
 
 export function queryRoutes(sql: Sql): readonly ApiRoute[] {
   return [
-    {
-      path: "/query",
-      operations: {
-        POST: {
-          summary: "Run a SQL statement; rows come as JSON when `accept` is exactly that, as an Arrow stream otherwise",
-          body: Query,
-          answers: { 200: "The rows", 400: "Unsupported statement", 429: "Too many queries", 503: "Not available now" },
-          results: { 200: z.strictObject({ rows: z.array(z.record(z.string(), z.unknown())) }) },
-          resultTypes: [ARROW_TYPE],
-          handle: async (request) => {
-            const { query } = await request.json(Query);
-            const format = request.header("accept") === JSON_TYPE ? "json" : "arrow";
-            const answer = await sql(query, format, request.signal);
-            if (answer.kind === "refused") throw refusal(answer);
-            return stream(format === "json" ? JSON_TYPE : ARROW_TYPE, answer.chunks);
-          },
-        },
+    route(runQuery, {
+      summary: "Run a SQL statement; rows come as JSON when `accept` is exactly that, as an Arrow stream otherwise",
+      body: Query,
+      answers: { 200: "The rows", 400: "Unsupported statement", 429: "Too many queries", 503: "Not available now" },
+      resultTypes: [ARROW_TYPE],
+      handle: async (request) => {
+        const { query } = await request.json(Query);
+        const format = request.header("accept") === JSON_TYPE ? "json" : "arrow";
+        const answer = await sql(query, format, request.signal);
+        if (answer.kind === "refused") throw refusal(answer);
+        return stream(format === "json" ? JSON_TYPE : ARROW_TYPE, answer.chunks);
       },
-    },
+    }),
   ];
 }
 

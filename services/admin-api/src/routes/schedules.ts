@@ -1,15 +1,28 @@
 /** `/schedules`: recurring invocations of a handler at the times of a cron expression (docs/schedules.md). */
+import {
+  CreateSchedule,
+  createSchedule,
+  getNextTimes,
+  getSchedule,
+  listSchedules,
+  NEXT_TIMES_DEFAULT,
+  NEXT_TIMES_MAX,
+  pauseOrResumeSchedule,
+  ReplaceSchedule,
+  removeSchedule,
+  replaceSchedule,
+  runSchedule,
+} from "@perdure/admin-contract";
 import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
-import { NEXT_TIMES_MAX, type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedules";
+import { type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedules";
 import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
-import { listAnswer, PAGE_QUERY } from "../http/page.js";
+import { listAnswer } from "../http/page.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
-import type { ApiRoute, RouteOperation } from "../http/route.js";
+import { type ApiRoute, type RouteImplementation, route } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
-import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "../views/schedule-shape.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
-import { PostSchedule, PutSchedule, specOf } from "./schedule-body.js";
+import { specOf } from "./schedule-body.js";
 
 export interface ScheduleRoutePorts {
   readonly schedules: Schedules;
@@ -17,156 +30,99 @@ export interface ScheduleRoutePorts {
   readonly random: Random;
 }
 
-const NEXT_DEFAULT = 10;
 const UNKNOWN = { 404: "Unknown schedule" };
-const VERSION = { expected_version: "Only if the schedule has this version; 409 otherwise" };
 /** Idempotency keys: the same characters as at the ingress, with a bound. */
 const KEY = /^[\t\x20-\x7e]{1,512}$/;
 const KEY_BYTES = 12;
 
 export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
-  const { schedules } = ports;
+  const { schedules, clock } = ports;
   return [
-    allSchedules(schedules),
-    oneSchedule(schedules),
-    { path: "/schedules/{schedule}/pause", operations: verb("Fire no more until resumed", (id) => schedules.pause(id)) },
-    {
-      path: "/schedules/{schedule}/resume",
-      operations: verb("Fire again; firings missed meanwhile are skipped", (id) => schedules.resume(id)),
-    },
-    runRoute(ports),
-    nextTimes(ports),
+    route(listSchedules, {
+      summary: "List schedules, oldest first",
+      answers: { 200: "The schedules, or a page of them" },
+      handle: (request) => list(schedules, request),
+    }),
+    route(createSchedule, {
+      summary: "Make a schedule",
+      body: CreateSchedule,
+      answers: {
+        201: "Made",
+        400: "Expression, zone or target is not usable (META0100), or a field is unknown",
+        409: "The name is in use",
+      },
+      handle: async (request) => {
+        const body = await request.json(CreateSchedule);
+        const schedule = await schedules.create(specOf(body), body.paused ?? false);
+        return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
+      },
+    }),
+    route(getSchedule, {
+      summary: "One schedule, how far it has come, and its recent firings",
+      answers: { 200: "The schedule", ...UNKNOWN },
+      handle: async (request) => json(200, scheduleView(await existingSchedule(schedules, scheduleParam(request)))),
+    }),
+    route(replaceSchedule, {
+      summary: "Replace the fields of a schedule; its history is kept",
+      body: ReplaceSchedule,
+      answers: {
+        200: "The schedule as changed",
+        400: "Expression, zone or target is not usable (META0100)",
+        ...UNKNOWN,
+        409: "The name is in use, or the version differs",
+      },
+      handle: async (request) => {
+        const id = scheduleParam(request);
+        const expected = expectedVersion(request);
+        const body = await request.json(ReplaceSchedule);
+        const schedule = await schedules.replace(id, specOf(body), expected);
+        if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
+        return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
+      },
+    }),
+    route(removeSchedule, {
+      summary: "Delete a schedule; its invocations continue",
+      answers: { 202: "Ended", ...UNKNOWN, 409: "The version differs" },
+      handle: async (request) => {
+        await schedules.remove(scheduleParam(request), expectedVersion(request));
+        return empty(202);
+      },
+    }),
+    ...verb("pause", "Fire no more until resumed", (id) => schedules.pause(id)),
+    ...verb("resume", "Fire again; firings missed meanwhile are skipped", (id) => schedules.resume(id)),
+    route(runSchedule, {
+      summary: "Fire now, regardless of timetable, overlap policy and pause; the header `idempotency-key` makes it safe to retry",
+      answers: {
+        200: "The key was used before: the invocation of then",
+        202: "Fired",
+        400: "The handler is gone (META0100)",
+        ...UNKNOWN,
+        409: "The workflow was invoked before",
+      },
+      handle: (request) => runNow(ports, request),
+    }),
+    route(getNextTimes, {
+      summary: "The next fire times, pauses and jitter not considered",
+      answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
+      handle: async (request) => {
+        const schedule = await existingSchedule(schedules, scheduleParam(request));
+        const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_TIMES_DEFAULT;
+        const times = upcoming(schedule, clock.nowMs(), count);
+        return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
+      },
+    }),
   ];
 }
 
-function allSchedules(schedules: Schedules): ApiRoute {
-  return {
-    path: "/schedules",
-    operations: {
-      GET: {
-        summary: "List schedules, oldest first",
-        query: {
-          ...PAGE_QUERY,
-          name: "Only the one of this name",
-          service: "Only those that call this service",
-          status: "Only those that are `active`, `paused` or `ended`",
-        },
-        answers: { 200: "The schedules, or a page of them" },
-        results: { 200: SchedulesShape },
-        handle: (request) => list(schedules, request),
-      },
-      POST: {
-        summary: "Make a schedule",
-        body: PostSchedule,
-        answers: {
-          201: "Made",
-          400: "Expression, zone or target is not usable (META0100), or a field is unknown",
-          409: "The name is in use",
-        },
-        results: { 201: ScheduleShape },
-        handle: async (request) => {
-          const body = await request.json(PostSchedule);
-          const schedule = await schedules.create(specOf(body), body.paused ?? false);
-          return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
-        },
-      },
-    },
-  };
-}
-
-function oneSchedule(schedules: Schedules): ApiRoute {
-  return {
-    path: "/schedules/{schedule}",
-    operations: {
-      GET: {
-        summary: "One schedule, how far it has come, and its recent firings",
-        answers: { 200: "The schedule", ...UNKNOWN },
-        results: { 200: ScheduleShape },
-        handle: async (request) => json(200, scheduleView(await existingSchedule(schedules, scheduleParam(request)))),
-      },
-      PUT: {
-        summary: "Replace the fields of a schedule; its history is kept",
-        query: VERSION,
-        body: PutSchedule,
-        answers: {
-          200: "The schedule as changed",
-          400: "Expression, zone or target is not usable (META0100)",
-          ...UNKNOWN,
-          409: "The name is in use, or the version differs",
-        },
-        results: { 200: ScheduleShape },
-        handle: async (request) => {
-          const id = scheduleParam(request);
-          const expected = expectedVersion(request);
-          const body = await request.json(PutSchedule);
-          const schedule = await schedules.replace(id, specOf(body), expected);
-          if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
-          return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
-        },
-      },
-      DELETE: {
-        summary: "Delete a schedule; its invocations continue",
-        query: VERSION,
-        answers: { 202: "Ended", ...UNKNOWN, 409: "The version differs" },
-        handle: async (request) => {
-          await schedules.remove(scheduleParam(request), expectedVersion(request));
-          return empty(202);
-        },
-      },
-    },
-  };
-}
-
-function runRoute(ports: ScheduleRoutePorts): ApiRoute {
-  return {
-    path: "/schedules/{schedule}/run",
-    operations: {
-      POST: {
-        summary:
-          "Fire now, regardless of timetable, overlap policy and pause; the header `idempotency-key` makes it safe to retry",
-        answers: {
-          200: "The key was used before: the invocation of then",
-          202: "Fired",
-          400: "The handler is gone (META0100)",
-          ...UNKNOWN,
-          409: "The workflow was invoked before",
-        },
-        results: { 200: FiredShape, 202: FiredShape },
-        handle: (request) => runNow(ports, request),
-      },
-    },
-  };
-}
-
-function nextTimes({ schedules, clock }: ScheduleRoutePorts): ApiRoute {
-  return {
-    path: "/schedules/{schedule}/next",
-    operations: {
-      GET: {
-        summary: "The next fire times, pauses and jitter not considered",
-        query: { count: `How many, up to ${NEXT_TIMES_MAX}; ${NEXT_DEFAULT} by default` },
-        answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
-        results: { 200: NextTimesShape },
-        handle: async (request) => {
-          const schedule = await existingSchedule(schedules, scheduleParam(request));
-          const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_DEFAULT;
-          const times = upcoming(schedule, clock.nowMs(), count);
-          return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
-        },
-      },
-    },
-  };
-}
-
 /** POST, and PATCH as for the verbs of invocations. */
-function verb(summary: string, act: (id: ScheduleId) => Promise<Schedule>): ApiRoute["operations"] {
-  const operation: RouteOperation = {
+function verb(name: "pause" | "resume", summary: string, act: (id: ScheduleId) => Promise<Schedule>): readonly ApiRoute[] {
+  const operation: RouteImplementation = {
     summary,
     answers: { 200: "The schedule, also when nothing changed", ...UNKNOWN },
-    results: { 200: ScheduleShape },
     handle: async (request) => json(200, scheduleView(await act(scheduleParam(request)))),
   };
-  return { POST: operation, PATCH: operation };
+  const contract = pauseOrResumeSchedule(name);
+  return [route(contract, operation), route({ ...contract, method: "PATCH" }, operation)];
 }
 
 async function existingSchedule(schedules: Schedules, id: ScheduleId): Promise<Schedule> {

@@ -2,38 +2,35 @@
  * Converts payloads in other formats from and to JSON for display and editing. Only the code of a handler can convert them, so these routes
  * pass the request on to its endpoint (admin-api.md §5.3).
  */
+import { convertPayload } from "@perdure/admin-contract";
 import type { DeploymentRecord, Registry } from "@perdure/metadata";
 import { type ApiAnswer, bytes } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import type { AdminPorts } from "../ports.js";
-import { parseDeploymentChoice } from "./invocations.js";
+import { deploymentQuery } from "./invocations.js";
 import { requireService } from "./services.js";
 
 type SerdePorts = Pick<AdminPorts, "registry" | "callEndpoint">;
 
 export function serdeRoutes(ports: SerdePorts): readonly ApiRoute[] {
-  return (["decode", "encode"] as const).map((operation) => ({
-    path: `/internal/services/{service}/serdes/${operation}/{*serde}`,
-    isInternal: true,
-    operations: {
-      POST: {
-        summary: operation === "decode" ? "Show a payload as JSON" : "Make a payload of JSON",
-        query: { deployment: "Deployment that converts: an id, or `latest` (default)" },
-        answers: { 200: "The payload", 400: "Unknown deployment", 404: "Unknown service", 500: "The deployment cannot do it" },
-        handle: (request) => passOn(ports, operation, request),
-      },
-    },
-  }));
+  return (["decode", "encode"] as const).map((direction) =>
+    route(convertPayload(direction), {
+      isInternal: true,
+      summary: direction === "decode" ? "Show a payload as JSON" : "Make a payload of JSON",
+      answers: { 200: "The payload", 400: "Unknown deployment", 404: "Unknown service", 500: "The deployment cannot do it" },
+      handle: (request) => passOn(ports, direction, request),
+    }),
+  );
 }
 
-async function passOn({ registry, callEndpoint }: SerdePorts, operation: string, request: ApiRequest): Promise<ApiAnswer> {
+async function passOn({ registry, callEndpoint }: SerdePorts, direction: string, request: ApiRequest): Promise<ApiAnswer> {
   const service = request.param("service");
   const deployment = deploymentFor(registry, service, request);
   const serde = request.param("serde").split("/").map(encodeURIComponent).join("/");
   const question = {
-    path: `/serdes/${encodeURIComponent(service)}/${operation}/${serde}`,
+    path: `/serdes/${encodeURIComponent(service)}/${direction}/${serde}`,
     contentType: request.header("content-type"),
     body: await request.bytes(),
   };
@@ -52,12 +49,7 @@ const SAID_BYTES_MAX = 2048;
 
 function deploymentFor(registry: Registry, service: string, request: ApiRequest): DeploymentRecord {
   const latest = requireService(registry, service).deployment;
-  const text = request.query.get("deployment");
-  if (text === null) return latest;
-  const choice = parseDeploymentChoice(
-    text,
-    (reason) => new RouteError(400, `The query parameter 'deployment' is invalid. Reason: ${reason}`),
-  );
+  const choice = deploymentQuery(request, { kind: "latest" });
   if (choice.kind !== "id") return latest;
   const named = registry.deployment(choice.id);
   if (named === undefined) throw new RouteError(400, `The requested deployment '${choice.id}' does not exist`);

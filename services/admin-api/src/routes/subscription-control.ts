@@ -2,94 +2,68 @@
  * Control of subscriptions. A topic may contain a record that no handler accepts. Operators see the progress of a subscription and the
  * record that blocks it, stop it during a repair, or skip a single record (ingress.md §13.4: by itself the server retries for ever).
  */
+import {
+  getSubscriptionStatus,
+  pauseOrResumeSubscription,
+  SkipRecord,
+  type SubscriptionStatusShape,
+  skipRecord,
+} from "@perdure/admin-contract";
 import { formatTimestampNanos, type SubscriptionId } from "@perdure/base";
 import type { SubscriptionRecord } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
-import { z } from "zod";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
-import type { ApiRoute } from "../http/route.js";
+import { type ApiRoute, route } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
 import type { AdminPorts } from "../ports.js";
-import { TimeShape } from "../views/service-shape.js";
-
-const SkipRecord = z.object({ partition: z.int().min(0), offset: z.int().min(0) }).meta({ id: "SkipRecordRequest" });
-
-const Place = { partition: z.int(), offset: z.int() };
-const SubscriptionStatusShape = z
-  .strictObject({
-    id: z.string(),
-    state: z.enum(["starting", "consuming", "backing-off", "paused", "no-cluster", "elsewhere"]),
-    paused: z.boolean(),
-    skipped: z.array(z.strictObject(Place)),
-    assigned_partitions: z.array(z.int()),
-    positions: z.array(z.strictObject({ partition: z.int(), next_offset: z.int(), lag: z.int() })),
-    stuck_at: z.strictObject({ ...Place, reason: z.string() }).nullable(),
-    last_failure: z.string().nullable(),
-    next_retry_at: TimeShape.nullable(),
-    handled_records: z.int(),
-  })
-  .meta({ id: "SubscriptionStatus" });
+import type { ResponseOf } from "../views/response.js";
 
 type SubscriptionControlPorts = Pick<AdminPorts, "registry" | "subscriptionStatuses">;
 
 export function subscriptionControlRoutes(ports: SubscriptionControlPorts): readonly ApiRoute[] {
   const { registry } = ports;
-  const pausing = (verb: "pause" | "resume"): ApiRoute => ({
-    path: `/subscriptions/{subscription}/${verb}`,
-    operations: {
-      POST: {
-        summary: verb === "pause" ? "Stop consuming a topic; offsets stay" : "Resume consuming a topic",
-        answers: { 200: "The subscription's state", 404: "Unknown subscription" },
-        results: { 200: SubscriptionStatusShape },
-        handle: async (request) => {
-          const record = await registry.pauseSubscription(subscriptionParam(request), verb === "pause");
-          return json(200, await statusView(ports, record));
-        },
+  const pausing = (verb: "pause" | "resume"): ApiRoute =>
+    route(pauseOrResumeSubscription(verb), {
+      summary: verb === "pause" ? "Stop consuming a topic; offsets stay" : "Resume consuming a topic",
+      answers: { 200: "The subscription's state", 404: "Unknown subscription" },
+      handle: async (request) => {
+        const record = await registry.pauseSubscription(subscriptionParam(request), verb === "pause");
+        return json(200, await statusView(ports, record));
       },
-    },
-  });
+    });
   return [
-    {
-      path: "/subscriptions/{subscription}/status",
-      operations: {
-        GET: {
-          summary: "How far a subscription is, and what it is stuck at",
-          answers: { 200: "The subscription's state", 404: "Unknown subscription" },
-          results: { 200: SubscriptionStatusShape },
-          handle: async (request) => {
-            const id = subscriptionParam(request);
-            const record = registry.subscription(id);
-            if (record === undefined) throw new RouteError(404, `The requested subscription '${id}' does not exist`);
-            return json(200, await statusView(ports, record));
-          },
-        },
+    route(getSubscriptionStatus, {
+      summary: "How far a subscription is, and what it is stuck at",
+      answers: { 200: "The subscription's state", 404: "Unknown subscription" },
+      handle: async (request) => {
+        const id = subscriptionParam(request);
+        const record = registry.subscription(id);
+        if (record === undefined) throw new RouteError(404, `The requested subscription '${id}' does not exist`);
+        return json(200, await statusView(ports, record));
       },
-    },
+    }),
     pausing("pause"),
     pausing("resume"),
-    {
-      path: "/subscriptions/{subscription}/skip",
-      operations: {
-        POST: {
-          summary: "Leave a record out",
-          body: SkipRecord,
-          answers: { 200: "The subscription's state", 404: "Unknown subscription" },
-          results: { 200: SubscriptionStatusShape },
-          handle: async (request) => {
-            const id = subscriptionParam(request);
-            const record = await registry.skipRecord(id, await request.json(SkipRecord));
-            return json(200, await statusView(ports, record));
-          },
-        },
+    route(skipRecord, {
+      summary: "Leave a record out",
+      body: SkipRecord,
+      answers: { 200: "The subscription's state", 404: "Unknown subscription" },
+      handle: async (request) => {
+        const id = subscriptionParam(request);
+        const record = await registry.skipRecord(id, await request.json(SkipRecord));
+        return json(200, await statusView(ports, record));
       },
-    },
+    }),
   ];
 }
 
 const STATES = { backingOff: "backing-off", noCluster: "no-cluster" } as const;
 
-async function statusView(ports: SubscriptionControlPorts, { id, paused, skipped }: SubscriptionRecord) {
+async function statusView(
+  ports: SubscriptionControlPorts,
+  { id, paused, skipped }: SubscriptionRecord,
+): Promise<ResponseOf<typeof SubscriptionStatusShape>> {
   const status = await statusOf(ports, id);
   const state = status?.state ?? "elsewhere";
   return {

@@ -3,9 +3,10 @@
  * the status, field by field.
  */
 
+import type { OperationMethod } from "@perdure/admin-contract";
 import type { ApiAnswer } from "../http/answer.js";
 import { answerOfError } from "../http/errors.js";
-import type { ApiRoute, RouteMethod, RouteOperation } from "../http/route.js";
+import type { ApiRoute, RouteOperation } from "../http/route.js";
 
 /** Every route can answer with these. */
 const COMMON_STATUSES: ReadonlySet<number> = new Set([400, 413, 415, 422, 429, 500, 503]);
@@ -15,7 +16,7 @@ export function checkedRoutes(routes: readonly ApiRoute[], onBreach: (problem: s
   return routes.map((route) => ({
     ...route,
     operations: Object.fromEntries(
-      (Object.entries(route.operations) as [RouteMethod, RouteOperation][]).map(([method, operation]) => {
+      (Object.entries(route.operations) as [OperationMethod, RouteOperation][]).map(([method, operation]) => {
         const name = `${method} ${route.path}`;
         const check = (answer: ApiAnswer): void => {
           const problem = problemOf(operation, answer, route.isInternal === true);

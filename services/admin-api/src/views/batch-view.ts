@@ -1,8 +1,10 @@
 /** A batch, its results and the outcome of a dry run, as JSON. */
+import type { BatchResultsShape, BatchShape } from "@perdure/admin-contract";
 import type { BatchRecord, BatchResult } from "../batches/record.js";
 import { optionalTime, timeView } from "./explain-view.js";
+import type { ResponseOf } from "./response.js";
 
-export function batchView(record: BatchRecord): object {
+export function batchView(record: BatchRecord): ResponseOf<typeof BatchShape> {
   const { succeeded, failed, matched, deployment } = record;
   const done = succeeded + failed;
   return {
@@ -24,7 +26,7 @@ export function batchView(record: BatchRecord): object {
   };
 }
 
-export function resultView({ id, status, problem, newId }: BatchResult): object {
+export function resultView({ id, status, problem, newId }: BatchResult): ResponseOf<typeof BatchResultsShape>["results"][number] {
   return {
     invocation_id: id,
     result: problem === undefined ? "succeeded" : "failed",

@@ -1,11 +1,13 @@
 /** Deployments as JSON (admin-api.md §3.2). Clients distinguish the kinds by the fields that are present. */
+import type { DeploymentShape, DeploymentSummaryShape, RegistrationShape } from "@perdure/admin-contract";
 import { formatTimestampNanos } from "@perdure/base";
 import type { DeploymentRecord, Registry, Verification } from "@perdure/metadata";
+import type { ResponseOf } from "./response.js";
 import { serviceView, unlessEmpty } from "./service-view.js";
 import { verificationView } from "./verification-view.js";
 
 /** For lists: services by name and revision only. */
-export function deploymentSummary(deployment: DeploymentRecord) {
+export function deploymentSummary(deployment: DeploymentRecord): ResponseOf<typeof DeploymentSummaryShape> {
   return {
     ...deploymentFields(deployment),
     services: deployment.services.map(({ definition, revision }) => ({ name: definition.name, revision })),
@@ -13,7 +15,7 @@ export function deploymentSummary(deployment: DeploymentRecord) {
 }
 
 /** One deployment with all its services, in the revisions it was registered with. */
-export function deploymentDetail(registry: Registry, deployment: DeploymentRecord) {
+export function deploymentDetail(registry: Registry, deployment: DeploymentRecord): ResponseOf<typeof DeploymentShape> {
   return {
     ...deploymentFields(deployment),
     services: servicesOf(registry, deployment),
@@ -22,7 +24,11 @@ export function deploymentDetail(registry: Registry, deployment: DeploymentRecor
 }
 
 /** The answer to a registration, with `verification` when it requested a check. */
-export function registrationView(registry: Registry, deployment: DeploymentRecord, verification: Verification | undefined) {
+export function registrationView(
+  registry: Registry,
+  deployment: DeploymentRecord,
+  verification: Verification | undefined,
+): ResponseOf<typeof RegistrationShape> {
   return {
     id: deployment.id,
     services: servicesOf(registry, deployment),
@@ -52,9 +58,9 @@ function deploymentFields(deployment: DeploymentRecord) {
 
 function addressFields({ address, protocolType }: DeploymentRecord) {
   if (address.kind === "lambda") {
-    const compression = address.compression === undefined ? undefined : "Zstd";
+    const compression = address.compression === undefined ? undefined : ("Zstd" as const);
     return { arn: address.arn, assume_role_arn: address.assumeRoleArn, compression };
   }
-  const type = protocolType === "bidiStream" ? "BidiStream" : "RequestResponse";
+  const type = protocolType === "bidiStream" ? ("BidiStream" as const) : ("RequestResponse" as const);
   return { uri: address.uri, protocol_type: type, http_version: address.httpVersion };
 }

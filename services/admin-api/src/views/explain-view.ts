@@ -1,4 +1,5 @@
 /** Explanations in the notation of the management API: snake case, RFC 3339 times, milliseconds. */
+import type { ExplanationShape, TimelineShape } from "@perdure/admin-contract";
 import { formatTimestampNanos, type InvocationId, unreachable } from "@perdure/base";
 import {
   type Awaited,
@@ -15,11 +16,12 @@ import {
 } from "@perdure/diagnostics";
 import { journalCommandName } from "@perdure/service-protocol";
 import { type AttemptError, targetText } from "@perdure/state-machine";
+import type { ResponseOf } from "./response.js";
 
 /** The longest time that can be printed (ECMAScript's last date). */
 const LATEST_MS = 8_640_000_000_000_000;
 
-export function explanationView(explanation: Explanation, nowMs: number): object {
+export function explanationView(explanation: Explanation, nowMs: number): ResponseOf<typeof ExplanationShape> {
   const { situation, chain, chainIsCut, deadlock } = explanation;
   const others = new Map(chain.map((link) => [link.id, link]));
   const last = chain.at(-1);
@@ -54,7 +56,7 @@ function situationView(situation: Situation, nowMs: number, others: Others) {
 
 const ROUTE_STATES = { found: "found", gone: "gone", noService: "no_service", handlerRemoved: "handler_removed" } as const;
 
-function linkView(link: ChainLink, nowMs: number, others: Others): object {
+function linkView(link: ChainLink, nowMs: number, others: Others): ResponseOf<typeof ExplanationShape>["chain"][number] {
   const relation = relationLabel(link);
   if (link.situation === undefined) return { relation, id: link.id, target: null, status: "absent" };
   return { relation, ...situationView(link.situation, nowMs, others) };
@@ -64,7 +66,7 @@ function relationLabel({ relation }: ChainLink): string {
   return relation === "lockHolder" ? "lock_holder" : relation;
 }
 
-function waitView(wait: Wait, nowMs: number, others: Others): object {
+function waitView(wait: Wait, nowMs: number, others: Others): ResponseOf<typeof ExplanationShape>["waits_for"] {
   switch (wait.kind) {
     case "completed": {
       const { outcome, expiresAtMs } = wait;
@@ -119,7 +121,13 @@ function waitView(wait: Wait, nowMs: number, others: Others): object {
   }
 }
 
-function limitView({ scope, limitKey, levels, isQueuePaused, place }: FlowFacts): object {
+function limitView({
+  scope,
+  limitKey,
+  levels,
+  isQueuePaused,
+  place,
+}: FlowFacts): ResponseOf<typeof ExplanationShape>["waits_for"] {
   return {
     kind: isQueuePaused ? "paused_queue" : "limit",
     scope,
@@ -185,7 +193,7 @@ function briefView(id: InvocationId, others: Others): object {
   return { id, target: targetText(invocation.facts.target), status, since: timeView(sinceMs) };
 }
 
-export function failureView(error: AttemptError): object {
+export function failureView(error: AttemptError): NonNullable<ResponseOf<typeof TimelineShape>["attempts"][number]["failure"]> {
   const { relatedCommandIndex: index, relatedCommandName: name, relatedCommandType: type } = error;
   return {
     restate_code: error.errorCode,

@@ -1,18 +1,8 @@
 /** Kafka clusters and subscriptions as JSON. Secrets are never part of an answer. */
+import type { ClusterShape, SubscriptionShape } from "@perdure/admin-contract";
 import { formatTimestampNanos } from "@perdure/base";
 import type { KafkaClusterRecord, SubscriptionRecord } from "@perdure/metadata";
-import { z } from "zod";
-import { TextMapShape, TimeShape } from "./service-shape.js";
-
-const clusterFields = { name: z.string(), properties: TextMapShape, created_at: TimeShape };
-
-export const SubscriptionShape = z
-  .strictObject({ id: z.string(), source: z.string(), sink: z.string(), options: TextMapShape })
-  .meta({ id: "SubscriptionResponse" });
-export const ClusterShape = z.strictObject(clusterFields).meta({ id: "SimpleKafkaClusterResponse" });
-export const ClusterWithSubscriptionsShape = z
-  .strictObject({ ...clusterFields, subscriptions: z.array(SubscriptionShape) })
-  .meta({ id: "KafkaClusterResponse" });
+import type { ResponseOf } from "./response.js";
 
 const REDACTED = "***";
 /** Parts of property names whose values are secrets, or locations of secrets. */
@@ -31,12 +21,12 @@ const SECRET_PARTS = [
   "truststore.location",
 ];
 
-export function clusterView({ name, properties, createdAtMs }: KafkaClusterRecord) {
+export function clusterView({ name, properties, createdAtMs }: KafkaClusterRecord): ResponseOf<typeof ClusterShape> {
   const shown = Object.entries(properties).map(([key, value]) => [key, isSecret(key) ? REDACTED : value]);
   return { name, properties: Object.fromEntries(shown), created_at: formatTimestampNanos(createdAtMs) };
 }
 
-export function subscriptionView({ id, source, sink, options }: SubscriptionRecord) {
+export function subscriptionView({ id, source, sink, options }: SubscriptionRecord): ResponseOf<typeof SubscriptionShape> {
   return { id, source, sink, options };
 }
 

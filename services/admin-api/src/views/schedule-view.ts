@@ -1,9 +1,11 @@
 /** A schedule as JSON: first the fields of its body, in a form that clients can send back, then its present state. */
+import type { NextTimesShape, ScheduleShape } from "@perdure/admin-contract";
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
+import type { ResponseOf } from "./response.js";
 import { zoneOf } from "@perdure/recurrence";
-import { nextNominal, OVERLAP_TEXTS, pastFiringView, type Schedule, type SchedulePayload, statusOf } from "@perdure/schedules";
+import { OVERLAP_TEXTS, nextNominal, pastFiringView, statusOf, type Schedule, type SchedulePayload, zoneOf } from "@perdure/schedules";
 
-export function scheduleView(schedule: Schedule) {
+export function scheduleView(schedule: Schedule): ResponseOf<typeof ScheduleShape> {
   const { record, state } = schedule;
   const { catchUp, overlap, target } = record;
   const nextMs = state.isPaused ? undefined : nextNominal(schedule);
@@ -53,7 +55,7 @@ export function scheduleView(schedule: Schedule) {
 }
 
 /** The time in UTC and in the local time of the zone. */
-export function nextTimeView(atMs: number, zoneName: string) {
+export function nextTimeView(atMs: number, zoneName: string): ResponseOf<typeof NextTimesShape>["next"][number] {
   const offsetMs = zoneOf(zoneName)?.offsetAt(atMs) ?? 0;
   return { at: formatTimestampNanos(atMs), local: localText(atMs, offsetMs) };
 }

@@ -1,14 +1,16 @@
 /** Services and handlers as JSON (admin-api.md §4): names and durations of the interface, without unset fields. */
+import type { HandlerShape, ServiceShape } from "@perdure/admin-contract";
 import { formatDuration } from "@perdure/base";
 import { describeJsonSchema, type HandlerDefinition, type OutputDefinition, type RetryOptions } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
+import type { ResponseOf } from "./response.js";
 
 const SERVICE_TYPES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
 const HANDLER_TYPES = { exclusive: "Exclusive", shared: "Shared", workflow: "Workflow" } as const;
 const ON_MAX_ATTEMPTS = { pause: "Pause", kill: "Kill" } as const;
 
 /** Fields that are `undefined` do not appear in JSON. */
-export function serviceView(registry: Registry, located: LocatedRevision) {
+export function serviceView(registry: Registry, located: LocatedRevision): ResponseOf<typeof ServiceShape> {
   const { definition, revision } = located.revision;
   const options = registry.effective(located);
   return {
@@ -38,7 +40,11 @@ export function serviceView(registry: Registry, located: LocatedRevision) {
 }
 
 /** Only what the handler sets itself, except for `public`, which considers its service. */
-export function handlerView(registry: Registry, located: LocatedRevision, handler: HandlerDefinition) {
+export function handlerView(
+  registry: Registry,
+  located: LocatedRevision,
+  handler: HandlerDefinition,
+): ResponseOf<typeof HandlerShape> {
   const { options, input, output } = handler;
   return {
     name: handler.name,

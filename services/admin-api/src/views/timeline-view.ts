@@ -1,9 +1,14 @@
 /** A timeline as JSON. Payloads are sizes unless the request includes them, and then at most a readable part. */
+
 import { isUtf8 } from "node:buffer";
+import type { TimelineShape } from "@perdure/admin-contract";
 import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAttempt } from "@perdure/diagnostics";
 import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/diagnostics";
 import { type Invocation, targetText } from "@perdure/state-machine";
 import { failureView, optionalTime, timeView } from "./explain-view.js";
+import type { ResponseOf } from "./response.js";
+
+type TimelineResponse = ResponseOf<typeof TimelineShape>;
 
 const PHASES: Readonly<Record<InvocationPhase, string>> = {
   delayed: "delayed",
@@ -15,7 +20,7 @@ const PHASES: Readonly<Record<InvocationPhase, string>> = {
   completed: "completed",
 };
 
-export function timelineView(timeline: Timeline, invocation: Invocation, withPayloads: boolean): object {
+export function timelineView(timeline: Timeline, invocation: Invocation, withPayloads: boolean): TimelineResponse {
   const budget = { left: withPayloads ? PAYLOADS_BYTES_SHOWN_MAX : 0 };
   const { completedAtMs } = invocation.milestones;
   return {
@@ -48,7 +53,7 @@ const WAITS = {
   resume: "resume",
 } as const;
 
-function segmentView({ phase, waitsFor, fromMs, toMs, inferred }: PhaseSegment): object {
+function segmentView({ phase, waitsFor, fromMs, toMs, inferred }: PhaseSegment): TimelineResponse["phases"][number] {
   return {
     phase: PHASES[phase],
     waits_for: waitsFor === undefined ? null : WAITS[waitsFor],
@@ -63,7 +68,7 @@ function attemptView(
   { startedAtMs, endedAtMs, outcome, failure, inferred }: TimelineAttempt,
   index: number,
   { pinned }: Invocation,
-): object {
+): TimelineResponse["attempts"][number] {
   return {
     number: index + 1,
     from: optionalTime(startedAtMs),
@@ -80,7 +85,7 @@ interface Budget {
   left: number;
 }
 
-function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): object {
+function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): TimelineResponse["steps"][number] {
   const { startedAtMs, endedAtMs, result } = step;
   return {
     index: step.index,
@@ -102,7 +107,10 @@ function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): obj
 }
 
 /** As text when it is UTF-8, as base64 otherwise; null when there is none, or the budget of the answer is used up. */
-function payloadView(bytes: Uint8Array | undefined, budget: Budget): object | null {
+function payloadView(
+  bytes: Uint8Array | undefined,
+  budget: Budget,
+): { text: string; cut: boolean } | { base64: string; cut: boolean } | null {
   if (bytes === undefined || budget.left === 0) return null;
   const shown = bytes.subarray(0, Math.min(PAYLOAD_BYTES_SHOWN_MAX, budget.left));
   budget.left -= shown.length;

@@ -1,8 +1,12 @@
 /** Findings of a check of new code against existing journals, as JSON (docs/deploy-check.md). */
+import type { VerificationShape } from "@perdure/admin-contract";
 import { formatDuration, formatTimestampNanos } from "@perdure/base";
 import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
+import type { ResponseOf } from "./response.js";
 
-const KINDS: Readonly<Record<FindingKind, string>> = {
+type FindingResponse = ResponseOf<typeof VerificationShape>["findings"][number];
+
+const KINDS: Readonly<Record<FindingKind, FindingResponse["kind"]>> = {
   journalMismatch: "journal_mismatch",
   handlerMissing: "handler_missing",
   protocolVersion: "protocol_version",
@@ -13,7 +17,7 @@ const KINDS: Readonly<Record<FindingKind, string>> = {
 };
 
 /** Fields that are `undefined` do not appear in JSON. */
-export function verificationView(verification: Verification) {
+export function verificationView(verification: Verification): ResponseOf<typeof VerificationShape> {
   return {
     checked_at: formatTimestampNanos(verification.checkedAtMs),
     duration: formatDuration(verification.durationMs),
@@ -29,7 +33,7 @@ export function verificationView(verification: Verification) {
   };
 }
 
-function findingView(finding: VerificationFinding) {
+function findingView(finding: VerificationFinding): FindingResponse {
   return {
     kind: KINDS[finding.kind],
     service: finding.service,
@@ -40,8 +44,8 @@ function findingView(finding: VerificationFinding) {
     deployment_id: finding.deploymentId,
     code: finding.code,
     command_index: finding.commandIndex,
-    expected: finding.expected,
-    actual: finding.actual,
+    expected: finding.expected && { ...finding.expected },
+    actual: finding.actual && { ...finding.actual },
     message: finding.message,
     stacktrace: finding.stacktrace,
   };

@@ -1,7 +1,8 @@
-/** Shapes of answers about deployments. Clients distinguish HTTP from Lambda deployments by the fields that are present. */
+/** Shapes of responses about deployments. Clients distinguish HTTP from Lambda deployments by the fields that are present. */
 import { z } from "zod";
-import { ServiceShape, TextMapShape, TimeShape } from "./service-shape.js";
-import { VerificationShape } from "./verification-shape.js";
+import { listShape, TextMapShape, TimeShape } from "../fields.js";
+import { ServiceShape } from "../services/responses.js";
+import { VerificationShape } from "./verification.js";
 
 const common = {
   id: z.string(),
@@ -43,3 +44,5 @@ export const RegistrationShape = z
     verification: VerificationShape.optional(),
   })
   .meta({ id: "RegisterDeploymentResponse" });
+
+export const DeploymentsShape = listShape("deployments", DeploymentSummaryShape, "ListDeploymentsResponse");

@@ -1,6 +1,6 @@
-/** Shapes of explanations and timelines. `wait` has one form for each kind of wait. */
+/** Shapes of explanations and timelines. `waits_for` has one form for each kind of wait. */
 import { z } from "zod";
-import { TimeShape } from "./service-shape.js";
+import { TimeShape } from "../fields.js";
 
 const millis = z.number();
 const FailureShape = z.strictObject({

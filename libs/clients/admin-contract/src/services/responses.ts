@@ -1,16 +1,6 @@
-/** Shapes of answers about services and handlers, for the OpenAPI document and for the tests that validate answers. */
+/** Shapes of responses about services and handlers. */
 import { z } from "zod";
-
-/** Friendly, e.g. `1d 2h`. */
-export const DurationShape = z.string().describe("A duration such as `1d 2h` or `500ms`");
-/** RFC 3339 with nanoseconds, UTC. */
-export const TimeShape = z.string().describe("A moment in UTC, RFC 3339");
-export const TextMapShape = z.record(z.string(), z.string());
-
-/** A list, and the cursor of the next page when the request was for a page. */
-export function listShape<T extends z.ZodType>(field: string, item: T, id: string) {
-  return z.strictObject({ [field]: z.array(item), next_cursor: z.string().nullable().optional() }).meta({ id });
-}
+import { DurationShape, listShape, TextMapShape } from "../fields.js";
 
 const NoticeShape = z.strictObject({ code: z.string().optional(), message: z.string() });
 const OnMaxAttempts = z.enum(["Pause", "Kill"]);
@@ -69,3 +59,13 @@ export const ServiceShape = z
     info: z.array(NoticeShape).optional(),
   })
   .meta({ id: "ServiceMetadata" });
+
+export const ServicesShape = listShape("services", ServiceShape, "ListServicesResponse");
+export const HandlersShape = listShape("handlers", HandlerShape, "ListServiceHandlersResponse");
+
+/** A response that is an OpenAPI document itself; the standard defines its content. */
+export const DocumentShape = z.looseObject({
+  openapi: z.string(),
+  info: z.looseObject({ title: z.string(), version: z.string() }),
+  paths: z.record(z.string(), z.unknown()),
+});

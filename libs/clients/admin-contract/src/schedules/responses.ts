@@ -1,6 +1,6 @@
-/** Shapes of answers about schedules. */
+/** Shapes of responses about schedules. */
 import { z } from "zod";
-import { DurationShape, listShape, TextMapShape, TimeShape } from "./service-shape.js";
+import { DurationShape, listShape, TextMapShape, TimeShape } from "../fields.js";
 
 const count = z.int();
 const moment = TimeShape.nullable();

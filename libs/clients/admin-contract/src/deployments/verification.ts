@@ -1,7 +1,8 @@
 /** Shape of the outcome of a deploy check. */
 import { z } from "zod";
-import { DurationShape, TimeShape } from "./service-shape.js";
+import { DurationShape, TimeShape } from "../fields.js";
 
+/** `name` is absent where the command has none; a finding of one kind may have further fields. */
 const CommandShape = z.looseObject({ type: z.string() });
 
 export const VerificationShape = z

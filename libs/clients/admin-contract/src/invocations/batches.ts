@@ -1,12 +1,12 @@
-/** Shapes of answers about batches and their results. */
+/** Shapes of responses about batches and their results. */
 import { z } from "zod";
-import { VERBS } from "../batches/record.js";
-import { TimeShape } from "./service-shape.js";
+import { TimeShape } from "../fields.js";
+import { INVOCATION_VERBS } from "./verbs.js";
 
 export const BatchShape = z
   .strictObject({
     id: z.string(),
-    operation: z.enum(VERBS),
+    operation: z.enum(INVOCATION_VERBS),
     state: z.enum(["running", "finished", "cancelled"]),
     filter: z.string().nullable(),
     deployment: z.string().nullable(),
@@ -26,7 +26,7 @@ export const BatchShape = z
 export const BatchesShape = z.strictObject({ batches: z.array(BatchShape) });
 
 export const DryRunShape = z.strictObject({
-  operation: z.enum(VERBS),
+  operation: z.enum(INVOCATION_VERBS),
   dry_run: z.literal(true),
   matched: z.int(),
   more_matched: z.boolean(),

@@ -1,0 +1,92 @@
+import type { Operation } from "../operation.js";
+import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "./batches.js";
+import { ExplanationShape, TimelineShape } from "./insight.js";
+import { CrashedShape, RestartedShape } from "./responses.js";
+import type { InvocationVerb } from "./verbs.js";
+
+/** Of older tools; accepts ids of invocations that do not exist. */
+export const endInvocation = {
+  method: "DELETE",
+  path: "/invocations/{invocation_id}",
+  query: { mode: "`Cancel` (default), `Kill` or `Purge`" },
+} as const satisfies Operation;
+
+/** 202: the operation takes effect later. */
+export function applyToInvocation<Verb extends Exclude<InvocationVerb, "resume" | "restart-as-new">>(verb: Verb) {
+  return { method: "PATCH", path: `/invocations/{invocation_id}/${verb}` } as const satisfies Operation;
+}
+
+export const resumeInvocation = {
+  method: "PATCH",
+  path: "/invocations/{invocation_id}/resume",
+  query: { deployment: "`keep` (default), `latest` or a deployment id" },
+} as const satisfies Operation;
+
+export const restartInvocation = {
+  method: "PATCH",
+  path: "/invocations/{invocation_id}/restart-as-new",
+  query: {
+    from: "Last journal entry the copy keeps; 0 (default) keeps the input only",
+    deployment: "`latest` (default), `keep` or a deployment id",
+  },
+  results: { 200: RestartedShape },
+} as const satisfies Operation;
+
+export const crashRunningAttempt = {
+  method: "POST",
+  path: "/invocations/{invocation_id}/crash-attempt",
+  results: { 202: CrashedShape },
+} as const satisfies Operation;
+
+export const getExplanation = {
+  method: "GET",
+  path: "/invocations/{invocation_id}/explain",
+  results: { 200: ExplanationShape },
+} as const satisfies Operation;
+
+export const getTimeline = {
+  method: "GET",
+  path: "/invocations/{invocation_id}/timeline",
+  query: {
+    payloads: "`true` shows the first bytes of payloads, `false` (default) their sizes",
+    from_step: "Journal index of the first step to show, 0 (default) is the input",
+  },
+  results: { 200: TimelineShape },
+} as const satisfies Operation;
+
+/** 200 is the response to a dry run. */
+export const startBatch = {
+  method: "POST",
+  path: "/invocations/batch",
+  results: { 200: DryRunShape, 202: BatchShape },
+} as const satisfies Operation;
+
+export const listBatches = {
+  method: "GET",
+  path: "/invocations/batches",
+  results: { 200: BatchesShape },
+} as const satisfies Operation;
+
+export const getBatch = {
+  method: "GET",
+  path: "/invocations/batches/{batch_id}",
+  results: { 200: BatchShape },
+} as const satisfies Operation;
+
+export const cancelBatch = {
+  method: "DELETE",
+  path: "/invocations/batches/{batch_id}",
+  results: { 200: BatchShape },
+} as const satisfies Operation;
+
+export const getBatchResults = {
+  method: "GET",
+  path: "/invocations/batches/{batch_id}/results",
+  query: { cursor: "`next_cursor` of the answer before; the beginning when absent" },
+  results: { 200: BatchResultsShape },
+} as const satisfies Operation;
+
+/** Of the reference system's web UI: applies the operation to each invocation before it answers. */
+export function applyToInvocations(verb: InvocationVerb) {
+  return { method: "POST", path: `/internal/invocations_batch_operations/${verb}` } as const satisfies Operation;
+}
