@@ -177,7 +177,8 @@ describe("management APIs", () => {
     const transport: ApiTransport = async ({ url, headers }) => {
       requests.push(`${url.host} ${headers["authorization"] ?? ""}`);
       if (url.host === "admin.test:9070") throw new Error("connect ECONNREFUSED");
-      return answer(200, { version: "1" });
+      const versions = { version: "1", min_admin_api_version: 2, max_admin_api_version: 4 };
+      return answer(200, { ...versions, ingress_endpoint: null, features: {} });
     };
     const adminClients = new AdminClients({ clock, random: longestPauses, transport });
     expect(await adminClients.version(TARGET, never)).toMatchObject({ kind: "unreachable", againMs: 2_000 });

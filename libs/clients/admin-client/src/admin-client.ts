@@ -1,13 +1,13 @@
 /** Typed client of the management API of one runtime, for command line, console and tests. */
 
+import { getHealth, getVersion } from "@perdure/admin-contract";
 import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./api-client.js";
 import { DeploymentsApi, ServicesApi } from "./deployments.js";
 import { BatchesApi, InvocationsApi } from "./invocations.js";
-import { ADMIN_REQUEST_MS } from "./limits.js";
 import { ObjectStateApi } from "./object-state.js";
 import { KafkaClustersApi, RulesApi, SchedulesApi, SubscriptionsApi } from "./resources.js";
-import { type VersionView, versionShape } from "./shapes.js";
 import { SqlApi } from "./sql.js";
+import type { VersionView } from "./views.js";
 
 /** All methods reject with `AdminApiError`. */
 export class AdminClient {
@@ -39,12 +39,12 @@ export class AdminClient {
   }
 
   version({ signal }: ApiCallOptions = {}): Promise<VersionView> {
-    return this.#api.request(versionShape, "GET", "/version", { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.call(getVersion, {}, { signal });
   }
 
   /** Rejects when the server is not healthy or the answer is not one of the admin API. */
   async health({ signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send("GET", "/health", { signal, withinMs: ADMIN_REQUEST_MS });
+    await this.#api.send(getHealth, {}, { signal });
   }
 }
 

@@ -1,7 +1,9 @@
 /** Transport of all clients: credentials, a timeout, JSON in and out, and one error class for refusals. */
+import { type Operation, type PathParameter, type Tolerant, tolerant } from "@perdure/admin-contract";
 import type { Secret } from "@perdure/base";
 import type { z } from "zod";
 import { AdminApiError, errorOf, unreachable } from "./api-error.js";
+import { ADMIN_REQUEST_MS } from "./limits.js";
 import { type ApiTransport, fetchTransport, type TransportResponse } from "./transport.js";
 
 export interface ApiClientOptions {
@@ -28,6 +30,25 @@ export interface ApiClientRequest extends ApiCallOptions {
   /** The request only reads, although its method is not GET. */
   readonly isRepeatable?: boolean;
 }
+
+type PathParameters<O extends Operation> = Readonly<Record<PathParameter<O["path"]>, string>>;
+
+type QueryOf<O extends Operation> = O extends { readonly query: infer Query }
+  ? { readonly [Name in keyof Query]?: string | number | boolean | undefined }
+  : Readonly<Record<string, never>>;
+
+/** `query` has the parameters of the operation. The timeout is that of the management API. */
+export interface OperationRequest<O extends Operation>
+  extends Pick<ApiClientRequest, "json" | "headers" | "isRepeatable" | "signal"> {
+  readonly query?: QueryOf<O>;
+}
+
+type ResultsOf<O extends Operation> = O extends { readonly results: infer Results extends Readonly<Record<number, z.ZodType>> }
+  ? Results[keyof Results]
+  : never;
+
+/** The body of a successful response, in the tolerant form of the shape that the contract has for its status. */
+export type ResponseTo<O extends Operation> = Tolerant<ResultsOf<O>>;
 
 export class ApiClient {
   readonly base: URL;
@@ -73,21 +94,23 @@ export class ApiClient {
     }
   }
 
-  /** The JSON of a successful answer in this shape. Rejects with `AdminApiError`. */
-  async request<S extends z.ZodType>(
-    shape: S,
-    method: string,
-    path: string,
-    request: ApiClientRequest = {},
-  ): Promise<z.output<S>> {
-    const response = await this.exchange(method, path, request);
-    if (!isSuccess(response)) throw errorOf(response);
-    return parsed(shape, response);
+  /** The value of a successful response. Rejects with `AdminApiError`. */
+  async call<O extends Operation>(
+    operation: O,
+    parameters: PathParameters<O>,
+    request: OperationRequest<O> = {},
+  ): Promise<ResponseTo<O>> {
+    return responseValue(operation, await this.send(operation, parameters, request));
   }
 
-  /** A successful answer whose body is ignored. Rejects with `AdminApiError`. */
-  async send(method: string, path: string, request: ApiClientRequest = {}): Promise<TransportResponse> {
-    const response = await this.exchange(method, path, request);
+  /** A successful response. Rejects with `AdminApiError`. */
+  async send<O extends Operation>(
+    operation: O,
+    parameters: PathParameters<O>,
+    request: OperationRequest<O> = {},
+  ): Promise<TransportResponse> {
+    const path = operation.path.replace(/\{(\w+)\}/g, (_, name: PathParameter<O["path"]>) => segment(parameters[name]));
+    const response = await this.exchange(operation.method, path, { ...request, withinMs: ADMIN_REQUEST_MS });
     if (!isSuccess(response)) throw errorOf(response);
     return response;
   }
@@ -105,6 +128,15 @@ export function isSuccess({ status }: TransportResponse): boolean {
   return status >= 200 && status < 300;
 }
 
+/** The value of a successful response to the operation. Throws `AdminApiError` when the response is not one of this API. */
+export function responseValue<O extends Operation>({ results = {} }: O, response: TransportResponse): ResponseTo<O> {
+  // A status that is not in this version of the contract most likely comes with a shape that is.
+  const shape = results[response.status] ?? Object.values(results)[0];
+  if (shape === undefined) throw new TypeError("the operation has no results");
+  return parsed(tolerant(shape), response) as ResponseTo<O>;
+}
+
+/** Throws `AdminApiError` when the body is not JSON of this shape. */
 export function parsed<S extends z.ZodType>(shape: S, { status, body }: TransportResponse): z.output<S> {
   let value: unknown;
   try {

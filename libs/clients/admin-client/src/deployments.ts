@@ -1,30 +1,29 @@
 /** Deployments and their services: list, register, check, change, remove. */
-import { z } from "zod";
-import { type ApiCallOptions, type ApiClient, isSuccess, parsed, segment } from "./api-client.js";
-import { errorOf } from "./api-error.js";
-import { ADMIN_REQUEST_MS } from "./limits.js";
 import {
-  type DeploymentSummary,
-  type DeploymentView,
-  deploymentListShape,
-  deploymentShape,
-  type RegistrationView,
-  registrationShape,
-  type ServiceChanges,
-  type ServiceView,
-  serviceListShape,
-  serviceShape,
-  type VerificationView,
-  verificationShape,
-} from "./shapes.js";
-
-/** Bounds of a deploy check; an absent one has the server's default (docs/deploy-check.md). */
-export interface CheckBounds {
-  readonly in_flight_per_handler?: number;
-  readonly completed_per_handler?: number;
-  readonly invocations?: number;
-  readonly timeout?: string;
-}
+  checkDeployment,
+  getDeployment,
+  getService,
+  getServiceDocument,
+  listDeployments,
+  listServices,
+  modifyService,
+  type RegisterDeployment,
+  registerDeployment,
+  removeDeployment,
+  type UpdateDeployment,
+  updateDeployment,
+} from "@perdure/admin-contract";
+import type { z } from "zod";
+import { type ApiCallOptions, type ApiClient, responseValue } from "./api-client.js";
+import type {
+  DeployCheckBounds,
+  DeploymentDetail,
+  DeploymentSummary,
+  RegistrationView,
+  ServiceChanges,
+  ServiceMetadata,
+  VerificationView,
+} from "./views.js";
 
 export interface Registration {
   /** `http://…`, `https://…`, `tunnel://…`, or the ARN of a Lambda function. */
@@ -39,7 +38,7 @@ export interface Registration {
   readonly breaking?: boolean;
   readonly dryRun?: boolean;
   /** Replays journals against the new code first. */
-  readonly verify?: boolean | CheckBounds;
+  readonly verify?: boolean | DeployCheckBounds;
 }
 
 export interface RegistrationResult {
@@ -67,12 +66,11 @@ export class DeploymentsApi {
 
   /** All deployments, oldest first. */
   async list({ signal }: ApiCallOptions = {}): Promise<readonly DeploymentSummary[]> {
-    return (await this.#api.request(deploymentListShape, "GET", "/deployments", { signal, withinMs: ADMIN_REQUEST_MS }))
-      .deployments;
+    return (await this.#api.call(listDeployments, {}, { signal })).deployments;
   }
 
-  get(id: string, { signal }: ApiCallOptions = {}): Promise<DeploymentView> {
-    return this.#api.request(deploymentShape, "GET", `/deployments/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  get(id: string, { signal }: ApiCallOptions = {}): Promise<DeploymentDetail> {
+    return this.#api.call(getDeployment, { deployment: id }, { signal });
   }
 
   /**
@@ -84,7 +82,7 @@ export class DeploymentsApi {
     const where = isArn(address)
       ? { arn: address, assume_role_arn: registration.assumeRoleArn ?? null }
       : { uri: address, use_http_11: registration.useHttp11 ?? false };
-    const json = {
+    const json: z.input<typeof RegisterDeployment> = {
       ...where,
       additional_headers: headers,
       metadata,
@@ -93,9 +91,8 @@ export class DeploymentsApi {
       dry_run: dryRun ?? false,
       verify: verify ?? false,
     };
-    const response = await this.#api.exchange("POST", "/deployments", { json, signal, withinMs: ADMIN_REQUEST_MS });
-    if (!isSuccess(response)) throw errorOf(response);
-    return { deployment: parsed(registrationShape, response), isNew: response.status === 201 };
+    const response = await this.#api.send(registerDeployment, {}, { json, signal });
+    return { deployment: responseValue(registerDeployment, response), isNew: response.status === 201 };
   }
 
   /** Updates in place: the same code at another address, or with other headers. */
@@ -103,30 +100,25 @@ export class DeploymentsApi {
     id: string,
     { address, useHttp11, headers, overwrite, dryRun }: DeploymentChanges,
     { signal }: ApiCallOptions = {},
-  ): Promise<DeploymentView> {
-    const json = {
+  ): Promise<DeploymentDetail> {
+    const json: z.input<typeof UpdateDeployment> = {
       ...(address === undefined ? {} : isArn(address) ? { arn: address } : { uri: address }),
       ...(useHttp11 === undefined ? {} : { use_http_11: useHttp11 }),
       ...(headers === undefined ? {} : { additional_headers: headers }),
       overwrite: overwrite ?? false,
       dry_run: dryRun ?? false,
     };
-    return this.#api.request(deploymentShape, "PATCH", `/deployments/${segment(id)}`, {
-      json,
-      signal,
-      withinMs: ADMIN_REQUEST_MS,
-    });
+    return this.#api.call(updateDeployment, { deployment: id }, { json, signal });
   }
 
   /** Removes a deployment; without `force` only when no invocation needs it. */
   async remove(id: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send("DELETE", `/deployments/${segment(id)}`, { query: { force }, signal, withinMs: ADMIN_REQUEST_MS });
+    await this.#api.send(removeDeployment, { deployment: id }, { query: { force }, signal });
   }
 
   /** Checks whether suspended and paused invocations could continue on the deployment. */
-  check(id: string, bounds: CheckBounds = {}, { signal }: ApiCallOptions = {}): Promise<VerificationView> {
-    const request = { json: bounds, signal, withinMs: ADMIN_REQUEST_MS };
-    return this.#api.request(verificationShape, "POST", `/deployments/${segment(id)}/verify`, request);
+  check(id: string, bounds: DeployCheckBounds = {}, { signal }: ApiCallOptions = {}): Promise<VerificationView> {
+    return this.#api.call(checkDeployment, { deployment: id }, { json: bounds, signal });
   }
 }
 
@@ -137,23 +129,21 @@ export class ServicesApi {
     this.#api = api;
   }
 
-  async list({ signal }: ApiCallOptions = {}): Promise<readonly ServiceView[]> {
-    return (await this.#api.request(serviceListShape, "GET", "/services", { signal, withinMs: ADMIN_REQUEST_MS })).services;
+  async list({ signal }: ApiCallOptions = {}): Promise<readonly ServiceMetadata[]> {
+    return (await this.#api.call(listServices, {}, { signal })).services;
   }
 
-  get(name: string, { signal }: ApiCallOptions = {}): Promise<ServiceView> {
-    return this.#api.request(serviceShape, "GET", `/services/${segment(name)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+  get(name: string, { signal }: ApiCallOptions = {}): Promise<ServiceMetadata> {
+    return this.#api.call(getService, { service: name }, { signal });
   }
 
   /** OpenAPI document of the service's handlers. */
   openapi(name: string, { signal }: ApiCallOptions = {}): Promise<Record<string, unknown>> {
-    const path = `/services/${segment(name)}/openapi`;
-    return this.#api.request(z.record(z.string(), z.unknown()), "GET", path, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.call(getServiceDocument, { service: name }, { signal });
   }
 
   /** Changes options until the next registration. */
-  modify(name: string, changes: ServiceChanges, { signal }: ApiCallOptions = {}): Promise<ServiceView> {
-    const request = { json: changes, signal, withinMs: ADMIN_REQUEST_MS };
-    return this.#api.request(serviceShape, "PATCH", `/services/${segment(name)}`, request);
+  modify(name: string, changes: ServiceChanges, { signal }: ApiCallOptions = {}): Promise<ServiceMetadata> {
+    return this.#api.call(modifyService, { service: name }, { json: changes, signal });
   }
 }

@@ -2,15 +2,13 @@
 export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError } from "./api-error.js";
-export type { CheckBounds, DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
+export type { DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
-export * from "./invocation-shapes.js";
 export type { BatchStart, TimelineOptions } from "./invocations.js";
 export type { KeyState } from "./object-state.js";
-export * from "./resource-shapes.js";
-export * from "./shapes.js";
 export type { SqlRow } from "./sql.js";
 export * from "./sql-text.js";
 export { bytesOfHex, type StateMap, stateVersion } from "./state.js";
 export { type ApiTransport, fetchTransport, type TransportRequest, type TransportResponse } from "./transport.js";
+export * from "./views.js";

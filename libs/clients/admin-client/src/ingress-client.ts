@@ -114,7 +114,8 @@ export class IngressClient {
   ): Promise<void> {
     const headers: Record<string, string> = body === undefined ? {} : { "content-type": contentType };
     const path = `/restate/awakeables/${segment(id)}/${how}`;
-    await this.#api.send("POST", path, { body, headers, signal, withinMs: ADMIN_REQUEST_MS });
+    const response = await this.#api.exchange("POST", path, { body, headers, signal, withinMs: ADMIN_REQUEST_MS });
+    if (!isSuccess(response)) throw errorOf(response);
   }
 }
 

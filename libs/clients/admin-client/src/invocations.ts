@@ -1,25 +1,25 @@
 /** Operations on invocations, one or many, and queries about one. */
-import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
 import {
-  type BatchResult,
-  type BatchView,
-  batchListShape,
-  batchResultsShape,
-  batchShape,
-  type CrashedView,
-  crashedShape,
-  type DryRunView,
-  dryRunShape,
-  type ExplanationView,
-  explanationShape,
+  applyToInvocation,
+  cancelBatch,
+  crashRunningAttempt,
+  getBatch,
+  getBatchResults,
+  getExplanation,
+  getTimeline,
   type InvocationVerb,
-  restartedShape,
-  type TimelineView,
-  timelineShape,
-} from "./invocation-shapes.js";
-import { ADMIN_REQUEST_MS } from "./limits.js";
+  listBatches,
+  restartInvocation,
+  resumeInvocation,
+  type StartBatch,
+  startBatch,
+} from "@perdure/admin-contract";
+import type { z } from "zod";
+import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
+import { AdminApiError } from "./api-error.js";
 import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
+import type { BatchResultView, BatchView, CrashedView, DryRunView, ExplanationView, TimelineView } from "./views.js";
 
 export interface TimelineOptions extends ApiCallOptions {
   /** Whether to include the first bytes of payloads. */
@@ -46,14 +46,15 @@ export class InvocationsApi {
   async apply(
     verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
     id: string,
-    options: ApiCallOptions = {},
+    { signal }: ApiCallOptions = {},
   ): Promise<"done" | "accepted"> {
-    return this.#patch(verb, id, {}, options);
+    const { status } = await this.#api.send(applyToInvocation(verb), { invocation_id: id }, { signal });
+    return status === 202 ? "accepted" : "done";
   }
 
   /** `deployment`: `keep` (default), `latest`, or an id. */
-  async resume(id: string, deployment: string | undefined, options: ApiCallOptions = {}): Promise<void> {
-    await this.#patch("resume", id, { deployment }, options);
+  async resume(id: string, deployment: string | undefined, { signal }: ApiCallOptions = {}): Promise<void> {
+    await this.#api.send(resumeInvocation, { invocation_id: id }, { query: { deployment }, signal });
   }
 
   /**
@@ -65,9 +66,8 @@ export class InvocationsApi {
     choice: { from?: number | undefined; deployment?: string | undefined },
     { signal }: ApiCallOptions = {},
   ): Promise<string> {
-    const request = { query: { ...choice }, signal, withinMs: ADMIN_REQUEST_MS };
-    return (await this.#api.request(restartedShape, "PATCH", `/invocations/${segment(id)}/restart-as-new`, request))
-      .new_invocation_id;
+    const response = await this.#api.call(restartInvocation, { invocation_id: id }, { query: choice, signal });
+    return response.new_invocation_id;
   }
 
   /**
@@ -75,47 +75,21 @@ export class InvocationsApi {
    * not allow it.
    */
   crashAttempt(id: string, { signal }: ApiCallOptions = {}): Promise<CrashedView> {
-    const path = `/invocations/${segment(id)}/crash-attempt`;
-    return this.#api.request(crashedShape, "POST", path, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.call(crashRunningAttempt, { invocation_id: id }, { signal });
   }
 
   explain(id: string, { signal }: ApiCallOptions = {}): Promise<ExplanationView> {
-    return this.#api.request(explanationShape, "GET", `/invocations/${segment(id)}/explain`, {
-      signal,
-      withinMs: ADMIN_REQUEST_MS,
-    });
+    return this.#api.call(getExplanation, { invocation_id: id }, { signal });
   }
 
   timeline(id: string, { signal, payloads, fromStep }: TimelineOptions = {}): Promise<TimelineView> {
     const query = { payloads: payloads === true ? true : undefined, from_step: fromStep };
-    return this.#api.request(timelineShape, "GET", `/invocations/${segment(id)}/timeline`, {
-      query,
-      signal,
-      withinMs: ADMIN_REQUEST_MS,
-    });
-  }
-
-  async #patch(
-    verb: InvocationVerb,
-    id: string,
-    query: Readonly<Record<string, string | undefined>>,
-    { signal }: ApiCallOptions,
-  ): Promise<"done" | "accepted"> {
-    const request = { query, signal, withinMs: ADMIN_REQUEST_MS };
-    const { status } = await this.#api.send("PATCH", `/invocations/${segment(id)}/${verb}`, request);
-    return status === 202 ? "accepted" : "done";
+    return this.#api.call(getTimeline, { invocation_id: id }, { query, signal });
   }
 }
 
-export interface BatchStart {
-  readonly operation: InvocationVerb;
-  /** A condition over `sys_invocation`; excludes `ids`. */
-  readonly filter?: string | undefined;
-  readonly ids?: readonly string[] | undefined;
-  readonly limit?: number | undefined;
-  readonly deployment?: string | undefined;
-  readonly reason?: string | undefined;
-}
+/** What to do with which invocations: those that meet a condition over `sys_invocation`, or those of a list of ids. */
+export type BatchStart = Omit<z.input<typeof StartBatch>, "dry_run" | "ids"> & { readonly ids?: readonly string[] | undefined };
 
 export class BatchesApi {
   readonly #api: ApiClient;
@@ -125,27 +99,30 @@ export class BatchesApi {
   }
 
   /** Number of the invocations that match, and some of them; changes nothing. */
-  preview(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<DryRunView> {
-    const request = { json: { ...start, dry_run: true }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
-    return this.#api.request(dryRunShape, "POST", "/invocations/batch", request);
+  async preview(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<DryRunView> {
+    const json = { ...start, dry_run: true };
+    const response = await this.#api.call(startBatch, {}, { json, signal, isRepeatable: true });
+    if (isDryRun(response)) return response;
+    throw new AdminApiError(202, "the server began the batch instead of counting its invocations");
   }
 
-  begin(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<BatchView> {
-    return this.#api.request(batchShape, "POST", "/invocations/batch", { json: start, signal, withinMs: ADMIN_REQUEST_MS });
+  async begin(start: BatchStart, { signal }: ApiCallOptions = {}): Promise<BatchView> {
+    const response = await this.#api.call(startBatch, {}, { json: start, signal });
+    if (!isDryRun(response)) return response;
+    throw new AdminApiError(200, "the server counted the invocations of the batch instead of beginning it");
   }
 
   async list({ signal }: ApiCallOptions = {}): Promise<readonly BatchView[]> {
-    return (await this.#api.request(batchListShape, "GET", "/invocations/batches", { signal, withinMs: ADMIN_REQUEST_MS }))
-      .batches;
+    return (await this.#api.call(listBatches, {}, { signal })).batches;
   }
 
   get(id: string, { signal }: ApiCallOptions = {}): Promise<BatchView> {
-    return this.#api.request(batchShape, "GET", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.call(getBatch, { batch_id: id }, { signal });
   }
 
   /** Cancels the rest of the batch; finished operations are not undone. */
   cancel(id: string, { signal }: ApiCallOptions = {}): Promise<BatchView> {
-    return this.#api.request(batchShape, "DELETE", `/invocations/batches/${segment(id)}`, { signal, withinMs: ADMIN_REQUEST_MS });
+    return this.#api.call(cancelBatch, { batch_id: id }, { signal });
   }
 
   /** One page of results; `next` is undefined when no further results exist yet. */
@@ -153,13 +130,12 @@ export class BatchesApi {
     id: string,
     cursor?: string,
     { signal }: ApiCallOptions = {},
-  ): Promise<{ results: readonly BatchResult[]; next: string | undefined }> {
-    const path = `/invocations/batches/${segment(id)}/results`;
-    const page = await this.#api.request(batchResultsShape, "GET", path, {
-      query: { cursor },
-      signal,
-      withinMs: ADMIN_REQUEST_MS,
-    });
+  ): Promise<{ results: readonly BatchResultView[]; next: string | undefined }> {
+    const page = await this.#api.call(getBatchResults, { batch_id: id }, { query: { cursor }, signal });
     return { results: page.results, next: page.next_cursor ?? undefined };
   }
+}
+
+function isDryRun(response: ResponseTo<typeof startBatch>): response is DryRunView {
+  return "dry_run" in response;
 }

@@ -1,8 +1,9 @@
 /** State of one key: read as bytes, replaced as a whole, guarded by its version. */
 
-import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
+import { type ModifyState, replaceState } from "@perdure/admin-contract";
+import type { z } from "zod";
+import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
-import { ADMIN_REQUEST_MS } from "./limits.js";
 import type { SqlApi } from "./sql.js";
 import { sqlText } from "./sql-text.js";
 import { bytesOfHex, type StateMap, stateVersion } from "./state.js";
@@ -62,13 +63,13 @@ export class ObjectStateApi {
     version: string | undefined,
     { signal }: ApiCallOptions = {},
   ): Promise<void> {
-    const json = {
+    const json: z.input<typeof ModifyState> = {
       version: version ?? null,
       object_key: key,
       new_state: Object.fromEntries([...entries].map(([name, value]) => [name, Array.from(value)])),
     };
     try {
-      await this.#api.send("POST", `/services/${segment(service)}/state`, { json, signal, withinMs: ADMIN_REQUEST_MS });
+      await this.#api.send(replaceState, { service }, { json, signal });
     } catch (cause) {
       if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
       const advice = "It was changed meanwhile: read it again and repeat the change, or use --force.";

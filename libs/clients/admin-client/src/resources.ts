@@ -1,27 +1,36 @@
 /** Small resources: Kafka clusters, subscriptions, schedules, rules of flow control. */
-import { z } from "zod";
-import { type ApiCallOptions, type ApiClient, segment } from "./api-client.js";
-import { ADMIN_REQUEST_MS } from "./limits.js";
 import {
-  firedShape,
-  type KafkaClusterView,
-  kafkaClusterListShape,
-  kafkaClusterShape,
-  nextTimesShape,
-  type RuleChange,
-  type RuleView,
-  ruleListShape,
-  type ScheduleView,
-  type SubscriptionStatus,
-  type SubscriptionView,
-  scheduleListShape,
-  scheduleShape,
-  subscriptionListShape,
-  subscriptionShape,
-  subscriptionStatusShape,
-} from "./resource-shapes.js";
+  createKafkaCluster,
+  createSchedule,
+  createSubscription,
+  type DeleteRules,
+  deleteRules,
+  getKafkaCluster,
+  getNextTimes,
+  getSchedule,
+  getSubscription,
+  getSubscriptionStatus,
+  listKafkaClusters,
+  listSchedules,
+  listSubscriptions,
+  pauseOrResumeQueue,
+  pauseOrResumeSchedule,
+  pauseOrResumeSubscription,
+  putRules,
+  removeKafkaCluster,
+  removeSchedule,
+  removeSubscription,
+  replaceSchedule,
+  runSchedule,
+  skipRecord,
+  updateKafkaCluster,
+} from "@perdure/admin-contract";
+import type { z } from "zod";
+import type { ApiCallOptions, ApiClient } from "./api-client.js";
+import type { KafkaClusterView, RuleUpsert, RuleView, ScheduleView, SubscriptionStatusView, SubscriptionView } from "./views.js";
 
-const withinMs = ADMIN_REQUEST_MS;
+type UserWritten = Readonly<Record<string, unknown>>;
+type Properties = Readonly<Record<string, string>>;
 
 export class KafkaClustersApi {
   readonly #api: ApiClient;
@@ -31,28 +40,24 @@ export class KafkaClustersApi {
   }
 
   async list({ signal }: ApiCallOptions = {}): Promise<readonly KafkaClusterView[]> {
-    return (await this.#api.request(kafkaClusterListShape, "GET", "/kafka-clusters", { signal, withinMs })).clusters;
+    return (await this.#api.call(listKafkaClusters, {}, { signal })).clusters;
   }
 
   get(name: string, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
-    return this.#api.request(kafkaClusterShape, "GET", `/kafka-clusters/${segment(name)}`, { signal, withinMs });
+    return this.#api.call(getKafkaCluster, { cluster_name: name }, { signal });
   }
 
-  create(name: string, properties: Readonly<Record<string, string>>, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
-    return this.#api.request(kafkaClusterShape, "POST", "/kafka-clusters", { json: { name, properties }, signal, withinMs });
+  create(name: string, properties: Properties, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
+    return this.#api.call(createKafkaCluster, {}, { json: { name, properties }, signal });
   }
 
   /** Replaces all properties; secrets that were shown as `***` keep their values. */
-  update(name: string, properties: Readonly<Record<string, string>>, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
-    return this.#api.request(kafkaClusterShape, "PATCH", `/kafka-clusters/${segment(name)}`, {
-      json: { properties },
-      signal,
-      withinMs,
-    });
+  update(name: string, properties: Properties, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
+    return this.#api.call(updateKafkaCluster, { cluster_name: name }, { json: { properties }, signal });
   }
 
   async remove(name: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send("DELETE", `/kafka-clusters/${segment(name)}`, { query: { force }, signal, withinMs });
+    await this.#api.send(removeKafkaCluster, { cluster_name: name }, { query: { force }, signal });
   }
 }
 
@@ -64,43 +69,37 @@ export class SubscriptionsApi {
   }
 
   async list({ signal }: ApiCallOptions = {}): Promise<readonly SubscriptionView[]> {
-    return (await this.#api.request(subscriptionListShape, "GET", "/subscriptions", { signal, withinMs })).subscriptions;
+    return (await this.#api.call(listSubscriptions, {}, { signal })).subscriptions;
   }
 
   get(id: string, { signal }: ApiCallOptions = {}): Promise<SubscriptionView> {
-    return this.#api.request(subscriptionShape, "GET", `/subscriptions/${segment(id)}`, { signal, withinMs });
+    return this.#api.call(getSubscription, { subscription: id }, { signal });
   }
 
   /** `kafka://<cluster>/<topic>` to `service://<Service>/<handler>`. */
-  create(
-    source: string,
-    sink: string,
-    options: Readonly<Record<string, string>>,
-    { signal }: ApiCallOptions = {},
-  ): Promise<SubscriptionView> {
-    return this.#api.request(subscriptionShape, "POST", "/subscriptions", { json: { source, sink, options }, signal, withinMs });
+  create(source: string, sink: string, options: Properties, { signal }: ApiCallOptions = {}): Promise<SubscriptionView> {
+    return this.#api.call(createSubscription, {}, { json: { source, sink, options }, signal });
   }
 
   async remove(id: string, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send("DELETE", `/subscriptions/${segment(id)}`, { signal, withinMs });
+    await this.#api.send(removeSubscription, { subscription: id }, { signal });
   }
 
-  status(id: string, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatus> {
-    return this.#api.request(subscriptionStatusShape, "GET", `/subscriptions/${segment(id)}/status`, { signal, withinMs });
+  status(id: string, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatusView> {
+    return this.#api.call(getSubscriptionStatus, { subscription: id }, { signal });
   }
 
-  setPaused(id: string, paused: boolean, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatus> {
-    const path = `/subscriptions/${segment(id)}/${paused ? "pause" : "resume"}`;
-    return this.#api.request(subscriptionStatusShape, "POST", path, { signal, withinMs });
+  setPaused(id: string, paused: boolean, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatusView> {
+    return this.#api.call(pauseOrResumeSubscription(paused ? "pause" : "resume"), { subscription: id }, { signal });
   }
 
   /** Skips a record. */
-  skip(id: string, record: { partition: number; offset: number }, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatus> {
-    return this.#api.request(subscriptionStatusShape, "POST", `/subscriptions/${segment(id)}/skip`, {
-      json: record,
-      signal,
-      withinMs,
-    });
+  skip(
+    id: string,
+    record: { partition: number; offset: number },
+    { signal }: ApiCallOptions = {},
+  ): Promise<SubscriptionStatusView> {
+    return this.#api.call(skipRecord, { subscription: id }, { json: record, signal });
   }
 }
 
@@ -115,38 +114,30 @@ export class SchedulesApi {
     query: { service?: string; status?: string; name?: string } = {},
     { signal }: ApiCallOptions = {},
   ): Promise<readonly ScheduleView[]> {
-    return (await this.#api.request(scheduleListShape, "GET", "/schedules", { query, signal, withinMs })).schedules;
+    return (await this.#api.call(listSchedules, {}, { query, signal })).schedules;
   }
 
   get(id: string, { signal }: ApiCallOptions = {}): Promise<ScheduleView> {
-    return this.#api.request(scheduleShape, "GET", `/schedules/${segment(id)}`, { signal, withinMs });
+    return this.#api.call(getSchedule, { schedule: id }, { signal });
   }
 
-  /** Fields as in docs/schedules.md. */
-  create(fields: Readonly<Record<string, unknown>>, { signal }: ApiCallOptions = {}): Promise<ScheduleView> {
-    return this.#api.request(scheduleShape, "POST", "/schedules", { json: fields, signal, withinMs });
+  /** Fields as in docs/schedules.md; the server checks what the user wrote. */
+  create(fields: UserWritten, { signal }: ApiCallOptions = {}): Promise<ScheduleView> {
+    return this.#api.call(createSchedule, {}, { json: fields, signal });
   }
 
   /** Replaces all fields; rejects with 409 when the schedule has another version now. */
-  replace(
-    id: string,
-    fields: Readonly<Record<string, unknown>>,
-    version: number,
-    { signal }: ApiCallOptions = {},
-  ): Promise<ScheduleView> {
-    const request = { json: fields, query: { expected_version: version }, signal, withinMs };
-    return this.#api.request(scheduleShape, "PUT", `/schedules/${segment(id)}`, request);
+  replace(id: string, fields: UserWritten, version: number, { signal }: ApiCallOptions = {}): Promise<ScheduleView> {
+    const request = { json: fields, query: { expected_version: version }, signal };
+    return this.#api.call(replaceSchedule, { schedule: id }, request);
   }
 
   async remove(id: string, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send("DELETE", `/schedules/${segment(id)}`, { signal, withinMs });
+    await this.#api.send(removeSchedule, { schedule: id }, { signal });
   }
 
   setPaused(id: string, paused: boolean, { signal }: ApiCallOptions = {}): Promise<ScheduleView> {
-    return this.#api.request(scheduleShape, "POST", `/schedules/${segment(id)}/${paused ? "pause" : "resume"}`, {
-      signal,
-      withinMs,
-    });
+    return this.#api.call(pauseOrResumeSchedule(paused ? "pause" : "resume"), { schedule: id }, { signal });
   }
 
   /** Fires now; resolves with the invocation. */
@@ -156,15 +147,13 @@ export class SchedulesApi {
     { signal }: ApiCallOptions = {},
   ): Promise<{ invocationId: string; isNew: boolean }> {
     const headers: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
-    const fired = await this.#api.request(firedShape, "POST", `/schedules/${segment(id)}/run`, { headers, signal, withinMs });
+    const fired = await this.#api.call(runSchedule, { schedule: id }, { headers, signal });
     return { invocationId: fired.invocation_id, isNew: fired.status === "Accepted" };
   }
 
   /** The next times, in UTC and in the local time of the schedule's zone. */
   async next(id: string, count: number, { signal }: ApiCallOptions = {}): Promise<readonly { at: string; local: string }[]> {
-    return (
-      await this.#api.request(nextTimesShape, "GET", `/schedules/${segment(id)}/next`, { query: { count }, signal, withinMs })
-    ).next;
+    return (await this.#api.call(getNextTimes, { schedule: id }, { query: { count }, signal })).next;
   }
 }
 
@@ -176,17 +165,17 @@ export class RulesApi {
   }
 
   /** Applies all changes or none. */
-  put(changes: readonly RuleChange[], { signal }: ApiCallOptions = {}): Promise<readonly RuleView[]> {
-    return this.#api.request(ruleListShape, "PUT", "/limits/rules", { json: changes, signal, withinMs });
+  put(changes: readonly RuleUpsert[], { signal }: ApiCallOptions = {}): Promise<readonly RuleView[]> {
+    return this.#api.call(putRules, {}, { json: changes, signal });
   }
 
   /** Removes rules; resolves with those that existed. */
   remove(patterns: readonly string[], { signal }: ApiCallOptions = {}): Promise<readonly string[]> {
-    const json = patterns.map((pattern) => ({ pattern }));
-    return this.#api.request(z.array(z.string()), "POST", "/limits/rules/bulk-delete", { json, signal, withinMs });
+    const json: z.input<typeof DeleteRules> = patterns.map((pattern) => ({ pattern }));
+    return this.#api.call(deleteRules, {}, { json, signal });
   }
 
   async setQueuePaused(id: string, paused: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send("POST", `/vqueues/${segment(id)}/${paused ? "pause" : "resume"}`, { signal, withinMs });
+    await this.#api.send(pauseOrResumeQueue(paused ? "pause" : "resume"), { vqueue_id: id }, { signal });
   }
 }

@@ -1,11 +1,8 @@
 /** SQL introspection, with rows as JSON. A null column is absent from its row. */
-import { z } from "zod";
+import { RowsShape, runQuery, tolerant } from "@perdure/admin-contract";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
-import { ADMIN_REQUEST_MS } from "./limits.js";
 
 export type SqlRow = Readonly<Record<string, unknown>>;
-
-const rowsShape = z.object({ rows: z.array(z.record(z.string(), z.unknown())) });
 
 export class SqlApi {
   readonly #api: ApiClient;
@@ -16,8 +13,8 @@ export class SqlApi {
 
   /** The rows of one statement. Times are RFC 3339, bytes hexadecimal digits. Rejects with `AdminApiError`. */
   async query(statement: string, { signal }: ApiCallOptions = {}): Promise<readonly SqlRow[]> {
-    const request = { json: { query: statement }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
-    return (await this.#api.request(rowsShape, "POST", "/query", request)).rows;
+    const request = { json: { query: statement }, signal, isRepeatable: true };
+    return (await this.#api.call(runQuery, {}, request)).rows;
   }
 
   /**
@@ -25,9 +22,9 @@ export class SqlApi {
    * text.
    */
   async exact(statement: string, { signal }: ApiCallOptions = {}): Promise<readonly SqlRow[]> {
-    const request = { json: { query: statement }, signal, withinMs: ADMIN_REQUEST_MS, isRepeatable: true };
-    const response = await this.#api.send("POST", "/query", request);
-    return rowsShape.parse(JSON.parse(new TextDecoder().decode(response.body), exactInteger)).rows;
+    const request = { json: { query: statement }, signal, isRepeatable: true };
+    const response = await this.#api.send(runQuery, {}, request);
+    return tolerant(RowsShape).parse(JSON.parse(new TextDecoder().decode(response.body), exactInteger)).rows;
   }
 }
 

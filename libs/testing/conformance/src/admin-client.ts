@@ -1,4 +1,5 @@
 /** A client of the management API with the operations that the suites need. */
+import type { InvocationVerb } from "@perdure/admin-contract";
 import { type HttpAnswer, HttpClient } from "./http.js";
 
 export interface RegistrationRequest {
@@ -14,8 +15,6 @@ export interface AdminError {
   readonly message: string;
   readonly restate_code: string | null;
 }
-
-export type InvocationVerb = "cancel" | "kill" | "pause" | "resume" | "purge" | "purge-journal" | "restart-as-new";
 
 /** A row of introspection; null columns are absent. */
 export type IntrospectionRow = Readonly<Record<string, unknown>>;

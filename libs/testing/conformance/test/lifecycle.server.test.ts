@@ -1,16 +1,8 @@
 /** Operations on invocations, in every status. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import {
-  adminErrorOf,
-  errorOf,
-  eventually,
-  type HttpAnswer,
-  type InvocationVerb,
-  invocationIdOf,
-  probe,
-  TestWorld,
-} from "../src/index.js";
+import { INVOCATION_VERBS, type InvocationVerb } from "@perdure/admin-contract";
+import { adminErrorOf, errorOf, eventually, type HttpAnswer, invocationIdOf, probe, TestWorld } from "../src/index.js";
 import { flowServices } from "../src/services/flows.js";
 import { FOREVER_MS, mended } from "../src/services/index.js";
 import { BACK_OFF_MS, lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";
@@ -88,7 +80,6 @@ const STATES: Readonly<Record<string, () => Promise<Held>>> = {
 };
 
 /** What each verb answers in each state; verbs in the order of the columns. */
-const VERBS = ["cancel", "kill", "pause", "resume", "purge", "purge-journal", "restart-as-new"] as const;
 const ANSWERS: Readonly<Record<string, readonly number[]>> = {
   running: [202, 200, 202, 200, 409, 409, 409],
   suspended: [202, 200, 200, 200, 409, 409, 409],
@@ -102,7 +93,7 @@ const ANSWERS: Readonly<Record<string, readonly number[]>> = {
 describe("an invocation that is", () => {
   test.each(Object.entries(ANSWERS))("%s answers every verb as it should: %j", async (state, expected) => {
     const answers: number[] = [];
-    for (const name of VERBS) {
+    for (const name of INVOCATION_VERBS) {
       const { id } = await STATES[state]!();
       const answer = await world.admin.invocation(id, name);
       answers.push(answer.status);
@@ -114,7 +105,7 @@ describe("an invocation that is", () => {
   });
 
   test("unknown or no id at all answers 404 and 400", async () => {
-    for (const name of VERBS) {
+    for (const name of INVOCATION_VERBS) {
       expect(await verb(UNKNOWN, name)).toBe(404);
       expect(await verb("inv_nonsense", name)).toBe(400);
     }

@@ -44,7 +44,7 @@ export const ExplanationShape = z
   })
   .meta({ id: "Explanation" });
 
-const PayloadShape = z
+export const PayloadShape = z
   .union([z.strictObject({ text: z.string(), cut: z.boolean() }), z.strictObject({ base64: z.string(), cut: z.boolean() })])
   .nullable();
 

@@ -105,7 +105,7 @@ const FIXED: readonly FixedNames[] = [
     why: "a field of the JSON of verifications, of counts in JSON and SQL, and a kind of marks in Redis",
     names: ["found"],
     paths:
-      /^(libs\/(clients\/admin-client|testing\/conformance\/test|adapters\/grpc|adapters\/postgres|adapters\/redis|ports\/metadata|testing\/servers)|services\/(admin-api|cli|console\/test|ingress-gateway\/test|invoker-worker|registry))\//,
+      /^(libs\/(clients\/admin-contract|testing\/conformance\/test|adapters\/grpc|adapters\/postgres|adapters\/redis|ports\/metadata|testing\/servers)|services\/(admin-api|cli|console\/test|ingress-gateway\/test|invoker-worker|registry))\//,
   },
   {
     why: "a result of leases and faults that is compared and recorded as text",

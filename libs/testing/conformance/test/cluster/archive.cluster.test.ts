@@ -3,11 +3,11 @@
  * PostgreSQL affects only requests that need it, and a worker that crashes while it archives affects none.
  */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { InvocationVerb } from "@perdure/admin-contract";
 import { type Context, service, TerminalError, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import {
   eventually,
   type HttpAnswer,
-  type InvocationVerb,
   invocationIdOf,
   SdkEndpoint,
   TestAdminClient,

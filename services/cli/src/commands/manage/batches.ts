@@ -1,5 +1,5 @@
 /** Commands for batch operations, which run on the server: follow, show, cancel. */
-import type { BatchResult, BatchView } from "@perdure/admin-client";
+import type { BatchResultView, BatchView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { pause } from "../../pause.js";
@@ -112,9 +112,9 @@ export async function followBatch(context: Context, begun: BatchView, what: stri
 }
 
 /** Failed results, from the first pages. */
-export async function failuresOf(context: Context, id: string): Promise<readonly BatchResult[]> {
+export async function failuresOf(context: Context, id: string): Promise<readonly BatchResultView[]> {
   const { batches } = adminOf(context);
-  const failures: BatchResult[] = [];
+  const failures: BatchResultView[] = [];
   let cursor: string | undefined;
   for (let pages = 0; pages < RESULT_PAGES_MAX; pages++) {
     const page = await batches.results(id, cursor, context);

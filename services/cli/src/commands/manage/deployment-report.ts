@@ -1,5 +1,5 @@
 /** What a registration would change: services, revisions, handlers. Pure. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 
 export interface ServiceRevisionChange {
   readonly service: string;
@@ -15,8 +15,8 @@ export interface ServiceRevisionChange {
 
 /** What a registration would change about each of its services; `known` are the services that are served now. */
 export function changesOf(
-  currentServices: readonly ServiceView[],
-  newServices: readonly ServiceView[],
+  currentServices: readonly ServiceMetadata[],
+  newServices: readonly ServiceMetadata[],
 ): readonly ServiceRevisionChange[] {
   const before = new Map(currentServices.map((service) => [service.name, service]));
   return newServices.map((after) => {

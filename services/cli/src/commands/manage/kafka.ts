@@ -1,5 +1,5 @@
 /** `perdure subscriptions` and `perdure kafka-clusters`: which topics invoke which handlers, and their progress. */
-import type { SubscriptionStatus } from "@perdure/admin-client";
+import type { SubscriptionStatusView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
@@ -84,7 +84,7 @@ async function confirmed(context: Context, question: string): Promise<void> {
   if (!context.yes && !(await context.prompts.confirm(question, "--yes"))) context.fail(FAILED, "Nothing was done");
 }
 
-const lagOf = ({ positions }: SubscriptionStatus): number => positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
+const lagOf = ({ positions }: SubscriptionStatusView): number => positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
 
 async function list(context: Context): Promise<void> {
   const { subscriptions } = adminOf(context);
@@ -114,7 +114,7 @@ async function list(context: Context): Promise<void> {
   );
 }
 
-async function describe(context: Context, status: SubscriptionStatus): Promise<void> {
+async function describe(context: Context, status: SubscriptionStatusView): Promise<void> {
   const { source, sink } = await adminOf(context).subscriptions.get(status.id, context);
   const { output } = context;
   output.result({ source, sink, ...status }, () => {

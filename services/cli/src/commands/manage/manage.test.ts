@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import type { ServiceView, VerificationView } from "@perdure/admin-client";
+import type { VerificationView } from "@perdure/admin-client";
+import { aHandler, aService } from "@perdure/admin-client/testing";
 import { InvalidArgumentError } from "commander";
 import { changeLines, changesOf } from "./deployment-report.js";
 import { commandOf } from "./explain.js";
@@ -9,18 +10,20 @@ import { bytesJson, bytesText } from "./texts.js";
 import { headers, invocationId, oneOf, pairs, rulePattern, sinkUri, wholeNumber } from "./values.js";
 import { verificationLines } from "./verification.js";
 
-function aService(name: string, revision: number, handlers: readonly string[], ty: ServiceView["ty"] = "Service"): ServiceView {
-  const views = handlers.map((handler) => ({ name: handler, public: true, input_description: "any", output_description: "any" }));
-  return { name, ty, handlers: views, deployment_id: "dp_1", revision, public: true };
-}
+const serviceOf = (name: string, revision: number, handlers: readonly string[], ty = "Service") =>
+  aService(
+    name,
+    handlers.map((handler) => aHandler(handler)),
+    { ty, revision },
+  );
 
 test("changes of a registration are listed by service and handler", () => {
-  const currentServices = [aService("Same", 1, ["a"]), aService("Cart", 2, ["add", "old"]), aService("Kind", 1, ["a"])];
+  const currentServices = [serviceOf("Same", 1, ["a"]), serviceOf("Cart", 2, ["add", "old"]), serviceOf("Kind", 1, ["a"])];
   const newServices = [
-    aService("Same", 1, ["a"]),
-    aService("Cart", 3, ["add", "clear"]),
-    aService("New", 1, ["x", "y"]),
-    aService("Kind", 2, ["a"], "Workflow"),
+    serviceOf("Same", 1, ["a"]),
+    serviceOf("Cart", 3, ["add", "clear"]),
+    serviceOf("New", 1, ["x", "y"]),
+    serviceOf("Kind", 2, ["a"], "Workflow"),
   ];
   expect(changeLines(changesOf(currentServices, newServices))).toEqual([
     "= Same (Service, revision 1): unchanged",
@@ -36,31 +39,22 @@ describe("a ready curl", () => {
       type: "object",
       properties: { name: { type: "string" }, count: { type: "integer" }, tags: { type: "array" } },
     };
-    const handler = {
-      name: "add",
-      public: true,
+    const handler = aHandler("add", {
       input_description: "value of content-type 'application/json'",
-      output_description: "",
       input_json_schema: schema,
-    };
-    const cart = aService("Cart", 1, [], "VirtualObject");
+    });
+    const cart = serviceOf("Cart", 1, [], "VirtualObject");
     expect(curlOf("http://localhost:8080/", cart, handler)).toBe(
       `curl localhost:8080/Cart/my-key/add --json '{"name":"Ann","count":1,"tags":[]}'`,
     );
-    expect(curlOf("https://x.env.us.perdure.dev:8080", aService("S", 1, []), { ...handler, input_description: "none" })).toBe(
+    expect(curlOf("https://x.env.us.perdure.dev:8080", serviceOf("S", 1, []), { ...handler, input_description: "none" })).toBe(
       "curl https://x.env.us.perdure.dev:8080/S/add -X POST",
     );
   });
 
   test.each([undefined, {}])("has a placeholder for the body when the schema is %j", (schema) => {
-    const handler = {
-      name: "add",
-      public: true,
-      input_description: "any",
-      output_description: "",
-      input_json_schema: schema,
-    };
-    expect(curlOf("http://localhost:8080/", aService("S", 1, []), handler)).toBe("curl localhost:8080/S/add --json '<JSON>'");
+    const handler = aHandler("add", { input_json_schema: schema });
+    expect(curlOf("http://localhost:8080/", serviceOf("S", 1, []), handler)).toBe("curl localhost:8080/S/add --json '<JSON>'");
   });
 
   test("is one word for every shell", () => {
@@ -124,6 +118,8 @@ test("the report of a check begins with its result", () => {
     handler: "place",
     invocations: 3,
     invocation_id: "inv_1",
+    status: "suspended",
+    deployment_id: "dp_1",
     code: "RT0016",
     command_index: 3,
     message: "differs\nstack",

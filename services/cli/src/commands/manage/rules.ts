@@ -1,5 +1,5 @@
 /** `perdure rules` and `perdure queues`: limits of flow control (docs/flow-control.md), waiting invocations, paused queues. */
-import { type RuleChange, sqlText } from "@perdure/admin-client";
+import { type RuleUpsert, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -146,7 +146,7 @@ async function set(context: Context, pattern: string, flags: RuleSetFlags): Prom
   const description = flags.description ?? existing?.description;
   // The API replaces these fields, so a change of the rate keeps the present limit.
   const concurrency = flags.concurrency ?? (flags.unlimited === true ? null : (existing?.concurrency ?? null));
-  const change: RuleChange = {
+  const change: RuleUpsert = {
     pattern,
     limits: { concurrency, ...(flags.rate === undefined ? {} : { rate: rateOf(context, flags.rate, flags.burst) }) },
     ...(flags.weight === undefined ? {} : { weight: flags.weight }),

@@ -1,5 +1,5 @@
 /** `perdure services`: callable services, how to call them, and the few settings that can change without new code. */
-import { type HandlerView, handlerPath, type ServiceChanges, type ServiceView } from "@perdure/admin-client";
+import { type HandlerMetadata, handlerPath, type ServiceChanges, type ServiceMetadata } from "@perdure/admin-client";
 import type { Command } from "commander";
 import { z } from "zod";
 import type { Context } from "../../context.js";
@@ -100,7 +100,7 @@ async function describe(context: Context, name: string): Promise<void> {
 }
 
 /** A curl command for the handler. Users replace the key. */
-export function curlOf(ingressUrl: string, service: ServiceView, handler: HandlerView): string {
+export function curlOf(ingressUrl: string, service: ServiceMetadata, handler: HandlerMetadata): string {
   const key = service.ty === "Service" ? undefined : "my-key";
   const url = `${ingressUrl.replace(/\/$/, "")}${handlerPath("call", { service: service.name, key, handler: handler.name })}`;
   const body = exampleOf(handler);
@@ -112,7 +112,7 @@ export function curlOf(ingressUrl: string, service: ServiceView, handler: Handle
 const UNKNOWN_BODY = "<JSON>";
 
 /** A body that the handler may accept; undefined when it takes none. */
-function exampleOf(handler: HandlerView): string | undefined {
+function exampleOf(handler: HandlerMetadata): string | undefined {
   if (handler.input_description === "none") return undefined;
   const schema = handler.input_json_schema;
   const isDescribed = typeof schema === "object" && schema !== null && Object.keys(schema).length > 0;
@@ -162,7 +162,7 @@ export function shellQuoted(text: string): string {
 
 // ── settings ─────────────────────────────────────────────────────────────────────────────────────
 
-function settingsOf(service: ServiceView): readonly (readonly [string, string])[] {
+function settingsOf(service: ServiceMetadata): readonly (readonly [string, string])[] {
   return DURATIONS.flatMap(([name]) => {
     const value = service[name];
     return typeof value === "string" ? [[name, value] as const] : [];
@@ -172,7 +172,7 @@ function settingsOf(service: ServiceView): readonly (readonly [string, string])[
 /** `Idempotency retention`. */
 const titleOf = (name: string): string => `${name[0]?.toUpperCase()}${name.slice(1).replaceAll("_", " ")}`;
 
-const asJson = (service: ServiceView): object => ({ public: service.public, ...Object.fromEntries(settingsOf(service)) });
+const asJson = (service: ServiceMetadata): object => ({ public: service.public, ...Object.fromEntries(settingsOf(service)) });
 
 async function view(context: Context, name: string): Promise<void> {
   const service = await adminOf(context).services.get(name, context);

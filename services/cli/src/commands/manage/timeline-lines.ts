@@ -91,7 +91,10 @@ function stepLines({ steps, next_step, journal_is_partial }: TimelineView, style
   ];
 }
 
-const MARKS = { pending: ["yellow", "●"], success: ["green", "✔"], failure: ["red", "✘"] } as const;
+type Mark = readonly ["yellow" | "green" | "red" | "dim", string];
+const MARKS: Readonly<Record<string, Mark>> = { pending: ["yellow", "●"], success: ["green", "✔"], failure: ["red", "✘"] };
+/** Of a result that only a newer server has. */
+const OTHER_MARK: Mark = ["dim", "·"];
 
 function stepLinesOf(step: StepView, style: TimelineStyle): readonly string[] {
   const payloads = (
@@ -106,7 +109,7 @@ function stepLinesOf(step: StepView, style: TimelineStyle): readonly string[] {
 }
 
 export function stepLine(step: StepView, { paint }: TimelineStyle): string {
-  const [markStyle, mark] = MARKS[step.result];
+  const [markStyle, mark] = MARKS[step.result] ?? OTHER_MARK;
   const took = step.duration_ms === null ? paint("yellow", "…") : spanText(step.duration_ms);
   const callee = step.invocation_id === null ? "" : paint("dim", ` (${step.invocation_id})`);
   const failure =

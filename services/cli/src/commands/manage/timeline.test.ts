@@ -32,7 +32,7 @@ function aStep(index: number, type: string, fromMs: number, toMs: number | null,
 }
 
 function anAttempt(number: number, message: string | null): AttemptView {
-  const failure = message === null ? null : { code: 500, message, restate_code: "RT0007" };
+  const failure = message === null ? null : { code: 500, message, restate_code: "RT0007", doc: "", command: null };
   return {
     number,
     from: AT(0),

@@ -1,5 +1,6 @@
 /** Operations on invocations, the same for one id and for thousands: preview, confirm, apply, report the outcome of each. */
-import type { BatchStart, BatchView, InvocationVerb } from "@perdure/admin-client";
+import type { BatchStart, BatchView } from "@perdure/admin-client";
+import type { InvocationVerb } from "@perdure/admin-contract";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";

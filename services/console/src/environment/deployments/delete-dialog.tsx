@@ -1,12 +1,12 @@
 /** Deletes a deployment: at once when nothing needs it; otherwise the dialog lists what is lost, and the user types its id. */
-import type { DeploymentView } from "@perdure/admin-client";
+import type { DeploymentDetail } from "@perdure/admin-client";
 import { useLocation } from "wouter";
 import { Confirmation, ProblemNote } from "../../kit/index.js";
 import { useChange } from "../request.js";
 import { addressOf, type DeploymentState } from "./deployment-text.js";
 
 export interface DeleteDeploymentDialogProps {
-  readonly deployment: DeploymentView;
+  readonly deployment: DeploymentDetail;
   readonly state: DeploymentState;
   readonly inFlight: number;
   /** Services whose latest revision is here. */

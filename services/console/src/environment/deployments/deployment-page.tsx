@@ -1,5 +1,5 @@
 /** One deployment: its address, its services, the invocations that still need it, and its deletion. */
-import { type DeploymentView, INVOCATION_STATUSES, sqlText } from "@perdure/admin-client";
+import { type DeploymentDetail, INVOCATION_STATUSES, sqlText } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import {
@@ -60,7 +60,7 @@ FROM sys_invocation WHERE pinned_deployment_id = ${sqlText(id)} AND status != 'c
   return useSql(statement, { everyMs: EVERY_MS });
 }
 
-function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
+function Deployment({ deployment }: { readonly deployment: DeploymentDetail }) {
   const { id, services } = deployment;
   const { forbidden } = useEnvironment();
   const [dialog, setDialog] = useState<"update" | "delete">();
@@ -157,7 +157,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentView }) {
 }
 
 /** Values of the registration, and the results of its check. */
-function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentView; readonly isCheckShown: boolean }) {
+function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentDetail; readonly isCheckShown: boolean }) {
   const { additional_headers: headers = {}, metadata, verification } = deployment;
   const names = Object.keys(headers);
   return (
@@ -191,7 +191,7 @@ function Kept({ deployment, isCheckShown }: { readonly deployment: DeploymentVie
   );
 }
 
-function serviceColumns(latest: ReadonlyMap<string, number>): readonly TableColumn<DeploymentView["services"][number]>[] {
+function serviceColumns(latest: ReadonlyMap<string, number>): readonly TableColumn<DeploymentDetail["services"][number]>[] {
   return [
     { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
     { name: "Revision", isNumber: true, cell: ({ revision }) => revision },

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
-import type { DeploymentSummary, ServiceView } from "@perdure/admin-client";
+import type { DeploymentSummary } from "@perdure/admin-client";
+import { aHandler, aService } from "@perdure/admin-client/testing";
 import {
   addressProblem,
   inFlightOf,
@@ -50,19 +51,12 @@ test.each([
 ])("%s as an address: %s", (address, isFine) => expect(addressProblem(address) === undefined).toBe(isFine));
 
 test("changes are listed by service", () => {
-  const service = (
-    name: string,
-    revision: number,
-    handlers: readonly string[],
-    ty: ServiceView["ty"] = "Service",
-  ): ServiceView => ({
-    name,
-    ty,
-    revision,
-    deployment_id: "dp",
-    public: true,
-    handlers: handlers.map((each) => ({ name: each, public: true, input_description: "", output_description: "" })),
-  });
+  const service = (name: string, revision: number, handlers: readonly string[], ty = "Service") =>
+    aService(
+      name,
+      handlers.map((each) => aHandler(each)),
+      { ty, revision },
+    );
   const now = [service("A", 1, ["x", "y"]), service("C", 2, ["c"])];
   const next = [service("A", 2, ["y", "z"], "Workflow"), service("B", 1, ["b"]), service("C", 2, ["c"])];
   expect(serviceChanges(now, next)).toEqual([

@@ -1,5 +1,5 @@
 /** Texts for deployments and their states. Pure. */
-import type { DeploymentSummary, ServiceView, SqlRow } from "@perdure/admin-client";
+import type { DeploymentSummary, ServiceMetadata, SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 
 /** Invocations that have begun on each deployment and not ended: they need it. 0.2 s at 100,000 invocations. */
@@ -64,7 +64,7 @@ export interface ServiceChangeText {
 }
 
 /** The changes that a registration would make to the current services. */
-export function serviceChanges(now: readonly ServiceView[], next: readonly ServiceView[]): readonly ServiceChangeText[] {
+export function serviceChanges(now: readonly ServiceMetadata[], next: readonly ServiceMetadata[]): readonly ServiceChangeText[] {
   const byName = new Map(now.map((service) => [service.name, service]));
   return next.map((service) => {
     const old = byName.get(service.name);

@@ -1,11 +1,6 @@
 /** Registers a deployment: discovers and checks it first, registers it then. */
-import {
-  AdminApiError,
-  type Registration,
-  type RegistrationResult,
-  type VerificationView,
-  verificationShape,
-} from "@perdure/admin-client";
+import { AdminApiError, type Registration, type RegistrationResult, type VerificationView } from "@perdure/admin-client";
+import { tolerant, VerificationShape } from "@perdure/admin-contract";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, isRecord, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";
@@ -209,7 +204,7 @@ function Findings({ cause }: { readonly cause: unknown }) {
 
 function findingsOf(cause: unknown): VerificationView | undefined {
   if (!(cause instanceof AdminApiError) || !isRecord(cause.body)) return undefined;
-  return verificationShape.safeParse(cause.body["verification"]).data;
+  return tolerant(VerificationShape).safeParse(cause.body["verification"]).data;
 }
 
 function optional<K extends string, V>(name: K, value: V | undefined): { readonly [P in K]?: V } {

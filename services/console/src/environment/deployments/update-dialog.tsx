@@ -1,12 +1,12 @@
 /** The same code at another address, or with other headers: invocations that began on it continue on it. */
-import type { DeploymentChanges, DeploymentView } from "@perdure/admin-client";
+import type { DeploymentChanges, DeploymentDetail } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";
 import { addressOf, addressProblem, type NamedValue, recordOfPairs } from "./deployment-text.js";
 import { PairsField } from "./pairs-field.js";
 
-export function UpdateDialog({ deployment, onClose }: { readonly deployment: DeploymentView; readonly onClose: () => void }) {
+export function UpdateDialog({ deployment, onClose }: { readonly deployment: DeploymentDetail; readonly onClose: () => void }) {
   const [address, setAddress] = useState(addressOf(deployment));
   const [isHttp11, setHttp11] = useState(deployment.http_version === "HTTP/1.1");
   const [headers, setHeaders] = useState<readonly NamedValue[]>([]);

@@ -1,5 +1,5 @@
 /** Turns the form into one change of a rule. Pure. */
-import type { RuleChange } from "@perdure/admin-client";
+import type { RuleUpsert } from "@perdure/admin-client";
 import type { LimitRule } from "./flow-rows.js";
 
 export interface RuleFields {
@@ -49,7 +49,7 @@ export function ruleProblems(fields: RuleFields): Partial<Record<keyof RuleField
 }
 
 /** Refused when the rule has changed since it was loaded (`rule`), or when there is one already. */
-export function ruleChange(fields: RuleFields, rule: LimitRule | undefined): RuleChange {
+export function ruleChange(fields: RuleFields, rule: LimitRule | undefined): RuleUpsert {
   const count = (text: string): number | null => (text === "" ? null : Number(text));
   const burst = fields.burst === "" ? {} : { burst: Number(fields.burst) };
   return {
@@ -67,7 +67,7 @@ export function ruleChange(fields: RuleFields, rule: LimitRule | undefined): Rul
 }
 
 /** Turns a rule off or on and leaves it as it is otherwise. */
-export function ruleTurned(rule: LimitRule): RuleChange {
+export function ruleTurned(rule: LimitRule): RuleUpsert {
   return {
     pattern: rule.pattern,
     limits: { concurrency: rule.concurrency ?? null },

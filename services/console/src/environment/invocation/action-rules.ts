@@ -1,7 +1,8 @@
 /**
  * Explains on a button why the server would refuse the action, from the status of the invocation. The server makes the final check. Pure.
  */
-import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
+import type { ExplanationView } from "@perdure/admin-client";
+import { INVOCATION_VERBS, type InvocationVerb } from "@perdure/admin-contract";
 
 /** The state that decides about actions; `status` as in `sys_invocation`. */
 export interface ActionFacts {
@@ -59,7 +60,7 @@ export type RemedyAction = { readonly effect: string; readonly request: string }
   | { readonly kind: "words" }
 );
 
-const VERBS: ReadonlySet<string> = new Set(["cancel", "kill", "pause", "resume", "purge", "purge-journal", "restart-as-new"]);
+const VERBS: ReadonlySet<string> = new Set(INVOCATION_VERBS);
 
 export function remedyOf({ request, effect }: ExplanationView["remedies"][number]): RemedyAction {
   const invocation = /^PATCH \/invocations\/([^/]+)\/([a-z-]+)(?:\?deployment=([^&\s]+))?$/.exec(request);

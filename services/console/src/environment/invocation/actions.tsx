@@ -1,5 +1,5 @@
 /** All actions on one invocation in one place: labels of buttons, confirmations, and messages afterwards. */
-import type { InvocationVerb } from "@perdure/admin-client";
+import type { InvocationVerb } from "@perdure/admin-contract";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, Confirmation, Icon, type IconName, Menu } from "../../kit/index.js";

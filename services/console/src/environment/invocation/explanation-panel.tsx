@@ -1,5 +1,6 @@
 /** Explains why an invocation does not progress: one sentence, the chain of invocations that wait for each other, and possible actions. */
-import type { ExplanationView, InvocationVerb } from "@perdure/admin-client";
+import type { ExplanationView } from "@perdure/admin-client";
+import type { InvocationVerb } from "@perdure/admin-contract";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Badge, Button, InvocationBadge } from "../../kit/index.js";
@@ -45,7 +46,7 @@ export function ExplanationPanel({ id, explanation, actions }: ExplanationPanelP
               <span className="quiet">{RELATIONS[link.relation] ?? link.relation.replaceAll("_", " ")}</span>{" "}
               <Link href={`/invocations/${encodeURIComponent(link.id)}`}>{link.target ?? link.id}</Link>{" "}
               <InvocationBadge status={link.status} /> {link.id === blocked_by?.id && <Badge tone="warn">root cause</Badge>}
-              {link.sentence !== undefined && (
+              {"sentence" in link && (
                 <p className="small quiet">
                   <LinkedText text={link.sentence} except={link.id} />
                 </p>

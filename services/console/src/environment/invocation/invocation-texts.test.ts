@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { VERBS } from "@perdure/admin-client";
+import { INVOCATION_VERBS } from "@perdure/admin-contract";
 import { remedyOf, whyNot, whyNotMove } from "./action-rules.js";
 import { eventAt, eventOf, partsOf } from "./failure-text.js";
 import { durationMs, factsOf } from "./invocation-facts.js";
@@ -74,7 +74,7 @@ describe("failures", () => {
 
 describe("actions", () => {
   const allowed = (status: string, more = {}) =>
-    VERBS.filter((verb) => whyNot(verb, { status, isWorkflow: false, journalSize: 4, ...more }) === undefined);
+    INVOCATION_VERBS.filter((verb) => whyNot(verb, { status, isWorkflow: false, journalSize: 4, ...more }) === undefined);
 
   test("are those that the state allows", () => {
     expect(allowed("running")).toEqual(["cancel", "kill", "pause"]);

@@ -240,14 +240,14 @@ export function stepName({ name, subject }: StepView): string {
   return name !== "" ? name : subject;
 }
 
-const RESULTS: Readonly<Record<StepView["result"], string>> = {
+const RESULTS: Readonly<Record<string, string>> = {
   pending: "pending",
   success: "succeeded",
   failure: "failed",
 };
 
 export function resultLabel(result: StepView["result"]): string {
-  return RESULTS[result];
+  return RESULTS[result] ?? result;
 }
 
 /** `run 'pack it', 120 ms, succeeded` */

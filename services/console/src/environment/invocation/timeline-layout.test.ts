@@ -79,7 +79,7 @@ function anAttempt(number: number, from: number | null, to: number | null, outco
     duration_ms: null,
     deployment_id: "dp_1",
     outcome,
-    failure: outcome === "failed" ? { code: 500, message: "no", restate_code: "RT0007" } : null,
+    failure: outcome === "failed" ? { code: 500, message: "no", restate_code: "RT0007", doc: "", command: null } : null,
     inferred: false,
   };
 }

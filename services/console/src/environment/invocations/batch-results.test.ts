@@ -1,13 +1,13 @@
 import { expect, test } from "@jest/globals";
-import type { BatchResult } from "@perdure/admin-client";
+import type { BatchResultView } from "@perdure/admin-client";
 import { nextResults } from "./batch-results.js";
 
-const result = (n: number, kind: "succeeded" | "failed"): BatchResult => ({
+const result = (n: number, kind: "succeeded" | "failed"): BatchResultView => ({
   invocation_id: `inv_${n}`,
   result: kind,
   status: 200,
 });
-const pages = (...all: readonly BatchResult[][]) => {
+const pages = (...all: readonly BatchResultView[][]) => {
   const cursors: (string | undefined)[] = [];
   const fetchPage = async (cursor: string | undefined) => {
     cursors.push(cursor);

@@ -1,13 +1,13 @@
 /** Finds the failed results among a hundred thousand; pages of the API hold all kinds. Pure but for the requests. */
-import type { BatchResult } from "@perdure/admin-client";
+import type { BatchResultView } from "@perdure/admin-client";
 
 export interface BatchResultPage {
-  readonly results: readonly BatchResult[];
+  readonly results: readonly BatchResultView[];
   readonly next: string | undefined;
 }
 
 export interface ShownResults {
-  readonly rows: readonly BatchResult[];
+  readonly rows: readonly BatchResultView[];
   /** Undefined: no more for now. */
   readonly next: string | undefined;
 }
@@ -23,7 +23,7 @@ export async function nextResults(
   cursor: string | undefined,
   isFailuresOnly: boolean,
 ): Promise<ShownResults> {
-  const rows: BatchResult[] = [];
+  const rows: BatchResultView[] = [];
   let from = cursor;
   for (let page = 0; page < (isFailuresOnly ? PAGES_AT_ONCE : 1); page++) {
     const { results, next } = await fetchPage(from);

@@ -1,5 +1,5 @@
 /** Batch operations run in the background; this page shows their progress and failures, and can cancel them. */
-import type { BatchResult, BatchView } from "@perdure/admin-client";
+import type { BatchResultView, BatchView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import {
@@ -23,7 +23,7 @@ import { nextResults } from "./batch-results.js";
 import { starterOf } from "./verbs.js";
 
 const FAST_MS = 500;
-const TONES: Readonly<Record<BatchView["state"], Tone>> = { running: "info", finished: "good", cancelled: "warn" };
+const TONES: Readonly<Record<string, Tone>> = { running: "info", finished: "good", cancelled: "warn" };
 
 export function BatchesPage({ id }: { readonly id: string }) {
   return id === "" ? <AllBatches /> : <OneBatch key={id} id={id} />;
@@ -74,7 +74,7 @@ function AllBatches() {
 }
 
 function toneOf({ state, failed }: BatchView): Tone {
-  return state === "finished" && failed > 0 ? "warn" : TONES[state];
+  return state === "finished" && failed > 0 ? "warn" : (TONES[state] ?? "info");
 }
 
 function OneBatch({ id }: { readonly id: string }) {
@@ -245,7 +245,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
   );
 }
 
-function Outcome({ result }: { readonly result: BatchResult }) {
+function Outcome({ result }: { readonly result: BatchResultView }) {
   if (result.result === "failed") return <Badge tone="bad">{`failed (${result.status})`}</Badge>;
   const copy = result.new_invocation_id;
   if (copy === undefined) return <Badge tone="good">{result.status === 202 ? "accepted" : "done"}</Badge>;

@@ -1,5 +1,6 @@
 /** Actions on many invocations: which invocations each applies to, its effect, and its confirmation. Pure. */
-import { type InvocationVerb, sqlOneOf } from "@perdure/admin-client";
+import { sqlOneOf } from "@perdure/admin-client";
+import type { InvocationVerb } from "@perdure/admin-contract";
 import { BATCH_IDS_MAX, CONDITION_IDS_MAX, MANY } from "./limits.js";
 import type { ListSelection } from "./selection.js";
 

@@ -1,5 +1,5 @@
 /** The body: a form of its schema, or the JSON that is sent; either changes the other. */
-import type { HandlerView } from "@perdure/admin-client";
+import type { HandlerMetadata } from "@perdure/admin-client";
 import { useMemo, useState } from "react";
 import { CodeEditor, TextArea } from "../../kit/index.js";
 import { ViewTabs } from "../../kit/view-tabs.js";
@@ -9,7 +9,7 @@ import { SchemaFields } from "./schema-fields.js";
 import { bodyOf, hasForm, isRounded, readBody } from "./schema-form.js";
 
 export interface BodyEditorProps {
-  readonly handler: HandlerView;
+  readonly handler: HandlerMetadata;
   readonly body: string;
   readonly onChange: (body: string) => void;
   readonly problems: readonly SchemaProblem[];

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
-import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
+import { aHandler, aService } from "@perdure/admin-client/testing";
 import {
   bodyKindOf,
   bodyProblems,
@@ -13,22 +14,8 @@ import {
 } from "./call.js";
 
 const SCHEMA = { type: "object", required: ["amount"], properties: { amount: { type: "integer" } } };
-const handler = (more: Partial<HandlerView> = {}): HandlerView => ({
-  name: "take",
-  public: true,
-  input_description: "application/json",
-  output_description: "any",
-  ...more,
-});
-const service = (more: Partial<ServiceView> = {}): ServiceView => ({
-  name: "Stock",
-  ty: "VirtualObject",
-  handlers: [handler()],
-  deployment_id: "dp_1",
-  revision: 1,
-  public: true,
-  ...more,
-});
+const handler = (more: Partial<HandlerMetadata> = {}) => aHandler("take", { input_description: "application/json", ...more });
+const service = (more: Partial<ServiceMetadata> = {}) => aService("Stock", [handler()], { ty: "VirtualObject", ...more });
 const draft = (more: Partial<Draft> = {}): Draft => ({
   service: service(),
   handler: handler(),

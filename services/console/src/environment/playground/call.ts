@@ -1,5 +1,5 @@
 /** A call as it is written in the playground, and its errors before it is sent. Pure. */
-import type { HandlerInput, HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerInput, HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { exampleOf } from "../schema/example.js";
 import { problemsOf, type SchemaProblem } from "../schema/validate.js";
 import { isKeyed } from "../services/service-text.js";
@@ -36,20 +36,20 @@ export const NO_EXTRAS: Extras = {
 export type BodyKind = "none" | "json" | "text";
 
 /** The kind of body that a handler takes. */
-export function bodyKindOf({ input_description: takes, input_json_schema: schema }: HandlerView): BodyKind {
+export function bodyKindOf({ input_description: takes, input_json_schema: schema }: HandlerMetadata): BodyKind {
   if (schema !== undefined || /json|\*\/\*|^any/i.test(takes)) return "json";
   return takes === "none" ? "none" : "text";
 }
 
 /** An example to begin with; empty where the schema is missing. */
-export function firstBody(handler: HandlerView): string {
+export function firstBody(handler: HandlerMetadata): string {
   const schema = handler.input_json_schema;
   return schema === undefined || bodyKindOf(handler) !== "json" ? "" : bodyOf(exampleOf(schema));
 }
 
 export interface Draft {
-  readonly service: ServiceView;
-  readonly handler: HandlerView;
+  readonly service: ServiceMetadata;
+  readonly handler: HandlerMetadata;
   readonly key: string;
   readonly way: CallMode;
   readonly body: string;
@@ -57,7 +57,7 @@ export interface Draft {
 }
 
 /** The schema's errors for the body; empty when it is no JSON at all. */
-export function bodyProblems({ input_json_schema: schema }: HandlerView, body: string): readonly SchemaProblem[] {
+export function bodyProblems({ input_json_schema: schema }: HandlerMetadata, body: string): readonly SchemaProblem[] {
   if (schema === undefined) return [];
   const reading = readBody(body);
   if (reading.kind === "none") return [{ path: "", message: "a body is required" }];
@@ -109,7 +109,7 @@ export function inputOf({ handler, body, extras }: Draft): Omit<HandlerInput, "s
 }
 
 /** The content type that a handler without JSON requires; patterns such as `text/*` name none. */
-export function typeOf({ input_description: takes }: HandlerView): string {
+export function typeOf({ input_description: takes }: HandlerMetadata): string {
   return /^[\w.+-]+\/[\w.+-]+$/.test(takes) ? takes : "text/plain";
 }
 

@@ -1,13 +1,13 @@
 /** Which handler of which service, and of which key. */
-import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { ChoiceField, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { handlerLabel, isKeyed, typeLabel } from "../services/service-text.js";
 
 export interface HandlerChoiceProps {
-  readonly services: readonly ServiceView[];
-  readonly service: ServiceView | undefined;
-  readonly handler: HandlerView | undefined;
+  readonly services: readonly ServiceMetadata[];
+  readonly service: ServiceMetadata | undefined;
+  readonly handler: HandlerMetadata | undefined;
 }
 
 export function HandlerChoice({ services, service, handler }: HandlerChoiceProps) {
@@ -43,7 +43,7 @@ export function HandlerChoice({ services, service, handler }: HandlerChoiceProps
   );
 }
 
-function labelOf(handler: HandlerView): string {
+function labelOf(handler: HandlerMetadata): string {
   const parts = [handlerLabel(handler), handler.public ? undefined : "private"].filter((part) => part !== undefined);
   return parts.length === 0 ? handler.name : `${handler.name} (${parts.join(", ")})`;
 }

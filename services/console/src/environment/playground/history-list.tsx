@@ -1,12 +1,12 @@
 /** The last calls of this browser, to make again. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, Moment, ShortId, Table, type TableColumn } from "../../kit/index.js";
 import type { HistoryEntry } from "./history.js";
 
 export interface HistoryListProps {
   readonly history: readonly HistoryEntry[];
-  readonly services: readonly ServiceView[];
+  readonly services: readonly ServiceMetadata[];
   readonly onAgain: (entry: HistoryEntry) => void;
 }
 

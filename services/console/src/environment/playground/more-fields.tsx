@@ -1,10 +1,10 @@
 /** Fields that most calls leave empty. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import type { CallMode, Extras } from "./call.js";
 
 export interface MoreFieldsProps {
-  readonly service: ServiceView;
+  readonly service: ServiceMetadata;
   readonly extras: Extras;
   readonly way: CallMode;
   readonly onChange: (extras: Extras) => void;

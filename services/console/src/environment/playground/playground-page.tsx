@@ -1,5 +1,5 @@
 /** Calls a handler without a client: choose it, fill in its input by schema, call it, and read its answer. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Empty, Loaded, Page, Snippet } from "../../kit/index.js";
@@ -37,7 +37,7 @@ function None() {
 }
 
 /** The chosen handler is in the address; the page shows an error for one that does not exist. */
-function Chosen({ services }: { readonly services: readonly ServiceView[] }) {
+function Chosen({ services }: { readonly services: readonly ServiceMetadata[] }) {
   const [parameters, change] = useAddress();
   const [again, setAgain] = useState<{ readonly entry: HistoryEntry; readonly turn: number }>();
   const named = parameters.get("service");

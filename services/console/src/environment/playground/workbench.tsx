@@ -1,5 +1,5 @@
 /** One handler: its body as a form and as JSON, the kind of call, the answer, and earlier calls. */
-import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { useState } from "react";
 import { Section, Snippet } from "../../kit/index.js";
 import { Markdown } from "../../kit/markdown.js";
@@ -26,9 +26,9 @@ import { MoreFields } from "./more-fields.js";
 import { useCall } from "./use-call.js";
 
 export interface WorkbenchProps {
-  readonly services: readonly ServiceView[];
-  readonly service: ServiceView;
-  readonly handler: HandlerView;
+  readonly services: readonly ServiceMetadata[];
+  readonly service: ServiceMetadata;
+  readonly handler: HandlerMetadata;
   /** A call of before that is filled in. */
   readonly begin: HistoryEntry | undefined;
   readonly onAgain: (entry: HistoryEntry) => void;

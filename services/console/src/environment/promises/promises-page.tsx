@@ -2,7 +2,7 @@
  * Promises of workflows and their results. Only handlers of their workflow complete them, so the page lists the handlers that clients may
  * call, and links to them.
  */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { type FormEvent, useEffect, useState } from "react";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
@@ -90,7 +90,7 @@ function Outcome({ line: { state, outcome } }: { readonly line: PromiseLine }) {
   return outcome === undefined ? <span className="quiet">binary</span> : <code className="promises__value">{outcome}</code>;
 }
 
-function Handlers({ line, workflows }: { readonly line: PromiseLine; readonly workflows: readonly ServiceView[] }) {
+function Handlers({ line, workflows }: { readonly line: PromiseLine; readonly workflows: readonly ServiceMetadata[] }) {
   if (line.state !== "pending") return <span className="quiet">–</span>;
   const handlers = workflows.find(({ name }) => name === line.service)?.handlers.filter(({ ty }) => ty !== "Workflow") ?? [];
   if (handlers.length === 0) return <span className="quiet">no callable handler</span>;

@@ -1,5 +1,5 @@
 /** Creates or changes a schedule and previews the next times, so that a misread expression is noticed. */
-import type { ScheduleView, ServiceView } from "@perdure/admin-client";
+import type { ScheduleView, ServiceMetadata } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
 import { useChange } from "../request.js";
@@ -18,7 +18,7 @@ import {
 } from "./schedule-form.js";
 
 export interface ScheduleDialogProps {
-  readonly services: readonly ServiceView[];
+  readonly services: readonly ServiceMetadata[];
   /** Undefined: a new one. */
   readonly schedule: ScheduleView | undefined;
   readonly onClose: () => void;

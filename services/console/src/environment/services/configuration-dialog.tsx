@@ -1,11 +1,11 @@
 /** Settings of a service that can be changed without new code; they apply until the next registration. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";
 import { changesOf, type OptionName, optionsOf } from "./service-text.js";
 
-export function ConfigurationDialog({ service, onClose }: { readonly service: ServiceView; readonly onClose: () => void }) {
+export function ConfigurationDialog({ service, onClose }: { readonly service: ServiceMetadata; readonly onClose: () => void }) {
   const options = optionsOf(service);
   const [isPublic, setPublic] = useState(service.public);
   const [texts, setTexts] = useState<Partial<Record<OptionName, string>>>(() =>

@@ -1,5 +1,5 @@
 /** One handler: its input and output, its own settings, and how it is called. */
-import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Badge, Facts, Snippet } from "../../kit/index.js";
 import { Markdown } from "../../kit/markdown.js";
@@ -8,9 +8,9 @@ import { curlText } from "../playground/curl-text.js";
 import { exampleOf } from "../schema/example.js";
 import { SchemaView } from "../schema/schema-view.js";
 import { Metadata } from "./metadata.js";
-import { handlerLabel, isKeyed, OPTIONS, retryText } from "./service-text.js";
+import { handlerLabel, isKeyed, OPTIONS, ownOption, retryText } from "./service-text.js";
 
-export function HandlerCard({ service, handler }: { readonly service: ServiceView; readonly handler: HandlerView }) {
+export function HandlerCard({ service, handler }: { readonly service: ServiceMetadata; readonly handler: HandlerMetadata }) {
   const { ingressUrl, needsKey } = useEnvironment();
   const label = handlerLabel(handler);
   const takesNothing = handler.input_description === "none";
@@ -25,8 +25,8 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceVie
     body,
   });
   const own: (readonly [string, string])[] = OPTIONS.flatMap(({ name, label }) => {
-    const value = handler[name];
-    return typeof value === "string" ? [[label, value] as const] : [];
+    const value = ownOption(handler, name);
+    return value !== undefined ? [[label, value] as const] : [];
   });
   const retries = retryText(handler.retry_policy);
   if (retries !== "") own.push(["Retries", retries]);

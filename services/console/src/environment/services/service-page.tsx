@@ -1,5 +1,5 @@
 /** One service: input and output of its handlers, its settings, and the settings that can be changed without new code. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Facts, Hint, Loaded, Page, Section, ShortId, Table, type TableColumn } from "../../kit/index.js";
@@ -62,7 +62,7 @@ export default function ServicePage() {
   );
 }
 
-function Summary({ service }: { readonly service: ServiceView }) {
+function Summary({ service }: { readonly service: ServiceMetadata }) {
   return (
     <>
       <Facts
@@ -119,7 +119,7 @@ const COLUMNS: readonly TableColumn<ConfigurationRow>[] = [
   },
 ];
 
-function Configuration({ service }: { readonly service: ServiceView }) {
+function Configuration({ service }: { readonly service: ServiceMetadata }) {
   const rows: readonly ConfigurationRow[] = [
     ...optionsOf(service).map((option) => rowOf(service, option)),
     {
@@ -151,6 +151,6 @@ function Configuration({ service }: { readonly service: ServiceView }) {
   );
 }
 
-function rowOf(service: ServiceView, { name, label, means }: Option): ConfigurationRow {
+function rowOf(service: ServiceMetadata, { name, label, means }: Option): ConfigurationRow {
   return { label, means, value: service[name] ?? "–", own: handlersWithOwn(service.handlers, name) };
 }

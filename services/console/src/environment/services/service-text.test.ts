@@ -1,19 +1,10 @@
 import { expect, test } from "@jest/globals";
-import type { ServiceView } from "@perdure/admin-client";
+import { aHandler, aService } from "@perdure/admin-client/testing";
 import { changesOf, handlersWithOwn, optionsOf, retryText, serviceRetryText, webAddress } from "./service-text.js";
 
-const SERVICE: ServiceView = {
-  name: "Orders",
-  ty: "Service",
-  deployment_id: "dp_1",
-  revision: 1,
-  public: true,
+const SERVICE = aService("Orders", [aHandler("place", { journal_retention: "2d" }), aHandler("look")], {
   journal_retention: "1d",
-  handlers: [
-    { name: "place", public: true, input_description: "any", output_description: "any", journal_retention: "2d" },
-    { name: "look", public: true, input_description: "any", output_description: "any" },
-  ],
-};
+});
 
 test("retries are described by a sentence", () => {
   const policy = {

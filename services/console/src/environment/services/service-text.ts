@@ -1,17 +1,17 @@
 /** Texts for services and handlers. Pure. */
-import type { HandlerView, RetryPolicyView, ServiceView } from "@perdure/admin-client";
+import type { HandlerMetadata, RetryPolicyView, ServiceMetadata } from "@perdure/admin-client";
 
-const TYPES = { Service: "service", VirtualObject: "virtual object", Workflow: "workflow" } as const;
+const TYPES: Readonly<Record<string, string>> = { Service: "service", VirtualObject: "virtual object", Workflow: "workflow" };
 
-export const typeLabel = ({ ty }: Pick<ServiceView, "ty">): string => TYPES[ty];
+export const typeLabel = ({ ty }: Pick<ServiceMetadata, "ty">): string => TYPES[ty] ?? ty;
 
 /** `exclusive`, `shared`, `run of the workflow`; undefined for handlers of plain services. */
-export function handlerLabel({ ty }: Pick<HandlerView, "ty">): string | undefined {
+export function handlerLabel({ ty }: Pick<HandlerMetadata, "ty">): string | undefined {
   if (ty === "Workflow") return "run of the workflow";
   return ty?.toLowerCase();
 }
 
-export const isKeyed = ({ ty }: Pick<ServiceView, "ty">): boolean => ty !== "Service";
+export const isKeyed = ({ ty }: Pick<ServiceMetadata, "ty">): boolean => ty !== "Service";
 
 export type OptionName =
   | "idempotency_retention"
@@ -55,15 +55,20 @@ export const OPTIONS: readonly Option[] = [
 ];
 
 /** Options that this type of service has. */
-export function optionsOf({ ty }: Pick<ServiceView, "ty">): readonly Option[] {
+export function optionsOf({ ty }: Pick<ServiceMetadata, "ty">): readonly Option[] {
   return OPTIONS.filter(({ name }) => name !== "workflow_completion_retention" || ty === "Workflow");
 }
 
+/** The option as the handler sets it itself; handlers have no retention of workflows. */
+export function ownOption(handler: HandlerMetadata, name: OptionName): string | undefined {
+  return name === "workflow_completion_retention" ? undefined : handler[name];
+}
+
 /** Settings of handlers that differ from those of the service: `place: 5m`. */
-export function handlersWithOwn(handlers: readonly HandlerView[], name: OptionName): readonly string[] {
+export function handlersWithOwn(handlers: readonly HandlerMetadata[], name: OptionName): readonly string[] {
   return handlers.flatMap((handler) => {
-    const own = handler[name];
-    return typeof own === "string" ? [`${handler.name}: ${own}`] : [];
+    const own = ownOption(handler, name);
+    return own !== undefined ? [`${handler.name}: ${own}`] : [];
   });
 }
 
@@ -97,7 +102,7 @@ export function webAddress(text: string): string | undefined {
 
 /** Fields of a changed configuration: only those that differ from the current one. */
 export function changesOf(
-  service: ServiceView,
+  service: ServiceMetadata,
   desired: Readonly<Partial<Record<OptionName, string>>> & { readonly public: boolean },
 ): Partial<Record<OptionName, string>> & { public?: boolean } {
   const changes: Partial<Record<OptionName, string>> & { public?: boolean } = {};

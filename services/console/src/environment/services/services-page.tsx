@@ -1,5 +1,5 @@
 /** All services and their handlers. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Empty, Loaded, Page, ShortId, Snippet, Table, type TableColumn, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
@@ -37,7 +37,7 @@ function None() {
   );
 }
 
-function Services({ services }: { readonly services: readonly ServiceView[] }) {
+function Services({ services }: { readonly services: readonly ServiceMetadata[] }) {
   const [parameters, change] = useAddress();
   const find = parameters.get("find") ?? "";
   const term = find.toLowerCase();
@@ -60,7 +60,7 @@ function Services({ services }: { readonly services: readonly ServiceView[] }) {
   );
 }
 
-const COLUMNS: readonly TableColumn<ServiceView>[] = [
+const COLUMNS: readonly TableColumn<ServiceMetadata>[] = [
   { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
   { name: "Type", cell: (service) => <span className="nowrap">{typeLabel(service)}</span> },
   {

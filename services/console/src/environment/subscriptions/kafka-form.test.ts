@@ -1,11 +1,12 @@
 import { expect, test } from "@jest/globals";
-import type { SubscriptionStatus } from "@perdure/admin-client";
+import type { SubscriptionStatusView } from "@perdure/admin-client";
 import { clusterProperties, lagOf, optionsOf, shownOptions, sinkText, sourceOf, stateLabel } from "./kafka-form.js";
 
-const status: SubscriptionStatus = {
+const status: SubscriptionStatusView = {
   id: "sub_1",
   state: "consuming",
   paused: false,
+  skipped: [],
   assigned_partitions: [0, 1],
   positions: [
     { partition: 0, next_offset: 5, lag: 3 },

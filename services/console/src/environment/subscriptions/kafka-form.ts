@@ -1,5 +1,5 @@
 /** The form has cluster, topic and options as lines of `name=value`; the API takes addresses and a map. Pure. */
-import type { SubscriptionStatus } from "@perdure/admin-client";
+import type { SubscriptionStatusView } from "@perdure/admin-client";
 import type { Tone } from "../../kit/index.js";
 
 /** `kafka://k1/orders` into cluster and topic; undefined for another kind of source. */
@@ -32,7 +32,7 @@ export function optionsOf(text: string): ReadOptions {
 }
 
 /** Records that exist and have not been processed; undefined when the number is not available. */
-export function lagOf({ positions }: SubscriptionStatus): number | undefined {
+export function lagOf({ positions }: SubscriptionStatusView): number | undefined {
   return positions.length === 0 ? undefined : positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
 }
 
@@ -50,7 +50,7 @@ const STATE_LABELS: Readonly<Record<string, StateLabel>> = {
   elsewhere: { label: "not being read", tone: "idle" },
 };
 
-export function stateLabel({ state, paused, stuck_at }: SubscriptionStatus): StateLabel {
+export function stateLabel({ state, paused, stuck_at }: SubscriptionStatusView): StateLabel {
   if (paused) return { label: "paused", tone: "warn" };
   if (stuck_at !== null) return { label: "stuck", tone: "bad" };
   return STATE_LABELS[state] ?? { label: state, tone: "idle" };

@@ -1,5 +1,5 @@
 /** The progress of a subscription in each partition, and the record that it is stuck at, which cannot become an invocation. */
-import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
+import type { SubscriptionStatusView, SubscriptionView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Confirmation, Empty, Facts, Moment, ProblemNote, Section, Table } from "../../kit/index.js";
@@ -7,18 +7,18 @@ import { useEnvironment } from "../environment.js";
 import { useChange } from "../request.js";
 import { shownOptions } from "./kafka-form.js";
 
-type PartitionPosition = SubscriptionStatus["positions"][number];
+type PartitionPosition = SubscriptionStatusView["positions"][number];
 
 export function SubscriptionDetails({
   subscription: { id, source, options },
   status,
 }: {
   readonly subscription: SubscriptionView;
-  readonly status: SubscriptionStatus;
+  readonly status: SubscriptionStatusView;
 }) {
   const { forbidden } = useEnvironment();
-  const [skipping, setSkipping] = useState<NonNullable<SubscriptionStatus["stuck_at"]>>();
-  const skip = useChange<NonNullable<SubscriptionStatus["stuck_at"]>, SubscriptionStatus>(
+  const [skipping, setSkipping] = useState<NonNullable<SubscriptionStatusView["stuck_at"]>>();
+  const skip = useChange<NonNullable<SubscriptionStatusView["stuck_at"]>, SubscriptionStatusView>(
     ({ admin }, { partition, offset }) => admin.subscriptions.skip(id, { partition, offset }),
     {
       done: (_, { partition, offset }) => `Record ${offset} of partition ${partition} is skipped`,

@@ -1,5 +1,5 @@
 /** Subscribes a handler to a topic; the form shows the server's errors. */
-import type { KafkaClusterView, ServiceView, SubscriptionView } from "@perdure/admin-client";
+import type { KafkaClusterView, ServiceMetadata, SubscriptionView } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
 import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextArea, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";
@@ -12,7 +12,7 @@ const BEGINNINGS = [
 
 export interface SubscriptionDialogProps {
   readonly clusters: readonly KafkaClusterView[];
-  readonly services: readonly ServiceView[];
+  readonly services: readonly ServiceMetadata[];
   readonly onClose: () => void;
   readonly onDone: (subscription: SubscriptionView) => void;
 }

@@ -1,5 +1,5 @@
 /** All subscriptions, how far each is behind, and the records they are stuck at. */
-import type { SubscriptionStatus, SubscriptionView } from "@perdure/admin-client";
+import type { SubscriptionStatusView, SubscriptionView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Badge, Breakable, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
@@ -16,7 +16,7 @@ import "./subscriptions.css";
 interface SubscriptionLine {
   readonly subscription: SubscriptionView;
   /** Undefined for subscriptions that are not requested. */
-  readonly status: SubscriptionStatus | undefined;
+  readonly status: SubscriptionStatusView | undefined;
 }
 
 export default function SubscriptionsPage() {
@@ -199,7 +199,7 @@ function Removal({ subscription, onClose }: RemovalProps) {
   );
 }
 
-function State({ status }: { readonly status: SubscriptionStatus | undefined }) {
+function State({ status }: { readonly status: SubscriptionStatusView | undefined }) {
   if (status === undefined) return <span className="quiet">–</span>;
   const { label, tone } = stateLabel(status);
   return <Badge tone={tone}>{label}</Badge>;

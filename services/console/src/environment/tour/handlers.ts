@@ -1,5 +1,5 @@
 /** The tour calls any registered service; with the greeter of its first step it has a prepared call. Pure. */
-import type { HandlerAddress, HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerAddress, HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { isRecord } from "../../kit/problem-text.js";
 import { exampleOf } from "../schema/example.js";
 
@@ -14,13 +14,13 @@ export interface Callable {
 }
 
 /** Everything that can be called from outside. */
-export function callablesOf(services: readonly ServiceView[]): readonly Callable[] {
+export function callablesOf(services: readonly ServiceMetadata[]): readonly Callable[] {
   return services
     .filter((service) => service.public)
     .flatMap((service) => service.handlers.filter((handler) => handler.public).map((handler) => callableOf(service, handler)));
 }
 
-function callableOf({ name, ty }: ServiceView, handler: HandlerView): Callable {
+function callableOf({ name, ty }: ServiceMetadata, handler: HandlerMetadata): Callable {
   return {
     value: `${name}/${handler.name}`,
     service: name,

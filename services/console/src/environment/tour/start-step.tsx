@@ -1,5 +1,5 @@
 /** Starts a service and registers it: here, or the tour finds one that was registered elsewhere. */
-import type { ServiceView } from "@perdure/admin-client";
+import type { ServiceMetadata } from "@perdure/admin-client";
 import type { UseQueryResult } from "@tanstack/react-query";
 import { type FormEvent, useState } from "react";
 import { Link } from "wouter";
@@ -10,7 +10,7 @@ import { SAMPLES } from "./samples.js";
 import type { TourState } from "./use-progress.js";
 
 export interface StartStepProps extends Pick<TourState, "progress" | "note"> {
-  readonly query: UseQueryResult<readonly ServiceView[]>;
+  readonly query: UseQueryResult<readonly ServiceMetadata[]>;
 }
 
 export function StartStep({ query, progress, note }: StartStepProps) {

@@ -1,33 +1,20 @@
 import { expect, test } from "@jest/globals";
-import type { HandlerView, ServiceView } from "@perdure/admin-client";
+import type { HandlerMetadata } from "@perdure/admin-client";
+import { aHandler, aService } from "@perdure/admin-client/testing";
 import { addressOf, callablesOf, chosenOf } from "./handlers.js";
 import { NO_PROGRESS, parseProgress } from "./progress.js";
 
-const handler = (name: string, more: Partial<HandlerView> = {}): HandlerView => ({
-  name,
-  public: true,
-  input_description: "value of content-type 'application/json'",
-  output_description: "any",
-  ...more,
-});
-const service = (name: string, handlers: HandlerView[], more: Partial<ServiceView> = {}): ServiceView => ({
-  name,
-  ty: "Service",
-  handlers,
-  deployment_id: "dp_1",
-  revision: 1,
-  public: true,
-  ...more,
-});
+const handler = (name: string, more: Partial<HandlerMetadata> = {}): HandlerMetadata =>
+  aHandler(name, { input_description: "value of content-type 'application/json'", ...more });
 
 test("what can be called from outside, each with an argument that fits", () => {
   const order = { type: "object", required: ["amount"], properties: { amount: { type: "integer", minimum: 3 }, note: {} } };
   const callables = callablesOf([
-    service("Greeter", [handler("greet"), handler("hidden", { public: false })]),
-    service("Stock", [handler("take", { input_json_schema: order }), handler("level", { input_description: "none" })], {
+    aService("Greeter", [handler("greet"), handler("hidden", { public: false })]),
+    aService("Stock", [handler("take", { input_json_schema: order }), handler("level", { input_description: "none" })], {
       ty: "VirtualObject",
     }),
-    service("Inner", [handler("run")], { public: false }),
+    aService("Inner", [handler("run")], { public: false }),
   ]);
   expect(callables.map(({ value, example }) => [value, example])).toEqual([
     ["Greeter/greet", '"Ada"'],
