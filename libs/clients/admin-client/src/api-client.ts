@@ -1,5 +1,5 @@
 /** Transport of all clients: credentials, a timeout, JSON in and out, and one error class for refusals. */
-import { type Operation, type PathParameter, type Tolerant, tolerant } from "@perdure/admin-contract";
+import { type AdminOperation, type PathParameter, type Tolerant, tolerant } from "@perdure/admin-contract";
 import type { Secret } from "@perdure/base";
 import type { z } from "zod";
 import { AdminApiError, errorOf, unreachable } from "./api-error.js";
@@ -31,24 +31,26 @@ export interface ApiClientRequest extends ApiCallOptions {
   readonly isRepeatable?: boolean;
 }
 
-type PathParameters<O extends Operation> = Readonly<Record<PathParameter<O["path"]>, string>>;
+type PathParameters<O extends AdminOperation> = Readonly<Record<PathParameter<O["path"]>, string>>;
 
-type QueryOf<O extends Operation> = O extends { readonly query: infer Query }
+type QueryOf<O extends AdminOperation> = O extends { readonly query: infer Query }
   ? { readonly [Name in keyof Query]?: string | number | boolean | undefined }
   : Readonly<Record<string, never>>;
 
 /** `query` has the parameters of the operation. The timeout is that of the management API. */
-export interface OperationRequest<O extends Operation>
+export interface OperationRequest<O extends AdminOperation>
   extends Pick<ApiClientRequest, "json" | "headers" | "isRepeatable" | "signal"> {
   readonly query?: QueryOf<O>;
 }
 
-type ResultsOf<O extends Operation> = O extends { readonly results: infer Results extends Readonly<Record<number, z.ZodType>> }
+type ResultsOf<O extends AdminOperation> = O extends {
+  readonly results: infer Results extends Readonly<Record<number, z.ZodType>>;
+}
   ? Results[keyof Results]
   : never;
 
 /** The body of a successful response, in the tolerant form of the shape that the contract has for its status. */
-export type ResponseTo<O extends Operation> = Tolerant<ResultsOf<O>>;
+export type ResponseTo<O extends AdminOperation> = Tolerant<ResultsOf<O>>;
 
 export class ApiClient {
   readonly base: URL;
@@ -95,7 +97,7 @@ export class ApiClient {
   }
 
   /** The value of a successful response. Rejects with `AdminApiError`. */
-  async call<O extends Operation>(
+  async call<O extends AdminOperation>(
     operation: O,
     parameters: PathParameters<O>,
     request: OperationRequest<O> = {},
@@ -104,7 +106,7 @@ export class ApiClient {
   }
 
   /** A successful response. Rejects with `AdminApiError`. */
-  async send<O extends Operation>(
+  async send<O extends AdminOperation>(
     operation: O,
     parameters: PathParameters<O>,
     request: OperationRequest<O> = {},
@@ -129,7 +131,7 @@ export function isSuccess({ status }: TransportResponse): boolean {
 }
 
 /** The value of a successful response to the operation. Throws `AdminApiError` when the response is not one of this API. */
-export function responseValue<O extends Operation>({ results = {} }: O, response: TransportResponse): ResponseTo<O> {
+export function responseValue<O extends AdminOperation>({ results = {} }: O, response: TransportResponse): ResponseTo<O> {
   // A status that is not in this version of the contract most likely comes with a shape that is.
   const shape = results[response.status] ?? Object.values(results)[0];
   if (shape === undefined) throw new TypeError("the operation has no results");

@@ -8,7 +8,7 @@ import type {
   CheckDeployment,
   ClusterShape,
   CrashedShape,
-  DeploymentShape,
+  DeploymentDetailShape,
   DeploymentSummaryShape,
   DryRunShape,
   ExplanationShape,
@@ -43,7 +43,7 @@ type ValueOf<T, Name> = T extends unknown ? (Name extends keyof T ? T[Name] : un
 
 /** `uri` of HTTP deployments, `arn` of Lambda functions. */
 export type DeploymentSummary = Merged<Tolerant<typeof DeploymentSummaryShape>>;
-export type DeploymentDetail = Merged<Tolerant<typeof DeploymentShape>>;
+export type DeploymentDetail = Merged<Tolerant<typeof DeploymentDetailShape>>;
 export type RegistrationView = Tolerant<typeof RegistrationShape>;
 export type VerificationView = Tolerant<typeof VerificationShape>;
 /** Bounds of a deploy check; an absent one has the server's default (docs/deploy-check.md). */

@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
-import type { Operation, PathParameter } from "./index.js";
+import type { AdminOperation, PathParameter } from "./index.js";
 import * as contract from "./index.js";
 import { tolerant } from "./index.js";
 
-const operations: readonly (readonly [string, Operation])[] = Object.entries(contract).flatMap(([name, value]) =>
-  typeof value === "object" && "method" in value && "path" in value ? [[name, value as Operation] as const] : [],
+const operations: readonly (readonly [string, AdminOperation])[] = Object.entries(contract).flatMap(([name, value]) =>
+  typeof value === "object" && "method" in value && "path" in value ? [[name, value as AdminOperation] as const] : [],
 );
 
 test("no two operations have the same method and path", () => {

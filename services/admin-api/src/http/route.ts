@@ -2,7 +2,7 @@
  * Routes as data: the operations of the contract, each with what answers it. The router and the OpenAPI document are both made from them,
  * so the two always agree.
  */
-import type { Operation, OperationMethod } from "@perdure/admin-contract";
+import type { AdminOperation, OperationMethod } from "@perdure/admin-contract";
 import type { Clock } from "@perdure/base";
 import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/role";
 import { type Request, type Response, Router } from "express";
@@ -19,10 +19,10 @@ export interface RouteOperation {
   readonly summary: string;
   /** The JSON body, when there is one; documented here, parsed by the handler. */
   readonly body?: z.ZodType;
-  readonly query?: Operation["query"];
+  readonly query?: AdminOperation["query"];
   /** Status → when. Errors that every route can answer with are left out. */
   readonly answers: Readonly<Record<number, string>>;
-  readonly results?: Operation["results"];
+  readonly results?: AdminOperation["results"];
   /** Content types of answers other than our own JSON: rows of queries, documents. */
   readonly resultTypes?: readonly string[];
   readonly isDeprecated?: boolean;
@@ -30,7 +30,7 @@ export interface RouteOperation {
 }
 
 export interface ApiRoute {
-  readonly path: Operation["path"];
+  readonly path: AdminOperation["path"];
   /** Left out of the OpenAPI document: for our own tools, without stability guarantees. */
   readonly isInternal?: boolean;
   readonly operations: Readonly<Partial<Record<OperationMethod, RouteOperation>>>;
@@ -41,7 +41,7 @@ export type RouteImplementation = Omit<RouteOperation, "query" | "results"> & Pi
 
 /** One operation of the contract with what answers it. */
 export function route(
-  { method, path, query, results }: Operation,
+  { method, path, query, results }: AdminOperation,
   { isInternal = false, ...implementation }: RouteImplementation,
 ): ApiRoute {
   const contract = { ...(query === undefined ? {} : { query }), ...(results === undefined ? {} : { results }) };

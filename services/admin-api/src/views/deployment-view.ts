@@ -1,5 +1,5 @@
 /** Deployments as JSON (admin-api.md §3.2). Clients distinguish the kinds by the fields that are present. */
-import type { DeploymentShape, DeploymentSummaryShape, RegistrationShape } from "@perdure/admin-contract";
+import type { DeploymentDetailShape, DeploymentSummaryShape, RegistrationShape } from "@perdure/admin-contract";
 import { formatTimestampNanos } from "@perdure/base";
 import type { DeploymentRecord, Registry, Verification } from "@perdure/metadata";
 import type { ResponseOf } from "./response.js";
@@ -15,7 +15,7 @@ export function deploymentSummary(deployment: DeploymentRecord): ResponseOf<type
 }
 
 /** One deployment with all its services, in the revisions it was registered with. */
-export function deploymentDetail(registry: Registry, deployment: DeploymentRecord): ResponseOf<typeof DeploymentShape> {
+export function deploymentDetail(registry: Registry, deployment: DeploymentRecord): ResponseOf<typeof DeploymentDetailShape> {
   return {
     ...deploymentFields(deployment),
     services: servicesOf(registry, deployment),

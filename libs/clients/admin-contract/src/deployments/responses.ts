@@ -30,7 +30,7 @@ export const DeploymentSummaryShape = z
   .union([z.strictObject({ ...common, ...http, ...brief }), z.strictObject({ ...common, ...lambda, ...brief })])
   .meta({ id: "DeploymentResponse" });
 
-export const DeploymentShape = z
+export const DeploymentDetailShape = z
   .union([z.strictObject({ ...common, ...http, ...full }), z.strictObject({ ...common, ...lambda, ...full })])
   .meta({ id: "DetailedDeploymentResponse" });
 

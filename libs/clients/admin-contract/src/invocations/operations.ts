@@ -1,4 +1,4 @@
-import type { Operation } from "../operation.js";
+import type { AdminOperation } from "../operation.js";
 import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "./batches.js";
 import { ExplanationShape, TimelineShape } from "./insight.js";
 import { CrashedShape, RestartedShape } from "./responses.js";
@@ -9,18 +9,18 @@ export const endInvocation = {
   method: "DELETE",
   path: "/invocations/{invocation_id}",
   query: { mode: "`Cancel` (default), `Kill` or `Purge`" },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 /** 202: the operation takes effect later. */
 export function applyToInvocation<Verb extends Exclude<InvocationVerb, "resume" | "restart-as-new">>(verb: Verb) {
-  return { method: "PATCH", path: `/invocations/{invocation_id}/${verb}` } as const satisfies Operation;
+  return { method: "PATCH", path: `/invocations/{invocation_id}/${verb}` } as const satisfies AdminOperation;
 }
 
 export const resumeInvocation = {
   method: "PATCH",
   path: "/invocations/{invocation_id}/resume",
   query: { deployment: "`keep` (default), `latest` or a deployment id" },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const restartInvocation = {
   method: "PATCH",
@@ -30,19 +30,19 @@ export const restartInvocation = {
     deployment: "`latest` (default), `keep` or a deployment id",
   },
   results: { 200: RestartedShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const crashRunningAttempt = {
   method: "POST",
   path: "/invocations/{invocation_id}/crash-attempt",
   results: { 202: CrashedShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const getExplanation = {
   method: "GET",
   path: "/invocations/{invocation_id}/explain",
   results: { 200: ExplanationShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const getTimeline = {
   method: "GET",
@@ -52,41 +52,41 @@ export const getTimeline = {
     from_step: "Journal index of the first step to show, 0 (default) is the input",
   },
   results: { 200: TimelineShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 /** 200 is the response to a dry run. */
 export const startBatch = {
   method: "POST",
   path: "/invocations/batch",
   results: { 200: DryRunShape, 202: BatchShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const listBatches = {
   method: "GET",
   path: "/invocations/batches",
   results: { 200: BatchesShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const getBatch = {
   method: "GET",
   path: "/invocations/batches/{batch_id}",
   results: { 200: BatchShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const cancelBatch = {
   method: "DELETE",
   path: "/invocations/batches/{batch_id}",
   results: { 200: BatchShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 export const getBatchResults = {
   method: "GET",
   path: "/invocations/batches/{batch_id}/results",
   query: { cursor: "`next_cursor` of the answer before; the beginning when absent" },
   results: { 200: BatchResultsShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 /** Of the reference system's web UI: applies the operation to each invocation before it answers. */
 export function applyToInvocations(verb: InvocationVerb) {
-  return { method: "POST", path: `/internal/invocations_batch_operations/${verb}` } as const satisfies Operation;
+  return { method: "POST", path: `/internal/invocations_batch_operations/${verb}` } as const satisfies AdminOperation;
 }

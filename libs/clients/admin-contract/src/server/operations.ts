@@ -1,28 +1,32 @@
-import type { Operation } from "../operation.js";
+import type { AdminOperation } from "../operation.js";
 import { ClusterHealthShape, RowsShape, UsageShape, VersionShape } from "./responses.js";
 
-export const getHealth = { method: "GET", path: "/health" } as const satisfies Operation;
+export const getHealth = { method: "GET", path: "/health" } as const satisfies AdminOperation;
 
-export const getVersion = { method: "GET", path: "/version", results: { 200: VersionShape } } as const satisfies Operation;
+export const getVersion = { method: "GET", path: "/version", results: { 200: VersionShape } } as const satisfies AdminOperation;
 
-export const getLiveness = { method: "GET", path: "/livez" } as const satisfies Operation;
+export const getLiveness = { method: "GET", path: "/livez" } as const satisfies AdminOperation;
 
-export const getReadiness = { method: "GET", path: "/readyz" } as const satisfies Operation;
+export const getReadiness = { method: "GET", path: "/readyz" } as const satisfies AdminOperation;
 
 export const getClusterHealth = {
   method: "GET",
   path: "/cluster-health",
   results: { 200: ClusterHealthShape },
-} as const satisfies Operation;
+} as const satisfies AdminOperation;
 
 /** JSON when `accept` is exactly that, an Arrow stream otherwise. */
-export const runQuery = { method: "POST", path: "/query", results: { 200: RowsShape } } as const satisfies Operation;
+export const runQuery = { method: "POST", path: "/query", results: { 200: RowsShape } } as const satisfies AdminOperation;
 
 /** For the operator of an environment. */
-export const getUsage = { method: "GET", path: "/internal/usage", results: { 200: UsageShape } } as const satisfies Operation;
+export const getUsage = {
+  method: "GET",
+  path: "/internal/usage",
+  results: { 200: UsageShape },
+} as const satisfies AdminOperation;
 
 /** Text in the Prometheus exposition format. */
-export const getMetrics = { method: "GET", path: "/metrics" } as const satisfies Operation;
+export const getMetrics = { method: "GET", path: "/metrics" } as const satisfies AdminOperation;
 
 /** The whole API as an OpenAPI document. */
-export const getDocument = { method: "GET", path: "/openapi" } as const satisfies Operation;
+export const getDocument = { method: "GET", path: "/openapi" } as const satisfies AdminOperation;
