@@ -33,6 +33,8 @@ export interface TestAdminSetup {
   isCommitting?: AdminPorts["isCommitting"];
   /** By default no attempt runs; null: attempts cannot be cut off. */
   crashAttempt?: AdminPorts["crashAttempt"] | null;
+  /** Not counted by default. */
+  usage?: AdminPorts["usage"];
   /** None by default. */
   console?: AdminPorts["console"];
   options?: Partial<AdminOptions>;
@@ -94,6 +96,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
     health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
     isCommitting: setup.isCommitting,
     crashAttempt: setup.crashAttempt === null ? undefined : (setup.crashAttempt ?? (() => undefined)),
+    usage: setup.usage,
     console: setup.console,
     clock: systemClock,
     random: systemRandom,
