@@ -1,5 +1,6 @@
 /** Opens the listener of the management API. */
-import { type BoundListener, createHttpPort, isBeyondLoopback, openListener, type RequestGuard } from "@perdure/role/http";
+import { createHttpPort, type RequestGuard } from "@perdure/http-server";
+import { type BoundListener, isBeyondLoopback, openListener } from "@perdure/role/http";
 import { createAdminApi } from "./admin-api.js";
 import type { AdminSettings } from "./config.js";
 import { CONSOLE_DIRECTORY } from "./console/directory.js";

@@ -2,8 +2,8 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { TINY_SCRIPT_PATH, type TinyConsole, writeTinyConsole } from "@perdure/console-host/testing";
+import { createHttpPort } from "@perdure/http-server";
 import { createTestRegistry } from "@perdure/registry/testing";
-import { createHttpPort } from "@perdure/role/http";
 import { openAdminConsole } from "../src/console/serve.js";
 import { createTestAdminApi, startHttp2Server, startServer, type TestAdminSetup, type TestServer } from "../src/testing/index.js";
 

@@ -1,7 +1,7 @@
 /** An exchange over `node:http`. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
-import { boundRestOfBody, lingerBeforeClose } from "@perdure/role/http";
+import { boundRestOfBody, lingerBeforeClose } from "@perdure/http-server";
 import { type BodyReceiver, Exchange } from "./exchange.js";
 import { GATHERED_BODY_BYTES_MAX, LINGER_MS } from "./limits.js";
 

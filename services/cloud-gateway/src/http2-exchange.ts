@@ -1,7 +1,7 @@
 /** An exchange over one HTTP/2 stream, on the core API: the compatibility layer would double the cost of a stream. */
 import { constants, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
-import { boundRestOfStream } from "@perdure/role/http";
+import { boundRestOfStream } from "@perdure/http-server";
 import { type BodyReceiver, Exchange } from "./exchange.js";
 import { LINGER_MS } from "./limits.js";
 

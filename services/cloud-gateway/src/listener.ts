@@ -21,7 +21,14 @@ import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { boundHandshakes, type CertificateSource, FirstHeaders, httpLimits, isLeaving, sniffProtocol } from "@perdure/role/http";
+import {
+  boundHandshakes,
+  type CertificateSource,
+  FirstHeaders,
+  httpLimits,
+  isLeaving,
+  sniffProtocol,
+} from "@perdure/http-server";
 import type { ConnectionCount } from "./connection-count.js";
 import type { Exchange } from "./exchange.js";
 import { Http1Exchange } from "./http1-exchange.js";

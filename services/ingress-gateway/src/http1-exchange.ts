@@ -1,7 +1,7 @@
 /** An exchange over `node:http`. Responses leave in one write; an unread body never blocks the connection. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Clock } from "@perdure/base";
-import { lingerBeforeClose } from "@perdure/role/http";
+import { lingerBeforeClose } from "@perdure/http-server";
 import type { IngressBodyReading } from "./body-reading.js";
 import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { discardBytesMax, inlineResponseBytesMax, lingerMs } from "./limits.js";

@@ -1,7 +1,7 @@
 /** An exchange over one HTTP/2 stream, on the core API: the compatibility layer costs as much again as the stream. */
 import type { IncomingHttpHeaders, OutgoingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Clock } from "@perdure/base";
-import { boundRestOfStream } from "@perdure/role/http";
+import { boundRestOfStream } from "@perdure/http-server";
 import type { IngressBodyReading } from "./body-reading.js";
 import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { lingerMs } from "./limits.js";

@@ -6,7 +6,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Secret } from "@perdure/base";
 import { RUNTIME_SECRET_HEADER } from "@perdure/cloud";
-import type { GuardRefusal, RequestGuard } from "@perdure/role/http";
+import type { GuardRefusal, RequestGuard } from "@perdure/http-server";
 import { type StorageFull, storageIsFull } from "./limited-partitions.js";
 
 export interface GuardOptions {

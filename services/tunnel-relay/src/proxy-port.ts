@@ -6,7 +6,14 @@ import type { AddressInfo, Server as NetServer, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
-import { boundHandshakes, boundRestOfBody, boundRestOfStream, FirstHeaders, httpLimits, sniffProtocol } from "@perdure/role/http";
+import {
+  boundHandshakes,
+  boundRestOfBody,
+  boundRestOfStream,
+  FirstHeaders,
+  httpLimits,
+  sniffProtocol,
+} from "@perdure/http-server";
 import {
   CONNECTION_WINDOW_BYTES,
   HANDSHAKE_MS,

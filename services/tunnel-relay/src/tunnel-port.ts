@@ -4,8 +4,10 @@
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { type Clock, handleErrors, type Logger, type RateLimiter } from "@perdure/base";
+import type { HandshakeRate } from "./handshake-rate.js";
+import { handleErrors, type Clock, type Logger, type RateLimiter } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
+import { boundHandshakes, httpLimits } from "@perdure/http-server";
 import { boundHandshakes, httpLimits } from "@perdure/role/http";
 import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";

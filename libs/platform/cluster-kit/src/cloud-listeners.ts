@@ -1,7 +1,8 @@
 /** The public listeners (gateway, relay, Cloud API): certificates from files, and for gateway and relay the wait for tenancy. */
-import { openChannel, type PeerCredentials, RemoteTenancy } from "@perdure/grpc";
+import { RemoteTenancy, openChannel, type PeerCredentials } from "@perdure/grpc";
+import { WatchedCertificate, type Certificate } from "@perdure/http-server";
 import { duration, group, optionalText, type ProcessPorts } from "@perdure/role";
-import { type Certificate, readPublicCertificate, WatchedCertificate } from "@perdure/role/http";
+import { readPublicCertificate } from "@perdure/role/http";
 import { required } from "./settings.js";
 
 /** `about`: the purpose of the certificate, for users. */

@@ -98,7 +98,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ports: [["storage", "metadata", "control", "cloud"], ["endpoint-transport"]],
   engine: [["introspection", "schedules", "subscriptions"], ["diagnostics"], ["invoker"], ["partition-processor"]],
   adapters: [["leveldb", "redis", "postgres", "kafka", "kubernetes", "grpc", "http-client", "lambda", "os-process"]],
-  platform: [["tunnel"], ["role"], ["cluster-kit"], ["console-host"]],
+  platform: [["http-server"], ["tunnel"], ["role"], ["cluster-kit"], ["console-host"]],
   clients: [["admin-contract"], ["admin-client", "cloud-client"]],
   cloud: [
     ["cloud-requests", "credentials", "kubernetes-environments"],

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { RequestGuard } from "@perdure/role/http";
+import type { RequestGuard } from "@perdure/http-server";
 import { browserGuard, guardsInTurn } from "./browser-guard.js";
 
 const guard = browserGuard({ advertisedAddress: "https://Perdure.corp.example/", allowedHosts: ["box", "localhost:5173"] });

@@ -10,7 +10,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { isIP } from "node:net";
 import { type ErrorCode, PerdureError } from "@perdure/base";
-import type { GuardRefusal, RequestGuard } from "@perdure/role/http";
+import type { GuardRefusal, RequestGuard } from "@perdure/http-server";
 
 export interface BrowserGuardOptions {
   /** Address of the API from outside, if configured. */

@@ -1,8 +1,8 @@
 /** Requests have spans by their routes; probes and scrapes have none. */
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
+import { createHttpPort } from "@perdure/http-server";
 import type { SpanShape } from "@perdure/role";
-import { createHttpPort } from "@perdure/role/http";
 import { json } from "./answer.js";
 import { routerOf } from "./route.js";
 import { serve } from "./server.js";

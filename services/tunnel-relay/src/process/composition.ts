@@ -1,9 +1,11 @@
 /** Composes the relay as a process, with tenancy over gRPC. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError } from "@perdure/base";
-import { openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
+import { firstChange, openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
+import { RemoteTenancy, openChannel } from "@perdure/grpc";
+import { WatchedCertificate } from "@perdure/http-server";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
-import { checkAddress, listenOn, observeCertificate, openProbes, WatchedCertificate } from "@perdure/role/http";
+import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
 import { observeRelay, relayMetrics } from "../metrics.js";
 import type { RelayOptions } from "../ports.js";
 import { createTunnelRelay } from "../relay.js";

@@ -1,6 +1,7 @@
 /** The addresses that clients reach a process at: checked before anything else starts, bound when requests can be answered. */
 import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
+import type { ListenAddress } from "@perdure/http-server";
 import type { ProcessPart } from "../lifecycle.js";
 import { holderOf } from "../port-holder.js";
 
@@ -8,11 +9,6 @@ import { holderOf } from "../port-holder.js";
 export interface ListenerSettings {
   readonly bindAddress?: string | undefined;
   readonly bindPort: number;
-}
-
-export interface ListenAddress {
-  readonly host?: string;
-  readonly port: number;
 }
 
 export function listenOn({ bindAddress, bindPort }: ListenerSettings): ListenAddress {

@@ -1,10 +1,10 @@
 /** Answers probes and scrapes on a port of their own, for roles whose main port is not open to orchestrators, or not HTTP. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Clock, type Logger, NO_COMMIT } from "@perdure/base";
+import { createHttpPort } from "@perdure/http-server";
 import type { HealthReport } from "../health.js";
 import { PROBES_DRAIN_MS } from "../limits.js";
 import { type BoundListener, type ListenerSettings, openListener } from "./listener.js";
-import { createHttpPort } from "./port.js";
 
 export interface ProbePorts {
   readonly health: () => HealthReport;

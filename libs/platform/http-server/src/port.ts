@@ -50,9 +50,15 @@ export interface HttpPortOptions {
   readonly certificates?: CertificateSource | undefined;
 }
 
+/** `port` 0 takes a free one; without `host`, every address of the machine. */
+export interface ListenAddress {
+  readonly host?: string;
+  readonly port: number;
+}
+
 export interface HttpPort {
-  /** Resolves once bound. Rejects with RT0004 when the address cannot be bound. `port` 0 takes a free one. */
-  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
+  /** Resolves once bound. Rejects with RT0004 when the address cannot be bound. */
+  listen(address: ListenAddress): Promise<AddressInfo>;
   /**
    * Accepts no new connections; running requests may finish for `graceMs`, then all connections are cut. Every answer of HTTP/1.1 announces
    * that its connection ends (RFC 9112 §9.6), so a client that sends one request after the other learns it before the next. Idempotent.
