@@ -16,8 +16,14 @@ interface Handshake {
   stepsLeft: number;
 }
 
+/** Handshakes that are not complete. */
+export interface Handshakes {
+  /** Ends their connections. */
+  cut(): void;
+}
+
 /** Ends connections of a server whose handshake is not complete after `timeoutMs`. Node's `handshakeTimeout` should be several times longer. */
-export function boundHandshakes(server: Server, clock: Clock, timeoutMs: number): void {
+export function boundHandshakes(server: Server, clock: Clock, timeoutMs: number): Handshakes {
   /** By the address and port of the client, the only key that both events of a handshake share. */
   const waiting = new Map<string, Handshake>();
   let isStepping = false;
@@ -46,6 +52,11 @@ export function boundHandshakes(server: Server, clock: Clock, timeoutMs: number)
     handleErrors(socket);
     waiting.delete(peerOf(socket));
   });
+  return {
+    cut() {
+      for (const { socket } of waiting.values()) socket.destroy();
+    },
+  };
 }
 
 function peerOf({ remoteAddress, remotePort }: Socket): string {

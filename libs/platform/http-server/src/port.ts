@@ -2,7 +2,7 @@
  * Every HTTP listener of the project works the same way: HTTP/1.1 and HTTP/2 on one TCP port, cleartext or TLS, bounded headers and
  * timeouts, and an end that lets running requests finish.
  */
-import { createServer as createHttp1Server, type IncomingMessage, type ServerOptions, ServerResponse } from "node:http";
+import { type IncomingMessage, type ServerOptions, ServerResponse } from "node:http";
 import {
   createServer as createHttp2Server,
   type Http2Session,
@@ -10,17 +10,18 @@ import {
   type ServerHttp2Session,
   type ServerHttp2Stream,
 } from "node:http2";
-import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { boundHalfClose, type Clock, handleErrors, type Logger, PerdureError } from "@perdure/base";
 import { bridgeStreams } from "./bridge.js";
 import type { CertificateSource } from "./certificates.js";
 import { FirstHeaders } from "./first-headers.js";
 import { guardedRequest, guardedStream, type RequestGuard } from "./guard.js";
+import { Http1Server } from "./http1-server.js";
 import { IdleSessions } from "./idle-sessions.js";
 import * as limits from "./limits.js";
 import { boundRestOfBody, isLeaving } from "./linger.js";
-import { securedBy } from "./secured.js";
+import { SecuredConnections } from "./secured.js";
 import { type Protocol, sniffProtocol } from "./sniff.js";
 import { type ErrorForm, lacksHost, plainErrorForm, refuseUnreadable, refuseWithoutHost } from "./unreadable.js";
 
@@ -95,28 +96,26 @@ export function createHttpPort(
   const idleSessions = new IdleSessions(clock, sessionIdleTimeoutMs, (session) => session.close());
   let closed: Promise<void> | undefined;
 
-  class ClosableResponse extends ServerResponse {
+  class ClosableResponse<Request extends IncomingMessage = IncomingMessage> extends ServerResponse<Request> {
     /** Also where the request came before the end did. */
     override writeHead(...head: unknown[]): this {
       if (closed !== undefined) this.shouldKeepAlive = false;
       return (super.writeHead as (...head: unknown[]) => this)(...head);
     }
   }
-  const http1 = createHttp1Server({ ...http1Options(options, headersTimeoutMs), ServerResponse: ClosableResponse });
-  // The server listens and keeps the list of connections, but gets the event for a connection only when that has proved to be HTTP/1.1.
-  const acceptHttp1 = http1.listeners("connection") as ((connection: Duplex) => void)[];
-  http1.removeAllListeners("connection");
-  const secured = options.certificates === undefined ? undefined : securedBy(options.certificates, logger, headersTimeoutMs);
-  http1.on("connection", (socket: Socket) => {
+  const secured =
+    options.certificates === undefined
+      ? undefined
+      : new SecuredConnections(options.certificates, { clock, logger, timeoutMs: headersTimeoutMs, decided: handOver });
+  const http1 = new Http1Server({ ...http1Options(options, headersTimeoutMs), ServerResponse: ClosableResponse }, (socket) => {
     handleErrors(socket);
+    if (secured !== undefined) return secured.accept(socket);
     undecided.add(socket);
     socket.once("close", () => undecided.delete(socket));
-    const decided = (connection: Socket, protocol: Protocol): void => {
+    sniffProtocol(socket, headersTimeoutMs, (protocol) => {
       undecided.delete(socket);
-      handOver(connection, protocol);
-    };
-    if (secured === undefined) sniffProtocol(socket, headersTimeoutMs, (protocol) => decided(socket, protocol));
-    else secured(socket, decided);
+      handOver(socket, protocol);
+    });
   });
   const pipelines = new WeakMap<Duplex, Pipeline>();
   http1.on("clientError", (cause: NodeJS.ErrnoException, socket: Duplex) => {
@@ -182,7 +181,7 @@ export function createHttpPort(
     if (closed !== undefined) session.close();
   });
   http2.on("sessionError", (cause: Error) => logger.debug({ cause: cause.message }, "HTTP/2 connection failed"));
-  const answer = handlers.stream?.bind(handlers) ?? bridgeStreams(toHttp1);
+  const answer = handlers.stream?.bind(handlers) ?? bridgeStreams((connection) => http1.serve(connection));
   const onStream = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void => {
     // A reset or a connection error that arrived with the request has ended this stream before Node emits `stream`.
     handleErrors(stream);
@@ -191,14 +190,10 @@ export function createHttpPort(
   };
   http2.on("stream", onStream as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void);
 
-  function toHttp1(connection: Duplex): void {
-    for (const accept of acceptHttp1) accept.call(http1, connection);
-  }
-
   function handOver(socket: Socket, protocol: Protocol): void {
     if (protocol === "http/1.1") {
       firstHeaders.expect(socket);
-      return toHttp1(socket);
+      return http1.serve(socket);
     }
     socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends is gone.
     boundHalfClose(socket, clock, limits.lingerMsDefault);
@@ -208,17 +203,18 @@ export function createHttpPort(
   }
 
   async function drain(graceMs: number): Promise<void> {
-    const stopped = new Promise<void>((resolve) => {
-      // Not `http1.close`: that cuts idle connections at once, on which the next request is on its way. Its only error is "not listening".
-      NetServer.prototype.close.call(http1, () => resolve());
-    });
-    for (const socket of undecided) socket.destroy();
+    const stopped = new Promise<void>((resolve) => http1.stopListening(resolve));
+    const cutUndecided = (): void => {
+      for (const socket of undecided) socket.destroy();
+      secured?.cut();
+    };
+    cutUndecided();
     for (const session of sessions) session.close();
     const deadline = clock.setTimer(graceMs, () => {
       http1.closeAllConnections();
       for (const session of sessions) session.destroy();
       for (const socket of http2Sockets) socket.destroy();
-      for (const socket of undecided) socket.destroy();
+      cutUndecided();
     });
     let sweep = clock.setTimer(Math.min(limits.drainIdleMs, graceMs), sweepIdle);
     function sweepIdle(): void {

@@ -1,54 +1,58 @@
-/** A port with TLS accepts each connection with the certificate that is current then; open connections keep theirs. */
+/** TLS for connections that were accepted elsewhere: each gets the certificate that is current then; open connections keep theirs. */
 import type { Socket } from "node:net";
-import { createServer, type SecureContextOptions, type TLSSocket } from "node:tls";
-import { handleErrors, type Logger } from "@perdure/base";
-import { afterReading } from "./after-reading.js";
+import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
+import { type Clock, handleErrors, type Logger } from "@perdure/base";
 import type { Certificate, CertificateSource } from "./certificates.js";
+import { boundHandshakes, type Handshakes } from "./handshakes.js";
 import { STALLED_FACTOR } from "./limits.js";
 import type { Protocol } from "./sniff.js";
 
-type Decided = (connection: Socket, protocol: Protocol) => void;
+export interface SecuredPorts {
+  readonly clock: Clock;
+  readonly logger: Logger;
+  /** A handshake that takes longer ends its connection. */
+  readonly timeoutMs: number;
+  /** A handshake is complete; ALPN has selected the protocol. */
+  readonly decided: (connection: TLSSocket, protocol: Protocol) => void;
+}
 
-/** Takes connections that were accepted elsewhere. A handshake that takes longer than `timeoutMs`, or fails, is the end of its connection. */
-export function securedBy(
-  certificates: CertificateSource,
-  logger: Logger,
-  timeoutMs: number,
-): (socket: Socket, decided: Decided) => void {
-  /** By the address and port of the client, the only key that both events of a handshake share. */
-  const waiting = new Map<string, Decided>();
-  const options = {
-    ALPNProtocols: ["h2", "http/1.1"],
-    handshakeTimeout: STALLED_FACTOR * timeoutMs,
-    ...contextOf(certificates.current),
-  };
-  const server = createServer(options, (connection) => {
-    handleErrors(connection);
-    const peer = peerOf(connection);
-    const decided = waiting.get(peer);
-    waiting.delete(peer);
-    decided?.(connection, connection.alpnProtocol === "h2" ? "h2c" : "http/1.1");
-  });
+export class SecuredConnections {
+  readonly #server: Server;
+  readonly #handshakes: Handshakes;
+
+  constructor(certificates: CertificateSource, { clock, logger, timeoutMs, decided }: SecuredPorts) {
+    this.#server = createServer({ ...tlsOptions(certificates, timeoutMs), ALPNProtocols: ["h2", "http/1.1"] }, (connection) => {
+      handleErrors(connection);
+      decided(connection, connection.alpnProtocol === "h2" ? "h2c" : "http/1.1");
+    });
+    this.#handshakes = boundHandshakes(this.#server, clock, timeoutMs);
+    renewCertificate(this.#server, certificates, logger);
+  }
+
+  /** Begins a handshake. */
+  accept(socket: Socket): void {
+    this.#server.emit("connection", socket); // As documented for connections from elsewhere.
+  }
+
+  /** Ends the connections whose handshake is not complete. */
+  cut(): void {
+    this.#handshakes.cut();
+  }
+}
+
+/** Node's own timeout is a last resort: it counts stalls of this process as the client's time. */
+export function tlsOptions(certificates: CertificateSource, handshakeTimeoutMs: number) {
+  return { handshakeTimeout: STALLED_FACTOR * handshakeTimeoutMs, ...contextOf(certificates.current) };
+}
+
+/** Uses a new certificate for new connections, and survives handshakes that fail. */
+export function renewCertificate(server: Server, certificates: CertificateSource, logger: Logger): void {
+  certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
   server.on("tlsClientError", (cause: Error, connection: TLSSocket) => {
     handleErrors(connection);
     logger.debug({ cause: cause.message }, "a TLS handshake failed");
     connection.destroy();
   });
-  certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
-  return (socket, decided) => {
-    const peer = peerOf(socket);
-    waiting.set(peer, decided);
-    const timeout = setTimeout(() => afterReading(() => waiting.get(peer) === decided && socket.destroy()), timeoutMs);
-    socket.once("close", () => {
-      clearTimeout(timeout);
-      waiting.delete(peer);
-    });
-    server.emit("connection", socket);
-  };
-}
-
-function peerOf({ remoteAddress, remotePort }: Socket): string {
-  return `${remoteAddress} ${remotePort}`;
 }
 
 function contextOf({ certificate, privateKey }: Certificate): SecureContextOptions {
