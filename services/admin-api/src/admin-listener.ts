@@ -40,5 +40,9 @@ export async function openAdminListener(
       errorForm: (_code, message) => ({ body: { message, restate_code: null } }),
     },
   );
-  return openListener(settings, port.listen, () => port.close(ADMIN_DRAIN_MS));
+  return openListener(
+    settings,
+    (address) => port.listen(address),
+    () => port.close(ADMIN_DRAIN_MS),
+  );
 }

@@ -1,9 +1,9 @@
 /** One request on its way through the gateway, from its first header to its settlement: its environment, caller and counters. */
 import type { AuthenticatedCaller } from "@perdure/cloud";
+import type { ExchangeObserver, HttpExchange } from "@perdure/http-server";
 import type { EdgeOperation } from "@perdure/role";
 import type { ClientAddress } from "./addresses.js";
 import type { GatewayEndpoint, GatewayEnvironment } from "./environments.js";
-import type { AnswerObserver, Exchange } from "./exchange.js";
 import type { GatewayRefusalReason } from "./refusal.js";
 import type { RequestHead } from "./request-head.js";
 
@@ -21,9 +21,9 @@ export interface RequestOwner {
   unreadable(request: GatewayRequest): void;
 }
 
-export class GatewayRequest implements AnswerObserver {
+export class GatewayRequest implements ExchangeObserver {
   readonly #owner: RequestOwner;
-  readonly exchange: Exchange;
+  readonly exchange: HttpExchange;
   readonly endpoint: GatewayEndpoint;
   readonly head: RequestHead;
   readonly address: ClientAddress;
@@ -51,7 +51,7 @@ export class GatewayRequest implements AnswerObserver {
 
   constructor(
     owner: RequestOwner,
-    exchange: Exchange,
+    exchange: HttpExchange,
     facts: {
       readonly endpoint: GatewayEndpoint;
       readonly head: RequestHead;

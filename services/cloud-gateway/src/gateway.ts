@@ -7,6 +7,7 @@
  */
 import type { TimerHandle } from "@perdure/base";
 import type { TenancyChange } from "@perdure/cloud";
+import type { HttpPort } from "@perdure/http-server";
 import { ClientAddresses } from "./addresses.js";
 import { GatewayAdmission } from "./admission.js";
 import { Answers } from "./answers.js";
@@ -17,7 +18,7 @@ import { errorBody } from "./gateway-answer.js";
 import type { GatewayRequest, RequestOwner } from "./gateway-request.js";
 import { HostNames } from "./host.js";
 import { CONNECTIONS_PER_NETWORK_MAX, DRAIN_MS, SWEEP_MS } from "./limits.js";
-import { createListener, type HttpListener } from "./listener.js";
+import { createListener } from "./listener.js";
 import type { CloudGateway, GatewayOptions, GatewayPorts, ListenOptions, OpenListener } from "./ports.js";
 import { PublicAnswers } from "./public-answers.js";
 import { RateSharing } from "./rate-shares.js";
@@ -46,7 +47,7 @@ class Gateway implements CloudGateway, RequestOwner {
   readonly #reception: Reception;
   readonly #settlement: Settlement;
   readonly #connections: ConnectionCount;
-  readonly #listeners = new Set<HttpListener>();
+  readonly #listeners = new Set<HttpPort>();
   readonly #watch = new AbortController();
   #sweep: TimerHandle;
   #inFlight = 0;
@@ -110,9 +111,9 @@ class Gateway implements CloudGateway, RequestOwner {
     const entrance: Entrance = { endpoint, environment };
     const listener = createListener(
       {
-        request: (exchange, line) => {
+        request: (exchange) => {
           this.#inFlight++;
-          this.#reception.enter(this, entrance, exchange, line);
+          this.#reception.enter(this, entrance, exchange);
         },
         unreadable: (refused) => errorBody(refused, this.#ids.next()),
         flooded: () => this.#ports.metrics?.flooded(),

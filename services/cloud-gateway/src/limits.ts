@@ -42,6 +42,7 @@ export const SWEEP_MS = 1_000;
 export const CONNECT_TIMEOUT_MS = 3_000;
 /** Running requests may finish for so long when the gateway stops. */
 export const DRAIN_MS = 30_000;
+
 /** Time to read the answer for a client that still sends when the gateway answers with `connection: close`. */
 export const LINGER_MS = 2_000;
 

@@ -11,7 +11,7 @@ async function aListener() {
   const clock = new VirtualClock();
   const served: string[] = [];
   const handlers = {
-    request: (_exchange: unknown, line: { readonly target: string }) => void served.push(line.target),
+    request: ({ target }: { readonly target: string }) => void served.push(target),
     unreadable: ({ status }: { readonly status: number }) => JSON.stringify({ status }),
     flooded: () => undefined,
   };

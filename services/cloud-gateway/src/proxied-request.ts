@@ -6,10 +6,10 @@
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER, seesMasked } from "@perdure/cloud";
+import type { BodyReceiver } from "@perdure/http-server";
 import type { Dispatcher } from "undici";
 import { BodyMeter } from "./body-meter.js";
 import { BodyStream } from "./body-stream.js";
-import type { BodyReceiver } from "./exchange.js";
 import type { Forwarding, GatewayRequest } from "./gateway-request.js";
 import { headersForCaller, headersForRuntime } from "./hygiene.js";
 import {

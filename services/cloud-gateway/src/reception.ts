@@ -9,13 +9,13 @@ import type { Clock } from "@perdure/base";
 import { type BareEnvironmentId, type Credentials, credentialsOf } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
+import type { HttpExchange } from "@perdure/http-server";
 import type { ClientAddresses } from "./addresses.js";
 import type { GatewayAdmission } from "./admission.js";
 import type { Answers } from "./answers.js";
 import type { CallerCheck, Callers } from "./callers.js";
 import { adminCors, ingressCors } from "./cors.js";
 import type { EnvironmentLookup, GatewayEndpoint, GatewayEnvironment, GatewayEnvironments } from "./environments.js";
-import type { Exchange } from "./exchange.js";
 import { GatewayRequest, type RequestOwner } from "./gateway-request.js";
 import type { HostNames } from "./host.js";
 import * as refusal from "./refusal.js";
@@ -59,14 +59,14 @@ export class Reception {
   }
 
   /** Never throws. Calls `owner` once when the request is over. */
-  enter(owner: RequestOwner, entrance: Entrance, exchange: Exchange, line: RequestLine): void {
+  enter(owner: RequestOwner, entrance: Entrance, exchange: HttpExchange): void {
     const { ids, addresses, clock, answers } = this.#ports;
-    const read = readHead(line);
+    const read = readHead(exchange);
     const isHead = "target" in read;
-    const remoteAddress = (isHead ? this.#forwardedFor(read) : undefined) ?? this.#clientOf(exchange, line);
+    const remoteAddress = (isHead ? this.#forwardedFor(read) : undefined) ?? this.#clientOf(exchange);
     const request = new GatewayRequest(owner, exchange, {
       endpoint: entrance.endpoint,
-      head: isHead ? read : unread(line),
+      head: isHead ? read : unread(exchange),
       address: addresses.of(remoteAddress),
       remoteAddress,
       requestId: ids.next(),
@@ -87,7 +87,7 @@ export class Reception {
   }
 
   /** Address of the client: of the connection, or as trusted proxies report it. */
-  #clientOf({ remoteAddress }: Exchange, { rawHeaders }: RequestLine): string {
+  #clientOf({ remoteAddress, rawHeaders }: HttpExchange): string {
     return this.#options.trustedProxies?.clientOf(remoteAddress, rawHeaders) ?? remoteAddress;
   }
 

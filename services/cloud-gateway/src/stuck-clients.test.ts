@@ -1,17 +1,17 @@
 /** Clients over HTTP/2 that stop reading in the middle of an answer. */
 import { expect, test } from "@jest/globals";
 import { type Clock, silentLogger, systemClock } from "@perdure/base";
+import type { HttpExchange } from "@perdure/http-server";
 import { STUCK_BYTES, stuckClient, VirtualClock } from "@perdure/testkit";
 import { ConnectionCount } from "./connection-count.js";
-import type { Exchange } from "./exchange.js";
 import { KEEP_ALIVE_MS, PING_TIMEOUT_MS, SWEEP_MS } from "./limits.js";
 import { createListener } from "./listener.js";
 
 /** A listener with one client that stopped reading its answer. */
 async function withStuckClient(clock: Clock) {
-  const { promise: begun, resolve } = Promise.withResolvers<Exchange>();
+  const { promise: begun, resolve } = Promise.withResolvers<HttpExchange>();
   const ports = { clock, logger: silentLogger, connections: new ConnectionCount(10) };
-  const handlers = { request: (exchange: Exchange) => resolve(exchange), unreadable: () => "", flooded: () => undefined };
+  const handlers = { request: (exchange: HttpExchange) => resolve(exchange), unreadable: () => "", flooded: () => undefined };
   const listener = createListener(handlers, undefined, ports);
   const { port } = await listener.listen({ host: "127.0.0.1", port: 0 });
   const answered = begun.then((exchange) => {

@@ -2,9 +2,9 @@
 import { fromUtf8, parseAwakeableId } from "@perdure/base";
 import type { SignalInvocation } from "@perdure/state-machine";
 import { answerAccepted } from "./answer.js";
-import { readBody } from "./body-reading.js";
 import type { IngressContext } from "./context.js";
 import type { IngressExchange } from "./exchange.js";
+import { readBody } from "./read-body.js";
 import * as refusal from "./refusal.js";
 
 /** Code of the terminal error that a rejected awakeable becomes. */

@@ -1,9 +1,9 @@
 /** Dependencies of every feature of the ingress, in one object created once. */
 import type { Clock, ErrorCode, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
+import type { BodyGate } from "@perdure/http-server";
 import type { Edge } from "@perdure/role";
 import type { StartSpan } from "@perdure/role/tracing";
-import type { BodyGate } from "./body-reading.js";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import type { IngressRefusal, RefusalAdvice } from "./refusal.js";
 import type { ReadRegistries, RouteRefresher } from "./route-refresher.js";

@@ -1,73 +1,85 @@
 import { describe, expect, test } from "@jest/globals";
+import { BodyGate, type BodyReceiver, HttpExchange } from "@perdure/http-server";
 import { VirtualClock } from "@perdure/testkit";
-import { BodyGate, type IngressBodyReading } from "./body-reading.js";
 import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 
-class FakeExchange extends IngressExchange {
+class FakeHttp extends HttpExchange {
+  readonly isHttp2 = false;
+  readonly remoteAddress = "";
+  readonly isSecure = false;
+  readonly serverName = undefined;
+  readonly bodyIsComplete = false;
   readonly written: unknown[] = [];
-  abortCount = 0;
+  cuts = 0;
   broken = false;
-  override startBody(reading: IngressBodyReading): void {
-    this.reading = reading;
+  startBody(_receiver: BodyReceiver): void {}
+  pauseBody(): void {}
+  resumeBody(): void {}
+  drop(): void {}
+  protected begin(): void {}
+  protected push(): boolean {
+    return true;
   }
-  protected override write(status: number, _headers: string[], body: Uint8Array | string): void {
+  protected complete(): void {}
+  protected sendWhole(status: number, _headers: string[], body: Uint8Array | string): void {
     if (this.broken) throw new TypeError("invalid header");
     this.written.push(status, body);
   }
-  protected override abort(): void {
-    this.abortCount++;
+  protected cut(): void {
+    this.cuts++;
   }
   goAway(): void {
-    this.abandon();
+    this.abandoned();
   }
 }
 
-function anExchange(rawHeaders: readonly string[] = []): { exchange: FakeExchange; outcomes: unknown[] } {
+function anExchange(rawHeaders: readonly string[] = []): { exchange: IngressExchange; http: FakeHttp; outcomes: unknown[] } {
   const outcomes: unknown[] = [];
   const owner: ExchangeOwner = {
     completed: (_exchange, status) => outcomes.push(status ?? "abandoned"),
     broke: (_exchange, cause) => outcomes.push(cause),
   };
-  return { exchange: new FakeExchange(owner, "POST", "/S/h", rawHeaders), outcomes };
+  const http = new FakeHttp("POST", "/S/h", rawHeaders);
+  return { exchange: new IngressExchange(owner, http), http, outcomes };
 }
 
 describe("an exchange", () => {
   test("is answered once", () => {
-    const { exchange, outcomes } = anExchange();
+    const { exchange, http, outcomes } = anExchange();
     exchange.send(200, [], "a");
     exchange.send(500, [], "b");
-    exchange.goAway();
-    expect(exchange.written).toEqual([200, "a"]);
+    http.goAway();
+    expect(http.written).toEqual([200, "a"]);
     expect(outcomes).toEqual([200]);
   });
 
   test("that was abandoned detaches its observer and is not answered any more", () => {
-    const { exchange, outcomes } = anExchange();
+    const { exchange, http, outcomes } = anExchange();
     let detached = 0;
     exchange.waiting = { detach: () => detached++ };
-    exchange.goAway();
-    exchange.goAway();
+    http.goAway();
+    http.goAway();
     exchange.send(200, [], "a");
-    expect({ detached, written: exchange.written, outcomes }).toEqual({ detached: 1, written: [], outcomes: ["abandoned"] });
+    expect({ detached, written: http.written, outcomes }).toEqual({ detached: 1, written: [], outcomes: ["abandoned"] });
   });
 
   test("cancels its body when it is abandoned", () => {
     const clock = new VirtualClock();
     const gate = new BodyGate(clock, { requestBytesMax: 10, bufferedBodyBytesMax: 10, bodyTimeoutMs: 1000 });
-    const { exchange } = anExchange();
+    const { exchange, http } = anExchange();
     const bodies: Uint8Array[] = [];
     const reading = gate.open({ body: (bytes) => bodies.push(bytes), bodyFailed() {} });
     exchange.startBody(reading);
-    exchange.goAway();
+    http.goAway();
     reading.end();
     expect(bodies).toEqual([]);
   });
 
   test("whose response cannot be written drops the connection and reports the reason", () => {
-    const { exchange, outcomes } = anExchange();
-    exchange.broken = true;
+    const { exchange, http, outcomes } = anExchange();
+    http.broken = true;
     exchange.send(200, [], "a");
-    expect(exchange.abortCount).toBe(1);
+    expect(http.cuts).toBe(1);
     expect(outcomes).toEqual([expect.any(TypeError), 200]);
   });
 });

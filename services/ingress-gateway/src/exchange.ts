@@ -1,22 +1,14 @@
 /**
- * One request and its response, independent of the HTTP version. Facts from the headers are read once here; the subclasses transfer
- * bytes. An exchange is answered or abandoned exactly once, and reports that to the ingress.
+ * One request at the ingress and its response: what the headers say, read once, and what metrics and traces record. An exchange is answered
+ * or abandoned exactly once, and reports that to the ingress.
  */
 import type { ErrorCode } from "@perdure/base";
 import type { Detach } from "@perdure/control";
+import type { BodyReading, ExchangeObserver, HttpExchange } from "@perdure/http-server";
 import type { EdgeOperation } from "@perdure/role";
-import type { IngressBodyReading } from "./body-reading.js";
-import type { BodyFailure } from "./refusal.js";
 
 /** Subject of an exchange, for metrics. */
 export type ExchangeKind = "call" | "send" | "attach" | "output" | "lookup" | "awakeable" | "health" | "other";
-
-/** Receiver of the body. Exactly one of the two is called, once, unless the client disconnects. */
-export interface WholeBodyReceiver {
-  /** The whole body. The bytes may share memory with a larger network buffer: copy what is kept. */
-  body(bytes: Uint8Array): void;
-  bodyFailed(cause: BodyFailure): void;
-}
 
 /** Observer that counts exchanges. */
 export interface ExchangeOwner {
@@ -26,7 +18,7 @@ export interface ExchangeOwner {
   broke(exchange: IngressExchange, cause: unknown): void;
 }
 
-export abstract class IngressExchange {
+export class IngressExchange implements ExchangeObserver {
   readonly method: string;
   /** Target as in the request line or `:path`. */
   readonly requestTarget: string;
@@ -60,26 +52,31 @@ export abstract class IngressExchange {
   /** Waits for the outcome; detached when the client disconnects. */
   waiting: Detach | undefined = undefined;
   /** The body while it is being read. */
-  reading: IngressBodyReading | undefined = undefined;
+  reading: BodyReading | undefined = undefined;
 
   readonly #owner: ExchangeOwner;
+  readonly #http: HttpExchange;
 
-  constructor(owner: ExchangeOwner, method: string, requestTarget: string, rawHeaders: readonly string[]) {
+  constructor(owner: ExchangeOwner, http: HttpExchange) {
     this.#owner = owner;
-    this.method = method;
-    this.requestTarget = requestTarget;
-    this.rawHeaders = rawHeaders;
+    this.#http = http;
+    this.method = http.method;
+    this.requestTarget = http.target;
+    this.rawHeaders = http.rawHeaders;
+    http.observer = this;
     this.#readHeaders();
   }
 
   /** Starts to deliver the body to `reading`; bytes may arrive in the same turn. */
-  abstract startBody(reading: IngressBodyReading): void;
-  /** Sends the whole response. `headers` are names and values in turn and complete except for `content-length` and `date`. */
-  protected abstract write(status: number, headers: string[], body: Uint8Array | string): void;
-  /** Drops the connection or stream. */
-  protected abstract abort(): void;
+  startBody(reading: BodyReading): void {
+    this.reading = reading;
+    this.#http.startBody(reading);
+  }
 
-  /** The only way to respond; a second response is a bug of the caller and is ignored. */
+  /**
+   * The only way to respond; a second response is a bug of the caller and is ignored. `headers` are names and values in turn and complete
+   * except for `content-length` and `date`.
+   */
   send(status: number, headers: string[], body: Uint8Array | string): void {
     if (this.isCompleted) return;
     this.isCompleted = true;
@@ -87,16 +84,15 @@ export abstract class IngressExchange {
     this.reading?.cancel();
     this.bytesOut = body.length; // For a text body, its number of characters.
     try {
-      this.write(status, headers, body);
+      this.#http.send(status, headers, body);
     } catch (cause) {
-      this.abort();
       this.#owner.broke(this, cause);
     }
     this.#owner.completed(this, status);
   }
 
   /** The client has disconnected. The invocation continues, but its outcome is not sent. */
-  protected abandon(): void {
+  gone(): void {
     if (this.isCompleted) return;
     this.isCompleted = true;
     this.reading?.cancel();

@@ -5,15 +5,12 @@
  */
 import type { AddressInfo } from "node:net";
 import { PerdureError, SummaryLog, TokenBucket, unreachable } from "@perdure/base";
-import { createHttpPort, type HttpPortOptions } from "@perdure/http-server";
+import { BodyGate, createHttpPort, type HttpPortOptions } from "@perdure/http-server";
 import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
 import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
-import { BodyGate } from "./body-reading.js";
 import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";
-import type { ExchangeOwner, IngressExchange } from "./exchange.js";
-import { IngressHttp1Exchange } from "./http1-exchange.js";
-import { IngressHttp2Exchange } from "./http2-exchange.js";
+import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { handleInvoke } from "./invoke.js";
 import * as limits from "./limits.js";
 import { parseRequestTarget, type RequestPath } from "./path.js";
@@ -175,12 +172,7 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
   }
 
   const port = createHttpPort(
-    {
-      request: (req, res) => handle(new IngressHttp1Exchange(owner, req, res, false, clock)),
-      requestExpectingContinue: (req, res) => handle(new IngressHttp1Exchange(owner, req, res, true, clock)),
-      stream: (stream, headers, flags, rawHeaders) =>
-        handle(new IngressHttp2Exchange(owner, stream, headers, flags, rawHeaders, clock)),
-    },
+    { exchange: (exchange) => handle(new IngressExchange(owner, exchange)) },
     { clock, logger },
     {
       headerBytesMax: limits.headerBytesMax,

@@ -11,15 +11,16 @@ import {
   workflowInvocationId,
 } from "@perdure/base";
 import { type Completion, type HandlerView, type InvokeObserver, type OutputRule, retentionsOf } from "@perdure/control";
+import type { BodyFailure, WholeBodyReceiver } from "@perdure/http-server";
 import { encodeInput, type Header } from "@perdure/service-protocol";
 import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/state-machine";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import type { IngressContext } from "./context.js";
-import type { IngressExchange, WholeBodyReceiver } from "./exchange.js";
+import type { IngressExchange } from "./exchange.js";
 import { checkInput } from "./input-rule.js";
 import { percentDecode, type RequestPath } from "./path.js";
 import { NO_PARAMETERS, parseDelay, parseQuery, type QueryParameters } from "./query.js";
-import type { BodyFailure, IngressRefusal } from "./refusal.js";
+import type { IngressRefusal } from "./refusal.js";
 import * as refusal from "./refusal.js";
 import { isVisibleAscii, passedHeaders } from "./request-headers.js";
 import type { InvokeRoute } from "./route.js";

@@ -9,15 +9,6 @@ export const bufferedBodyBytesMaxDefault = 512 * 1024 * 1024;
 /** Time for one body to arrive. As the port's own limit for HTTP/1.1, here for HTTP/2 as well. */
 export const bodyTimeoutMsDefault = 300_000;
 
-/** Minimum average rate of a body, in bytes per second: a slower one holds memory for nothing (cloud.md §6.5). */
-export const bodyBytesPerSecondMin = 256;
-
-/** The average counts from this age on, so that a pause at the start is tolerated. */
-export const bodyRateGraceMs = 30_000;
-
-/** Interval at which slow bodies are detected. */
-export const bodySweepMs = 1000;
-
 /**
  * Bytes of a request line and headers over HTTP/1.1: a path of 64 KiB, as keys may be long, and 256 KiB of headers, which the reference
  * accepts. A gateway in front has a smaller limit of its own.
@@ -27,21 +18,12 @@ export const headerBytesMax = 320 * 1024;
 /** Header lines of one request. The reference's HTTP library stops at 100 too. */
 export const headerLinesMax = 100;
 
-/** Bytes of a body that are read and dropped after an early response to keep the connection; beyond, the connection closes. */
-export const discardBytesMax = 64 * 1024;
-
-/** Results up to this size are sent as text in one piece with the headers: one write instead of a gathered one. */
-export const inlineResponseBytesMax = 4096;
-
 /** Slashes in a path: fewer name no handler, more match no form (ingress.md §2). */
 export const pathSlashesMin = 2;
 export const pathSlashesMax = 7;
 
 /** Running requests may finish for this long when the role stops (ingress.md §1). */
 export const drainMsDefault = 5000;
-
-/** Time to read the response for a client that is still sending when its connection is to be closed. */
-export const lingerMs = 2000;
 
 /** Minimum interval of reads of the registries for requests without a route, so that a flood of them costs 20 reads a second. */
 export const REFRESH_PAUSE_MS_MIN = 50;
@@ -51,6 +33,3 @@ export const REFRESH_PAUSE_FACTOR = 9;
 
 /** Requests that wait for such a read; further ones are refused by the local copy. They hold no body yet. */
 export const REFRESH_WAITERS_MAX = 1_000;
-
-/** Maximum factor by which a body's buffer grows towards the length that the client announced: 64 KB make room for 2 MB. */
-export const announcedGrowthFactor = 32;

@@ -3,6 +3,7 @@
  * and tests compare them. Codes are for logs and metrics only.
  */
 import { catalogue, type ErrorCode, unreachable } from "@perdure/base";
+import type { BodyFailure } from "@perdure/http-server";
 
 export interface IngressRefusal {
   readonly kind: "refused";
@@ -140,9 +141,6 @@ const ADVICE: Readonly<Record<RefusalAdvice, string>> = {
   read: "You may safely retry the request.",
   complete: "Submitting the request again may result in executing the operation twice.",
 };
-
-/** Why a body was not read to its end. */
-export type BodyFailure = "tooLarge" | "tooSlow" | "overBudget";
 
 export function bodyRefusal(cause: BodyFailure): IngressRefusal {
   switch (cause) {

@@ -2,9 +2,9 @@
 import { type InvocationId, idempotentInvocationId, parseInvocationId, unreachable, workflowInvocationId } from "@perdure/base";
 import type { Completion, HandlerView, RegistrySnapshot } from "@perdure/control";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
-import { readBody } from "./body-reading.js";
 import type { IngressContext } from "./context.js";
 import type { IngressExchange } from "./exchange.js";
+import { readBody } from "./read-body.js";
 import type { IngressRefusal } from "./refusal.js";
 import * as refusal from "./refusal.js";
 import type { ResultTarget, ResultVerb } from "./route.js";

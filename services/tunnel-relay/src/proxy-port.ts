@@ -60,7 +60,9 @@ export async function openProxyPort(
   const event = isSecure ? "secureConnection" : "connection";
   const acceptHttp1 = http1.listeners(event) as ((connection: Duplex) => void)[];
   http1.removeAllListeners(event);
-  const firstHeaders = new FirstHeaders(clock, headersTimeoutMs);
+  const firstHeaders = new FirstHeaders(clock, headersTimeoutMs, (socket) =>
+    socket.end("HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n"),
+  );
   http1.on("request", (request, response) => {
     firstHeaders.arrived(request.socket);
     if (isStopped) response.setHeader("connection", "close");

@@ -10,8 +10,6 @@ import { afterReading } from "./after-reading.js";
 /** Checks per timeout: a connection is cut at most this share of the timeout late. */
 const CHECKS = 10;
 
-const REQUEST_TIMEOUT = "HTTP/1.1 408 Request Timeout\r\nConnection: close\r\n\r\n";
-
 export class FirstHeaders {
   readonly #clock: Clock;
   readonly #timeoutMs: number;
@@ -20,8 +18,8 @@ export class FirstHeaders {
   readonly #refuse: (socket: Socket) => void;
   #timer: TimerHandle | undefined;
 
-  /** @param refuse answers a socket whose time is over, and ends it; by default with 408 */
-  constructor(clock: Clock, timeoutMs: number, refuse: (socket: Socket) => void = refuseWith408) {
+  /** @param refuse answers a socket whose time is over, and ends it */
+  constructor(clock: Clock, timeoutMs: number, refuse: (socket: Socket) => void) {
     this.#refuse = refuse;
     this.#clock = clock;
     this.#timeoutMs = timeoutMs;
@@ -60,9 +58,4 @@ export class FirstHeaders {
   #cut(socket: Socket): void {
     if (this.#waiting.delete(socket)) this.#refuse(socket);
   }
-}
-
-function refuseWith408(socket: Socket): void {
-  if (socket.writable) socket.write(REQUEST_TIMEOUT);
-  socket.destroySoon();
 }

@@ -4,7 +4,7 @@
  */
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import type { ServerHttp2Stream } from "node:http2";
-import { type Clock, handleErrors } from "@perdure/base";
+import type { Clock } from "@perdure/base";
 import { lingerMsDefault } from "./limits.js";
 import { boundRestOfStream, lingerBeforeClose } from "./linger.js";
 
@@ -22,36 +22,36 @@ export interface RequestGuard {
   refusal(method: string, target: string, headers: IncomingHttpHeaders): GuardRefusal | undefined;
 }
 
-type RequestHandler = (req: IncomingMessage, res: ServerResponse) => void;
-type StreamHandler = (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]) => void;
-
-export function guardedRequest(guard: RequestGuard, handle: RequestHandler, clock: Clock): RequestHandler {
-  return (req, res) => {
-    const refusal = guard.refusal(req.method ?? "", req.url ?? "/", req.headers);
-    if (refusal !== undefined) {
-      if (!req.complete) lingerBeforeClose(req.socket, clock, lingerMsDefault);
-      res.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers, connection: "close" });
-      res.end(refusal.body);
-      return;
-    }
+/** Whether the handler is called; a refusal has been answered. */
+export function passesGuard(guard: RequestGuard, req: IncomingMessage, res: ServerResponse, clock: Clock): boolean {
+  const refusal = guard.refusal(req.method ?? "", req.url ?? "/", req.headers);
+  if (refusal === undefined) {
     hide(guard, req.headers, req.rawHeaders);
-    handle(req, res);
-  };
+    return true;
+  }
+  if (!req.complete) lingerBeforeClose(req.socket, clock, lingerMsDefault);
+  res.writeHead(refusal.status, { "content-type": "application/json", ...refusal.headers, connection: "close" });
+  res.end(refusal.body);
+  return false;
 }
 
-export function guardedStream(guard: RequestGuard, handle: StreamHandler, clock: Clock): StreamHandler {
-  return (stream, headers, flags, rawHeaders) => {
-    handleErrors(stream); // A client that is refused may hang up.
-    const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
-    if (refusal !== undefined) {
-      stream.respond({ ":status": refusal.status, "content-type": "application/json", ...refusal.headers });
-      stream.end(refusal.body);
-      boundRestOfStream(stream, clock, lingerMsDefault);
-      return;
-    }
+/** The same for a stream of HTTP/2. */
+export function streamPassesGuard(
+  guard: RequestGuard,
+  stream: ServerHttp2Stream,
+  headers: IncomingHttpHeaders,
+  rawHeaders: string[],
+  clock: Clock,
+): boolean {
+  const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
+  if (refusal === undefined) {
     hide(guard, headers, rawHeaders);
-    handle(stream, headers, flags, rawHeaders);
-  };
+    return true;
+  }
+  stream.respond({ ":status": refusal.status, "content-type": "application/json", ...refusal.headers });
+  stream.end(refusal.body);
+  boundRestOfStream(stream, clock, lingerMsDefault);
+  return false;
 }
 
 function hide({ hidden }: RequestGuard, headers: IncomingHttpHeaders, rawHeaders: string[]): void {

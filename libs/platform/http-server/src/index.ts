@@ -1,10 +1,15 @@
 /** HTTP/1.1 and HTTP/2 for every program that listens: one way to accept connections, to bound what clients send, and to end. */
 
+export { bindTo, type ListenAddress } from "./bind.js";
+export { type BodyFailure, BodyGate, type BodyReading, type WholeBodyReceiver } from "./body-gate.js";
 export { type Certificate, type CertificateSource, WatchedCertificate } from "./certificates.js";
+export { type BodyReceiver, type ExchangeObserver, HttpExchange } from "./exchange.js";
 export { FirstHeaders } from "./first-headers.js";
 export type { GuardRefusal, RequestGuard } from "./guard.js";
 export { boundHandshakes } from "./handshakes.js";
 export * as httpLimits from "./limits.js";
 export { boundRestOfBody, boundRestOfStream, isLeaving, lingerBeforeClose } from "./linger.js";
-export { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortOptions, type ListenAddress } from "./port.js";
+export type { HttpPortOptions } from "./options.js";
+export { createHttpPort, type HttpPort } from "./port.js";
 export { sniffProtocol } from "./sniff.js";
+export type { UnreadableKind } from "./unreadable.js";

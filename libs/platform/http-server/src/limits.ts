@@ -45,5 +45,26 @@ export const drainSweepMs = 50;
 /** Time in which an idle connection may send one more request after draining has begun: a client in use sends it within a round trip. */
 export const drainIdleMs = 250;
 
+/** Bytes of a body that are read and dropped after an early answer to keep the connection of HTTP/1.1; above that it is closed. */
+export const discardedBytesMaxDefault = 64 * 1024;
+
+/** Answers up to this size are sent as text in one piece with the headers: one write instead of a gathered one. */
+export const inlineAnswerBytesMax = 4096;
+
+/** Interval at which connections of HTTP/2 with a guard are checked. */
+export const guardSweepMs = 1_000;
+
 /** How long a client that is still sending has to notice the answer and the request to close. */
 export const lingerMsDefault = 2000;
+
+/** Minimum average rate of a body, in bytes per second: a slower one holds memory for nothing (cloud.md §6.5). */
+export const bodyBytesPerSecondMin = 256;
+
+/** The average counts from this age on, so that a pause at the start is tolerated. */
+export const bodyRateGraceMs = 30_000;
+
+/** Interval at which slow bodies are detected. */
+export const bodySweepMs = 1000;
+
+/** Maximum factor by which a body's buffer grows towards the length that the client announced: 64 KB make room for 2 MB. */
+export const announcedGrowthFactor = 32;

@@ -6,7 +6,8 @@ import { PerdureError, silentLogger, systemClock } from "@perdure/base";
 import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
 import express from "express";
 import { lingerBeforeClose } from "./linger.js";
-import { createHttpPort, type HttpHandlers, type HttpPort, type HttpPortDependencies, type HttpPortOptions } from "./port.js";
+import type { HttpPortOptions, RequestHandlers } from "./options.js";
+import { createHttpPort, type HttpPort, type HttpPortDependencies } from "./port.js";
 
 const host = "127.0.0.1";
 const dependencies: HttpPortDependencies = { clock: systemClock, logger: silentLogger };
@@ -14,7 +15,7 @@ const dependencies: HttpPortDependencies = { clock: systemClock, logger: silentL
 const DRIPS_MAX = 50;
 
 async function open(
-  handlers: HttpHandlers,
+  handlers: RequestHandlers,
   options: HttpPortOptions = {},
   ports = dependencies,
 ): Promise<{ port: number; server: HttpPort } & AsyncDisposable> {
@@ -81,7 +82,7 @@ function getHttp2(port: number, path: string, body = ""): Promise<Answer> {
   });
 }
 
-const sayHttpVersion: HttpHandlers = {
+const sayHttpVersion: RequestHandlers = {
   request: (req, res) => void res.end(`HTTP/${req.httpVersion}`),
   stream: (stream) => {
     stream.respond({ ":status": 200 });
@@ -239,7 +240,7 @@ describe("closing", () => {
     await closing;
   });
 
-  test.each<readonly [string, (request: HttpHandlers["request"]) => HttpHandlers["request"], RegExp]>([
+  test.each<readonly [string, (request: RequestHandlers["request"]) => RequestHandlers["request"], RegExp]>([
     ["answers", (request) => request, /connection: close(?:.|\s)*late/i],
     // What express had begun before, it ends as it began.
     ["answers of express", (request) => express().use(request), /late/],
@@ -314,7 +315,7 @@ describe("a lingering close", () => {
     ["refused by a guard", { guard: REFUSING }],
   ])("T22: a client that is %s and sends its body a byte at a time is cut off soon", async (_name, options) => {
     const clock = new VirtualClock();
-    const handlers: HttpHandlers = { request: (_req, res) => void res.end("no") };
+    const handlers: RequestHandlers = { request: (_req, res) => void res.end("no") };
     await using listener = await open(handlers, options, { clock, logger: silentLogger });
     for (const length of [9_999, 99_999]) {
       const dripping = await drip(listener.port, `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${length}\r\n\r\n`, "no");
@@ -326,7 +327,7 @@ describe("a lingering close", () => {
 
   test("T22: a stream of HTTP/2 that a guard refuses is closed soon, however much its client still sends", async () => {
     const clock = new VirtualClock();
-    const handlers: HttpHandlers = { request: () => undefined, stream: () => undefined };
+    const handlers: RequestHandlers = { request: () => undefined, stream: () => undefined };
     await using listener = await open(handlers, { guard: REFUSING }, { clock, logger: silentLogger });
     const session = connectHttp2(`http://${host}:${listener.port}`);
     const stream = session.request({ ":method": "POST" }, { endStream: false });

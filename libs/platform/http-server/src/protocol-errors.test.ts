@@ -3,12 +3,13 @@ import { connect as connectHttp2 } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
-import { createHttpPort, type HttpHandlers, type HttpPortOptions } from "./port.js";
+import type { HttpPortOptions, RequestHandlers } from "./options.js";
+import { createHttpPort } from "./port.js";
 
 const END_HEADERS = 4;
 const refusing = { hidden: [], refusal: () => ({ status: 403, headers: {}, body: "{}" }) };
-const bridged: HttpHandlers = { request: (req, res) => void req.resume().on("end", () => res.end("ok")) };
-const streamed: HttpHandlers = {
+const bridged: RequestHandlers = { request: (req, res) => void req.resume().on("end", () => res.end("ok")) };
+const streamed: RequestHandlers = {
   ...bridged,
   stream(stream) {
     stream.respond({ ":status": 200 });
@@ -16,7 +17,7 @@ const streamed: HttpHandlers = {
   },
 };
 
-const CASES: readonly (readonly [string, HttpHandlers, HttpPortOptions])[] = [
+const CASES: readonly (readonly [string, RequestHandlers, HttpPortOptions])[] = [
   ["a stream that is translated to a request", bridged, {}],
   ["a handler of streams that answers at once", streamed, {}],
   ["a guard that refuses the stream", streamed, { guard: refusing }],
@@ -32,7 +33,7 @@ const expecting = http2Frame(
 );
 
 test("an answer with a status that HTTP/2 does not have becomes 500", async () => {
-  const handlers: HttpHandlers = { request: (_req, res) => void res.writeHead(700).end() };
+  const handlers: RequestHandlers = { request: (_req, res) => void res.writeHead(700).end() };
   const server = createHttpPort(handlers, { clock: systemClock, logger: silentLogger });
   const { port } = await server.listen({ host: "127.0.0.1", port: 0 });
   expect(await statusOf(port)).toBe(500);

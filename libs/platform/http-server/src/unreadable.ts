@@ -2,21 +2,33 @@
 import { type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
 
-/** An error in the form of one API: an object that becomes JSON, and header lines (`name: value`) beside those that every answer has. */
-export type ErrorForm = (code: number, message: string) => { readonly body: object; readonly headerLines?: readonly string[] };
+export type UnreadableKind = "malformed" | "headersTooLarge" | "chunkExtensionsTooLong" | "tooSlow" | "noHost";
+
+/** An error in the form of one API. */
+interface UnreadableAnswer {
+  /** Replaces the status that the port would choose. */
+  readonly status?: number;
+  /** An object that becomes JSON, or JSON. */
+  readonly body: object | string;
+  /** Header lines (`name: value`) beside those that every answer has. */
+  readonly headerLines?: readonly string[];
+}
+
+export type ErrorForm = (status: number, message: string, kind: UnreadableKind) => UnreadableAnswer;
 
 export const plainErrorForm: ErrorForm = (code, message) => ({ body: { code, message } });
 
-/** Writes the refusal and closes the connection. `cause` is the parser's error, `headerBytesMax` the limit of the port in bytes. */
-export function refuseUnreadable(
-  socket: Duplex,
-  cause: NodeJS.ErrnoException,
-  headerBytesMax: number,
-  errorForm: ErrorForm,
-): void {
-  const { code, message } = reasonOf(cause, headerBytesMax);
-  const form = errorForm(code, message);
-  const body = JSON.stringify(form.body);
+interface UnreadableReason {
+  readonly kind: UnreadableKind;
+  readonly status: number;
+  readonly message: string;
+}
+
+/** Writes the refusal and closes the connection. */
+export function refuseUnreadable(socket: Duplex, { kind, status, message }: UnreadableReason, errorForm: ErrorForm): void {
+  const form = errorForm(status, message, kind);
+  const code = form.status ?? status;
+  const body = bodyOf(form);
   const head = [
     `HTTP/1.1 ${code} ${STATUS_CODES[code]}`,
     "content-type: application/json",
@@ -33,25 +45,39 @@ export function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
 }
 
 export function refuseWithoutHost(res: ServerResponse, errorForm: ErrorForm): void {
-  const form = errorForm(400, "the request has no host header");
+  const form = errorForm(400, "the request has no host header", "noHost");
   for (const line of form.headerLines ?? []) {
     const [name = "", value = ""] = line.split(": ");
     res.setHeader(name, value);
   }
-  const body = JSON.stringify(form.body);
-  res.writeHead(400, { "content-type": "application/json", "content-length": Buffer.byteLength(body), connection: "close" });
+  const body = bodyOf(form);
+  const headers = { "content-type": "application/json", "content-length": Buffer.byteLength(body), connection: "close" };
+  res.writeHead(form.status ?? 400, headers);
   res.end(body);
 }
 
-function reasonOf({ code }: NodeJS.ErrnoException, headerBytesMax: number): { code: number; message: string } {
+export const TOO_SLOW: UnreadableReason = { kind: "tooSlow", status: 408, message: "the request did not arrive in time" };
+
+export const NO_TUNNELS: UnreadableReason = { kind: "malformed", status: 400, message: "the method CONNECT is not supported" };
+
+/** `cause` is the parser's error, `headerBytesMax` the limit of the port in bytes. */
+export function reasonOf({ code }: NodeJS.ErrnoException, headerBytesMax: number): UnreadableReason {
   switch (code) {
     case "HPE_HEADER_OVERFLOW":
-      return { code: 431, message: `the request line and the headers are longer than ${headerBytesMax} bytes` };
+      return {
+        kind: "headersTooLarge",
+        status: 431,
+        message: `the request line and the headers are longer than ${headerBytesMax} bytes`,
+      };
     case "HPE_CHUNK_EXTENSIONS_OVERFLOW":
-      return { code: 413, message: "the extensions of the body's chunks are too long" };
+      return { kind: "chunkExtensionsTooLong", status: 413, message: "the extensions of the body's chunks are too long" };
     case "ERR_HTTP_REQUEST_TIMEOUT":
-      return { code: 408, message: "the request did not arrive in time" };
+      return TOO_SLOW;
     default:
-      return { code: 400, message: "the request is not valid HTTP/1.1" };
+      return { kind: "malformed", status: 400, message: "the request is not valid HTTP/1.1" };
   }
+}
+
+function bodyOf({ body }: UnreadableAnswer): string {
+  return typeof body === "string" ? body : JSON.stringify(body);
 }

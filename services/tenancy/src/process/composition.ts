@@ -147,7 +147,7 @@ export async function startTenancy(
     { certificates },
   );
   const close = (): Promise<void> => http.close(DRAIN_MS);
-  const listener = await lifecycle.start("Cloud API", () => openListener(settings.api, http.listen, close));
+  const listener = await lifecycle.start("Cloud API", () => openListener(settings.api, (address) => http.listen(address), close));
   grpc.serve(
     "perdure.control.v1.Tenancy",
     tenancyDefinition,

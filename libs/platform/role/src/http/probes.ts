@@ -70,7 +70,10 @@ export function openProbes(
   );
   const close = (): Promise<void> => port.close(PROBES_DRAIN_MS);
   // Not drained: probes and scrapes are answered until the process ends.
-  return openListener(settings, port.listen, close).then((listener) => ({ port: listener.port, [Symbol.asyncDispose]: close }));
+  return openListener(settings, (address) => port.listen(address), close).then((listener) => ({
+    port: listener.port,
+    [Symbol.asyncDispose]: close,
+  }));
 }
 
 const ALWAYS = (): Promise<boolean> => Promise.resolve(true);

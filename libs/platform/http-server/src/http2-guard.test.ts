@@ -3,7 +3,11 @@ import { constants, type ServerHttp2Session, type ServerHttp2Stream } from "node
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { Http2Guard } from "./http2-guard.js";
-import { CONTROL_FRAMES_MAX, CONTROL_WINDOW_MS, KEEP_ALIVE_MS, PING_TIMEOUT_MS } from "./limits.js";
+
+const CONTROL_FRAMES_MAX = 100;
+const CONTROL_WINDOW_MS = 10_000;
+const KEEP_ALIVE_MS = 30_000;
+const PING_TIMEOUT_MS = 20_000;
 
 /** The part of a session that the guard uses. */
 class Session extends EventEmitter {
@@ -27,7 +31,13 @@ function guarded() {
   const session = new Session();
   const clock = new VirtualClock();
   let floods = 0;
-  const guard = new Http2Guard(session as unknown as ServerHttp2Session, clock, () => floods++);
+  const guard = new Http2Guard(session as unknown as ServerHttp2Session, clock, {
+    controlFramesMax: CONTROL_FRAMES_MAX,
+    controlWindowMs: CONTROL_WINDOW_MS,
+    keepAliveMs: KEEP_ALIVE_MS,
+    pingTimeoutMs: PING_TIMEOUT_MS,
+    flooded: () => void floods++,
+  });
   const open = (): EventEmitter => {
     const stream = new EventEmitter();
     guard.opened(stream as unknown as ServerHttp2Stream);

@@ -1,12 +1,20 @@
 /**
- * Reads request bodies, the one part of a request that can be large, slow or endless. One reading collects one body within its limits;
- * the gate has all readings, holds their common budget and ends those that are too slow.
+ * Reads whole request bodies, the one part of a request that can be large, slow or endless. One reading collects one body within its
+ * limits; the gate has all readings, holds their common budget and ends those that are too slow.
  */
 import { allocateBytes, type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
-import type { IngressContext } from "./context.js";
-import type { IngressExchange, WholeBodyReceiver } from "./exchange.js";
+import type { BodyReceiver } from "./exchange.js";
 import { announcedGrowthFactor, bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
-import { type BodyFailure, bodyRefusal } from "./refusal.js";
+
+/** Why a body was not read. */
+export type BodyFailure = "tooLarge" | "overBudget" | "tooSlow";
+
+/** Receiver of a whole body. Exactly one of the two is called, once, unless the client disconnects. */
+export interface WholeBodyReceiver {
+  /** The bytes may share memory with a larger network buffer: copy what is kept. */
+  body(bytes: Uint8Array): void;
+  bodyFailed(cause: BodyFailure): void;
+}
 
 export interface BodyLimits {
   readonly requestBytesMax: number;
@@ -14,11 +22,11 @@ export interface BodyLimits {
   readonly bodyTimeoutMs: number;
 }
 
-/** All bodies being read by one ingress. */
+/** All bodies that one port reads. */
 export class BodyGate {
   readonly limits: BodyLimits;
   readonly #clock: Clock;
-  readonly #readings = new Set<IngressBodyReading>();
+  readonly #readings = new Set<BodyReading>();
   #bufferedBytes = 0;
   #sweep: TimerHandle | undefined = undefined;
 
@@ -28,8 +36,8 @@ export class BodyGate {
   }
 
   /** @param announcedBytes length of the body from Content-Length; 0 when absent */
-  open(receiver: WholeBodyReceiver, announcedBytes = 0): IngressBodyReading {
-    const reading = new IngressBodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
+  open(receiver: WholeBodyReceiver, announcedBytes = 0): BodyReading {
+    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
     this.#readings.add(reading);
     if (this.#sweep === undefined) this.#armSweep();
     return reading;
@@ -41,7 +49,7 @@ export class BodyGate {
     return this.#bufferedBytes <= this.limits.bufferedBodyBytesMax;
   }
 
-  close(reading: IngressBodyReading, bytes: number): void {
+  close(reading: BodyReading, bytes: number): void {
     this.#readings.delete(reading);
     this.#bufferedBytes -= bytes;
   }
@@ -65,7 +73,7 @@ export class BodyGate {
 }
 
 /** A body that is being received. Ends by `end`, `fail` or `cancel`, whichever comes first. */
-export class IngressBodyReading {
+export class BodyReading implements BodyReceiver {
   readonly #gate: BodyGate;
   readonly #receiver: WholeBodyReceiver;
   readonly #startedAtMs: number;
@@ -82,7 +90,7 @@ export class IngressBodyReading {
     this.#announcedBytes = announcedBytes;
   }
 
-  push(chunk: Uint8Array): void {
+  data(chunk: Uint8Array): void {
     if (!this.#open) return; // The exchange was refused; the rest of the body is discarded.
     const before = this.#bytes;
     this.#bytes = before + chunk.length;
@@ -133,22 +141,4 @@ export class IngressBodyReading {
     }
     this.#held.set(chunk, at);
   }
-}
-
-/** Reads the whole body, or refuses the exchange. */
-export function readBody(context: IngressContext, exchange: IngressExchange, use: (bytes: Uint8Array) => void): void {
-  const reading = context.bodies.open(
-    {
-      body(bytes) {
-        try {
-          use(bytes);
-        } catch (cause) {
-          context.crash(exchange, cause);
-        }
-      },
-      bodyFailed: (cause) => context.refuse(exchange, bodyRefusal(cause)),
-    },
-    exchange.contentLength,
-  );
-  exchange.startBody(reading);
 }

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { VirtualClock } from "@perdure/testkit";
-import { BodyGate, type IngressBodyReading } from "./body-reading.js";
+import { type BodyFailure, BodyGate, type BodyReading } from "./body-gate.js";
 import { announcedGrowthFactor } from "./limits.js";
-import type { BodyFailure } from "./refusal.js";
 
 interface ReceivedBodies {
   bodies: Uint8Array[];
@@ -13,7 +12,7 @@ interface ReceivedBodies {
 function aGate(limits: { requestBytesMax?: number; bufferedBodyBytesMax?: number; bodyTimeoutMs?: number } = {}): {
   gate: BodyGate;
   clock: VirtualClock;
-  open(announcedBytes?: number): { reading: IngressBodyReading; received: ReceivedBodies };
+  open(announcedBytes?: number): { reading: BodyReading; received: ReceivedBodies };
 } {
   const clock = new VirtualClock();
   const gate = new BodyGate(clock, { requestBytesMax: 100, bufferedBodyBytesMax: 1000, bodyTimeoutMs: 60_000, ...limits });
@@ -36,14 +35,14 @@ describe("a body", () => {
   test("of one chunk is handed on without a copy", () => {
     const { reading, received } = aGate().open();
     const chunk = utf8("whole");
-    reading.push(chunk);
+    reading.data(chunk);
     reading.end();
     expect(received.bodies[0]).toBe(chunk);
   });
 
   test("of many chunks comes out in order", () => {
     const { reading, received } = aGate().open();
-    for (const part of ["a", "bcd", "", "e", "fghijklmnop", "q"]) reading.push(utf8(part));
+    for (const part of ["a", "bcd", "", "e", "fghijklmnop", "q"]) reading.data(utf8(part));
     reading.end();
     expect(received.bodies).toEqual([utf8("abcdefghijklmnopq")]);
   });
@@ -51,7 +50,7 @@ describe("a body", () => {
   test("of an announced length is collected in a buffer of that length, once enough of it has arrived", () => {
     const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
     const { reading, received } = open(100_000);
-    for (let at = 0; at < 100_000; at += 10_000) reading.push(new Uint8Array(10_000).fill(at / 10_000));
+    for (let at = 0; at < 100_000; at += 10_000) reading.data(new Uint8Array(10_000).fill(at / 10_000));
     reading.end();
     const [body] = received.bodies as [Uint8Array];
     expect(body.buffer.byteLength).toBe(100_000);
@@ -61,13 +60,13 @@ describe("a body", () => {
   test("gets no memory for what is only announced, and may be shorter or longer than that", () => {
     const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
     const short = open(1_000_000);
-    short.reading.push(new Uint8Array(2_000).fill(1));
-    short.reading.push(new Uint8Array(2_000).fill(2));
+    short.reading.data(new Uint8Array(2_000).fill(1));
+    short.reading.data(new Uint8Array(2_000).fill(2));
     short.reading.end();
     expect(short.received.bodies[0]?.length).toBe(4_000);
     expect(short.received.bodies[0]?.buffer.byteLength).toBeLessThanOrEqual(2_000 * announcedGrowthFactor);
     const long = open(10);
-    for (const part of ["0123456789", "abc", "d"]) long.reading.push(utf8(part));
+    for (const part of ["0123456789", "abc", "d"]) long.reading.data(utf8(part));
     long.reading.end();
     expect(long.received.bodies).toEqual([utf8("0123456789abcd")]);
   });
@@ -81,23 +80,23 @@ describe("a body", () => {
   test("may have exactly the limit, and not one byte more", () => {
     const { open } = aGate({ requestBytesMax: 4 });
     const fits = open();
-    fits.reading.push(utf8("ab"));
-    fits.reading.push(utf8("cd"));
+    fits.reading.data(utf8("ab"));
+    fits.reading.data(utf8("cd"));
     fits.reading.end();
     expect(fits.received.bodies).toEqual([utf8("abcd")]);
     const tooLarge = open();
-    tooLarge.reading.push(utf8("abc"));
-    tooLarge.reading.push(utf8("de"));
-    tooLarge.reading.push(utf8("f"));
+    tooLarge.reading.data(utf8("abc"));
+    tooLarge.reading.data(utf8("de"));
+    tooLarge.reading.data(utf8("f"));
     tooLarge.reading.end();
     expect(tooLarge.received).toEqual({ bodies: [], failures: ["tooLarge"] });
   });
 
   test("that was cancelled makes no call", () => {
     const { reading, received } = aGate().open();
-    reading.push(utf8("a"));
+    reading.data(utf8("a"));
     reading.cancel();
-    reading.push(utf8("b"));
+    reading.data(utf8("b"));
     reading.end();
     expect(received).toEqual({ bodies: [], failures: [] });
   });
@@ -107,14 +106,14 @@ describe("the common budget", () => {
   test("refuses the body that goes beyond it, and is given back at every kind of end", () => {
     const { open } = aGate({ bufferedBodyBytesMax: 10 });
     const [ended, cancelled, refused] = [open(), open(), open()];
-    ended.reading.push(utf8("12345"));
-    cancelled.reading.push(utf8("12345"));
-    refused.reading.push(utf8("1"));
+    ended.reading.data(utf8("12345"));
+    cancelled.reading.data(utf8("12345"));
+    refused.reading.data(utf8("1"));
     expect(refused.received.failures).toEqual(["overBudget"]);
     ended.reading.end();
     cancelled.reading.cancel();
     const next = open();
-    next.reading.push(utf8("1234567890"));
+    next.reading.data(utf8("1234567890"));
     next.reading.end();
     expect(next.received.bodies).toHaveLength(1);
   });
@@ -124,7 +123,7 @@ describe("slow bodies", () => {
   test("are ended when they take longer than the limit, at any rate", () => {
     const { open, clock } = aGate({ bodyTimeoutMs: 5000 });
     const { reading, received } = open();
-    reading.push(utf8("a"));
+    reading.data(utf8("a"));
     clock.advanceBy(5000);
     expect(received.failures).toEqual([]);
     clock.advanceBy(1000);
@@ -136,8 +135,8 @@ describe("slow bodies", () => {
     const slow = open();
     const steady = open();
     for (let second = 0; second < 31; second++) {
-      slow.reading.push(utf8("a"));
-      steady.reading.push(new Uint8Array(300));
+      slow.reading.data(utf8("a"));
+      steady.reading.data(new Uint8Array(300));
       clock.advanceBy(1000);
     }
     expect(slow.received.failures).toEqual(["tooSlow"]);
