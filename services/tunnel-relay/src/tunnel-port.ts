@@ -4,6 +4,8 @@
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
+import { handleErrors, type Clock, type Logger } from "@perdure/base";
+import { bindTo, boundHandshakes, renewCertificate, tlsOptions } from "@perdure/http-server";
 import type { HandshakeRate } from "./handshake-rate.js";
 import { handleErrors, type Clock, type Logger, type RateLimiter } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
@@ -11,7 +13,6 @@ import { boundHandshakes, httpLimits } from "@perdure/http-server";
 import { boundHandshakes, httpLimits } from "@perdure/role/http";
 import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
-import { bind, contextOf } from "./proxy-port.js";
 
 export interface TunnelPort {
   readonly address: AddressInfo;
@@ -59,27 +60,14 @@ export async function openTunnelPort(
           handleErrors(socket);
           if (admit(socket)) accept(socket);
         })
-      : createTlsServer(
-          {
-            ...contextOf(certificates.current),
-            ALPNProtocols: ["h2"],
-            handshakeTimeout: httpLimits.STALLED_FACTOR * HANDSHAKE_MS,
-          },
-          accept,
-        );
+      : createTlsServer({ ...tlsOptions(certificates, HANDSHAKE_MS), ALPNProtocols: ["h2"] }, accept);
   if (certificates !== undefined && "setSecureContext" in server) {
-    certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
     // Before TLS begins, so that refused sockets cost no TLS handshake.
     server.prependListener("connection", admit);
     boundHandshakes(server, clock, HANDSHAKE_MS);
-    server.on("tlsClientError", (cause, socket) => {
-      handleErrors(socket);
-      logger.debug({ cause: cause.message }, "TLS handshake failed");
-      socket.destroy();
-    });
+    renewCertificate(server, certificates, logger);
   }
-  await bind(server, host, port);
-  server.on("error", (cause) => logger.warn({ cause: cause.message }, "the tunnels' socket failed"));
+  const address = await bindTo(server, host === undefined ? { port } : { host, port }, logger);
   let isStopped = false;
   const stopped = Promise.withResolvers<void>();
   const stop = (): void => {
@@ -88,7 +76,7 @@ export async function openTunnelPort(
     server.close(() => stopped.resolve());
   };
   return {
-    address: server.address() as AddressInfo,
+    address,
     stop,
     async close() {
       stop();

@@ -23,6 +23,8 @@ import { plainErrorForm, refuseUnreadable, TOO_SLOW } from "./unreadable.js";
 export interface HttpPort {
   /** Resolves once bound. Rejects with RT0004 when the address cannot be bound. */
   listen(address: ListenAddress): Promise<AddressInfo>;
+  /** Accepts no new connections, and lets running requests finish, however long that takes. `close` may follow. */
+  stop(): void;
   /**
    * Accepts no new connections; running requests may finish for `graceMs`, then all connections are cut. Every answer of HTTP/1.1 announces
    * that its connection ends (RFC 9112 §9.6), so a client that sends one request after the other learns it before the next. A further call
@@ -93,9 +95,14 @@ class Port implements HttpPort {
     return bindTo(this.#http1, address, this.#logger);
   }
 
+  stop(): void {
+    this.#closed ??= this.#drain();
+  }
+
   close(graceMs: number): Promise<void> {
-    this.#cutIn(graceMs);
-    this.#closed ??= this.#drain(graceMs);
+    this.#closed ??= this.#drain();
+    if (graceMs <= 0) this.#cut();
+    else this.#cutIn(graceMs);
     return this.#closed;
   }
 
@@ -121,7 +128,7 @@ class Port implements HttpPort {
 
   // ── the end ────────────────────────────────────────────────────────────────────────────────────
 
-  async #drain(graceMs: number): Promise<void> {
+  async #drain(): Promise<void> {
     const stopped = new Promise<void>((resolve) => this.#http1.stopListening(resolve));
     this.#cutUndecided();
     this.#http2.leave();
@@ -129,7 +136,7 @@ class Port implements HttpPort {
       this.#http1.closeIdleConnections();
       sweep = this.#clock.setTimer(limits.drainSweepMs, sweepIdle);
     };
-    let sweep = this.#clock.setTimer(Math.min(limits.drainIdleMs, graceMs), sweepIdle);
+    let sweep = this.#clock.setTimer(limits.drainIdleMs, sweepIdle);
     try {
       await stopped;
     } finally {
@@ -146,12 +153,13 @@ class Port implements HttpPort {
     const atMs = this.#clock.monotonicMs() + graceMs;
     if (this.#deadline !== undefined && this.#deadline.atMs <= atMs) return;
     this.#deadline?.timer.cancel();
-    const timer = this.#clock.setTimer(graceMs, () => {
-      this.#http1.closeAllConnections();
-      this.#http2.cut();
-      this.#cutUndecided();
-    });
-    this.#deadline = { atMs, timer };
+    this.#deadline = { atMs, timer: this.#clock.setTimer(graceMs, () => this.#cut()) };
+  }
+
+  #cut(): void {
+    this.#http1.closeAllConnections();
+    this.#http2.cut();
+    this.#cutUndecided();
   }
 
   #cutUndecided(): void {

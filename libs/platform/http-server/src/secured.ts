@@ -41,12 +41,12 @@ export class SecuredConnections {
 }
 
 /** Node's own timeout is a last resort: it counts stalls of this process as the client's time. */
-function tlsOptions(certificates: CertificateSource, handshakeTimeoutMs: number) {
+export function tlsOptions(certificates: CertificateSource, handshakeTimeoutMs: number) {
   return { handshakeTimeout: STALLED_FACTOR * handshakeTimeoutMs, ...contextOf(certificates.current) };
 }
 
 /** Uses a new certificate for new connections, and survives handshakes that fail. */
-function renewCertificate(server: Server, certificates: CertificateSource, logger: Logger): void {
+export function renewCertificate(server: Server, certificates: CertificateSource, logger: Logger): void {
   certificates.onChange((certificate) => server.setSecureContext(contextOf(certificate)));
   server.on("tlsClientError", (cause: Error, connection: TLSSocket) => {
     handleErrors(connection);
