@@ -2,15 +2,15 @@
  * Filters headers in both directions. A runtime journals every header it receives and shows it to handlers, so secrets, forged headers
  * and headers of the connection must not reach it (cloud.md §6.4); and its answers must not reveal internal names to tenants.
  */
-import { CONNECTION_HEADERS, foreignCookies } from "@perdure/cloud";
+import { foreignCookies } from "@perdure/cloud";
+import { HOP_BY_HOP_HEADERS, namedByConnection } from "@perdure/http-server";
 import type { GatewayEndpoint } from "./environments.js";
 import type { RequestHead } from "./request-head.js";
 
 /** Lower case. Headers of one connection, headers that only the gateway sets, and credentials. */
 const NOT_TO_RUNTIMES: ReadonlySet<string> = new Set([
-  ...CONNECTION_HEADERS,
-  "expect",
-  ...["host", "content-length", "forwarded", "x-real-ip", "x-request-id"],
+  ...HOP_BY_HOP_HEADERS,
+  ...["expect", "host", "content-length", "forwarded", "x-real-ip", "x-request-id"],
   ...["authorization", "proxy-authorization"],
   "baggage",
   ...["x-restate-cluster-name", "x-restate-signature-scheme", "x-restate-jwt-v1", "x-restate-ingress-path"],
@@ -50,11 +50,11 @@ export function headersForRuntime(
   { endpoint, remoteAddress, isSecure, requestId, ...rest }: Provenance,
 ): string[] {
   const raw = head.rawHeaders;
-  const listed = head.connection === undefined ? undefined : listedIn(head.connection);
+  const named = namedByConnection(head.connection);
   const headers: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
     const name = (raw[i] as string).toLowerCase();
-    if (!mayPass(name) || listed?.has(name) === true || (endpoint === "admin" && isOfBrowsers(name))) continue;
+    if (!mayPass(name) || named.has(name) || (endpoint === "admin" && isOfBrowsers(name))) continue;
     if (rest.isRewritten && name === "accept-encoding") continue;
     if (rest.traceparent !== undefined && name === "traceparent") continue;
     const passed = name === "cookie" ? foreignCookies(raw[i + 1] as string) : raw[i + 1];
@@ -76,15 +76,8 @@ function mayPass(name: string): boolean {
   return !name.startsWith("x-forwarded-") && (!name.startsWith("x-perdure-") || PUBLIC_OURS.has(name));
 }
 
-/** Names in a `connection` header, except headers that callers may always send. */
-function listedIn(connection: string): ReadonlySet<string> | undefined {
-  const trimmed = connection.trim().toLowerCase();
-  if (trimmed === "keep-alive" || trimmed === "close") return undefined;
-  return new Set(trimmed.split(",").map((name) => name.trim()));
-}
-
 const NOT_TO_CALLERS: ReadonlySet<string> = new Set([
-  ...CONNECTION_HEADERS,
+  ...HOP_BY_HOP_HEADERS,
   ...["server", "date", "x-powered-by", "alt-svc", "strict-transport-security", "x-request-id"],
 ]);
 

@@ -3,13 +3,12 @@
  * content at the console's origin. The page may send what callers may send; of answers it gets the headers that it shows, in a form that a
  * browser never renders as a page of the console.
  */
-import { CONNECTION_HEADERS } from "@perdure/cloud";
+import { HOP_BY_HOP_HEADERS, connectionOf, namedByConnection } from "@perdure/http-server";
 
 /** Lower case. Headers of one connection, credentials, or headers for the console alone. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([
-  ...CONNECTION_HEADERS,
-  "expect",
-  ...["host", "content-length", "cookie", "authorization", "proxy-authorization", "origin", "referer"],
+  ...HOP_BY_HOP_HEADERS,
+  ...["expect", "host", "content-length", "cookie", "authorization", "proxy-authorization", "origin", "referer"],
   ...["forwarded", "via", "x-real-ip", "x-perdure-csrf", "dnt", "priority", "upgrade-insecure-requests"],
 ]);
 const NOT_PASSED_ON_PREFIXES = ["sec-", "proxy-", "x-forwarded-", "x-perdure-forwarded-", "access-control-"];
@@ -27,7 +26,7 @@ const PASSED_BACK_PREFIXES = ["x-restate-", "x-perdure-"];
 
 /** Names and values in turn for the gateway. `length`: as declared; undefined for a body without one. */
 export function headersForGateway(rawHeaders: readonly string[], token: string, body: RequestBody): string[] {
-  const named = connectionHeaders(rawHeaders);
+  const named = namedByConnection(connectionOf(rawHeaders));
   const headers: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
     const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string];
@@ -77,16 +76,6 @@ function locationForPage(location: string, prefix: string): string | undefined {
 
 /** A host name that cannot exist. */
 const HERE = "https://environment.invalid";
-
-/** Headers that `connection` names belong to the connection. */
-function connectionHeaders(rawHeaders: readonly string[]): ReadonlySet<string> {
-  const named = new Set<string>();
-  for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    if ((rawHeaders[at] as string).toLowerCase() !== "connection") continue;
-    for (const one of (rawHeaders[at + 1] as string).split(",")) named.add(one.trim().toLowerCase());
-  }
-  return named;
-}
 
 function beginsWith(name: string, prefixes: readonly string[]): boolean {
   return prefixes.some((prefix) => name.startsWith(prefix));

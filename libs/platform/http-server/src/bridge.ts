@@ -6,9 +6,7 @@ import { request as httpRequest, type IncomingMessage } from "node:http";
 import { constants, type IncomingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import { type Duplex, duplexPair } from "node:stream";
 import { handleErrors } from "@perdure/base";
-
-/** Header fields about one HTTP/1.1 connection; HTTP/2 forbids them (RFC 9113 §8.2.2). */
-const CONNECTION_HEADERS = new Set(["connection", "keep-alive", "proxy-connection", "transfer-encoding", "upgrade", "te"]);
+import { HOP_BY_HOP_HEADERS } from "./end-to-end-headers.js";
 
 const STATUS_MAX = 599;
 
@@ -69,7 +67,7 @@ function requestHeaders(headers: IncomingHttpHeaders): Record<string, string | s
   const result: Record<string, string | string[]> = {};
   for (const name of Object.keys(headers)) {
     const value = headers[name];
-    if (value === undefined || name.startsWith(":") || CONNECTION_HEADERS.has(name)) continue;
+    if (value === undefined || name.startsWith(":") || HOP_BY_HOP_HEADERS.has(name)) continue;
     result[name] = value;
   }
   result["host"] = headers[":authority"] ?? headers.host ?? "localhost";
@@ -82,7 +80,7 @@ function answer(stream: ServerHttp2Stream, incoming: IncomingMessage): void {
   const headers: Record<string, string | string[] | number> = { ":status": statusOf(incoming) };
   for (const name of Object.keys(incoming.headers)) {
     const value = incoming.headers[name];
-    if (value !== undefined && !CONNECTION_HEADERS.has(name)) headers[name] = value;
+    if (value !== undefined && !HOP_BY_HOP_HEADERS.has(name)) headers[name] = value;
   }
   stream.respond(headers);
   // The rest of the request is not needed, and the stream must not stay open for it (RFC 9113 §8.1).

@@ -1,29 +1,19 @@
 /** Copies headers of forwarded requests and answers, without those of one connection (RFC 9110 §7.6.1) and those that name the host. */
+import { HOP_BY_HOP_HEADERS, namedByConnection } from "@perdure/http-server";
 
-const HOP_BY_HOP: ReadonlySet<string> = new Set([
-  "connection",
-  "keep-alive",
-  "proxy-authenticate",
-  "proxy-authorization",
-  "proxy-connection",
-  "te",
-  "trailer",
-  "transfer-encoding",
-  "upgrade",
-  "http2-settings",
-]);
+const CREDENTIALS_OF_PROXIES: ReadonlySet<string> = new Set(["proxy-authenticate", "proxy-authorization"]);
 
 type RawHeaders = Readonly<Record<string, string | string[] | number | undefined>>;
 
 /** Names in lower case, without pseudo headers, hop-by-hop ones and those in `dropped`. */
 export function passedHeaders(headers: RawHeaders, dropped: ReadonlySet<string>): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
-  const named = headers["connection"];
-  const also = typeof named === "string" ? named.toLowerCase().split(/\s*,\s*/) : [];
+  const { connection } = headers as { readonly connection?: RawHeaders[string] };
+  const named = namedByConnection(typeof connection === "string" ? connection : undefined);
   for (const name in headers) {
     const value = headers[name];
     if (value === undefined || typeof value === "number" || name.charCodeAt(0) === 58) continue; // 58 = ':'
-    if (HOP_BY_HOP.has(name) || dropped.has(name) || also.includes(name)) continue;
+    if (HOP_BY_HOP_HEADERS.has(name) || CREDENTIALS_OF_PROXIES.has(name) || dropped.has(name) || named.has(name)) continue;
     passed[name] = value;
   }
   return passed;

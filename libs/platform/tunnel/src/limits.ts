@@ -38,13 +38,6 @@ export const DRAIN_MS = 120_000;
 
 /** Time for the bytes of the last request to leave the process; Node does not always emit an event for it. */
 export const FLUSH_MS = 250;
-/** Time for a caller of a remote port to end its side of an HTTP/2 connection that has ended in order. */
-export const LINGER_MS = 2_000;
-
-/** Time for the headers of each request to a remote port; includes time in which this process was blocked. */
-export const HEADERS_TIMEOUT_MS = 60_000;
-/** How often that is checked. */
-export const HEADERS_CHECK_MS = 5_000;
 
 /** Bytes that one stream may receive before they are read, and all streams of a connection together. */
 export const STREAM_WINDOW_BYTES = 1024 * 1024;

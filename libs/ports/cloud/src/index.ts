@@ -1,6 +1,5 @@
 /** Model of the cloud (accounts, environments, keys, roles) and the ports between its services. No I/O. */
 export * from "./api-key.js";
-export { CONNECTION_HEADERS } from "./connection-headers.js";
 export * from "./cookies.js";
 export * from "./credentials.js";
 export * from "./environment.js";
