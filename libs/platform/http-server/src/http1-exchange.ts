@@ -9,6 +9,7 @@ export class Http1Exchange extends HttpExchange {
   readonly #req: IncomingMessage;
   readonly #res: ServerResponse;
   readonly #context: ExchangeContext;
+  readonly #hasBody: boolean;
   #continuePending: boolean;
 
   constructor(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean, context: ExchangeContext) {
@@ -16,6 +17,8 @@ export class Http1Exchange extends HttpExchange {
     this.#req = req;
     this.#res = res;
     this.#context = context;
+    const { headers } = req;
+    this.#hasBody = headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
     this.#continuePending = expectsContinue && this.#hasBody;
     res.on("close", () => this.abandoned());
   }
@@ -87,7 +90,8 @@ export class Http1Exchange extends HttpExchange {
 
   protected sendWhole(status: number, headers: string[], body: Uint8Array | string): void {
     const res = this.#res;
-    this.#closeUnlessRestIsShort();
+    const { complete } = this.#req;
+    if (!complete) this.#closeUnlessRestIsShort();
     const size = typeof body === "string" ? Buffer.byteLength(body) : body.length;
     if (hasContent(status)) headers.push("content-length", String(size));
     res.writeHead(status, headers);
@@ -96,16 +100,11 @@ export class Http1Exchange extends HttpExchange {
     // A string is sent in one write together with the headers; bytes would make a gathered write of two.
     else if (size <= inlineAnswerBytesMax) res.end(asBuffer(body).toString("latin1"), "latin1");
     else res.end(body);
-    this.#dropRest();
+    if (!complete) this.#dropRest();
   }
 
   protected cut(): void {
     this.#req.socket.destroy();
-  }
-
-  get #hasBody(): boolean {
-    const { headers } = this.#req;
-    return headers["transfer-encoding"] !== undefined || Number(headers["content-length"] ?? 0) > 0;
   }
 
   /** A rest of the body that is long, or that waits for `100 Continue`, is not worth reading just to keep the connection. */

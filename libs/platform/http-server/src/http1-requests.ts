@@ -43,12 +43,21 @@ export class Http1Requests {
   readonly #errorForm: ErrorForm;
   readonly #pipelinedMax: number;
   readonly #pipelines = new WeakMap<Duplex, Pipeline>();
+  /** One listener for all answers: a closure for each would cost. */
+  readonly #answered: (this: ServerResponse) => void;
 
   constructor(handlers: HttpHandlers, options: HttpPortOptions, ports: Http1Ports) {
     this.#handlers = handlers;
     this.#options = options;
     this.#ports = ports;
     this.#errorForm = options.errorForm ?? plainErrorForm;
+    const pipelines = this.#pipelines;
+    const { clock, exchangeContext } = ports;
+    this.#answered = function answered(this: ServerResponse): void {
+      const pipeline = pipelines.get(this.req.socket);
+      if (pipeline !== undefined) pipeline.waiting--;
+      if (!isLeaving(this.req.socket)) boundRestOfBody(this.req, clock, exchangeContext.lingerMs);
+    };
     this.#pipelinedMax = options.pipelinedMax ?? Number.POSITIVE_INFINITY;
   }
 
@@ -75,7 +84,7 @@ export class Http1Requests {
     if (isLeaving(socket)) return; // Pipelined behind an answer that closes.
     const pipeline = this.#begun(socket, res);
     if (pipeline.waiting > this.#pipelinedMax) return void socket.destroy();
-    res.once("finish", () => this.#answered(req, pipeline));
+    res.once("finish", this.#answered);
     if (isClosing()) res.shouldKeepAlive = false; // express has a prototype of its own for answers.
     if (this.#options.checksHost !== false && lacksHost(req)) return refuseWithoutHost(res, this.#errorForm);
     const { guard } = this.#options;
@@ -98,11 +107,6 @@ export class Http1Requests {
     pipeline.newest = res;
     pipeline.exchange = undefined;
     return pipeline;
-  }
-
-  #answered(req: IncomingMessage, pipeline: Pipeline): void {
-    pipeline.waiting--;
-    if (!isLeaving(req.socket)) boundRestOfBody(req, this.#ports.clock, this.#ports.exchangeContext.lingerMs);
   }
 
   #refuse(cause: NodeJS.ErrnoException, socket: Duplex): void {
