@@ -6,18 +6,17 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DemoProgram } from "@perdure/example-greeter/demo/program";
+import { ROOT } from "@perdure/dev-cluster";
+import { greeterListens, startGreeter } from "@perdure/example-greeter/demo/greeter-program";
 import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
-import type { Record } from "@perdure/processes";
+import type { ProcessGroup } from "@perdure/processes";
 import { BrowserClient } from "@perdure/tenancy/visitor";
-import { CommandLine, type RunningCommand } from "./command-line.js";
-import type { RunningCloud } from "./running-cloud.js";
-import { type CloudSettings, ROOT } from "./settings.js";
+import { CommandLine } from "./command-line.js";
+import type { CloudSettings } from "./settings.js";
 
 const EMAIL = "ada@example.com";
 const PASSWORD = "correct horse battery staple";
 const KEY_DESCRIPTION = "of make cloud";
-const GREETER_READY_MS_MAX = 60_000;
 const USAGE_MS_MAX = 60_000;
 const POLL_MS = 250;
 
@@ -28,22 +27,21 @@ interface DemoEnvironment {
 }
 
 export class CloudDemo {
-  readonly #cloud: RunningCloud;
+  readonly #apiUrl: string;
   readonly #settings: CloudSettings;
-  readonly #record: Record;
+  readonly #group: ProcessGroup;
   readonly #shell: CommandLine;
-  #greeter: DemoProgram | undefined;
-  #tunnel: RunningCommand | undefined;
   #invitations: readonly string[] = [];
 
-  constructor(cloud: RunningCloud, settings: CloudSettings, record: Record) {
-    this.#cloud = cloud;
+  /** `group`: gets the programs that keep running. */
+  constructor(apiUrl: string, settings: CloudSettings, group: ProcessGroup) {
+    this.#apiUrl = apiUrl;
     this.#settings = settings;
-    this.#record = record;
+    this.#group = group;
     const home = join(settings.directory, "home");
     mkdirSync(home, { recursive: true });
     const inherited = Object.entries(process.env).filter(([name]) => !/^(PERDURE|RESTATE|XDG)_/.test(name));
-    const env = { ...Object.fromEntries(inherited), HOME: home, PERDURE_API_URL: cloud.apiUrl, DO_NOT_TRACK: "1" };
+    const env = { ...Object.fromEntries(inherited), HOME: home, PERDURE_API_URL: apiUrl, DO_NOT_TRACK: "1" };
     this.#shell = new CommandLine({ cwd: home, env });
   }
 
@@ -80,11 +78,6 @@ export class CloudDemo {
     return isKeptApart;
   }
 
-  async stop(): Promise<void> {
-    await this.#tunnel?.stop();
-    await this.#greeter?.stop();
-  }
-
   #perdure(...args: string[]): Promise<string> {
     return this.#shell.run("perdure", join(ROOT, "perdure"), args);
   }
@@ -103,7 +96,7 @@ export class CloudDemo {
 
   async #logIn(): Promise<void> {
     heading("Ada signs up in her browser and logs in from her terminal");
-    const browser = new BrowserClient(this.#cloud.apiUrl, "A browser");
+    const browser = new BrowserClient(this.#apiUrl, "A browser");
     const { status, location } = await browser.submit("/sign-up", "/sign-up", { email: EMAIL, password: PASSWORD, name: "Ada" });
     if (status === 303 && !location.includes("sign-up")) fact(`signed up as ${EMAIL}: no card, no form of ten fields`);
     else {
@@ -174,27 +167,17 @@ export class CloudDemo {
   async #connect({ name }: DemoEnvironment): Promise<void> {
     const { greeter: port, ingressHere } = this.#settings.ports;
     heading("A service on this laptop, reached through a tunnel: nothing listens on the outside");
-    let isListening = false;
-    const greeter = new DemoProgram({
-      name: "the greeter",
-      command: process.execPath,
-      args: [join(ROOT, "deploy/examples/greeter/src/main.ts")],
-      cwd: ROOT,
-      env: { ...process.env, PORT: String(port), RESTATE_LOGGING: "ERROR" },
-      onLine: (text) => {
-        isListening ||= text.startsWith("listening");
-      },
-    });
-    this.#greeter = greeter;
-    if (greeter.pid !== undefined) this.#record.add("greeter", greeter.pid);
-    const ready = greeter.untilReady(async () => {
-      if (!isListening) throw new Error("not listening yet");
-    }, GREETER_READY_MS_MAX);
-    await waitFor("starting the greeter", () => `the greeter listens on port ${port}, on this machine only`, ready);
+    const greeter = await startGreeter({ root: ROOT, port });
+    this.#group.keep("greeter", "work", greeter);
+    await waitFor(
+      "starting the greeter",
+      () => `the greeter listens on port ${port}, on this machine only`,
+      greeterListens(greeter),
+    );
     const ports = ["--local-port", String(port), "--remote-port", `8080:${ingressHere}`];
     const args = ["tunnel", "-e", name, "--tunnel-name", "laptop", ...ports];
-    this.#tunnel = await this.#shell.background("perdure", join(ROOT, "perdure"), args, /tunnel:\/\/laptop/);
-    if (this.#tunnel.pid !== undefined) this.#record.add("tunnel", this.#tunnel.pid);
+    const tunnel = await this.#shell.background("perdure", join(ROOT, "perdure"), args, /tunnel:\/\/laptop/);
+    this.#group.keep("tunnel", "listener", tunnel);
     await this.#perdure("deployments", "register", `tunnel://laptop:${port}`, "--yes", "--force");
     await this.#restate(["deployments", "list"]);
   }

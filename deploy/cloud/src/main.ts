@@ -7,12 +7,13 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
+import { DevCloud } from "@perdure/dev-cluster";
+import { supervisionMessages } from "@perdure/example-greeter/demo/supervision";
+import { heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import { stopRuntimesOf } from "@perdure/os-process";
-import { isAlive, Record, runApart, STOP_SIGNALS, stopListed } from "@perdure/processes";
+import { ProcessGroup, runApart, type SupervisedPlace, stopSupervised, supervise } from "@perdure/processes";
 import { CloudDemo } from "./demo.js";
-import { RunningCloud } from "./running-cloud.js";
-import { type CloudSettings, settingsFrom } from "./settings.js";
+import { adviceFor, type CloudSettings, cloudPortsOf, DEMO_PORTS, type PortName, settingsFrom } from "./settings.js";
 
 const USAGE = "usage: main.mjs up|run|down [--once] [--bare]";
 
@@ -38,28 +39,30 @@ async function main(args: string[]): Promise<number> {
         return 2;
     }
   } catch (cause) {
-    line(`${paint("red", "✗")} ${cause instanceof Error ? cause.message : String(cause)}`);
+    supervisionMessages("cloud").failed(cause);
     return 1;
   }
 }
 
+function placeOf({ directory }: CloudSettings): SupervisedPlace {
+  return {
+    what: "cloud",
+    directory,
+    stopCommand: "make cloud-down",
+    // Runtimes outlive tenancy, which starts them again while it runs.
+    stopOthers: () => stopRuntimesOf(join(directory, "environments")),
+  };
+}
+
 async function down(settings: CloudSettings): Promise<number> {
-  const record = new Record(settings.directory);
-  const alive = record.alive().length;
-  const left = await stopRemains(record, settings);
-  if (alive === 0 && left.length === 0) {
+  const { stopped, leftovers } = await stopSupervised(placeOf(settings));
+  if (stopped === 0 && leftovers.length === 0) {
     line("no cloud is running here");
     return 0;
   }
-  line(`the cloud is stopped (${alive} processes); its data stay in ${settings.directory}`);
-  if (left.length > 0) line(`left over from a crash: ${left.join(", ")}`);
+  line(`the cloud is stopped (${stopped} processes); its data stay in ${settings.directory}`);
+  if (leftovers.length > 0) line(`left over from a crash: ${leftovers.join(", ")}`);
   return 0;
-}
-
-/** Runtimes last: while tenancy runs, it starts them again. Resolves with the names of the programs that had to be stopped here. */
-async function stopRemains(record: Record, settings: CloudSettings): Promise<readonly string[]> {
-  const left = await stopListed(record);
-  return [...left, ...(await stopRuntimesOf(settings.environments))];
 }
 
 interface CloudRunOptions {
@@ -67,63 +70,50 @@ interface CloudRunOptions {
   readonly bare: boolean;
 }
 
-async function run(settings: CloudSettings, options: CloudRunOptions): Promise<number> {
-  const { directory } = settings;
-  mkdirSync(directory, { recursive: true });
-  const record = new Record(directory);
-  if (record.supervisor !== undefined && isAlive(record.supervisor))
-    throw new Error(`a cloud is running in ${directory} already (process ${record.supervisor.pid}); 'make cloud-down' stops it`);
-  const left = await stopRemains(record, settings);
-  if (left.length > 0) {
-    heading("An earlier cloud was not stopped");
-    fact(`stopped what was left of it: ${left.join(", ")}`);
-  }
-  record.add("supervisor", process.pid);
-
-  const interrupted = Promise.withResolvers<"interrupted">();
-  for (const signal of STOP_SIGNALS) process.on(signal, () => interrupted.resolve("interrupted"));
-  const cloud = new RunningCloud(settings, record, process.env);
-  const demo = options.bare ? undefined : new CloudDemo(cloud, settings, record);
-  let exitCode = 0;
-  try {
-    const succeeded = await Promise.race([runDemo(cloud, demo), interrupted.promise]);
-    if (succeeded === false) exitCode = 1;
-    if (succeeded === true && !options.once) await stayUp(cloud, demo, settings, interrupted.promise);
-  } catch (cause) {
-    line(`${paint("red", "✗")} ${cause instanceof Error ? cause.message : String(cause)}`);
-    exitCode = 1;
-  }
-  line();
-  line(paint("gray", "stopping …"));
-  await demo?.stop();
-  await cloud.stop();
-  record.clear();
-  return exitCode;
+function run(settings: CloudSettings, { once, bare }: CloudRunOptions): Promise<number> {
+  let demo: CloudDemo | undefined;
+  const work = {
+    run: async (group: ProcessGroup): Promise<boolean> => {
+      await checkPorts(settings, bare);
+      heading("Perdure: the whole platform on this machine");
+      const cloud = await startCloud(settings, group);
+      if (bare) return true;
+      demo = new CloudDemo(cloud.apiUrl, settings, group);
+      return demo.run();
+    },
+    ...(once ? {} : { onUp: () => showWhatIsUp(settings, demo) }),
+  };
+  return supervise(placeOf(settings), work, supervisionMessages("cloud"));
 }
 
-/** Whether the demo succeeded; without one, true when everything runs. */
-async function runDemo(cloud: RunningCloud, demo: CloudDemo | undefined): Promise<boolean> {
-  await cloud.checkPorts(demo === undefined);
-  heading("Perdure: the whole platform on this machine");
-  await cloud.start(async (what, done, work) => void (await waitFor(what, () => done, work)));
-  return demo === undefined || (await demo.run());
+/** The ports of the demo are not checked without it. */
+async function checkPorts({ ports }: CloudSettings, isBare: boolean): Promise<void> {
+  const names = (Object.keys(ports) as PortName[]).filter((name) => !isBare || !DEMO_PORTS.includes(name));
+  await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cloud`] as const));
 }
 
-async function stayUp(
-  cloud: RunningCloud,
-  demo: CloudDemo | undefined,
-  { directory }: CloudSettings,
-  interrupted: Promise<unknown>,
-): Promise<void> {
+/** All data are below one directory, and the next run uses them again. */
+function startCloud(settings: CloudSettings, group: ProcessGroup): Promise<DevCloud> {
+  const { directory, runtimeConfigFile } = settings;
+  const logs = join(directory, "logs");
+  for (const folder of [join(directory, "postgres"), logs]) mkdirSync(folder, { recursive: true });
+  return DevCloud.start({
+    directory,
+    ports: cloudPortsOf(settings),
+    // Our own variables are settings of the cloud, not of its programs.
+    environment: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PERDURE_"))),
+    runtimeConfigFile,
+    supervision: { group, logs, show: async (what, done, work) => void (await waitFor(what, () => done, work)) },
+  });
+}
+
+function showWhatIsUp({ ports, directory }: CloudSettings, demo: CloudDemo | undefined): void {
+  const apiUrl = `http://localhost:${ports.api}`;
   heading(demo === undefined ? "It stays up:" : "It stays up. Try:");
   for (const command of demo?.invitations() ?? []) line(`  ${command}`);
   if (demo !== undefined) line();
-  line(`  console              ${cloud.apiUrl}/${demo === undefined ? "" : `   (${demo.credentials})`}`);
-  line(`  Cloud API, sign-up   ${cloud.apiUrl}   ${cloud.apiUrl}/sign-up`);
+  line(`  console              ${apiUrl}/${demo === undefined ? "" : `   (${demo.credentials})`}`);
+  line(`  Cloud API, sign-up   ${apiUrl}   ${apiUrl}/sign-up`);
   line(`  data, logs           ${directory}   ${join(directory, "logs")}`);
   line(paint("gray", "  Ctrl-C or 'make cloud-down' stops everything; the data stay."));
-  const stop = new AbortController();
-  const watching = cloud.watch(stop.signal, (what) => fact(what, "✗"));
-  await Promise.race([interrupted, watching]).finally(() => stop.abort());
-  await watching;
 }

@@ -1,10 +1,7 @@
 /** Settings of the cloud on this machine: ports, and the directory of its data. */
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
+import { type CloudPorts, ROOT } from "@perdure/dev-cluster";
 import { chosenPort } from "@perdure/processes";
-
-/** The bundle lies as deep below the root as this file. */
-export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 
 /** Ports that users connect to have variables of their own; all others follow on `PERDURE_CLOUD_PORTS`. */
 const PUBLIC_PORTS = {
@@ -27,19 +24,17 @@ const INNER_NAMES = [
 /** Two for each environment, behind the inner ones; runtimes have as many behind those. */
 const ENVIRONMENT_PORTS = 100;
 
-export type CloudPortName = keyof typeof PUBLIC_PORTS | (typeof INNER_NAMES)[number];
+export type PortName = keyof typeof PUBLIC_PORTS | (typeof INNER_NAMES)[number];
 /** Ports of the programs that the demo starts on this machine. */
-export const DEMO_PORTS: readonly CloudPortName[] = ["greeter", "ingressHere"];
-export type CloudPorts = Readonly<Record<CloudPortName, number>>;
+export const DEMO_PORTS: readonly PortName[] = ["greeter", "ingressHere"];
+type ChosenPorts = Readonly<Record<PortName, number>>;
 
 export interface CloudSettings {
   /** Data, logs, and the list of what runs. */
   readonly directory: string;
-  /** In it: a folder for each environment. */
-  readonly environments: string;
   /** Settings of all runtimes beside their own, as `perdure server` reads them. */
   readonly runtimeConfigFile: string | undefined;
-  readonly ports: CloudPorts;
+  readonly ports: ChosenPorts;
   readonly firstEnvironmentPort: number;
   readonly runtimePorts: { readonly first: number; readonly last: number };
 }
@@ -56,16 +51,26 @@ export function settingsFrom(environment: NodeJS.ProcessEnv): CloudSettings {
   const directory = chosen === "" ? join(ROOT, "perdure-data", "cloud") : resolve(chosen);
   return {
     directory,
-    environments: join(directory, "environments"),
     runtimeConfigFile: environment["PERDURE_CLOUD_RUNTIME_CONFIG"],
-    ports: ports as CloudPorts,
+    ports: ports as ChosenPorts,
     firstEnvironmentPort,
     runtimePorts: { first: firstRuntimePort, last: firstRuntimePort + ENVIRONMENT_PORTS - 1 },
   };
 }
 
 /** The setting to change when `port` is in use, e.g. `GREETER_PORT=9081`. */
-export function adviceFor(name: CloudPortName, ports: CloudPorts): string {
+export function adviceFor(name: PortName, ports: ChosenPorts): string {
   const setting = (PUBLIC_PORTS as Readonly<Record<string, { readonly variable: string }>>)[name];
   return setting === undefined ? `${INNER.variable}=${ports.postgres + 1000}` : `${setting.variable}=${ports[name] + 1}`;
+}
+
+/** Ports of the programs of the cloud. */
+export function cloudPortsOf({ ports, firstEnvironmentPort, runtimePorts }: CloudSettings): CloudPorts {
+  const { postgres, api, tenancy, tenancyProbes, tunnels, tunnelProxy, relayProbes } = ports;
+  return {
+    ...{ postgres, api, tenancy, tenancyProbes, tunnels, tunnelProxy, relayProbes },
+    gateways: [{ ingress: ports.gatewayIngress, admin: ports.gatewayAdmin, probes: ports.gatewayProbes }],
+    firstEnvironment: firstEnvironmentPort,
+    runtimes: runtimePorts,
+  };
 }

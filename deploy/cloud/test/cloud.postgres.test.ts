@@ -1,10 +1,13 @@
 /** Runs `make cloud` as a user would: the demo succeeds with both command-line tools, data is found again, nothing is left running. */
+
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "@jest/globals";
-import { ChildProgram, eventually, programBundle } from "@perdure/conformance";
+import { eventually } from "@perdure/conformance";
+import { programBundle } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import { freePortRange, freePorts } from "@perdure/servers";
 
 const WHOLE_TEST_MS = 600_000;
@@ -19,7 +22,7 @@ const data = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
 afterAll(() => rmSync(data, { recursive: true, force: true }));
 
 async function start(ports: CloudPorts, ...args: string[]): Promise<ChildProgram> {
-  return ChildProgram.start(process.execPath, [await programBundle("deploy/cloud"), ...args], {
+  const env = {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
     XDG_CACHE_HOME: process.env["XDG_CACHE_HOME"],
@@ -28,7 +31,8 @@ async function start(ports: CloudPorts, ...args: string[]): Promise<ChildProgram
     PERDURE_API__BIND_PORT: String(ports.api),
     GREETER_PORT: String(ports.greeter),
     PERDURE_CLOUD_INGRESS_PORT: String(ports.ingressHere),
-  });
+  };
+  return ChildProgram.start({ command: process.execPath, args: [await programBundle("deploy/cloud"), ...args], env });
 }
 
 interface CloudPorts {
@@ -106,8 +110,8 @@ test(
       // Whatever fails below: nothing of it stays.
       await (await start(ports, "down")).exited;
     });
-    await eventually("it stays up", () => first.exit !== undefined || outputOf(first).includes("It stays up"), STAYS_UP_MS);
-    expect(first.exit === undefined ? "" : outputOf(first)).toBe("");
+    await eventually("it stays up", () => !first.isRunning || outputOf(first).includes("It stays up"), STAYS_UP_MS);
+    expect(first.isRunning ? "" : outputOf(first)).toBe("");
     expectDemo(outputOf(first), ports, 1);
     await expectTheConsole(outputOf(first), ports);
     await expectTheIngressHere(ports);

@@ -5,13 +5,13 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { beginParty, callEachKind, Party, result, showOutcome } from "@perdure/example-greeter/demo/scenario";
+import { type DevCluster, KAFKA_CLUSTER, type ServiceProgram } from "@perdure/dev-cluster";
+import { beginParty, callEachKind, type Party, result, showOutcome } from "@perdure/example-greeter/demo/scenario";
 import { attach, call, get, post, register, type ServerAddresses } from "@perdure/example-greeter/demo/server-api";
 import { fact, heading, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
-import type { RoleProcess } from "@perdure/processes";
+import type { ProcessGroup } from "@perdure/processes";
 import { DEMO_MS_MAX, POLL_MS, RESULT_AGE_MS_MAX } from "./limits.js";
-import { KAFKA_CLUSTER, type RunningCluster } from "./running-cluster.js";
-import type { ClusterPorts } from "./settings.js";
+import type { ChosenPorts, LocalClusterSettings } from "./settings.js";
 import { ensureTopic, writeRecord } from "./topic.js";
 
 const TOPIC = "visits";
@@ -25,14 +25,18 @@ interface RecordedCall {
 }
 
 export class ClusterDemo {
-  readonly party = new Party();
-  readonly #cluster: RunningCluster;
-  readonly #ports: ClusterPorts;
+  readonly #party: Party;
+  readonly #cluster: DevCluster;
+  readonly #group: ProcessGroup;
+  readonly #ports: ChosenPorts;
   readonly #server: ServerAddresses;
   readonly #memory: string;
 
-  constructor(cluster: RunningCluster, ports: ClusterPorts, directory: string) {
+  /** `party`: records the steps that the greeter prints. */
+  constructor(cluster: DevCluster, group: ProcessGroup, party: Party, { ports, directory }: LocalClusterSettings) {
     this.#cluster = cluster;
+    this.#group = group;
+    this.#party = party;
     this.#ports = ports;
     this.#server = { ingress: `http://localhost:${ports.ingress}`, admin: `http://localhost:${ports.admin}` };
     this.#memory = join(directory, "last-run.json");
@@ -44,7 +48,7 @@ export class ClusterDemo {
     const registration = register(this.#server, uri);
     await waitFor("registering the greeter", (names) => `the greeter is registered: ${names.join(", ")}`, registration);
     if (!(await this.#rememberLastRun())) return false;
-    await callEachKind(this.#server, this.party.personName);
+    await callEachKind(this.#server, this.#party.personName);
     const second = { ...this.#server, ingress: `http://localhost:${this.#ports.secondIngress}` };
     result("Counter/demo/get, other gateway", await call(second, "Counter/demo/get"));
     const goesOn = await this.#killAWorker();
@@ -65,26 +69,26 @@ export class ClusterDemo {
 
   async #killAWorker(): Promise<boolean> {
     const startedAt = performance.now();
-    const id = await beginParty(this.#server, this.party);
+    const id = await beginParty(this.#server, this.#party);
     const victim = await this.#workerWithAttempt();
-    const before = [...this.party.ran];
+    const before = [...this.#party.ran];
     await victim.kill();
     fact(paint("bold", `${victim.name}, which ran it, was killed with SIGKILL and could save nothing`), "✗");
     const goesOn = attach(this.#server, id);
     const answer = await waitFor("the other worker goes on", (value) => `answer: ${JSON.stringify(value)}`, goesOn);
     const tookMs = performance.now() - startedAt;
-    const later = this.party.ran.slice(before.length);
+    const later = this.#party.ran.slice(before.length);
     // A step that was running when the worker was killed runs twice: its first result was not stored.
     const lost = later.filter((step, i) => later.indexOf(step) !== i);
     const cameTrue = showOutcome({ before, lost, after: withoutFirst(later, lost) }, tookMs);
-    const back = this.#cluster.startAgain(victim);
+    const back = this.#group.startAgain(victim).then(() => victim.ready());
     await waitFor(`starting ${victim.name} again`, () => `${victim.name} is back (process ${victim.pid})`, back);
     writeFileSync(this.#memory, JSON.stringify({ id, answer, atMs: Date.now() } satisfies RecordedCall));
     return cameTrue;
   }
 
   /** The worker that runs the attempt of the demo, the only one in the cluster. */
-  async #workerWithAttempt(): Promise<RoleProcess> {
+  async #workerWithAttempt(): Promise<ServiceProgram> {
     for (const deadline = performance.now() + DEMO_MS_MAX; performance.now() < deadline; await delay(POLL_MS)) {
       for (const [i, worker] of this.#cluster.workers.entries()) {
         const port = i === 0 ? this.#ports.worker1Probes : this.#ports.worker2Probes;

@@ -8,12 +8,14 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { fact, heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
-import { isAlive, Record, runApart, STOP_SIGNALS, stopListed } from "@perdure/processes";
+import { DevCluster, ROOT } from "@perdure/dev-cluster";
+import { greeterListens, startGreeter } from "@perdure/example-greeter/demo/greeter-program";
+import { Party } from "@perdure/example-greeter/demo/scenario";
+import { supervisionMessages } from "@perdure/example-greeter/demo/supervision";
+import { heading, line, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
+import { ProcessGroup, runApart, type SupervisedPlace, stopSupervised, supervise } from "@perdure/processes";
 import { ClusterDemo } from "./demo.js";
-import { Greeter } from "./greeter.js";
-import { RunningCluster } from "./running-cluster.js";
-import { type ClusterPortName, type LocalClusterSettings, settingsFrom } from "./settings.js";
+import { adviceFor, clusterPortsOf, type LocalClusterSettings, type PortName, settingsFrom } from "./settings.js";
 
 const USAGE = "usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set role[,role]:name=value]…";
 
@@ -48,22 +50,27 @@ async function main(args: string[]): Promise<number> {
         return 2;
     }
   } catch (cause) {
-    line(`${paint("red", "✗")} ${cause instanceof Error ? cause.message : String(cause)}`);
+    supervisionMessages("cluster").failed(cause);
     return 1;
   }
 }
 
-async function down({ directory }: LocalClusterSettings): Promise<number> {
-  const record = new Record(directory);
-  const alive = record.alive().length;
-  if (alive === 0) {
-    record.clear();
+function placeOf({ directory }: LocalClusterSettings): SupervisedPlace {
+  return {
+    what: "cluster",
+    directory,
+    stopCommand: "make cluster-down",
+  };
+}
+
+async function down(settings: LocalClusterSettings): Promise<number> {
+  const { stopped, leftovers } = await stopSupervised(placeOf(settings));
+  if (stopped === 0) {
     line("no cluster is running here");
     return 0;
   }
-  const left = await stopListed(record);
-  line(`the cluster is stopped (${alive} processes); its data stay in ${directory}`);
-  if (left.length > 0) line(`left over from a crash: ${left.join(", ")}`);
+  line(`the cluster is stopped (${stopped} processes); its data stay in ${settings.directory}`);
+  if (leftovers.length > 0) line(`left over from a crash: ${leftovers.join(", ")}`);
   return 0;
 }
 
@@ -73,73 +80,66 @@ interface ClusterRunOptions {
   readonly withKafka: boolean;
 }
 
-async function run(settings: LocalClusterSettings, options: ClusterRunOptions): Promise<number> {
-  const { directory } = settings;
-  mkdirSync(directory, { recursive: true });
-  const record = new Record(directory);
-  if (record.supervisor !== undefined && isAlive(record.supervisor)) {
-    throw new Error(
-      `a cluster is running in ${directory} already (process ${record.supervisor.pid}); 'make cluster-down' stops it`,
-    );
-  }
-  if (record.alive().length > 0) {
-    heading("An earlier cluster was not stopped");
-    fact(`stopped what was left of it: ${(await stopListed(record)).join(", ")}`);
-  }
-  record.clear();
-  record.add("supervisor", process.pid);
-
-  const interrupted = Promise.withResolvers<"interrupted">();
-  for (const signal of STOP_SIGNALS) process.on(signal, () => interrupted.resolve("interrupted"));
-  const cluster = new RunningCluster(settings, record, process.env);
-  const greeter = options.bare ? undefined : new Greeter(settings, record);
-  let exitCode = 0;
-  try {
-    const succeeded = await Promise.race([runDemo(cluster, greeter, settings, options), interrupted.promise]);
-    if (succeeded === false) exitCode = 1;
-    if (succeeded === true && !options.once) await stayUp(cluster, settings, options, interrupted.promise);
-  } catch (cause) {
-    line(`${paint("red", "✗")} ${cause instanceof Error ? cause.message : String(cause)}`);
-    exitCode = 1;
-  }
-  line();
-  line(paint("gray", "stopping …"));
-  await cluster.stop();
-  await greeter?.stop();
-  record.clear();
-  return exitCode;
+function run(settings: LocalClusterSettings, options: ClusterRunOptions): Promise<number> {
+  let cluster: DevCluster | undefined;
+  const work = {
+    run: async (group: ProcessGroup): Promise<boolean> => {
+      await checkPorts(settings, options);
+      heading("Perdure: a cluster of processes on this machine");
+      cluster = await startCluster(settings, group, options);
+      return options.bare || (await runDemo(cluster, group, settings));
+    },
+    ...(options.once ? {} : { onUp: () => showWhatIsUp(settings, options, cluster?.workers[0]?.pid) }),
+  };
+  return supervise(placeOf(settings), work, supervisionMessages("cluster"));
 }
 
-/** Whether the demo succeeded; true when there is none, without greeter. */
-async function runDemo(
-  cluster: RunningCluster,
-  greeter: Greeter | undefined,
-  settings: LocalClusterSettings,
-  options: ClusterRunOptions,
-): Promise<boolean> {
-  const { ports, directory } = settings;
-  const all = Object.keys(ports) as ClusterPortName[];
-  await cluster.checkPorts(greeter === undefined ? all.filter((name) => name !== "greeter") : all);
-  heading("Perdure: a cluster of processes on this machine");
-  await cluster.start(async (what, done, work) => void (await waitFor(what, () => done, work)), options);
-  if (greeter === undefined) return true;
-  const demo = new ClusterDemo(cluster, ports, directory);
-  await greeter.start((text) => demo.party.recordLine(text));
-  return demo.run();
+async function checkPorts({ ports }: LocalClusterSettings, { bare }: ClusterRunOptions): Promise<void> {
+  const names = (Object.keys(ports) as PortName[]).filter((name) => !bare || name !== "greeter");
+  await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cluster`] as const));
 }
 
-async function stayUp(
-  cluster: RunningCluster,
+/** All data are below one directory, and the next run uses them again. */
+function startCluster(settings: LocalClusterSettings, group: ProcessGroup, options: ClusterRunOptions): Promise<DevCluster> {
+  const folder = (name: string): string => {
+    const path = join(settings.directory, name);
+    mkdirSync(path, { recursive: true });
+    return path;
+  };
+  return DevCluster.start({
+    ports: clusterPortsOf(settings.ports, options),
+    directories: { postgres: folder("postgres"), redis: folder("redis"), kafka: folder("kafka") },
+    settings: settings.roles,
+    // Our own variables are settings of the cluster, not of its roles.
+    environment: Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PERDURE_"))),
+    supervision: {
+      group,
+      logs: folder("logs"),
+      show: async (what, done, work) => void (await waitFor(what, () => done, work)),
+    },
+  });
+}
+
+async function runDemo(cluster: DevCluster, group: ProcessGroup, settings: LocalClusterSettings): Promise<boolean> {
+  const party = new Party();
+  const { greeter: port } = settings.ports;
+  const greeter = await startGreeter({ root: ROOT, port, onLine: (text) => party.recordLine(text) });
+  group.keep("greeter", "work", greeter);
+  await waitFor("starting the greeter", () => `the greeter listens on port ${port}`, greeterListens(greeter));
+  return new ClusterDemo(cluster, group, party, settings).run();
+}
+
+function showWhatIsUp(
   { ports, directory }: LocalClusterSettings,
   { bare, withKafka }: ClusterRunOptions,
-  interrupted: Promise<unknown>,
-): Promise<void> {
+  workerPid: number | undefined,
+): void {
   const json = "-H 'content-type: application/json' -d";
   heading(bare ? "It stays up:" : "It stays up. Try:");
   if (!bare) {
     line(`  curl http://localhost:${ports.ingress}/Greeter/greet ${json} '"Grace"'`);
     line(`  curl http://localhost:${ports.secondIngress}/Counter/demo/add ${json} 5`);
-    line(`  kill -9 ${cluster.workers[0]?.pid}   # a worker; it is started again`);
+    line(`  kill -9 ${workerPid}   # a worker; it is started again`);
     line();
   }
   line(`  ingress     http://localhost:${ports.ingress}   http://localhost:${ports.secondIngress}`);
@@ -149,8 +149,4 @@ async function stayUp(
   if (withKafka) line(`  Kafka       127.0.0.1:${ports.kafka}`);
   line(`  data, logs  ${directory}   ${join(directory, "logs")}`);
   line(paint("gray", "  Ctrl-C or 'make cluster-down' stops everything; the data stay."));
-  const stop = new AbortController();
-  const watching = cluster.watch(stop.signal, (what) => fact(what, "✗"));
-  await Promise.race([interrupted, watching]).finally(() => stop.abort());
-  await watching;
 }

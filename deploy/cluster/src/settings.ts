@@ -1,11 +1,7 @@
 /** Settings of a cluster on this machine: ports, the directory of its data, and settings of single roles. */
 import { join, resolve } from "node:path";
-import { fileURLToPath } from "node:url";
-import type { LocalRole, RoleSettings } from "@perdure/cluster-kit/local";
+import { type ClusterPorts, type LocalRole, ROOT, type RoleSettings } from "@perdure/dev-cluster";
 import { chosenPort } from "@perdure/processes";
-
-/** The bundle lies as deep below the root as this file. */
-export const ROOT = resolve(fileURLToPath(new URL("../../..", import.meta.url)));
 
 /** Ports that users connect to have variables of their own; all others follow on `PERDURE_CLUSTER_PORTS`. */
 const PUBLIC_PORTS = {
@@ -29,14 +25,13 @@ const INNER_NAMES = [
   "gateway2Probes",
 ] as const;
 
-type PublicPortName = keyof typeof PUBLIC_PORTS;
-export type ClusterPortName = PublicPortName | (typeof INNER_NAMES)[number];
-export type ClusterPorts = Readonly<Record<ClusterPortName, number>>;
+export type PortName = keyof typeof PUBLIC_PORTS | (typeof INNER_NAMES)[number];
+export type ChosenPorts = Readonly<Record<PortName, number>>;
 
 export interface LocalClusterSettings {
   /** Data, logs, and the list of what runs. */
   readonly directory: string;
-  readonly ports: ClusterPorts;
+  readonly ports: ChosenPorts;
   /** Settings of roles beyond those that make them one cluster. */
   readonly roles: Readonly<Partial<Record<LocalRole, RoleSettings>>>;
 }
@@ -50,15 +45,32 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, overrides: readonly
   const directory = environment["PERDURE_CLUSTER_DIR"] ?? "";
   return {
     directory: directory === "" ? join(ROOT, "perdure-data", "cluster") : resolve(directory),
-    ports: ports as ClusterPorts,
+    ports: ports as ChosenPorts,
     roles: rolesFrom(overrides),
   };
 }
 
 /** The setting to change when `port` is in use, e.g. `GREETER_PORT=9081`. */
-export function adviceFor(name: ClusterPortName, ports: ClusterPorts): string {
+export function adviceFor(name: PortName, ports: ChosenPorts): string {
   const setting = (PUBLIC_PORTS as Readonly<Record<string, { readonly variable: string }>>)[name];
   return setting === undefined ? `${INNER.variable}=${ports.postgres + 100}` : `${setting.variable}=${ports[name] + 1}`;
+}
+
+/** Ports of the programs of the cluster. */
+export function clusterPortsOf(ports: ChosenPorts, { withKafka }: { readonly withKafka: boolean }): ClusterPorts {
+  const { postgres, redis, kafka, registry, registryProbes, admin } = ports;
+  return {
+    ...{ postgres, redis, registry, registryProbes, admin },
+    ...(withKafka ? { kafka } : {}),
+    workers: [
+      { grpc: ports.worker1, probes: ports.worker1Probes },
+      { grpc: ports.worker2, probes: ports.worker2Probes },
+    ],
+    gateways: [
+      { ingress: ports.ingress, probes: ports.gateway1Probes },
+      { ingress: ports.secondIngress, probes: ports.gateway2Probes },
+    ],
+  };
 }
 
 const ROLES: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];

@@ -1,52 +1,50 @@
-/** A program beside the cluster that ends is started again, the greeter too, as docs/operating/cluster.md describes. */
-import { once } from "node:events";
-import { mkdtempSync, rmSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+/** A program of the cluster that ends is started again, the greeter too, as docs/operating/cluster.md describes. */
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
-import { Record } from "@perdure/processes";
-import { Greeter } from "../src/greeter.js";
-import { settingsFrom } from "../src/settings.js";
+import { ROOT } from "@perdure/dev-cluster";
+import { greeterListens, startGreeter } from "@perdure/example-greeter/demo/greeter-program";
+import { ProcessGroup, Record } from "@perdure/processes";
+import { freePorts } from "@perdure/servers";
 
 const TEST_MS = 120_000;
-
-async function freePort(): Promise<number> {
-  const server = createServer();
-  await once(server.listen(0, "127.0.0.1"), "listening");
-  const { port } = server.address() as AddressInfo;
-  await once(server.close(), "close");
-  return port;
-}
 
 test(
   "a greeter that was killed listens again, and one that was stopped does not",
   async () => {
     const directory = mkdtempSync(join(tmpdir(), "perdure-greeter-"));
-    const pids: number[] = [];
-    class Noted extends Record {
-      override add(name: string, pid: number): ReturnType<Record["add"]> {
-        pids.push(pid);
-        return super.add(name, pid);
-      }
-    }
-    const settings = settingsFrom({ PERDURE_CLUSTER_DIR: directory, GREETER_PORT: String(await freePort()) });
-    const greeter = new Greeter(settings, new Noted(directory));
+    const listed = () => JSON.parse(readFileSync(join(directory, "running.json"), "utf8")) as { name: string; pid: number }[];
+    const [port] = (await freePorts(1)) as [number];
+    const group = new ProcessGroup(new Record(directory));
+    const stopWatching = new AbortController();
+    const reports: string[] = [];
     let listening = 0;
-    try {
-      await greeter.start((text) => {
+    const greeter = await startGreeter({
+      root: ROOT,
+      port,
+      onLine: (text) => {
         if (text.startsWith("listening")) listening++;
-      });
-      expect(listening).toBe(1);
-      process.kill(pids[0] as number, "SIGKILL");
+      },
+    });
+    group.keep("greeter", "work", greeter);
+    const watching = group.watch(stopWatching.signal, (text) => reports.push(text));
+    try {
+      await greeterListens(greeter);
+      const first = greeter.pid;
+      process.kill(first, "SIGKILL");
       await eventually("it listens again", async () => listening === 2);
-      expect(pids).toHaveLength(2);
+      expect(reports).toEqual(["greeter ended by itself; starting it again"]);
+      expect(greeter.pid).not.toBe(first);
+      expect(listed()).toEqual([expect.objectContaining({ name: "greeter", pid: greeter.pid })]);
     } finally {
-      await greeter.stop();
+      stopWatching.abort();
+      await watching;
+      await group.stop();
       rmSync(directory, { recursive: true, force: true });
     }
-    expect(pids).toHaveLength(2);
+    expect([greeter.isRunning, listening]).toEqual([false, 2]);
   },
   TEST_MS,
 );

@@ -1,10 +1,12 @@
 /** The real completion script in a real bash, with the real program and server: candidates after Tab. */
+
 import { execFile } from "node:child_process";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { eventually, programBundle, TestWorld } from "@perdure/conformance";
+import { eventually, TestWorld } from "@perdure/conformance";
+import { programBundle } from "@perdure/dev-cluster";
 import * as restate from "@restatedev/restate-sdk";
 import { Home } from "./home.js";
 

@@ -1,11 +1,13 @@
 /** `perdure dev` in an empty folder, in a project, beside a service that runs; with crashes, reloads and Ctrl-C. */
+
 import { execFileSync } from "node:child_process";
 import { chmodSync, mkdirSync, symlinkSync } from "node:fs";
 import { createServer } from "node:net";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { eventually, HttpClient, ROOT, SdkEndpoint, TestListener } from "@perdure/conformance";
+import { eventually, HttpClient, SdkEndpoint, TestListener } from "@perdure/conformance";
+import { ROOT } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
 import { templateOf } from "../src/commands/dev/template.js";

@@ -1,10 +1,11 @@
 /** A user at a terminal: a home folder, our command line in it as a process, and the official one beside it. */
+
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { programBundle } from "@perdure/conformance";
+import { programBundle } from "@perdure/dev-cluster";
 
 const TIMEOUT_MS = 90_000;
 

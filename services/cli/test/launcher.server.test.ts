@@ -1,9 +1,10 @@
 /** The script at the root of the project: commands that start the server are unchanged, and everything else is the command line. */
+
 import { execFile } from "node:child_process";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "@jest/globals";
-import { executable, programBundle } from "@perdure/conformance";
+import { executable, programBundle } from "@perdure/dev-cluster";
 
 const TEST_MS = 120_000;
 const environment = { PATH: process.env["PATH"], HOME: tmpdir() };

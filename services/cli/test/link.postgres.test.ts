@@ -6,12 +6,12 @@ import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SdkEndpoint } from "@perdure/conformance";
+import { DevCloud } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 import { BrowserClient } from "@perdure/tenancy/testing";
 import { type Context, handlers, serde, service } from "@restatedev/restate-sdk";
 import { Home, type Running } from "./home.js";
 import { approve, PASSWORD } from "./small-cloud.js";
-import { WholeCloud } from "./whole-cloud.js";
 
 const TEST_MS = 180_000;
 const run = promisify(execFile);
@@ -21,7 +21,7 @@ interface LinkEvent {
   readonly [field: string]: unknown;
 }
 
-let cloud: WholeCloud;
+let cloud: DevCloud;
 let endpoint: SdkEndpoint;
 let home: Home;
 let calls = 0;
@@ -40,7 +40,7 @@ const greeter = service({
 });
 
 beforeAll(async () => {
-  cloud = await WholeCloud.start();
+  cloud = await DevCloud.start();
   endpoint = await SdkEndpoint.start({ services: [greeter] });
   home = await Home.make({ PERDURE_API_URL: cloud.apiUrl });
 }, TEST_MS);

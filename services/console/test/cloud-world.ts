@@ -2,19 +2,9 @@
  * The console of the cloud is tested against the cloud as it runs in production: tenancy with the built console, a gateway and a runtime
  * for each environment, every one a process of its own, on a real PostgreSQL. Users sign up by the same pages as in production.
  */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import type { AccountId, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
-import {
-  apiUrlOf,
-  cloudGatewaySettings,
-  type LocalCloud,
-  tenancySettings,
-  tunnelRelaySettings,
-} from "@perdure/cluster-kit/local-cloud";
-import { builtConsole, eventually, programBundle, type RoleSettings, ServiceProgram } from "@perdure/conformance";
-import { freePortRange, freePorts, startDatabase } from "@perdure/servers";
+import { eventually } from "@perdure/conformance";
+import { builtConsole, DevCloud, type RoleSettings } from "@perdure/dev-cluster";
 import { CONSOLE_PASSWORD, ConsolePage, openTestTenancy, TEST_KEYS, type TestTenancy } from "@perdure/tenancy/testing";
 
 /** A runtime starts in a few seconds; a busy machine takes its time. */
@@ -50,45 +40,11 @@ export class CloudWorld implements AsyncDisposable {
   /** `settings`: of tenancy, beside the usual ones. `tunnels`: with a relay, so that services are reached through tunnels. */
   static async start(settings: RoleSettings = {}, { tunnels = false } = {}): Promise<CloudWorld> {
     await using close = new AsyncDisposableStack();
-    const directory = mkdtempSync(join(tmpdir(), "perdure-console-cloud-"));
-    close.defer(() => rmSync(directory, { recursive: true, force: true }));
-    const [database, ports, serverProgram] = await Promise.all([
-      startDatabase(),
-      freePorts(6),
-      programBundle("services/standalone"),
-      builtConsole(),
-    ]);
-    close.use(database);
-    const [apiPort, tenancyPort, ingress, admin, tunnelPort, tunnelProxyPort] = ports as [
-      ...[number, number, number],
-      ...[number, number, number],
-    ];
-    const keyFile = join(directory, "keys");
-    writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });
-    const cloud: LocalCloud = {
-      postgresUrl: database.url,
-      apiPort,
-      tenancyPort,
-      tunnelPort,
-      tunnelProxyPort,
-      firstEnvironmentPort: (await freePortRange(20)).first,
-      runtimePorts: await freePortRange(40),
-      directory: join(directory, "environments"),
-      keyFile,
-      serverProgram,
-    };
-    const tenancy = close.use(
-      await ServiceProgram.launch({ service: "tenancy", settings: { ...tenancySettings(cloud, { probes: 0 }), ...settings } }),
-    );
-    // Stopped rather than killed, because it ends the runtimes it has made.
-    close.defer(async () => void (await tenancy.stop()));
-    const gateway = { service: "cloud-gateway", settings: cloudGatewaySettings(cloud, { ingress, admin, probes: 0 }) };
-    const programs = [tenancy, close.use(await ServiceProgram.launch(gateway))];
-    const relay = { service: "tunnel-relay", settings: tunnelRelaySettings(cloud, { probes: 0 }) };
-    if (tunnels) programs.push(close.use(await ServiceProgram.launch(relay)));
-    await Promise.all(programs.map((program) => program.ready()));
-    const testTenancy = close.use(await openTestTenancy(database.url));
-    return new CloudWorld({ origin: apiUrlOf(cloud), testTenancy }, close.move());
+    await builtConsole();
+    const options = { hasRelay: tunnels, settings: { tenancy: settings }, keys: TEST_KEYS };
+    const { apiUrl, addresses } = close.use(await DevCloud.start(options));
+    const testTenancy = close.use(await openTestTenancy(addresses.postgresUrl));
+    return new CloudWorld({ origin: apiUrl, testTenancy }, close.move());
   }
 
   /** A new user with an account of their own; or, with `role`, a new member of that one. */

@@ -1,6 +1,7 @@
 /** Common fixtures of suites of the cloud's pages: one cloud and one browser for the suite, signed-in users, and their windows. */
+
 import { afterAll, afterEach, beforeAll } from "@jest/globals";
-import type { RoleSettings } from "@perdure/conformance";
+import type { RoleSettings } from "@perdure/dev-cluster";
 import type { BrowserContext, Page } from "playwright-core";
 import { type View, Watched } from "./browser.js";
 import { CloudWorld, type SignedInUser } from "./cloud-world.js";

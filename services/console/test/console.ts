@@ -2,8 +2,10 @@
  * The console is tested as users have it: built, served by a real `perdure server` at `/ui/`, in a real browser. A suite begins with `const
  * ui = suiteConsole()`; each test opens pages, and fails when one of them complained (see `browser.ts`).
  */
+
 import { afterAll, afterEach, beforeAll, jest } from "@jest/globals";
-import { builtConsole, type RoleSettings, TestWorld } from "@perdure/conformance";
+import { TestWorld } from "@perdure/conformance";
+import { builtConsole, type RoleSettings } from "@perdure/dev-cluster";
 import type { Page } from "playwright-core";
 import { type View, Watched } from "./browser.js";
 import { shop } from "./world/shop.js";

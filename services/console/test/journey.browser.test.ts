@@ -3,11 +3,14 @@
  * line: sign-up, an environment, a key, a login from a terminal, a service behind a tunnel, a call, its invocation, the audit log and the
  * usage.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { ChildProgram, eventually, executable, SdkEndpoint } from "@perdure/conformance";
+import { eventually, SdkEndpoint } from "@perdure/conformance";
+import { executable } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import type { Page } from "playwright-core";
 import { CONSOLE_PASSWORD, expectAccessible, suiteCloud } from "./cloud.js";
 import { shop } from "./world/shop.js";
@@ -27,7 +30,7 @@ const button = (page: Page, name: string) => page.getByRole("button", { name, ex
 /** The command line of a new user. */
 async function perdure(args: readonly string[], onLine?: (line: string) => void): Promise<ChildProgram> {
   const env = { PATH: process.env["PATH"], HOME: home, PERDURE_API_URL: cloud.world.origin, DO_NOT_TRACK: "1" };
-  return ChildProgram.start(await executable(), args, env, onLine);
+  return ChildProgram.start({ command: await executable(), args, env, ...(onLine === undefined ? {} : { onLine }) });
 }
 
 async function done(child: ChildProgram): Promise<string> {
@@ -119,7 +122,7 @@ test(
       const answer = await fetch(`${ingressUrl}/Payments/charge`, { method: "POST", headers, body: "7" });
       expect([answer.status, await answer.json()]).toEqual([200, "charged 7"]);
     } finally {
-      await tunnel.stop(CLI_STOP_MS);
+      await tunnel.stop({ withinMs: CLI_STOP_MS });
     }
 
     // The audit log and the usage.

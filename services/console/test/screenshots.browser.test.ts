@@ -2,12 +2,13 @@
  * Takes screenshots of the real console (`make screenshots`), so that they never show what it is not. Otherwise it checks that the tour in
  * docs/console.md has them all, and that they are small.
  */
+
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
-import { ROOT } from "@perdure/conformance";
+import { ROOT } from "@perdure/dev-cluster";
 import type { Page } from "playwright-core";
 import { type SignedInUser, suiteCloud } from "./cloud.js";
 import { suiteConsole, type View } from "./console.js";

@@ -2,12 +2,14 @@
  * The tour is the first page for a new user, and it demonstrates durable execution; so it is run with the very sample that it tells the
  * user to start, and the lines that the sample's process prints are counted.
  */
+
 import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { expect, test } from "@jest/globals";
-import { eventually, ROOT } from "@perdure/conformance";
+import { eventually } from "@perdure/conformance";
+import { ROOT } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
 

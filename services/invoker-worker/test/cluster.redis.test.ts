@@ -66,7 +66,7 @@ describe("workers of a cluster", () => {
     await redis.kill();
     await sleep(3_000); // Longer than a lease.
     expect(all(a, b)).toEqual([]);
-    await redis.start();
+    await redis.startAgain();
     await until("all is led again", () => all(a, b).join() === EVERY.join());
     for (const id of ids) expect((await b.worker.partitions.describe(id))?.status).toBe("invoked");
     await submit(b);

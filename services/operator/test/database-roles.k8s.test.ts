@@ -191,7 +191,7 @@ test(
       running.metadata.name,
       (one) => one?.status?.observedGeneration === 2 && conditionOf(one, "Ready")?.status === "True",
     );
-    await postgres.start();
+    await postgres.startAgain();
     await world.untilReady(made, TEST_MS);
   },
   TEST_MS,

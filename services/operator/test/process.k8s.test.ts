@@ -96,7 +96,7 @@ test(
         return keys.size > before || keys.size === names.length;
       });
       await program.kill();
-      program.startAgain();
+      await program.startAgain();
     }
     for (const one of made) await world.untilReady(one, TEST_MS / 2);
     await noteKeys();
@@ -118,7 +118,7 @@ test(
     await world.untilReady(orphan);
     expect(await leader()).not.toBe(first);
 
-    leading.startAgain();
+    await leading.startAgain();
     await untilServing(leading);
     const second = await leader();
     await waiting.stop();
@@ -135,7 +135,7 @@ test(
     await untilServing(program);
     await world.untilReady(await world.create());
     await kubernetes.apiServer.kill();
-    await kubernetes.apiServer.start();
+    await kubernetes.apiServer.startAgain();
     await world.untilReady(await world.create(), TEST_MS / 2);
     expect(program.isRunning).toBe(true);
   },

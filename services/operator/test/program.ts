@@ -1,40 +1,31 @@
 /** The operator as a process of its own, as in production, because only a process can be killed in the middle of something. */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { join } from "node:path";
-import { programBundle, ROOT } from "@perdure/conformance";
+import { programBundle, ServiceProgram } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 
-const MAIN = join(ROOT, "services/operator/dist/main.mjs");
-
-/** From the sources as they are now. */
+/** From the sources as they are now, before a test has to wait for it. */
 export async function bundleOperator(): Promise<void> {
   await programBundle("services/operator");
 }
 
 export class OperatorProgram implements AsyncDisposable {
-  readonly #args: readonly string[];
   readonly readyz: string;
-  #child: ChildProcess;
-  #exited: Promise<unknown>;
+  readonly #program: ServiceProgram;
 
-  private constructor(args: readonly string[], readyz: string) {
-    this.#args = args;
+  private constructor(program: ServiceProgram, readyz: string) {
+    this.#program = program;
     this.readyz = readyz;
-    this.#child = this.#spawn();
-    this.#exited = once(this.#child, "exit");
   }
 
   /** `settings` by their dotted names. */
   static async start(settings: Readonly<Record<string, string | number>>): Promise<OperatorProgram> {
     const [port] = (await freePorts(1)) as [number];
-    const all = { ...settings, "probes.bind-address": "127.0.0.1", "probes.bind-port": port };
-    const args = Object.entries(all).map(([name, value]) => `--${name}=${value}`);
-    return new OperatorProgram(args, `http://127.0.0.1:${port}/readyz`);
+    const probes = { "probes.bind-address": "127.0.0.1", "probes.bind-port": port };
+    const program = await ServiceProgram.launch({ service: "operator", settings: { ...settings, ...probes } });
+    return new OperatorProgram(program, `http://127.0.0.1:${port}/readyz`);
   }
 
   get pid(): number {
-    return this.#child.pid as number;
+    return this.#program.pid;
   }
 
   /** The metrics for Prometheus. Rejects while the port is closed. */
@@ -43,42 +34,28 @@ export class OperatorProgram implements AsyncDisposable {
   }
 
   get isRunning(): boolean {
-    return this.#child.exitCode === null && this.#child.signalCode === null;
+    return this.#program.isRunning;
   }
 
   /** Status and text of its probe; empty while the port is closed. */
   async probe(): Promise<string> {
-    if (!this.isRunning) throw new Error("the operator has ended");
+    if (!this.isRunning) throw new Error(`the operator has ended:\n${this.#program.lines.slice(-10).join("\n")}`);
     const response = await fetch(this.readyz).catch(() => undefined);
     return response === undefined ? "" : `${response.status} ${await response.text()}`;
   }
 
   async kill(): Promise<void> {
-    await this.#end("SIGKILL");
+    await this.#program.kill();
   }
 
   /** Its exit code. */
   async stop(): Promise<number | null> {
-    await this.#end("SIGTERM");
-    return this.#child.exitCode;
+    return (await this.#program.stop()).code;
   }
 
   /** After `kill` or `stop`. */
-  startAgain(): void {
-    this.#child = this.#spawn();
-    this.#exited = once(this.#child, "exit");
-  }
-
-  async #end(signal: NodeJS.Signals): Promise<void> {
-    if (!this.isRunning) return;
-    this.#child.kill(signal);
-    await this.#exited;
-  }
-
-  #spawn(): ChildProcess {
-    // Variables for tests are no settings of the program.
-    const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("PERDURE_")));
-    return spawn(process.execPath, [MAIN, ...this.#args], { stdio: "ignore", env });
+  startAgain(): Promise<void> {
+    return this.#program.startAgain();
   }
 
   [Symbol.asyncDispose](): Promise<void> {

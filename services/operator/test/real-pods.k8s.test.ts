@@ -2,6 +2,7 @@
  * An environment whose pods are processes: applied by kubectl, made ready by the operator, the real controllers and a kubelet of tests,
  * used by clients, damaged, and deleted.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
@@ -10,7 +11,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { programBundle } from "@perdure/conformance";
+import { programBundle } from "@perdure/dev-cluster";
 import { freePorts, type PostgresServer, runKubectl, startPostgres } from "@perdure/servers";
 import { stringify } from "yaml";
 import { cell } from "./cell.js";

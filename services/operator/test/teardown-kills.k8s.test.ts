@@ -44,7 +44,7 @@ afterAll(async () => {
 /** Kills the operator and starts another one. */
 async function killed(): Promise<void> {
   await program.kill();
-  program.startAgain();
+  await program.startAgain();
 }
 
 const deletingAs = (name: string, reason: string) => world.until(name, (one) => conditionOf(one, "Deleting")?.reason === reason);

@@ -1,4 +1,5 @@
 /** Signals, exit codes and broken pipes exist only for a real process. */
+
 import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -7,7 +8,7 @@ import { join } from "node:path";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
-import { executable } from "@perdure/conformance";
+import { executable } from "@perdure/dev-cluster";
 
 type Server = ChildProcessByStdio<null, Readable, Readable>;
 

@@ -1,8 +1,9 @@
 /** `perdure-tenancy migrate` as a release runs it: a process that migrates the database and ends. */
+
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { programBundle } from "@perdure/conformance";
+import { programBundle } from "@perdure/dev-cluster";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 
 const TEST_MS = 60_000;

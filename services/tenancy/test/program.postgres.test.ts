@@ -1,4 +1,5 @@
 /** Two processes of the program on one database: killed and restarted, called over mutual TLS and by the official command line. */
+
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
@@ -9,8 +10,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock } from "@perdure/base";
 import { bareOf, NO_USAGE, type TenancyChange } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import { ServiceProgram } from "@perdure/conformance";
 import { writeTinyConsole } from "@perdure/console-host/testing";
+import { ServiceProgram } from "@perdure/dev-cluster";
 import { openChannel, RemoteTenancy } from "@perdure/grpc";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { makeCertificates } from "@perdure/testkit";
@@ -149,7 +150,7 @@ describe("two processes of tenancy", () => {
     await report(61);
     const done = (await keys).reduce<number>((sum, one) => sum + one, 0);
     expect(done).toBeGreaterThanOrEqual(10);
-    await programs[0]?.launchAgain();
+    await programs[0]?.startAgain();
     await programs[0]?.ready();
     const usage = await clients[0].account(accountId, "GetUsage", {});
     expect(usage.totals.bytesIn).toBe(61);

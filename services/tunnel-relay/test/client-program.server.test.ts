@@ -1,11 +1,12 @@
 /** The tunnel client as a program in a cluster, against a relay: ready while connected, serving allowed destinations, closing in order. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { ServiceProgram } from "@perdure/conformance";
+import { ServiceProgram } from "@perdure/dev-cluster";
 import { aWorld, FakeRuntime, until, type World } from "./fixture.js";
 import { aLocal } from "./local.js";
 

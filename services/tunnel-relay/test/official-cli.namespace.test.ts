@@ -2,6 +2,7 @@
  * The unmodified tunnel of the official CLI (cloud.md §8, 39–41, 46, 51, 61). It finds relays only by SRV records of the machine's
  * resolver, so this suite runs itself again in a network namespace with its own name server.
  */
+
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -12,7 +13,8 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { eventually, ROOT, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "@perdure/conformance";
+import { eventually, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "@perdure/conformance";
+import { ROOT } from "@perdure/dev-cluster";
 import { makeCertificates } from "@perdure/testkit";
 import { service } from "@restatedev/restate-sdk";
 import { serveNames } from "./dns.js";

@@ -1,4 +1,5 @@
 /** The program itself, over TLS and gRPC, as it is deployed. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createSecureServer } from "node:http2";
 import type { AddressInfo } from "node:net";
@@ -9,7 +10,8 @@ import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
 import { MemoryTenancy } from "@perdure/cloud/testing";
 import { openGrpcListener } from "@perdure/cluster-kit";
-import { eventually, ServiceProgram } from "@perdure/conformance";
+import { ServiceProgram, eventually } from "@perdure/conformance";
+import { ServiceProgram } from "@perdure/dev-cluster";
 import { exchangeWhole } from "@perdure/endpoint-transport";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/grpc";
 import { createHttpTransport } from "@perdure/http-client";
@@ -117,7 +119,7 @@ test("serves clients over TLS, reports them to tenancy, and drains on a signal",
 
 test("with `cleartext` the listener for runtimes has no TLS while that for clients has", async () => {
   const changed = { "proxy.cleartext": "true", "probes.bind-port": 0 };
-  await relay.launchAgain(changed);
+  await relay.startAgain(changed);
   const facts = await relay.ready();
   expect(facts["tunnels"]).toMatch(/^https:/);
   expect(facts["proxy"]).toMatch(/^http:/);
@@ -138,7 +140,7 @@ test("authorities of other relays are read again when their file is replaced", a
   const file = join(folder, "peers.pem");
   writeFileSync(file, certificates.authority);
   await relay.stop();
-  await relay.launchAgain({
+  await relay.startAgain({
     "peers.urls": `https://localhost:${(peer.address() as AddressInfo).port}`,
     "peers.ca-file": file,
     "public-tls.check-interval": "100ms",

@@ -1,10 +1,12 @@
 /** A runtime of several processes behind a relay: its registry discovers an endpoint behind a tunnel, and its workers call it. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
-import { SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "@perdure/conformance";
+import { SdkEndpoint, TestAdminClient, TestIngressClient } from "@perdure/conformance";
+import { DevCluster } from "@perdure/dev-cluster";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { aTenant, aWorld, ownClient, PUBLIC_PROXY, type Tenant, type World } from "./fixture.js";
 
@@ -35,7 +37,7 @@ beforeAll(async () => {
     "tunnels.public-url": PUBLIC_PROXY,
     "tunnels.token-file": file("token", tenant.token),
   };
-  const cluster = await WholeCluster.start({
+  const cluster = await DevCluster.start({
     workers: 2,
     gateways: 1,
     settings: { registry: callers, "invoker-worker": { ...callers, "worker.num-partitions": 4 } },

@@ -1,11 +1,12 @@
 /** The demo and the README's sample work as described: they are the first things that a new user runs and copies. */
+
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, expect, test } from "@jest/globals";
-import { executable, ROOT } from "@perdure/conformance";
+import { executable, ROOT } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 
 const data = mkdtempSync(join(tmpdir(), "perdure-demo-"));

@@ -323,7 +323,7 @@ describe("a subscription", () => {
     await until(() => deliveries.accepted.length === 10);
     await broker.kill();
     await until(() => subscriptions.statuses()[0]?.state === "backingOff");
-    await broker.start();
+    await broker.startAgain();
     await produce(topic, numbered(10));
     await until(() => deliveries.accepted.length === 20);
     expect(deliveries.inputs()).toHaveLength(20);

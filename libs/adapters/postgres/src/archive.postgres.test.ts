@@ -55,7 +55,7 @@ describe("an archive in PostgreSQL", () => {
     await server.kill();
     await expect(archive.find([anId(1)])).rejects.toThrow("STO0001");
     await expect(archive.put(leader, [record])).rejects.toThrow("STO0001");
-    await server.start();
+    await server.startAgain();
     expect(await archive.find([anId(1)])).toMatchObject([{ id: anId(1) }]);
   }, 60_000);
 });

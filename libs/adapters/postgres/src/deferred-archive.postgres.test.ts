@@ -15,7 +15,7 @@ test("an archive whose database is down rejects, and works from the moment the d
   await using archive = deferredPostgresArchive({ url: server.url, environment: "env_late" }, ports);
   for (let n = 0; n < 3; n++) await expect(archive.find([anId(1)])).rejects.toThrow("STO0001");
   await expect(archive.expire(1, 1)).rejects.toThrow("STO0001");
-  await server.start();
+  await server.startAgain();
   const answer = async (): Promise<unknown> => {
     for (const deadline = performance.now() + 10_000; ; ) {
       try {

@@ -93,7 +93,7 @@ describe("leadership in PostgreSQL", () => {
     await until(() => counts.now === 1);
     await server.kill();
     await until(() => counts.now === 0);
-    await server.start();
+    await server.startAgain();
     await until(() => counts.now === 1);
     expect(counts.ever).toBe(2);
   }, 60_000);

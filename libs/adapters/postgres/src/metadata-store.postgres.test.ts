@@ -106,7 +106,7 @@ describe("documents in PostgreSQL", () => {
     await store.write(put("a", 1));
     await server.kill();
     await expect(store.write(put("a", 2))).rejects.toThrow("STO0001");
-    await server.start();
+    await server.startAgain();
     expect(await store.get("a")).toMatchObject({ value: 1, version: 1 });
     await store.write(put("a", 2));
   }, 60_000);

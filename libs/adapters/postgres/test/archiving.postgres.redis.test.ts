@@ -230,7 +230,7 @@ test("kill -9 of PostgreSQL: live work goes on, archived answers are unavailable
     expect(await accepted).toBe("accepted");
   }
   expect((await completedIn(current.store)).size).toBe(left);
-  await postgres.start();
+  await postgres.startAgain();
   await until(async () => (await completedIn(current.store)).size === 0, "catching up");
   for (let n = 1; n <= 3_000; n += 101) expect(await outputOf(current.partitions, n)).toBe(expectedOf(n));
   const reading = archived(current.store, archive, () => systemClock.nowMs());
@@ -248,7 +248,7 @@ test("kill -9 of Redis while it is archived from ends the leader; the next one g
     await redis.kill();
     await new Promise((resolve) => setTimeout(resolve, 300)); // What was put by now is in both.
   }
-  await redis.start();
+  await redis.startAgain();
   await using again = await connectRedis(options(), { clock: systemClock, logger: silentLogger });
   await using current = await leader(again, "env_redis", archive, 1);
   await until(async () => (await completedIn(current.store)).size === 0, "archiving the rest");

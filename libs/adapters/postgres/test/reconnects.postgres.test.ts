@@ -43,7 +43,7 @@ test("clients of a PostgreSQL that is started again come back spread over time",
     while (client.pausesMs.length === 0) await client.connected();
   });
   await server.kill();
-  await server.start();
+  await server.startAgain();
   await Promise.all(again);
   const pausesMs = clients.map((client) => client.pausesMs[0] as number);
   await Promise.all(clients.map(({ listener }) => listener.close()));

@@ -129,7 +129,7 @@ describe("a Redis that fails", () => {
     for (let kill = 0; kill < 6; kill++) {
       await sleep(150 + kill * 7);
       await redis.kill();
-      await redis.start();
+      await redis.startAgain();
     }
     await sleep(50);
     ended = true;
@@ -146,7 +146,7 @@ describe("a Redis that fails", () => {
     await redis.kill();
     await expect(leader.put(...step(1))).rejects.toMatchObject({ code: "STO0001" });
     await expect(leader.put(...step(1))).rejects.toMatchObject({ code: "STO0001" });
-    await redis.start();
+    await redis.startAgain();
     await expect(leader.put(...step(1))).rejects.toMatchObject({ code: "STO0001" });
     const next = await lead(connections);
     await expectExactly(next, 1);

@@ -156,7 +156,7 @@ describe("a cluster", () => {
     const [victim] = cluster.nodes;
     await victim?.kill();
     const during = commit(1);
-    await victim?.start();
+    await victim?.startAgain();
     expect(await during).toEqual(COMMITTED);
     for (const partition of partitions) expect(await store.stateOf(partition, "O", "k")).toEqual(new Map([["n", utf8("1")]]));
   }, 60_000);

@@ -71,7 +71,7 @@ test(
     for (const spoil of [() => rmSync(fileOf("ca.pem")), () => authorities("-----BEGIN CERTIFICATE-----\nMIIB")]) {
       spoil();
       await redis.stop();
-      await redis.start();
+      await redis.startAgain();
       expect(await put(mark(2))).toEqual(COMMITTED);
     }
 
@@ -79,11 +79,11 @@ test(
     authorities(`${trusted?.authority}\n${untrusted?.authority}`);
     await redis.stop();
     serve(untrusted);
-    await redis.start();
+    await redis.startAgain();
     expect(await put(mark(3))).toEqual(COMMITTED);
     authorities(untrusted?.authority ?? "");
     await redis.stop();
-    await redis.start();
+    await redis.startAgain();
     expect(await put(mark(4))).toEqual(COMMITTED);
   },
   TEST_MS,

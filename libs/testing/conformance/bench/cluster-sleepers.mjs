@@ -101,7 +101,7 @@ async function takeOver(dies, stays) {
   await dies.kill();
   await until("the other worker to lead all", async () => (await partitionsOf(stays)) === PARTITIONS);
   const taken = [...timesOf(stays, "leading")].filter(([partition, at]) => at !== before.get(partition));
-  await dies.launchAgain();
+  await dies.startAgain();
   await dies.ready();
   return Math.max(...taken.map(([, at]) => at - beganMs));
 }

@@ -8,12 +8,12 @@ import { cpuSeconds, root, until } from "./servers.mjs";
 /** The default number of partitions. */
 export const PARTITIONS = 24;
 
-/** The cluster of the conformance suites. Its module finds the tree by its own place, so its bundle lies as deep as its source. */
+/** The same cluster as that of the tests. Its module finds the tree by its own place, so its bundle lies as deep as its source. */
 export async function startCluster(options) {
-  const outdir = join(root, "libs/testing/conformance/dist");
-  await bundle(join(root, "libs/testing/conformance/src/whole-cluster.ts"), outdir);
-  const { WholeCluster } = await import(join(outdir, "main.mjs"));
-  return WholeCluster.start(options);
+  const outdir = join(root, "libs/testing/dev-cluster/dist");
+  await bundle(join(root, "libs/testing/dev-cluster/src/dev-cluster.ts"), outdir);
+  const { DevCluster } = await import(join(outdir, "main.mjs"));
+  return DevCluster.start(options);
 }
 
 /** Partitions that a worker leads now. */
@@ -83,7 +83,7 @@ function cpuOfTree(pid) {
 
 /** Counters that only rise, but for `memory`, and the scripts' microseconds. */
 export async function redisCounters(redis) {
-  const text = String(await redis.ask("INFO", "everything"));
+  const text = String(await redis.request("INFO", "everything"));
   const number = (name) => Number(new RegExp(`^${name}:(\\d+)`, "m").exec(text)?.[1]);
   const scripts = [...text.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+),usec=(\d+)/gm)];
   return {

@@ -11,13 +11,14 @@
  * the processor time that the bad handler takes. SECONDS=8 is the length of a phase, SETTLE=60 the wait before the last look at memory. Traffic goes to 127.0.0.1 only.
  * PERDURE_CONFORMANCE_EXECUTABLE names another build to measure.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { ROOT } from "@perdure/dev-cluster";
 import { TestAdminClient } from "../src/admin-client.js";
-import { ROOT } from "../src/bundle.js";
 import { TestIngressClient } from "../src/ingress-client.js";
 import { ROGUE_MODES, type RogueMode, rogueManifest, rogueScripts } from "../src/neighbours/rogue-scripts.js";
 import { RawEndpoint } from "../src/raw-endpoint.js";

@@ -2,12 +2,11 @@
  * A cluster with the interface of `Server`, so that suites for one process run against a cluster too: settings are passed to the roles
  * that have them, with one ingress and one management API.
  */
+
 import { rmSync } from "node:fs";
-import type { LocalRole, RoleSettings } from "@perdure/cluster-kit/local";
-import type { ProgramExit } from "./child.js";
-import type { ServiceProgram } from "./program.js";
+import { DevCluster, type LocalRole, type RoleSettings, type ServiceProgram } from "@perdure/dev-cluster";
+import type { ProgramExit } from "@perdure/processes";
 import { type ServerOptions, type TestServer, temporaryDirectory } from "./server.js";
-import { WholeCluster } from "./whole-cluster.js";
 
 const EVERYBODY: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];
 /** Roles that have a setting of the single process: the first entry whose prefix matches. */
@@ -45,15 +44,15 @@ function settingsByRole(settings: RoleSettings): Partial<Record<LocalRole, RoleS
 
 export class ClusterServer implements TestServer {
   readonly baseDir: string;
-  readonly #cluster: WholeCluster;
+  readonly #cluster: DevCluster;
 
-  private constructor(cluster: WholeCluster, baseDir: string) {
+  private constructor(cluster: DevCluster, baseDir: string) {
     this.#cluster = cluster;
     this.baseDir = baseDir;
   }
 
   static async start({ settings = {}, environment = {} }: ServerOptions = {}): Promise<ClusterServer> {
-    const cluster = await WholeCluster.start({ gateways: 1, settings: settingsByRole(settings), environment });
+    const cluster = await DevCluster.start({ gateways: 1, settings: settingsByRole(settings), environment });
     return new ClusterServer(cluster, temporaryDirectory());
   }
 
@@ -102,7 +101,7 @@ export class ClusterServer implements TestServer {
     const { gateways, admin, workers, registry } = this.#cluster;
     const byRole = settingsByRole(changed);
     const launch = (role: LocalRole, programs: readonly ServiceProgram[]) =>
-      Promise.all(programs.map((program) => program.launchAgain(byRole[role])));
+      Promise.all(programs.map((program) => program.startAgain(byRole[role])));
     await Promise.all([
       launch("registry", [registry]),
       launch("invoker-worker", workers),

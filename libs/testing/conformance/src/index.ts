@@ -1,16 +1,12 @@
 /** Helpers of end-to-end suites around a real server: processes, endpoints, clients, polling. */
 export * from "./admin-client.js";
-export { builtConsole, executable, programBundle, ROOT } from "./bundle.js";
-export * from "./child.js";
 export * from "./eventually.js";
 export * from "./fake-lambda.js";
 export * from "./http.js";
 export * from "./ingress-client.js";
 export * from "./probe.js";
-export * from "./program.js";
 export * from "./raw-endpoint.js";
 export * from "./sdk-endpoint.js";
 export * from "./server.js";
 export * from "./stubborn-client.js";
-export * from "./whole-cluster.js";
 export * from "./world.js";

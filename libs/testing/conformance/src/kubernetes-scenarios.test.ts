@@ -1,8 +1,9 @@
 /** Checks the list of scenarios: it is complete, and the tests in its rows exist with those titles. */
+
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { ROOT } from "./bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const SCENARIOS = 65;
 const PAGE = "docs/operating/kubernetes-tests.md";

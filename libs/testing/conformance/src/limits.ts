@@ -5,10 +5,6 @@ import { TIMEOUT_FACTOR } from "@perdure/testkit";
 export const SERVER_START_MS = 30_000 * TIMEOUT_FACTOR;
 /** Between SIGTERM and SIGKILL; a server drains its listeners for some seconds while a client holds a request open. */
 export const SERVER_STOP_MS = 20_000 * TIMEOUT_FACTOR;
-/** Lines of a child's output that are kept for the report of a failure. */
-export const KEPT_LINES_MAX = 400;
-/** Longest line of a child that is kept: bounds the memory of the tests. */
-export const KEPT_LINE_CHARS_MAX = 4_000;
 /** Timeout of one request of a test; calls that wait for something slow set their own. */
 export const REQUEST_MS = 20_000 * TIMEOUT_FACTOR;
 /** Sockets of a client; further requests are queued. */
@@ -19,8 +15,6 @@ export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 export const EVENTUALLY_MS = 10_000;
 /** Pause between two checks of `eventually`. */
 export const EVENTUALLY_PAUSE_MS = 15;
-/** Timeout of building the bundle, which takes about two seconds; another test process may be building it. */
-export const BUILD_MS = 120_000;
 /** Sockets close some turns of the event loop after `close` was called. */
 export const HANDLES_CLOSE_MS = 2_000;
 /** Timeout of one command of the official CLI; its own requests time out after 13 seconds. */

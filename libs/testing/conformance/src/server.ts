@@ -1,13 +1,11 @@
 /** A `perdure server` on free ports with a data directory of its own, to be started, killed and restarted. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { environmentOf, type RoleSettings } from "@perdure/cluster-kit/local";
-import { executable } from "./bundle.js";
-import { ChildProgram, type ProgramExit } from "./child.js";
+import { environmentOf, executable, type RoleSettings, readyFactsOf } from "@perdure/dev-cluster";
+import { ChildProgram, type ProgramExit } from "@perdure/processes";
 import { SERVER_START_MS, SERVER_STOP_MS } from "./limits.js";
-
-export type { RoleSettings } from "@perdure/cluster-kit/local";
 
 export interface ServerOptions {
   readonly settings?: RoleSettings;
@@ -84,7 +82,7 @@ export class Server implements TestServer {
   }
 
   get isRunning(): boolean {
-    return this.#child.exit === undefined;
+    return this.#child.isRunning;
   }
 
   get lines(): readonly string[] {
@@ -98,7 +96,7 @@ export class Server implements TestServer {
 
   /** Sends SIGTERM; resolves with the exit. */
   stop(): Promise<ProgramExit> {
-    return this.#child.stop(SERVER_STOP_MS);
+    return this.#child.stop({ withinMs: SERVER_STOP_MS });
   }
 
   /** Directories of the databases of partitions and metadata. */
@@ -121,41 +119,24 @@ export class Server implements TestServer {
 }
 
 async function launch({ settings, environment }: ServerStart): Promise<{ child: ChildProgram; urls: ListenerUrls }> {
-  const path = await executable();
-  let opened: (urls: ListenerUrls) => void = () => {};
-  const ready = new Promise<ListenerUrls>((resolve) => {
-    opened = resolve;
+  const child = await ChildProgram.start({
+    name: "the server",
+    command: await executable(),
+    args: ["server"],
+    env: processEnvironment({ settings: { "log-format": "json", ...settings }, environment }),
   });
-  const child = ChildProgram.start(
-    path,
-    ["server"],
-    processEnvironment({ settings: { "log-format": "json", ...settings }, environment }),
-    (line) => {
-      const urls = urlsIn(line);
-      if (urls !== undefined) opened(urls);
-    },
-  );
-  let timer: NodeJS.Timeout | undefined;
-  const outcome = await Promise.race([
-    ready,
-    child.exited.then(() => "ended" as const),
-    new Promise<"late">((resolve) => {
-      timer = setTimeout(() => resolve("late"), SERVER_START_MS);
-    }),
-  ]);
-  clearTimeout(timer);
-  if (outcome === "ended" || outcome === "late") {
+  try {
+    return { child, urls: await child.ready(() => urlsIn(child.lines), SERVER_START_MS) };
+  } catch (cause) {
     await child.kill();
-    throw new Error(`the server ${outcome === "late" ? "was not ready in time" : "ended"}:\n${child.lastLines()}`);
+    throw cause;
   }
-  return { child, urls: outcome };
 }
 
-/** The addresses in the log line `ready`. */
-function urlsIn(line: string): ListenerUrls | undefined {
-  if (!line.includes('"msg":"ready"')) return undefined;
-  const { ingress, admin } = JSON.parse(line) as ListenerUrls;
-  return { ingress: loopback(ingress), admin: loopback(admin) };
+/** The addresses that a server logs when it is ready. */
+function urlsIn(lines: readonly string[]): ListenerUrls | undefined {
+  const { ingress, admin } = readyFactsOf(lines) ?? {};
+  return ingress === undefined || admin === undefined ? undefined : { ingress: loopback(ingress), admin: loopback(admin) };
 }
 
 /** The server logs `localhost`; the address saves every request a look-up and an attempt with the other family. */
@@ -170,19 +151,19 @@ export interface RefusedStart {
 
 /** For servers that must refuse to start: runs until the process ends by itself. Rejects (and stops it) when it starts. */
 export async function expectRefusal(settings: RoleSettings, args: readonly string[] = []): Promise<RefusedStart> {
-  const path = await executable();
-  const child = ChildProgram.start(
-    path,
-    ["server", ...args],
-    processEnvironment({ settings: { "ingress.bind-port": 0, "admin.bind-port": 0, ...settings }, environment: {} }),
-  );
+  const allSettings = { "ingress.bind-port": 0, "admin.bind-port": 0, ...settings };
+  const child = await ChildProgram.start({
+    name: "the server",
+    command: await executable(),
+    args: ["server", ...args],
+    env: processEnvironment({ settings: allSettings, environment: {} }),
+    onLine: (line) => {
+      if (urlsIn([line]) !== undefined) child.signal("SIGKILL");
+    },
+  });
   const timer = setTimeout(() => child.signal("SIGKILL"), SERVER_START_MS);
-  const started = setInterval(() => {
-    if (child.lines.some((line) => urlsIn(line) !== undefined)) child.signal("SIGKILL");
-  }, 20);
   const exit = await child.exited;
   clearTimeout(timer);
-  clearInterval(started);
   if (exit.signal !== null) throw new Error(`the server did not refuse to start:\n${child.lastLines()}`);
   return { exit, output: child.lines.join("\n") };
 }

@@ -1,8 +1,9 @@
 /** Checks the list of threats: it is complete, and the tests in its rows exist and have the threat's id in their titles. */
+
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
-import { ROOT } from "./bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const THREATS = 34;
 /** A feature that is not offered cannot be attacked. */

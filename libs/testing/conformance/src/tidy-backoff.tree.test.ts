@@ -2,10 +2,11 @@
  * Why: clients that lose a server together must not return together. The one `Backoff` of `libs/core/base` draws each pause at random; this checks on
  * the sources that nobody multiplies a pause by hand instead.
  */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { ROOT } from "./bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const NOT_CHECKED: ReadonlySet<string> = new Set(["node_modules", "dist", "gen", "test", "testing", "testdata", "bench"]);
 

@@ -3,10 +3,11 @@
  * users. So the first statement of every handler that receives one, and of every piece of code that creates one, attaches a listener; this
  * is checked on the sources themselves.
  */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { ROOT } from "./bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const NOT_CHECKED: ReadonlySet<string> = new Set(["node_modules", "dist", "gen", "test", "testing", "testdata", "bench"]);
 /** Packages that never run in production. */

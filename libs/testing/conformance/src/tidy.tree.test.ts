@@ -76,6 +76,7 @@ const FOR_TESTS: ReadonlySet<string> = new Set([
   "libs/testing/testkit",
   "libs/testing/simulator",
   "libs/testing/servers",
+  "libs/testing/dev-cluster",
   "libs/testing/conformance",
 ]);
 
@@ -109,7 +110,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["sign-in"],
     ["console-proxy"],
   ],
-  testing: [["testkit", "servers", "processes"], ["simulator"], ["conformance"]],
+  testing: [["testkit", "processes"], ["servers"], ["dev-cluster"], ["simulator"], ["conformance"]],
 };
 
 /** Rank of each library by its folder, `libs/<wing>/<name>`: a lower one may be imported. */

@@ -1,10 +1,11 @@
 /** The runner behind `make test` and other tiers: its output before a suite starts, and the totals of several runs. */
+
 import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { ROOT } from "./bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tiers-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

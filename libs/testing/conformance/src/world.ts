@@ -2,8 +2,8 @@
  * The fixture of a suite: one server, the endpoints registered with it, clients of ingress and management API, and a check at the end that
  * no process, listener or socket was left open.
  */
+import { runningPrograms } from "@perdure/processes";
 import { type RegistrationRequest, TestAdminClient } from "./admin-client.js";
-import { livingChildren } from "./child.js";
 import { TestIngressClient } from "./ingress-client.js";
 import { type OpenHandles, openHandles, untilClosed } from "./leaks.js";
 import { SdkEndpoint, type SdkEndpointOptions } from "./sdk-endpoint.js";
@@ -48,7 +48,7 @@ export class TestWorld implements AsyncDisposable {
 
   static async start(options: ServerOptions = {}): Promise<TestWorld> {
     const before = openHandles();
-    const othersBefore = new Set(livingChildren);
+    const othersBefore = runningPrograms();
     return new TestWorld(await startServer(options), before, othersBefore);
   }
 
@@ -79,7 +79,7 @@ export class TestWorld implements AsyncDisposable {
     for (const resource of this.#owned.reverse()) await resource[Symbol.asyncDispose]();
     await untilClosed(this.#before);
     if (died !== undefined) throw new Error(died);
-    const left = [...livingChildren].filter((pid) => !this.#othersBefore.has(pid));
+    const left = [...runningPrograms()].filter((pid) => !this.#othersBefore.has(pid));
     if (left.length > 0) throw new Error(`left running: processes ${left.join(", ")}`);
   }
 }

@@ -1,6 +1,8 @@
 /** An attempt that is cut off in the middle loses nothing: what was done is not done again, and what was begun is. */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { adminErrorOf, builtConsole, eventually, type HttpAnswer, probe, TestWorld } from "../src/index.js";
+import { builtConsole } from "@perdure/dev-cluster";
+import { adminErrorOf, eventually, type HttpAnswer, probe, TestWorld } from "../src/index.js";
 import { fiveSteps, HELD_STEP, STEPS } from "../src/services/crash-attempt.js";
 
 let world: TestWorld;

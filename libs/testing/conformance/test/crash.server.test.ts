@@ -1,12 +1,14 @@
 /** A server that is killed again and again loses nothing that it accepted, and does nothing twice. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ChildProgram } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
-import { ChildProgram, probe, StubbornClient, TestWorld } from "../src/index.js";
+import { probe, StubbornClient, TestWorld } from "../src/index.js";
 import { type CrashJob, counterObject, workService } from "../src/services/crash.js";
 
 /** PERDURE_CONFORMANCE_SEED plays other rounds; a failure names the seed of its own. */
@@ -109,14 +111,12 @@ describe("an endpoint killed in the middle of its steps", () => {
   );
 });
 
-function startEndpoint(port: string, file: string): Promise<ChildProgram> {
-  return new Promise((resolve, reject) => {
-    const program = fileURLToPath(new URL("./programs/endpoint.ts", import.meta.url));
-    const child = ChildProgram.start(process.execPath, [program, port, file], { PATH: process.env["PATH"] }, (line) => {
-      if (line === "listening") resolve(child);
-    });
-    void child.exited.then(() => reject(new Error(`the endpoint ended: ${child.lastLines()}`)));
-  });
+async function startEndpoint(port: string, file: string): Promise<ChildProgram> {
+  const program = fileURLToPath(new URL("./programs/endpoint.ts", import.meta.url));
+  const env = { PATH: process.env["PATH"] };
+  const child = await ChildProgram.start({ name: "the endpoint", command: process.execPath, args: [program, port, file], env });
+  await child.ready(() => child.lines.includes("listening"));
+  return child;
 }
 
 /** Every attempt got the value that the job returned; only the last run of a step counts, and its number identifies it. */

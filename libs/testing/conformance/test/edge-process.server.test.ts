@@ -1,10 +1,11 @@
 /** A connection error of an edge process closes that connection only; any other uncaught error ends the process. */
+
 import { connect } from "node:http2";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { ROOT, readyFactsOf } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import { http2ProtocolErrors, sendSegments } from "@perdure/testkit";
-import { ChildProgram } from "../src/child.js";
-import { ROOT } from "../src/index.js";
 
 const TEST_MS = 60_000;
 
@@ -15,12 +16,9 @@ interface Running extends AsyncDisposable {
 
 async function start(kind: "edge" | "other"): Promise<Running> {
   const args = [join(ROOT, "deploy/run-ts.mjs"), join(ROOT, "libs/platform/role/testdata/edge-process.ts"), kind];
-  const ready = Promise.withResolvers<number>();
-  const child = ChildProgram.start(process.execPath, args, { PATH: process.env["PATH"] }, (line) => {
-    if (line.includes('"msg":"ready"')) ready.resolve(Number((JSON.parse(line) as { port: string }).port));
-  });
-  void child.exited.then(() => ready.reject(new Error(child.lastLines())));
-  return { child, port: await ready.promise, [Symbol.asyncDispose]: async () => void (await child.kill()) };
+  const child = await ChildProgram.start({ command: process.execPath, args, env: { PATH: process.env["PATH"] } });
+  const { port } = await child.ready(() => readyFactsOf(child.lines));
+  return { child, port: Number(port), [Symbol.asyncDispose]: async () => void (await child.kill()) };
 }
 
 /** The body of the answer; rejects when the connection breaks. */

@@ -1,4 +1,5 @@
 /** Runtimes of environments as the cloud runs them: real servers, each a process of its own, through crashes and suspensions. */
+
 import { createCipheriv, generateKeyPairSync } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -8,10 +9,11 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type DesiredRuntime, type EnvironmentId, type Provisioner, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
 import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
+import { programBundle } from "@perdure/dev-cluster";
 import { openProcessProvisioner } from "@perdure/os-process";
 import { freePortRange } from "@perdure/servers";
 import { type ObjectContext, object, service } from "@restatedev/restate-sdk";
-import { eventually, type HttpAnswer, HttpClient, programBundle, SdkEndpoint } from "../src/index.js";
+import { eventually, type HttpAnswer, HttpClient, SdkEndpoint } from "../src/index.js";
 
 const STEPS = 3;
 const CALLS = 20;

@@ -2,12 +2,14 @@
  * The fuzzer finds its two kinds of defects: a program that one connection ends, and a program that keeps connections whose peers are
  * gone.
  */
+
 import { once } from "node:events";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { expect, test } from "@jest/globals";
+import { ROOT, readyFactsOf } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import { FRAME, HTTP2_PREFACE, http2Frame } from "@perdure/testkit";
-import { ChildProgram, ROOT } from "../src/index.js";
 import { listeningTarget } from "./fuzzer/cluster-targets.js";
 import { drawConnection } from "./fuzzer/draw.js";
 import { HEALTHY_MS } from "./fuzzer/limits.js";
@@ -36,7 +38,7 @@ class Planted implements Subject, AsyncDisposable {
   }
 
   get isRunning(): boolean {
-    return this.#started.exit === undefined;
+    return this.#started.isRunning;
   }
 
   get lastLines(): readonly string[] {
@@ -50,12 +52,11 @@ class Planted implements Subject, AsyncDisposable {
 
   async restart(): Promise<void> {
     await this.#child?.kill();
-    const ready = Promise.withResolvers<number>();
-    this.#child = ChildProgram.start(process.execPath, this.#args, { PATH: process.env["PATH"] }, (line) => {
-      if (line.includes('"msg":"ready"')) ready.resolve(Number((JSON.parse(line) as { port: string }).port));
-    });
-    void this.#child.exited.then(() => ready.reject(new Error(this.#child?.lastLines())));
-    this.#port = await ready.promise;
+    const env = { PATH: process.env["PATH"] };
+    const child = await ChildProgram.start({ command: process.execPath, args: this.#args, env });
+    this.#child = child;
+    const { port } = await child.ready(() => readyFactsOf(child.lines));
+    this.#port = Number(port);
   }
 
   target(): Target {

@@ -1,9 +1,11 @@
 /** What SQL and the official command line show of a running server: every status, journals, state, failures, and nothing old. */
+
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, type IntrospectionRow, invocationIdOf, probe, ROOT, SdkEndpoint, TestWorld } from "../src/index.js";
+import { ROOT } from "@perdure/dev-cluster";
+import { eventually, type IntrospectionRow, invocationIdOf, probe, SdkEndpoint, TestWorld } from "../src/index.js";
 import { echoService } from "../src/services/echo.js";
 import { featureServices, mended } from "../src/services/index.js";
 import { lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";

@@ -1,9 +1,12 @@
 /** What the README shows works as it stands there: its code is served, its commands are run, only the ports are others. */
+
 import { mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { ChildProgram, executable, HttpClient, ROOT, Server, TestListener, temporaryDirectory } from "../src/index.js";
+import { executable, ROOT } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
+import { HttpClient, Server, TestListener, temporaryDirectory } from "../src/index.js";
 
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const blocks = (language: string) =>
@@ -58,17 +61,9 @@ describe("the README", () => {
     symlinkSync(join(ROOT, "libs/testing/conformance/node_modules"), join(folder, "node_modules"));
     writeFileSync(join(folder, "sample.ts"), blocks("ts")[0] ?? "");
     writeFileSync(join(folder, "main.ts"), MAIN);
-    endpoint = await new Promise<ChildProgram>((resolve, reject) => {
-      const child = ChildProgram.start(
-        process.execPath,
-        [join(folder, "main.ts"), String(free.port)],
-        { PATH: process.env["PATH"] },
-        (line) => {
-          if (line === "listening") resolve(child);
-        },
-      );
-      void child.exited.then(() => reject(new Error(child.lastLines())));
-    });
+    const args = [join(folder, "main.ts"), String(free.port)];
+    endpoint = await ChildProgram.start({ command: process.execPath, args, env: { PATH: process.env["PATH"] } });
+    await endpoint.ready(() => endpoint.lines.includes("listening"));
   });
   afterAll(async () => {
     await endpoint.kill();
@@ -104,7 +99,11 @@ describe("the README", () => {
 
   test("is right that printed settings are a settings file", async () => {
     const print = async (...args: string[]) => {
-      const child = ChildProgram.start(await executable(), ["server", "--print-config", ...args], { PATH: process.env["PATH"] });
+      const child = await ChildProgram.start({
+        command: await executable(),
+        args: ["server", "--print-config", ...args],
+        env: { PATH: process.env["PATH"] },
+      });
       expect((await child.exited).code).toBe(0);
       return child.lines.filter((line) => !line.startsWith("#"));
     };

@@ -1,7 +1,8 @@
-/** Runs several programs as one on this machine: starts, watches and stops them in order, and finds them again after a crash. */
-export { runApart, STOP_SIGNALS } from "./foreground.js";
-export { chosenPort, type PortChoice } from "./port-choice.js";
-export { type GroupMember, ProcessGroup, type ProcessStage, type WatchedProcess } from "./process-group.js";
-export { isAlive, type ListedProcess, Record, signalTo, startOf } from "./record.js";
-export { RoleProcess, type RoleProcessOptions } from "./role-process.js";
-export { stopListed } from "./stop-listed.js";
+/** Starts, watches and stops programs on this machine, several of them as one in order, and finds them again after a crash. */
+export { ChildProgram, type ChildProgramOptions, type ProgramExit, runningPrograms, type StopOptions } from "./child-program.js";
+export { type CommandOptions, type CommandResult, RunningCommand, runCommand } from "./command.js";
+export { runApart } from "./foreground.js";
+export { chosenPort } from "./port-choice.js";
+export { type GroupMember, ProcessGroup } from "./process-group.js";
+export { type ProcessStage, Record, startOf } from "./record.js";
+export { type SupervisedPlace, type SupervisionMessages, stopSupervised, supervise } from "./supervisor.js";

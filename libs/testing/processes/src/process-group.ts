@@ -4,29 +4,31 @@
  */
 import { connect } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import { RESTARTS_MAX, WATCH_MS } from "./limits.js";
+import { RESTARTS_MAX, STOP_MS_MAX, WATCH_MS } from "./limits.js";
 import type { ProcessStage, Record } from "./record.js";
 
-export type { ProcessStage } from "./record.js";
-
-/** Any kind of process that can be watched. */
-export interface WatchedProcess {
+/** Any kind of program that can be watched. */
+export interface GroupMember {
   readonly pid: number;
   readonly isRunning: boolean;
-  stop(): Promise<void>;
-}
-
-export interface GroupMember {
-  readonly name: string;
-  readonly process: WatchedProcess;
+  /** Its own signal for an orderly end, when that is not SIGTERM. */
+  readonly stopSignal?: NodeJS.Signals;
+  stop(options: { readonly withinMs: number }): Promise<unknown>;
+  /** After it has ended. */
   startAgain(): Promise<void>;
 }
 
-const STOP_ORDER: readonly ProcessStage[] = ["door", "work", "server"];
+interface NamedMember {
+  readonly name: string;
+  readonly stage: ProcessStage;
+  readonly member: GroupMember;
+}
+
+const STOP_ORDER: readonly ProcessStage[] = ["listener", "work", "server"];
 
 export class ProcessGroup {
   readonly #record: Record;
-  readonly #members: { readonly stage: ProcessStage; readonly member: GroupMember }[] = [];
+  readonly #members: NamedMember[] = [];
 
   constructor(record: Record) {
     this.#record = record;
@@ -43,25 +45,32 @@ export class ProcessGroup {
   }
 
   /** Adds the program: it is watched, stopped with the group, and listed. */
-  keep(stage: ProcessStage, member: GroupMember): void {
-    this.#members.push({ stage, member });
-    this.#record.add(member.name, member.process.pid, stage);
+  keep(name: string, stage: ProcessStage, member: GroupMember): void {
+    const named = { name, stage, member };
+    this.#members.push(named);
+    this.#list(named);
+  }
+
+  /** Starts a member that has ended again, and lists its new process. */
+  async startAgain(member: GroupMember): Promise<void> {
+    const named = this.#members.find((one) => one.member === member);
+    if (named === undefined) throw new Error("the program is no member of the group");
+    await member.startAgain();
+    this.#list(named);
   }
 
   /** Restarts programs that end by themselves, until the signal fires. Rejects when that happens too often. */
   async watch(signal: AbortSignal, report: (what: string) => void): Promise<void> {
     for (let restarts = 0; !signal.aborted; await pause(WATCH_MS, signal)) {
-      for (const { stage, member } of this.#members) {
-        if (member.process.isRunning || signal.aborted) continue;
-        if (++restarts > RESTARTS_MAX)
-          throw new Error(`${member.name} ended again; programs have ended ${restarts} times by now`);
-        report(`${member.name} ended by itself; starting it again`);
+      for (const { name, member } of this.#members) {
+        if (member.isRunning || signal.aborted) continue;
+        if (++restarts > RESTARTS_MAX) throw new Error(`${name} ended again; programs have ended ${restarts} times by now`);
+        report(`${name} ended by itself; starting it again`);
         try {
-          await member.startAgain();
-          this.#record.add(member.name, member.process.pid, stage);
+          await this.startAgain(member);
         } catch (cause) {
           // A program that it depends on may have ended too and come later in this round; the next round tries again.
-          report(`${member.name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`);
+          report(`${name} did not start: ${cause instanceof Error ? cause.message : String(cause)}`);
         }
       }
     }
@@ -70,10 +79,14 @@ export class ProcessGroup {
   /** The list is empty afterwards. */
   async stop(): Promise<void> {
     for (const stage of STOP_ORDER) {
-      const running = this.#members.filter((one) => one.stage === stage && one.member.process.isRunning);
-      await Promise.all(running.map(({ member }) => member.process.stop()));
+      const members = this.#members.filter((one) => one.stage === stage && one.member.isRunning);
+      await Promise.all(members.map(({ member }) => member.stop({ withinMs: STOP_MS_MAX })));
     }
     this.#record.clear();
+  }
+
+  #list({ name, stage, member: { pid, stopSignal } }: NamedMember): void {
+    this.#record.add(name, pid, stage, stopSignal);
   }
 }
 

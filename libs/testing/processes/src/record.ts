@@ -6,8 +6,8 @@ import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 
-/** `door`: accepts requests; `work`: executes them; `server`: what the others depend on. */
-export type ProcessStage = "door" | "work" | "server";
+/** `listener`: accepts requests; `work`: executes them; `server`: what the others depend on. */
+export type ProcessStage = "listener" | "work" | "server";
 
 export interface ListedProcess {
   readonly name: string;
@@ -15,6 +15,8 @@ export interface ListedProcess {
   /** Start time in the text of the system; distinguishes this process from a later one with the same id. */
   readonly startedAt: string;
   readonly stage: ProcessStage;
+  /** Requests an orderly end; SIGTERM when absent. */
+  readonly stopSignal?: NodeJS.Signals;
 }
 
 /** Start time of a process; undefined when no process has this id, or only a zombie. */
@@ -71,10 +73,10 @@ export class Record {
   }
 
   /** Puts a process on the list, in the place of an earlier one of this name. Throws when it has ended already. */
-  add(name: string, pid: number, stage: ProcessStage = "work"): ListedProcess {
+  add(name: string, pid: number, stage: ProcessStage = "work", stopSignal?: NodeJS.Signals): ListedProcess {
     const startedAt = startOf(pid);
     if (startedAt === undefined) throw new Error(`${name} ended as soon as it was started`);
-    const listed = { name, pid, startedAt, stage };
+    const listed = { name, pid, startedAt, stage, ...(stopSignal === undefined ? {} : { stopSignal }) };
     this.#write([...this.#listed.filter((other) => other.name !== name), listed]);
     return listed;
   }

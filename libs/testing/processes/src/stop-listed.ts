@@ -18,7 +18,7 @@ export async function stopListed(record: Record): Promise<string[]> {
   const left = [...alive.filter(({ stage }) => stage !== "server"), ...alive.filter(({ stage }) => stage === "server")];
   for (const one of left) {
     signalTo(one, "SIGCONT"); // A frozen process does not handle the signal.
-    signalTo(one, one.name === "PostgreSQL" ? "SIGINT" : "SIGTERM"); // SIGINT requests a fast but orderly shutdown of PostgreSQL.
+    signalTo(one, one.stopSignal ?? "SIGTERM");
     await untilGone([one], STOP_MS_MAX);
     signalTo(one, "SIGKILL");
   }

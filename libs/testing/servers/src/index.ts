@@ -1,5 +1,4 @@
 export { openBrowser } from "./browser.js";
-export { type ChildExit, ChildServer, type ServerLaunch } from "./child-server.js";
 export { ControlPlane } from "./control-plane.js";
 export { type EmptyDatabase, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";
@@ -19,7 +18,7 @@ export { type KafkaOptions, KafkaServer, startKafka } from "./kafka.js";
 export { KUBERNETES_VERSION } from "./kube-programs.js";
 export type { KubernetesAnswer, KubernetesQuestion } from "./kube-request.js";
 export { runKubectl } from "./kubectl.js";
-export { type KubernetesOptions, type KubernetesPart, KubernetesServer, startKubernetes } from "./kubernetes.js";
+export { type KubernetesOptions, KubernetesServer, startKubernetes } from "./kubernetes.js";
 export { type LeasedControlPlane, leaseKubernetes } from "./kubernetes-lease.js";
 export { PostgresServer, type PostgresServerOptions, startPostgres, startPostgresPatiently } from "./postgres.js";
 export { type PromtoolResult, runPromtool } from "./promtool.js";

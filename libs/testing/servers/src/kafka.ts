@@ -9,10 +9,11 @@ import { writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
-import { ChildServer } from "./child-server.js";
+import type { ChildProgram } from "@perdure/processes";
 import { freePorts } from "./free-port.js";
-import { PORT_ATTEMPTS_MAX, READY_MS_MAX, REQUEST_MS_MAX } from "./limits.js";
+import { READY_MS_MAX, REQUEST_MS_MAX } from "./limits.js";
 import { fetchedJars } from "./maven.js";
+import { launchOnPort, launchServer, ServerProgram } from "./server-program.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 const run = promisify(execFile);
@@ -43,14 +44,13 @@ export interface KafkaOptions {
   readonly config?: Readonly<Record<string, string>>;
 }
 
-export class KafkaServer implements AsyncDisposable {
+export class KafkaServer extends ServerProgram implements AsyncDisposable {
   readonly port: number;
   readonly directory: string;
   readonly #data: DataDirectory;
-  #child: ChildServer;
 
-  private constructor(child: ChildServer, port: number, data: DataDirectory) {
-    this.#child = child;
+  private constructor(child: ChildProgram, port: number, data: DataDirectory) {
+    super(child, () => accepts(port));
     this.port = port;
     this.#data = data;
     this.directory = data.path;
@@ -59,20 +59,12 @@ export class KafkaServer implements AsyncDisposable {
   static async start(options: KafkaOptions): Promise<KafkaServer> {
     const data = await dataDirectory("kafka", options.directory);
     try {
-      for (let attempt = 1; ; attempt++) {
-        const [free, controllerPort] = (await freePorts(2)) as [number, number];
-        const port = options.port ?? free;
-        await prepare(data.path, port, controllerPort, options);
-        const child = await launch(data.path);
-        try {
-          await child.ready(() => accepts(port));
-          return new KafkaServer(child, port, data);
-        } catch (cause) {
-          await child.kill();
-          const isPortInUse = /Address already in use/.test(child.log());
-          if (options.port !== undefined || !isPortInUse || attempt >= PORT_ATTEMPTS_MAX) throw cause;
-        }
-      }
+      const { child, port } = await launchOnPort(options.port, /Address already in use/, async (chosen) => {
+        const [controllerPort] = (await freePorts(1)) as [number];
+        await prepare(data.path, chosen, controllerPort, options);
+        return launch(data.path, chosen);
+      });
+      return new KafkaServer(child, port, data);
     } catch (cause) {
       await data.remove();
       throw cause;
@@ -84,42 +76,8 @@ export class KafkaServer implements AsyncDisposable {
     return `127.0.0.1:${this.port}`;
   }
 
-  get pid(): number {
-    return this.#child.pid;
-  }
-
-  get isRunning(): boolean {
-    return this.#child.isRunning;
-  }
-
-  log(): string {
-    return this.#child.log();
-  }
-
-  kill(): Promise<void> {
-    return this.#child.kill();
-  }
-
-  stop(): Promise<void> {
-    return this.#child.stop();
-  }
-
-  freeze(): void {
-    this.#child.signal("SIGSTOP");
-  }
-
-  thaw(): void {
-    this.#child.signal("SIGCONT");
-  }
-
-  /** Starts it again on the same port and data after `kill` or `stop`. */
-  async start(): Promise<void> {
-    this.#child = await launch(this.directory);
-    await this.#child.ready(() => accepts(this.port));
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child.kill(); // Its data is not needed any more, or is in its log.
+    await this.kill(); // Its data is not needed any more, or is in its log.
     await this.#data.remove();
   }
 }
@@ -213,10 +171,10 @@ async function classPath(): Promise<string> {
   return join(await fetchedJars(`kafka-${VERSION}`, JARS), "*");
 }
 
-async function launch(directory: string): Promise<ChildServer> {
+async function launch(directory: string, port: number): Promise<ChildProgram> {
   const jvm = [HEAP, "-XX:TieredStopAtLevel=1", "-XX:+UseSerialGC", "-cp", await classPath()];
   const args = [...jvm, "kafka.Kafka", join(directory, "server.properties")];
-  return ChildServer.launch({ command: "java", args, cwd: directory });
+  return launchServer({ command: "java", args, cwd: directory }, () => accepts(port));
 }
 
 function accepts(port: number): Promise<boolean> {

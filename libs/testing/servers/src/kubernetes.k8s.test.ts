@@ -34,8 +34,8 @@ test(
     await kubernetes.apiServer.kill();
     await expect(kubernetes.request({ path: CONFIG_MAPS })).rejects.toThrow("ECONNREFUSED");
     await kubernetes.etcd.kill();
-    await kubernetes.etcd.start();
-    await kubernetes.apiServer.start();
+    await kubernetes.etcd.startAgain();
+    await kubernetes.apiServer.startAgain();
     expect(kubernetes.apiServer.pid).not.toBe(pid);
     expect(await kubernetes.request({ path: `${CONFIG_MAPS}/kept` })).toMatchObject({ status: 200 });
   },

@@ -6,13 +6,13 @@
 import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ChildServer, type ServerLaunch } from "./child-server.js";
 import { ADMIN, ControlPlane, type ControlPlaneAccess, kubeconfigOf } from "./control-plane.js";
 import { requestEtcd } from "./etcd.js";
 import { freePorts } from "./free-port.js";
 import { kubernetesPrograms } from "./kube-programs.js";
 import { type KubernetesAnswer, requestKubernetes } from "./kube-request.js";
 import { PORT_ATTEMPTS_MAX } from "./limits.js";
+import { launchServer, ServerProgram } from "./server-program.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 export interface KubernetesOptions {
@@ -47,71 +47,11 @@ interface ControlPlanePorts {
   readonly api: number;
 }
 
-/** One of the three programs: killed, stopped, frozen and started again by its own. */
-export class KubernetesPart {
-  readonly #launch: ServerLaunch;
-  readonly #isReady: () => Promise<boolean>;
-  #child: ChildServer;
-
-  private constructor(child: ChildServer, launch: ServerLaunch, isReady: () => Promise<boolean>) {
-    this.#child = child;
-    this.#launch = launch;
-    this.#isReady = isReady;
-  }
-
-  /** Calls `isReady` repeatedly; rejects with the log when the program ends before. */
-  static async start(launch: ServerLaunch, isReady: () => Promise<boolean>): Promise<KubernetesPart> {
-    const child = await ChildServer.launch(launch);
-    try {
-      await child.ready(isReady);
-    } catch (cause) {
-      await child.kill();
-      throw cause;
-    }
-    return new KubernetesPart(child, launch, isReady);
-  }
-
-  get pid(): number {
-    return this.#child.pid;
-  }
-
-  get isRunning(): boolean {
-    return this.#child.isRunning;
-  }
-
-  log(): string {
-    return this.#child.log();
-  }
-
-  kill(): Promise<void> {
-    return this.#child.kill();
-  }
-
-  stop(): Promise<void> {
-    return this.#child.stop();
-  }
-
-  /** Frozen: connections stay open and no request is answered. */
-  freeze(): void {
-    this.#child.signal("SIGSTOP");
-  }
-
-  thaw(): void {
-    this.#child.signal("SIGCONT");
-  }
-
-  /** Again on the same port and data, after `kill` or `stop`. */
-  async start(): Promise<void> {
-    this.#child = await ChildServer.launch(this.#launch);
-    await this.#child.ready(this.#isReady);
-  }
-}
-
 export class KubernetesServer extends ControlPlane implements AsyncDisposable {
-  readonly etcd: KubernetesPart;
-  readonly apiServer: KubernetesPart;
+  readonly etcd: ServerProgram;
+  readonly apiServer: ServerProgram;
   /** Undefined without controllers. */
-  readonly controllerManager: KubernetesPart | undefined;
+  readonly controllerManager: ServerProgram | undefined;
   /** Address of etcd, without TLS. */
   readonly etcdPort: number;
   readonly #data: DataDirectory;
@@ -161,9 +101,9 @@ export function startKubernetes(options: KubernetesOptions = {}): Promise<Kubern
 interface Started {
   readonly access: ControlPlaneAccess;
   readonly etcdPort: number;
-  readonly etcd: KubernetesPart;
-  readonly apiServer: KubernetesPart;
-  readonly controllerManager: KubernetesPart | undefined;
+  readonly etcd: ServerProgram;
+  readonly apiServer: ServerProgram;
+  readonly controllerManager: ServerProgram | undefined;
 }
 
 async function startParts(directory: string, options: KubernetesOptions): Promise<Started> {
@@ -172,9 +112,9 @@ async function startParts(directory: string, options: KubernetesOptions): Promis
   const ports: ControlPlanePorts = { etcd: etcdPort, etcdPeer, api };
   const tokens = await writeCredentials(directory, options.users ?? {});
   const token = tokens[ADMIN] as string;
-  const parts: KubernetesPart[] = [];
-  const start = async (command: string, flags: Flags, isReady: () => Promise<boolean>): Promise<KubernetesPart> => {
-    const part = await KubernetesPart.start({ command, args: flagsOf(flags), cwd: directory }, isReady);
+  const parts: ServerProgram[] = [];
+  const start = async (command: string, flags: Flags, isReady: () => Promise<boolean>): Promise<ServerProgram> => {
+    const part = new ServerProgram(await launchServer({ command, args: flagsOf(flags), cwd: directory }, isReady), isReady);
     parts.push(part);
     return part;
   };
@@ -198,8 +138,8 @@ async function startParts(directory: string, options: KubernetesOptions): Promis
 
 async function startControllers(
   { controllers = true }: KubernetesOptions,
-  start: () => Promise<KubernetesPart>,
-): Promise<KubernetesPart | undefined> {
+  start: () => Promise<ServerProgram>,
+): Promise<ServerProgram | undefined> {
   return controllers ? start() : undefined;
 }
 

@@ -4,11 +4,6 @@
 export const READY_MS_MAX = 180_000;
 /** Pause between two checks of a server that starts; short, because most are ready within 50 ms. */
 export const READY_POLL_MS = 20;
-/** A server that has not ended by then after SIGTERM is killed: its data are in a directory of ours or kept by its log. */
-export const STOP_MS_MAX = 10_000;
-/** Lines of a server's log kept in memory, and the length at which one is cut: enough to see why it failed. */
-export const LOG_LINES_MAX = 2_000;
-export const LOG_LINE_CHARS_MAX = 1_000;
 /** Another process may take a free port before the server binds it; the server is started with another port that often. */
 export const PORT_ATTEMPTS_MAX = 5;
 /** A question to a server that answers at once, or never. */

@@ -13,11 +13,11 @@ test("PostgreSQL starts for every user, root included, survives kill -9, and goe
     expect(postgres.log()).toMatch(/ready to accept connections/);
     await postgres.kill();
     expect(postgres.isRunning).toBe(false);
-    await postgres.start();
+    await postgres.startAgain();
     expect(postgres.log()).toMatch(/automatic recovery in progress|ready to accept connections/);
     await postgres.stop();
     expect(postgres.isRunning).toBe(false);
-    await postgres.start();
+    await postgres.startAgain();
   }
   expect(existsSync(directory)).toBe(false);
 });

@@ -6,11 +6,11 @@ import { connect } from "node:net";
 import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { promisify } from "node:util";
-import { ChildServer } from "./child-server.js";
+import type { ChildProgram } from "@perdure/processes";
 import { unpackedPackages } from "./debian.js";
-import { freePorts } from "./free-port.js";
-import { DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, PORT_ATTEMPTS_MAX, READY_MS_MAX, REQUEST_MS_MAX } from "./limits.js";
+import { DATABASE_PAUSE_MS, DATABASE_TRIES_MAX, READY_MS_MAX, REQUEST_MS_MAX } from "./limits.js";
 import { onPath } from "./programs.js";
+import { launchOnPort, launchServer, ServerProgram } from "./server-program.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 const run = promisify(execFile);
@@ -105,19 +105,18 @@ async function giveToUnprivileged(directory: string): Promise<void> {
   await chown(directory, await idOf("-u"), await idOf("-g"));
 }
 
-export class PostgresServer implements AsyncDisposable {
+export class PostgresServer extends ServerProgram implements AsyncDisposable {
   readonly port: number;
   readonly directory: string;
+  /** "Fast": open transactions are rolled back, clients are sent away. SIGTERM would wait for the clients. */
+  override readonly stopSignal = "SIGINT";
   readonly #data: DataDirectory;
-  readonly #config: Readonly<Record<string, string>>;
-  #child: ChildServer;
 
-  private constructor(child: ChildServer, port: number, data: DataDirectory, config: Readonly<Record<string, string>>) {
-    this.#child = child;
+  private constructor(child: ChildProgram, port: number, data: DataDirectory) {
+    super(child, () => accepts(port));
     this.port = port;
     this.#data = data;
     this.directory = data.path;
-    this.#config = config;
   }
 
   static async start(options: PostgresServerOptions): Promise<PostgresServer> {
@@ -125,18 +124,9 @@ export class PostgresServer implements AsyncDisposable {
     const config = { ...CONFIG, ...(options.directory === undefined ? CONFIG_OF_TEMPORARY : {}), ...options.config };
     try {
       await initialise(data.path);
-      for (let attempt = 1; ; attempt++) {
-        const port = options.port ?? ((await freePorts(1))[0] as number);
-        const child = await launch(port, data.path, config);
-        try {
-          await child.ready(() => accepts(port));
-          return new PostgresServer(child, port, data, config);
-        } catch (cause) {
-          await child.kill();
-          const isPortInUse = /could not create any TCP\/IP sockets|Address already in use/.test(child.log());
-          if (options.port !== undefined || !isPortInUse || attempt >= PORT_ATTEMPTS_MAX) throw cause;
-        }
-      }
+      const portInUse = /could not create any TCP\/IP sockets|Address already in use/;
+      const { child, port } = await launchOnPort(options.port, portInUse, (chosen) => launch(chosen, data.path, config));
+      return new PostgresServer(child, port, data);
     } catch (cause) {
       await data.remove();
       throw cause;
@@ -148,45 +138,8 @@ export class PostgresServer implements AsyncDisposable {
     return `postgres://${USER}@127.0.0.1:${this.port}/postgres`;
   }
 
-  get pid(): number {
-    return this.#child.pid;
-  }
-
-  get isRunning(): boolean {
-    return this.#child.isRunning;
-  }
-
-  log(): string {
-    return this.#child.log();
-  }
-
-  /** kill -9 of the postmaster: its children see that and end by themselves. */
-  kill(): Promise<void> {
-    return this.#child.kill();
-  }
-
-  /** "Fast": open transactions are rolled back, clients are sent away. */
-  stop(): Promise<void> {
-    return this.#child.stop("SIGINT");
-  }
-
-  /** Freezes the postmaster: no new connections. */
-  freeze(): void {
-    this.#child.signal("SIGSTOP");
-  }
-
-  thaw(): void {
-    this.#child.signal("SIGCONT");
-  }
-
-  /** Starts it again on the same port and data after `kill` or `stop`. */
-  async start(): Promise<void> {
-    this.#child = await launch(this.port, this.directory, this.#config);
-    await this.#child.ready(() => accepts(this.port));
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child.stop("SIGQUIT"); // "Immediate": as quick as a kill, but no child outlives it.
+    await this.stop({ signal: "SIGQUIT" }); // "Immediate": as quick as a kill, but no child outlives it.
     await this.#data.remove();
   }
 }
@@ -206,10 +159,11 @@ async function initialise(directory: string): Promise<void> {
   await run(command, [...args], { cwd: directory, env: { ...process.env, ...env }, timeout: READY_MS_MAX });
 }
 
-async function launch(port: number, directory: string, config: Readonly<Record<string, string>>): Promise<ChildServer> {
+async function launch(port: number, directory: string, config: Readonly<Record<string, string>>): Promise<ChildProgram> {
   const { directory: bin, env } = await postgresBinaries();
   const settings = Object.entries({ ...config, port: String(port) }).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  return ChildServer.launch({ ...unprivileged(join(bin, "postgres"), ["-D", directory, ...settings]), cwd: directory, env });
+  const command = unprivileged(join(bin, "postgres"), ["-D", directory, ...settings]);
+  return launchServer({ ...command, cwd: directory, env }, () => accepts(port));
 }
 
 /** Connects as a client does: once start-up and recovery are over the server requests authentication. */

@@ -13,7 +13,7 @@ test("what was acknowledged is there after kill -9, on the same port; disposing 
     await redis.request("SET", "k", "v");
     await redis.kill();
     expect(redis.isRunning).toBe(false);
-    await redis.start();
+    await redis.startAgain();
     expect(redis.pid).not.toBe(pid);
     pid = redis.pid;
     expect(await redis.request("GET", "k")).toBe("v");

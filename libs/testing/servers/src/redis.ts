@@ -4,11 +4,12 @@
  */
 import { randomBytes } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ChildServer } from "./child-server.js";
+import type { ChildProgram } from "@perdure/processes";
 import { freePorts } from "./free-port.js";
-import { PORT_ATTEMPTS_MAX, READY_MS_MAX, READY_POLL_MS } from "./limits.js";
+import { READY_MS_MAX, READY_POLL_MS } from "./limits.js";
 import { fromPackages, type InstalledProgram, onPath } from "./programs.js";
 import { type RedisReply, requestRedis } from "./redis-talk.js";
+import { launchOnPort, launchServer, ServerProgram } from "./server-program.js";
 import { type DataDirectory, dataDirectory } from "./temporary.js";
 
 export interface RedisServerOptions {
@@ -43,49 +44,35 @@ export function redisProgram(): Promise<InstalledProgram> {
   return program;
 }
 
-export class RedisServer implements AsyncDisposable {
+export class RedisServer extends ServerProgram implements AsyncDisposable {
   readonly port: number;
   readonly directory: string;
   readonly password: string | undefined;
   readonly #data: DataDirectory;
-  readonly #config: Readonly<Record<string, string>>;
-  #child: ChildServer;
 
-  private constructor(
-    child: ChildServer,
-    port: number,
-    data: DataDirectory,
-    config: Readonly<Record<string, string>>,
-    password?: string,
-  ) {
-    this.#child = child;
+  private constructor(child: ChildProgram, port: number, data: DataDirectory, password: string | undefined) {
+    super(child, () => answers(port, password));
     this.port = port;
     this.#data = data;
     this.directory = data.path;
-    this.#config = config;
     this.password = password;
   }
 
   static async start(options: RedisServerOptions): Promise<RedisServer> {
     const data = await dataDirectory("redis", options.directory);
+    const { password } = options;
     const config = {
       ...CONFIG,
-      ...(options.password === undefined ? {} : { requirepass: options.password, masterauth: options.password }),
+      ...(password === undefined ? {} : { requirepass: password, masterauth: password }),
       ...options.config,
     };
-    for (let attempt = 1; ; attempt++) {
-      const port = options.port ?? ((await freePorts(1))[0] as number);
-      const child = await launch(port, data.path, config);
-      try {
-        await child.ready(() => answers(port, options.password));
-        return new RedisServer(child, port, data, config, options.password);
-      } catch (cause) {
-        await child.kill();
-        const isPortInUse = /Address already in use/.test(child.log());
-        if (options.port === undefined && isPortInUse && attempt < PORT_ATTEMPTS_MAX) continue;
-        await data.remove();
-        throw cause;
-      }
+    try {
+      const launchAt = (port: number): Promise<ChildProgram> => launch(port, data.path, config, password);
+      const { child, port } = await launchOnPort(options.port, /Address already in use/, launchAt);
+      return new RedisServer(child, port, data, password);
+    } catch (cause) {
+      await data.remove();
+      throw cause;
     }
   }
 
@@ -93,50 +80,12 @@ export class RedisServer implements AsyncDisposable {
     return `redis://${this.password === undefined ? "" : `:${this.password}@`}127.0.0.1:${this.port}`;
   }
 
-  get pid(): number {
-    return this.#child.pid;
-  }
-
-  get isRunning(): boolean {
-    return this.#child.isRunning;
-  }
-
-  /** The last lines of its log. */
-  log(): string {
-    return this.#child.log();
-  }
-
   request(...command: string[]): Promise<RedisReply> {
     return requestRedis(this.port, command, this.password);
   }
 
-  /** kill -9: acknowledged writes must survive it. */
-  kill(): Promise<void> {
-    return this.#child.kill();
-  }
-
-  /** Ends it in peace; port and data stay. */
-  stop(): Promise<void> {
-    return this.#child.stop();
-  }
-
-  /** Frozen: connections stay open and no request is answered. */
-  freeze(): void {
-    this.#child.signal("SIGSTOP");
-  }
-
-  thaw(): void {
-    this.#child.signal("SIGCONT");
-  }
-
-  /** Starts it again on the same port and data after `kill` or `stop`. */
-  async start(): Promise<void> {
-    this.#child = await launch(this.port, this.directory, this.#config);
-    await this.#child.ready(() => answers(this.port, this.password));
-  }
-
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.#child.kill(); // Its data is not needed any more, or is in its log.
+    await this.kill(); // Its data is not needed any more, or is in its log.
     await this.#data.remove();
   }
 }
@@ -145,12 +94,17 @@ export function startRedis(options: RedisServerOptions = {}): Promise<RedisServe
   return RedisServer.start(options);
 }
 
-async function launch(port: number, directory: string, config: Readonly<Record<string, string>>): Promise<ChildServer> {
+async function launch(
+  port: number,
+  directory: string,
+  config: Readonly<Record<string, string>>,
+  password: string | undefined,
+): Promise<ChildProgram> {
   const { path, env } = await redisProgram();
   const settings = Object.entries({ ...config, port: String(port), dir: directory });
   // One value may have several words (`save 900 1`); an empty one is an argument of its own.
   const args = settings.flatMap(([name, value]) => [`--${name}`, ...(value === "" ? [""] : value.split(" "))]);
-  return ChildServer.launch({ command: path, args, cwd: directory, env });
+  return launchServer({ command: path, args, cwd: directory, env }, () => answers(port, password));
 }
 
 async function answers(port: number, password: string | undefined): Promise<boolean> {

@@ -1,7 +1,7 @@
 /** A container as a process that is restarted when it ends, probed, and stopped with a grace period. */
 import { execFile } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { type ChildExit, ChildServer } from "@perdure/servers";
+import { ChildProgram, type ProgramExit } from "@perdure/processes";
 import { LAST_OUTPUT_CHARS_MAX, PROBE_HASTE, PROBE_MS_MIN, RESTART_FIRST_MS, RESTART_LONGEST_MS } from "./limits.js";
 import type { Action, ContainerSpec, Probe } from "./pod-spec.js";
 
@@ -18,12 +18,12 @@ export class Container {
   readonly #address: string;
   readonly #onChange: () => void;
   readonly #stop = new AbortController();
-  #child: ChildServer | undefined;
+  #child: ChildProgram | undefined;
   #startedAt: string | undefined;
   #isStarted = false;
   #isReady = false;
   #restarts = 0;
-  #lastExit: ChildExit | undefined;
+  #lastExit: ProgramExit | undefined;
   #earlierOutput = "";
 
   constructor(spec: ContainerSpec, command: Command, address: string, onChange: () => void) {
@@ -43,7 +43,7 @@ export class Container {
 
   /** Its last output, also from before a restart. */
   lastOutput(): string {
-    return `${this.#earlierOutput}${this.#child?.log() ?? ""}`.slice(-LAST_OUTPUT_CHARS_MAX);
+    return `${this.#earlierOutput}${this.#child?.lines.join("\n") ?? ""}`.slice(-LAST_OUTPUT_CHARS_MAX);
   }
 
   /** The container's entry in the status of the pod. */
@@ -65,7 +65,7 @@ export class Container {
   async run(): Promise<void> {
     const { signal } = this.#stop;
     for (let pauseMs = RESTART_FIRST_MS; ; pauseMs = Math.min(RESTART_LONGEST_MS, pauseMs * 2)) {
-      const child = await ChildServer.launch({ ...this.#command, isEnvComplete: true });
+      const child = await ChildProgram.start({ ...this.#command, group: "shared" });
       this.#child = child;
       this.#startedAt = new Date().toISOString().replace(/\.\d+Z$/, "Z");
       this.#onChange();
@@ -111,7 +111,7 @@ export class Container {
 
   // ── probes ─────────────────────────────────────────────────────────────────────────────────────
 
-  async #probe(child: ChildServer, signal: AbortSignal): Promise<void> {
+  async #probe(child: ChildProgram, signal: AbortSignal): Promise<void> {
     const { startupProbe, livenessProbe, readinessProbe } = this.spec;
     const ends = (): void => child.signal("SIGKILL");
     if (startupProbe !== undefined && !(await this.#untilGood(startupProbe, signal))) {

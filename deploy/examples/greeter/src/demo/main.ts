@@ -7,7 +7,8 @@ import { connect } from "node:net";
 import { dirname, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { DemoProgram } from "#demo/program";
+import { ChildProgram } from "@perdure/processes/child-program";
+import { greeterListens, startGreeter } from "#demo/greeter-program";
 import { beginParty, callEachKind, Party, showOutcome } from "#demo/scenario";
 import { attach, checkHealth, register, type ServerAddresses } from "#demo/server-api";
 import { fact, heading, line, paint, waitFor } from "#demo/terminal";
@@ -23,27 +24,16 @@ const once = process.argv.includes("--once") || process.env["PERDURE_DEMO_ONCE"]
 const READY_WITHIN_MS = 20_000;
 const DOWNTIME_MS = 1500;
 
-const programs: DemoProgram[] = [];
+const programs: ChildProgram[] = [];
 const party = new Party();
 
-function startServer(): DemoProgram {
-  const program = new DemoProgram({
-    name: "the server",
-    command: `${root}/perdure`,
-    args: ["server"],
-    cwd: root,
-    env: process.env,
-  });
+function kept(program: ChildProgram): ChildProgram {
   programs.push(program);
   return program;
 }
 
-function startGreeter(onLine: (line: string) => void): DemoProgram {
-  const env = { ...process.env, PORT: String(ports.greeter), RESTATE_LOGGING: "ERROR" };
-  const args = [`${root}/deploy/examples/greeter/src/main.ts`];
-  const program = new DemoProgram({ name: "the greeter", command: process.execPath, args, cwd: root, env, onLine });
-  programs.push(program);
-  return program;
+async function startServer(): Promise<ChildProgram> {
+  return kept(await ChildProgram.start({ name: "the server", command: `${root}/perdure`, args: ["server"], cwd: root }));
 }
 
 /** Programs are stopped in the reverse order of their start, so that the server can finish with the greeter still there. */
@@ -72,16 +62,22 @@ async function checkPorts(): Promise<void> {
   }
 }
 
-async function comeUp(what: string, program: DemoProgram): Promise<void> {
-  await waitFor(
-    what,
-    () => `the server answers on ${server.ingress}`,
-    program.untilReady(() => checkHealth(server), READY_WITHIN_MS),
+async function comeUp(what: string, starting: Promise<ChildProgram>): Promise<void> {
+  const ready = starting.then((program) =>
+    program.ready(
+      () =>
+        checkHealth(server).then(
+          () => true,
+          () => false,
+        ),
+      READY_WITHIN_MS,
+    ),
   );
+  await waitFor(what, () => `the server answers on ${server.ingress}`, ready);
 }
 
 /** Whether everything came true. */
-async function killInTheMiddle(victim: DemoProgram): Promise<boolean> {
+async function killInTheMiddle(victim: ChildProgram): Promise<boolean> {
   const startedAt = performance.now();
   const id = await beginParty(server, party);
   await victim.kill();
@@ -114,15 +110,12 @@ async function runScenario(): Promise<boolean> {
   heading("Perdure: durable execution");
   const first = startServer();
   await comeUp("starting the server", first);
-  const greeter = startGreeter((text) => party.recordLine(text));
-  const registered = greeter.untilReady(async () => {
-    if (!(await isPortInUse(ports.greeter))) throw new Error("not listening yet");
-  }, READY_WITHIN_MS);
+  const greeter = kept(await startGreeter({ root, port: ports.greeter, onLine: (text) => party.recordLine(text) }));
   const uri = `http://localhost:${ports.greeter}`;
-  const registration = registered.then(() => register(server, uri));
+  const registration = greeterListens(greeter).then(() => register(server, uri));
   await waitFor("starting the greeter", (names) => `the greeter is registered: ${names.join(", ")}`, registration);
   await callEachKind(server, party.personName);
-  const cameTrue = await killInTheMiddle(first);
+  const cameTrue = await killInTheMiddle(await first);
   if (cameTrue && !once) showWhatNext();
   return cameTrue;
 }

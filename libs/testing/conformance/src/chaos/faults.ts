@@ -5,7 +5,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { FaultyProxy, NetworkMode } from "./faulty-proxy.js";
 import { FREEZE_MS } from "./limits.js";
-import { type ChaosStage, type StagedWorker, signal } from "./stage.js";
+import type { ChaosStage, StagedWorker } from "./stage.js";
 
 /** Counters by name. */
 export type FaultFindings = Readonly<Record<string, number>>;
@@ -87,12 +87,12 @@ const freezeWorker: Fault = {
     const refusedBefore = worker.toRedis.refusedCommits;
     await holdCommit(worker.toRedis);
     const sinceMs = performance.now();
-    signal(worker.program, "SIGSTOP");
+    worker.program.signal("SIGSTOP");
     const heal = async (): Promise<void> => {
       await delay(Math.max(0, sinceMs + FREEZE_MS - performance.now()));
       worker.toRedis.become("whole");
       await delay(100); // Redis answers the delayed request; the worker is still frozen.
-      signal(worker.program, "SIGCONT");
+      worker.program.signal("SIGCONT");
     };
     const findings = (): FaultFindings => ({ [REFUSED]: worker.toRedis.refusedCommits - refusedBefore });
     return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: false, heal, findings };
@@ -126,7 +126,7 @@ const killGateway: Fault = {
     const sinceMs = performance.now();
     await gateway.kill();
     const heal = async (): Promise<void> => {
-      await gateway.launchAgain();
+      await gateway.startAgain();
       await gateway.ready();
     };
     return { whom: `gateway ${index + 1}`, partitions: stage.partitions, sinceMs, anyAttempt: true, heal };
@@ -137,7 +137,7 @@ const restartRedis: Fault = {
   name: "kill -9 Redis and start it again",
   async strike(stage) {
     await stage.redis.kill();
-    await stage.redis.start();
+    await stage.redis.startAgain();
     return { whom: "Redis", partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
   },
 };
@@ -147,7 +147,7 @@ const stopRedis: Fault = {
   async strike(stage, briefly) {
     await stage.redis.kill();
     await delay(briefly ? 4_000 : 10_000);
-    await stage.redis.start();
+    await stage.redis.startAgain();
     return { whom: "Redis", partitions: stage.partitions, sinceMs: performance.now(), anyAttempt: true, heal: NOTHING };
   },
 };
@@ -169,7 +169,7 @@ const stopPostgres: Fault = {
     await stage.postgres.kill();
     const heal = async (): Promise<void> => {
       await delay(Math.max(0, sinceMs + (briefly ? 4_000 : 30_000) - performance.now()));
-      await stage.postgres.start();
+      await stage.postgres.startAgain();
     };
     return { whom: "PostgreSQL", partitions: stage.partitions, sinceMs, anyAttempt: true, heal };
   },
@@ -182,7 +182,7 @@ const stopRegistry: Fault = {
     await stage.registry.kill();
     const heal = async (): Promise<void> => {
       await delay(Math.max(0, sinceMs + (briefly ? 2_000 : 10_000) - performance.now()));
-      await stage.registry.launchAgain();
+      await stage.registry.startAgain();
       await stage.registry.ready();
     };
     return { whom: "the registry", partitions: stage.partitions, sinceMs, anyAttempt: true, heal };
@@ -196,8 +196,8 @@ const killInTheDark: Fault = {
     await Promise.all([stage.postgres.kill(), stage.registry.kill()]);
     const struck = await killWorker.strike(stage, briefly);
     const heal = async (): Promise<void> => {
-      await stage.postgres.start();
-      await stage.registry.launchAgain();
+      await stage.postgres.startAgain();
+      await stage.registry.startAgain();
       await stage.registry.ready();
       await struck.heal();
     };
@@ -260,6 +260,6 @@ function aWorker(stage: ChaosStage): StagedWorker {
 }
 
 async function again({ program }: StagedWorker): Promise<void> {
-  await program.launchAgain();
+  await program.startAgain();
   await program.ready();
 }

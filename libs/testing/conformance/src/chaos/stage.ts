@@ -2,13 +2,20 @@
  * A cluster with a proxy on every connection that can be cut, handlers that record their work, and callers that retry. Faults are applied
  * from outside.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
-import { adminSettings, gatewaySettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster-kit/local";
+import {
+  adminSettings,
+  gatewaySettings,
+  type LocalCluster,
+  registrySettings,
+  ServiceProgram,
+  workerSettings,
+} from "@perdure/dev-cluster";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
 import { TestAdminClient } from "../admin-client.js";
 import { eventually } from "../eventually.js";
-import { ServiceProgram } from "../program.js";
 import { SdkEndpoint } from "../sdk-endpoint.js";
 import { FaultyProxy } from "./faulty-proxy.js";
 import { CALLERS_DEFAULT, GATEWAYS, POLL_MS, PROGRESS_MS_MAX, WORKERS } from "./limits.js";
@@ -191,14 +198,9 @@ export class ChaosStage implements AsyncDisposable {
   async [Symbol.asyncDispose](): Promise<void> {
     this.load[Symbol.dispose]();
     this.admin[Symbol.dispose]();
-    for (const { program } of this.workers) if (program.isRunning) signal(program, "SIGCONT");
+    for (const { program } of this.workers) program.signal("SIGCONT");
     for (const thing of this.#things.toReversed()) await thing[Symbol.asyncDispose]();
   }
-}
-
-/** Sends a signal to the program and its children. */
-export function signal(program: ServiceProgram, name: NodeJS.Signals): void {
-  process.kill(-program.pid, name);
 }
 
 interface ChaosParts {

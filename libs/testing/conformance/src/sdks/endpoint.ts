@@ -1,22 +1,19 @@
 /** An endpoint in another language: a program on a port that can be crashed and restarted on the same port. */
+
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import { ChildProgram } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
-import { ChildProgram } from "../child.js";
-import { eventually } from "../eventually.js";
+import { TIMEOUT_FACTOR } from "@perdure/testkit";
 import type { BuildStep } from "./language.js";
 import { ENDPOINT_START_MS, PROBE_MS } from "./limits.js";
 
 export class SdkProgram implements AsyncDisposable {
   readonly port: number;
-  readonly #step: BuildStep;
-  readonly #environment: NodeJS.ProcessEnv;
-  #child: ChildProgram;
+  readonly #child: ChildProgram;
 
-  private constructor(child: ChildProgram, step: BuildStep, environment: NodeJS.ProcessEnv, port: number) {
+  private constructor(child: ChildProgram, port: number) {
     this.#child = child;
-    this.#step = step;
-    this.#environment = environment;
     this.port = port;
   }
 
@@ -25,7 +22,9 @@ export class SdkProgram implements AsyncDisposable {
     // The programs do not report their port, so the port is chosen for them.
     const [port] = (await freePorts(1)) as [number];
     const env = { PATH: process.env["PATH"], HOME: process.env["HOME"], ...step.env, ...environment, PORT: String(port) };
-    return new SdkProgram(await launch(step, env, port), step, env, port);
+    const program = new SdkProgram(await ChildProgram.start({ command: step.command, args: step.args, env }), port);
+    await program.#listens();
+    return program;
   }
 
   get url(): string {
@@ -53,27 +52,21 @@ export class SdkProgram implements AsyncDisposable {
   /** Sends SIGKILL and starts the program again on the same port. */
   async crashAndComeBack(): Promise<void> {
     await this.#child.kill();
-    this.#child = await launch(this.#step, this.#environment, this.port);
+    await this.#child.startAgain();
+    await this.#listens();
+  }
+
+  async #listens(): Promise<void> {
+    try {
+      await this.#child.ready(() => isListening(this.port), ENDPOINT_START_MS * TIMEOUT_FACTOR);
+    } catch (cause) {
+      await this.#child.kill();
+      throw cause;
+    }
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#child.kill(); // The endpoint holds no state that a crash could lose.
-  }
-}
-
-async function launch(step: BuildStep, env: NodeJS.ProcessEnv, port: number): Promise<ChildProgram> {
-  const child = ChildProgram.start(step.command, step.args, env);
-  try {
-    await eventually(
-      "the endpoint listens",
-      () => (child.exit === undefined ? isListening(port) : Promise.resolve(true)), // A process that has ended is not waited for.
-      ENDPOINT_START_MS,
-    );
-    if (child.exit !== undefined) throw new Error("the endpoint ended");
-    return child;
-  } catch (cause) {
-    await child.kill();
-    throw new Error(`${step.command} does not serve:\n${child.lastLines()}`, { cause });
   }
 }
 

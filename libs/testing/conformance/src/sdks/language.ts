@@ -2,8 +2,9 @@
  * The published SDKs as data: how to build the endpoint, how to start it, and what it supports. The endpoints of all languages serve the
  * same services (see sdks/README.md).
  */
+
 import { join } from "node:path";
-import { ROOT } from "../bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 type LanguageName = "python" | "go" | "java" | "rust";
 

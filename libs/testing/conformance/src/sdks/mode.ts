@@ -1,8 +1,9 @@
 /** Combinations of protocol version, transport and timing, each of which takes other paths through the state machine of an SDK. */
+
 import { generateKeyPairSync, type KeyObject } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { RoleSettings } from "../server.js";
+import type { RoleSettings } from "@perdure/dev-cluster";
 import type { SdkTransport } from "./language.js";
 import { FIRST_RETRY_MS, RESTLESS_MS } from "./limits.js";
 

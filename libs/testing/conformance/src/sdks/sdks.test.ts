@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { ROOT } from "../bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 import { versionIn } from "./build.js";
 import { LANGUAGES } from "./language.js";
 import { base58, MODES } from "./mode.js";

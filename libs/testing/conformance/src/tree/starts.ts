@@ -21,7 +21,7 @@ const STARTERS: Readonly<Record<string, string>> = {
   "libs/testing/servers/src/promtool.ts": "debian",
   "libs/testing/servers/src/shells.ts": "debian",
   "libs/testing/servers/src/shellcheck.ts": "debian",
-  "libs/testing/conformance/src/whole-cluster.ts": "cluster",
+  "libs/testing/dev-cluster/src/dev-cluster.ts": "cluster",
   "libs/testing/conformance/src/images/image-builder.ts": "images",
 };
 

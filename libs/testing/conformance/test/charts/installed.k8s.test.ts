@@ -2,10 +2,12 @@
  * The chart on a real API server with real helm: validated, installed, upgraded, and uninstalled only when no environment needs it. Hooks
  * run real programs.
  */
+
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { programBundle } from "@perdure/dev-cluster";
 import {
   freePorts,
   type LeasedControlPlane,
@@ -15,7 +17,7 @@ import {
   startPostgres,
 } from "@perdure/servers";
 import { makeCertificates } from "@perdure/testkit";
-import { eventually, programBundle } from "../../src/index.js";
+import { eventually } from "../../src/index.js";
 import { PlayedJobs } from "./played-jobs.js";
 import { PlayedPod } from "./played-pod.js";
 import { CHART, containersIn, hookOf, NAMESPACE, nameOf, objectsIn, type Rendered, render, VALUES } from "./release.js";
@@ -215,10 +217,12 @@ test(
     expect(containers.map(({ name }) => name).toSorted()).toEqual(Object.keys(flagsOf).toSorted());
     const references = { PERDURE_METADATA__POSTGRES_URL: postgres.url };
     const environment = { KUBECONFIG: await kubernetes.kubeconfigFile() };
-    const started = containers.map((container) => {
+    const started: PlayedPod[] = [];
+    for (const container of containers) {
       const bundle = bundles[/\/perdure-([a-z-]+):/.exec(container.image)?.[1] ?? ""] as string;
-      return pods.use(new PlayedPod({ bundle, container, references, environment, flags: flagsOf[container.name] ?? [] }));
-    });
+      const flags = flagsOf[container.name] ?? [];
+      started.push(pods.use(await PlayedPod.start({ bundle, container, references, environment, flags })));
+    }
     expect(await Promise.all(started.map((pod) => pod.probed()))).toEqual(started.map(() => 200));
   },
   TEST_MS,

@@ -2,11 +2,12 @@
  * Programs accept the settings from the chart: each is started with the arguments and environment of its container, and prints its
  * settings.
  */
+
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "@jest/globals";
+import { programBundle } from "@perdure/dev-cluster";
 import { runHelm } from "@perdure/servers";
-import { programBundle } from "../../src/index.js";
 import { type Container, containersIn, render, type ValuesName } from "./release.js";
 
 const FIRST_MS = 45 * 60_000;

@@ -1,8 +1,9 @@
 /** The objects of a release of the chart, rendered by helm, for tests to query. */
+
 import { join } from "node:path";
+import { ROOT } from "@perdure/dev-cluster";
 import { KUBERNETES_VERSION, runHelm } from "@perdure/servers";
 import { parseAllDocuments } from "yaml";
-import { ROOT } from "../../src/index.js";
 
 export const CHART = join(ROOT, "charts/perdure");
 export const DEFINITIONS_CHART = join(ROOT, "charts/perdure-crds");

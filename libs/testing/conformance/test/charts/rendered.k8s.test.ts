@@ -1,12 +1,13 @@
 /** The objects that the chart renders for various values: complete, hardened, without secrets, and consistent. */
+
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { ROOT } from "@perdure/dev-cluster";
 import { namespaceRules, platformRules } from "@perdure/kubernetes-environments";
 import { runHelm } from "@perdure/servers";
 import { parse } from "yaml";
-import { ROOT } from "../../src/index.js";
 import {
   CHART,
   containersIn,

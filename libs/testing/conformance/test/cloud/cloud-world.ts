@@ -2,15 +2,16 @@
  * The cloud as processes: tenancy on PostgreSQL, a gateway, and a runtime for each environment, used only over sockets. Users and plans
  * are written into tenancy's database.
  */
+
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Secret } from "@perdure/base";
 import { type AccountId, bareOf, type EnvironmentId, type KeyRole } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import { type EmptyDatabase, freePortRange, freePorts, startDatabase } from "@perdure/servers";
+import { DevCloud, type ServiceProgram } from "@perdure/dev-cluster";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS, type TestTenancy, type TestUser } from "@perdure/tenancy/testing";
-import { eventually, type HttpAnswer, HttpClient, programBundle, ServiceProgram } from "../../src/index.js";
+import { eventually, type HttpAnswer, HttpClient } from "../../src/index.js";
 
 export const DOMAIN = "perdure.test";
 const READY_MS = 60_000;
@@ -51,94 +52,48 @@ export interface CloudOptions {
 }
 
 export class CloudWorld implements AsyncDisposable {
-  readonly directory: string;
-  readonly database: EmptyDatabase;
+  /** Has a folder for each environment. */
+  readonly environmentsDirectory: string;
   readonly tenancy: ServiceProgram;
   readonly gateways: readonly ServiceProgram[];
   readonly apiUrl: string;
   /** Addresses of each gateway's listeners. */
-  readonly gatewayUrls: readonly { readonly ingress: string; readonly admin: string; readonly probes: string }[];
+  readonly gatewayUrls: DevCloud["gatewayUrls"];
   readonly people: TestTenancy;
   readonly #clients = new Map<string, HttpClient>();
   readonly #close: AsyncDisposableStack;
 
-  private constructor(
-    parts: Pick<CloudWorld, "directory" | "database" | "tenancy" | "gateways" | "apiUrl" | "gatewayUrls" | "people">,
-    close: AsyncDisposableStack,
-  ) {
-    this.directory = parts.directory;
-    this.database = parts.database;
-    this.tenancy = parts.tenancy;
-    this.gateways = parts.gateways;
-    this.apiUrl = parts.apiUrl;
-    this.gatewayUrls = parts.gatewayUrls;
-    this.people = parts.people;
+  private constructor({ addresses, tenancy, gateways, gatewayUrls }: DevCloud, people: TestTenancy, close: AsyncDisposableStack) {
+    this.environmentsDirectory = addresses.directory;
+    this.tenancy = tenancy;
+    this.gateways = gateways;
+    this.apiUrl = `http://127.0.0.1:${addresses.apiPort}`;
+    this.gatewayUrls = gatewayUrls;
+    this.people = people;
     this.#close = close;
   }
 
-  static async start({ onlyOrigins, gateways: count = 1 }: CloudOptions = {}): Promise<CloudWorld> {
+  static async start({ onlyOrigins, gateways = 1 }: CloudOptions = {}): Promise<CloudWorld> {
     await using close = new AsyncDisposableStack();
-    const directory = mkdtempSync(join(tmpdir(), "perdure-cloud-"));
+    const directory = mkdtempSync(join(tmpdir(), "perdure-cloud-world-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
-    const database = close.use(await startDatabase());
-    const [api, grpc, ...gatewayPorts] = (await freePorts(2 + 3 * count)) as [number, number, ...number[]];
-    const environmentPorts = await freePortRange(20);
-    const runtimePorts = await freePortRange(40);
-    const keyFile = join(directory, "keys");
-    writeFileSync(keyFile, TEST_KEYS, { mode: 0o600 });
-    const configFile = join(directory, "runtimes.toml");
+    const runtimeConfigFile = join(directory, "runtimes.toml");
     const allow = (onlyOrigins ?? []).map((origin) => `${origin}/`);
-    writeFileSync(configFile, `[egress]\nallow = ${JSON.stringify(allow)}\n`);
-    const tenancy = close.use(
-      await ServiceProgram.launch({
-        service: "tenancy",
-        settings: {
-          "metadata.postgres-url": database.url,
-          "secrets.key-file": keyFile,
-          "api.public-url": TEST_ISSUER,
-          "api.bind-port": api,
-          "grpc.bind-port": grpc,
-          "probes.bind-port": 0,
-          "cloud.domain": DOMAIN,
-          "cloud.ports-host": "127.0.0.1",
-          "cloud.ports-first": environmentPorts.first,
-          "provisioner.directory": join(directory, "environments"),
-          "provisioner.program": await programBundle("services/standalone"),
-          "provisioner.config-file": configFile,
-          "provisioner.egress": onlyOrigins === undefined ? "open" : "guarded",
-          "provisioner.ports-first": runtimePorts.first,
-          "provisioner.ports-last": runtimePorts.last,
-          "provisioner.on-stop": "stop",
-        },
-      }),
-    );
-    // Stopped instead of killed: it ends the runtimes that it has started.
-    close.defer(async () => void (await tenancy.stop()));
-    const gateways: ServiceProgram[] = [];
-    const gatewayUrls: { ingress: string; admin: string; probes: string }[] = [];
-    for (let n = 0; n < count; n++) {
-      const [ingress, admin, probes] = gatewayPorts.slice(3 * n, 3 * n + 3) as [number, number, number];
-      const settings = {
-        domain: DOMAIN,
-        issuer: TEST_ISSUER,
-        "console-url": `https://console.${DOMAIN}`,
-        "tenancy.addresses": `127.0.0.1:${grpc}`,
-        "ingress.bind-port": ingress,
-        "admin.bind-port": admin,
-        "probes.bind-port": probes,
-        "environment-ports.enabled": String(n === 0),
-      };
-      gateways.push(close.use(await ServiceProgram.launch({ service: "cloud-gateway", settings })));
-      gatewayUrls.push({
-        ingress: `http://127.0.0.1:${ingress}`,
-        admin: `http://127.0.0.1:${admin}`,
-        probes: `http://127.0.0.1:${probes}`,
-      });
-    }
-    await Promise.all([tenancy, ...gateways].map((program) => program.ready()));
-    const people = close.use(await openTestTenancy(database.url));
-    const apiUrl = `http://127.0.0.1:${api}`;
-    return new CloudWorld({ directory, database, tenancy, gateways, apiUrl, gatewayUrls, people }, close.move());
+    writeFileSync(runtimeConfigFile, `[egress]\nallow = ${JSON.stringify(allow)}\n`);
+    const settings = {
+      tenancy: {
+        "api.public-url": TEST_ISSUER,
+        "cloud.domain": DOMAIN,
+        "cloud.scheme": "https",
+        "cloud.tunnels": "off",
+        "cloud.ports-host": "127.0.0.1",
+        "provisioner.egress": onlyOrigins === undefined ? "open" : "guarded",
+      },
+      "cloud-gateway": { domain: DOMAIN, issuer: TEST_ISSUER, "console-url": `https://console.${DOMAIN}` },
+    };
+    const cloud = close.use(await DevCloud.start({ gateways, hasRelay: false, settings, keys: TEST_KEYS, runtimeConfigFile }));
+    const people = close.use(await openTestTenancy(cloud.addresses.postgresUrl));
+    return new CloudWorld(cloud, people, close.move());
   }
 
   /** A new user with an account. */
@@ -183,7 +138,7 @@ export class CloudWorld implements AsyncDisposable {
       },
       READY_MS,
     ).catch((cause: unknown) => {
-      const log = join(this.directory, "environments", id, "runtime.log");
+      const log = join(this.environmentsDirectory, id, "runtime.log");
       const last = existsSync(log) ? readFileSync(log, "utf8").split("\n").slice(-10) : [];
       throw new Error(`${name} does not get active:\n${[...this.tenancy.lines.slice(-10), ...last].join("\n")}`, { cause });
     });

@@ -178,9 +178,9 @@ test("T12, T32: neither credentials nor lies reach handlers, journals or logs", 
     expect.objectContaining({ "x-forwarded-for": "127.0.0.1", "x-mine": "kept" }),
   ]);
   const secret = a.key.text.slice(a.key.text.indexOf(".") + 1);
-  const runtimeSecret = readFileSync(join(world.directory, "environments", a.environment.id, "secret"), "utf8");
+  const runtimeSecret = readFileSync(join(world.environmentsDirectory, a.environment.id, "secret"), "utf8");
   const journal = JSON.stringify(await rowsOf(a, "SELECT * FROM sys_journal"));
-  const ownLog = readFileSync(join(world.directory, "environments", a.environment.id, "runtime.log"), "utf8");
+  const ownLog = readFileSync(join(world.environmentsDirectory, a.environment.id, "runtime.log"), "utf8");
   expect(journal).toContain("x-mine");
   expect(world.log).toContain(a.key.id);
   for (const text of [answer.text, journal, ownLog, world.log, world.tenancy.lines.join("\n")]) {
@@ -351,7 +351,7 @@ test("while tenancy is killed and gone, who is known is served, who is not hears
     [503, "PERD0503"],
   ]);
   expect(Number(answers[1]?.headers["retry-after"])).toBeGreaterThan(0);
-  await world.tenancy.launchAgain();
+  await world.tenancy.startAgain();
   await world.tenancy.ready();
   const statusOf = async (token: string) => (await environment.request("ingress", "POST", "/Echo/headers", token)).status;
   await eventually("the unseen key is good", async () => (await statusOf(unseen.text)) === 200, 30_000);

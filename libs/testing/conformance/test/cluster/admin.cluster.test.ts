@@ -1,8 +1,10 @@
 /** The management API of a cluster, every process a real one, on a real database and a real Redis, with a service of the SDK. */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { ServiceProgram } from "@perdure/dev-cluster";
 import { freePorts, type PostgresServer, type RedisServer, startPostgres, startRedis } from "@perdure/servers";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
-import { eventually, SdkEndpoint, ServiceProgram, TestAdminClient, TestIngressClient } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const gates: PromiseWithResolvers<void>[] = [];
@@ -234,8 +236,8 @@ describe("the management API of a cluster", () => {
     const refused = await client.post("/deployments", { uri: endpoint.url, force: true });
     expect(refused.status).toBeGreaterThanOrEqual(500);
     expect(refused.text).toContain("registry");
-    await postgres.start();
-    await registry.launchAgain();
+    await postgres.startAgain();
+    await registry.startAgain();
     await registry.ready();
     await eventually("registrations are accepted again", async () => {
       const { status } = await client.post("/deployments", { uri: endpoint.url, force: true });

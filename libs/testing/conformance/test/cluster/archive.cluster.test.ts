@@ -2,8 +2,10 @@
  * A cluster that archives completed invocations from Redis to PostgreSQL seconds after they end: every API answers as before, an outage of
  * PostgreSQL affects only requests that need it, and a worker that crashes while it archives affects none.
  */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationVerb } from "@perdure/admin-contract";
+import { DevCluster } from "@perdure/dev-cluster";
 import { type Context, service, TerminalError, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import {
   eventually,
@@ -12,7 +14,6 @@ import {
   SdkEndpoint,
   TestAdminClient,
   TestIngressClient,
-  WholeCluster,
 } from "../../src/index.js";
 import { probe } from "../../src/probe.js";
 import { QUICK_RETRIES } from "../../src/services/common.js";
@@ -50,14 +51,14 @@ const flow = workflow({
 });
 
 const owned = new AsyncDisposableStack();
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let endpoint: SdkEndpoint;
 let admin: TestAdminClient;
 let ingress: TestIngressClient;
 
 beforeAll(async () => {
   endpoint = owned.use(await SdkEndpoint.start({ services: [work, flow] }));
-  cluster = owned.use(await WholeCluster.start({ workerSettings: { "archive.age": "2s", "archive.interval": "100ms" } }));
+  cluster = owned.use(await DevCluster.start({ workerSettings: { "archive.age": "2s", "archive.interval": "100ms" } }));
   admin = owned.use(new TestAdminClient(cluster.adminUrl));
   ingress = owned.use(new TestIngressClient(cluster.ingressUrls[0] as string));
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
@@ -269,7 +270,7 @@ describe("without PostgreSQL", () => {
       for (const key of ["new one", "new two", "new three"]) expect((await call(key)).json).toBe(`${key} 1`);
       expect((await admin.invocation(suspendedId, "kill")).status).toBe(200);
 
-      await cluster.postgres.start();
+      await cluster.postgres.startAgain();
       await eventually("the archive answers", async () => (await ingress.output(id)).status === 200, 30_000);
       expect((await call("kept")).json).toBe("kept 1");
       await untilArchived();

@@ -2,20 +2,14 @@
  * A cluster whose Redis has lost its data, or has other data: no worker leads, no partition starts empty, and restoring the right data
  * ends it. Only the mark of the lost data set permits continuing without them.
  */
+
 import { cpSync, mkdirSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { DevCluster, type ServiceProgram } from "@perdure/dev-cluster";
 import { freePorts, startRedis } from "@perdure/servers";
 import { type Context, type ObjectContext, object, service } from "@restatedev/restate-sdk";
-import {
-  eventually,
-  SdkEndpoint,
-  type ServiceProgram,
-  TestAdminClient,
-  TestIngressClient,
-  temporaryDirectory,
-  WholeCluster,
-} from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient, temporaryDirectory } from "../../src/index.js";
 
 const TEST_MS = 180_000;
 const START_MS = 300_000;
@@ -34,7 +28,7 @@ const counter = object({
 const waiter = service({ name: "Waiter", handlers: { wait: async (ctx: Context) => ctx.sleep(3_600_000) } });
 
 const owned = new AsyncDisposableStack();
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let folder: string;
 let admin: TestAdminClient;
 let ingress: TestIngressClient;
@@ -45,7 +39,7 @@ beforeAll(async () => {
   const directories = { postgres: join(folder, "postgres"), redis: join(folder, "redis") };
   for (const directory of Object.values(directories)) mkdirSync(directory);
   const endpoint = owned.use(await SdkEndpoint.start({ services: [counter, waiter] }));
-  cluster = owned.use(await WholeCluster.start({ directories }));
+  cluster = owned.use(await DevCluster.start({ directories }));
   admin = owned.use(new TestAdminClient(cluster.adminUrl));
   ingress = owned.use(new TestIngressClient(cluster.ingressUrls[0] as string));
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
@@ -94,7 +88,7 @@ const partitionKeys = async (): Promise<readonly unknown[]> =>
 async function exchangeFolder(change: (directory: string) => void): Promise<void> {
   await cluster.redis.kill();
   change(cluster.redis.directory);
-  await cluster.redis.start();
+  await cluster.redis.startAgain();
 }
 
 describe("a cluster whose Redis has other data", () => {
@@ -119,7 +113,7 @@ describe("a cluster whose Redis has other data", () => {
       // One that starts now finds the same, before it leads anything.
       await second.kill();
       const [port] = (await freePorts(1)) as [number];
-      await second.launchAgain({ "probes.bind-port": port });
+      await second.startAgain({ "probes.bind-port": port });
       const restarted = `http://127.0.0.1:${port}`;
       await eventually("it answers", () => statusOf(`${restarted}/readyz`).catch(() => undefined), 30_000);
       await eventually("it logs the reason", () => second.lines.some((line) => line.includes('"STO0005"')), 30_000);
@@ -186,12 +180,12 @@ describe("a cluster whose Redis has other data", () => {
       const second = cluster.workers[1] as ServiceProgram;
       await second.kill();
       const [port] = (await freePorts(1)) as [number];
-      await second.launchAgain({ "redis.url": empty.url, "probes.bind-port": port });
+      await second.startAgain({ "redis.url": empty.url, "probes.bind-port": port });
       await eventually("it logs the reason", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
       await refuses(second, `http://127.0.0.1:${port}`);
       expect(await empty.request("DBSIZE")).toBe(0);
       await second.kill();
-      await second.launchAgain();
+      await second.startAgain();
       await second.ready();
     },
     TEST_MS,
@@ -214,7 +208,7 @@ describe("a cluster whose Redis has other data", () => {
       const [port] = (await freePorts(1)) as [number];
       const restarted = `http://127.0.0.1:${port}`;
       await second.kill();
-      await second.launchAgain({ "worker.accept-data-loss": "f".repeat(32), "probes.bind-port": port });
+      await second.startAgain({ "worker.accept-data-loss": "f".repeat(32), "probes.bind-port": port });
       await eventually("it logs the reason", () => second.lines.some((line) => line.includes('"STO0005"')), 60_000);
       expect(await refuses(second, restarted)).toBe(mark);
       expect(await first.runCommand("accept-data-loss", "e".repeat(32))).toMatchObject({

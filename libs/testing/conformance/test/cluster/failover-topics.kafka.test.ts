@@ -2,18 +2,13 @@
  * Topics into a cluster: workers share the partitions of a topic, and when workers crash, each record is handled once and the records of a
  * key in order. `RECORDS=20000` makes the test long.
  */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { DevCluster, type ServiceProgram } from "@perdure/dev-cluster";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs from "kafkajs";
-import {
-  eventually,
-  SdkEndpoint,
-  type ServiceProgram,
-  TestAdminClient,
-  TestIngressClient,
-  WholeCluster,
-} from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { ledgerObject, relayService } from "../../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 600_000;
@@ -26,11 +21,11 @@ const POLL_MS = 200;
 const TOPIC_PARTITIONS = 4;
 
 let broker: KafkaServer;
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let endpoint: SdkEndpoint;
 let admin: TestAdminClient;
 beforeAll(async () => {
-  [broker, cluster] = await Promise.all([startKafka(), WholeCluster.start()]);
+  [broker, cluster] = await Promise.all([startKafka(), DevCluster.start()]);
   endpoint = await SdkEndpoint.start({ services: [ledgerObject, relayService], kind: "h2-bidi" });
   admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
@@ -87,7 +82,7 @@ test(
       const enough = Math.min(RECORDS - 1, (RECORDS / 4) * (kill + 1));
       await eventually("records became invocations", async () => (await booked()) >= enough, 120_000);
       await worker.kill();
-      await worker.launchAgain();
+      await worker.startAgain();
       await worker.ready();
     }
 

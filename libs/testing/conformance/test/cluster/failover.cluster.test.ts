@@ -1,16 +1,18 @@
 /** A whole cluster of real processes: everything that it accepted is executed once, whichever process crashes. */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
+import { DevCluster } from "@perdure/dev-cluster";
+import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { type CrashJob, counterObject, workService } from "../../src/services/crash.js";
 
 const WHOLE_TEST_MS = 240_000;
 
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let endpoint: SdkEndpoint;
 let admin: TestAdminClient;
 beforeAll(async () => {
-  cluster = await WholeCluster.start({ workerSettings: { "worker.invoker.inactivity-timeout": "50ms" } });
+  cluster = await DevCluster.start({ workerSettings: { "worker.invoker.inactivity-timeout": "50ms" } });
   endpoint = await SdkEndpoint.start({ services: [counterObject, workService], kind: "h2-bidi" });
   admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
@@ -142,7 +144,7 @@ describe("a cluster", () => {
       await cluster.redis.kill();
       await cluster.postgres.kill();
       await delay(1_000);
-      await cluster.redis.start();
+      await cluster.redis.startAgain();
       // A call without an idempotency key is new, so no archive is read.
       const ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
       const plain: CrashJob = { name: "plain", steps: 2, sleepMs: 20, counters: ["plain", "plain"] };
@@ -151,7 +153,7 @@ describe("a cluster", () => {
         await eventually("work goes on without a database", call, 90_000);
       }
       ingress[Symbol.dispose]();
-      await cluster.postgres.start();
+      await cluster.postgres.startAgain();
       const before = jobs.done.length;
       await eventually("callers with keys go on with it", () => jobs.done.length > before + 50, 60_000);
       await jobs.finish();

@@ -1,8 +1,10 @@
 /** A worker that drains lets handlers end that run, where they end soon; what takes longer is run again elsewhere, once in effect. */
+
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { DevCluster } from "@perdure/dev-cluster";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, StubbornClient, TestAdminClient } from "../../src/index.js";
 
 const WHOLE_TEST_MS = 240_000;
 /** The programs may have to be built first. */
@@ -28,11 +30,11 @@ const thinker = service({
   },
 });
 
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let endpoint: SdkEndpoint;
 let admin: TestAdminClient;
 beforeAll(async () => {
-  cluster = await WholeCluster.start({ workers: 2, gateways: 1 });
+  cluster = await DevCluster.start({ workers: 2, gateways: 1 });
   endpoint = await SdkEndpoint.start({ services: [thinker], kind: "h2-bidi" });
   admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
@@ -43,7 +45,7 @@ afterAll(async () => {
   await endpoint?.[Symbol.asyncDispose]();
 }, 60_000);
 
-async function drainOf(worker: WholeCluster["workers"][number]) {
+async function drainOf(worker: DevCluster["workers"][number]) {
   const { probes } = await worker.ready();
   const url = String(probes).replace("localhost", "127.0.0.1").replace("/readyz", "/drain");
   return async (method: "GET" | "POST" | "DELETE"): Promise<Readonly<Record<string, unknown>>> =>

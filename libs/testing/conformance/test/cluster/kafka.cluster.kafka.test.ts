@@ -1,15 +1,10 @@
 /** Topics into a cluster: workers share the partitions of a topic and hand them over, and every record is handled once and in order. */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { DevCluster, type ServiceProgram } from "@perdure/dev-cluster";
 import { type KafkaServer, startKafka } from "@perdure/servers";
 import kafkajs, { type Kafka, type Producer } from "kafkajs";
-import {
-  eventually,
-  SdkEndpoint,
-  type ServiceProgram,
-  TestAdminClient,
-  TestIngressClient,
-  WholeCluster,
-} from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { ledgerObject } from "../../src/services/ledger.js";
 
 const WHOLE_TEST_MS = 400_000;
@@ -29,7 +24,7 @@ interface Status {
 let broker: KafkaServer;
 let kafka: Kafka;
 let producer: Producer;
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let endpoint: SdkEndpoint;
 let admin: TestAdminClient;
 let ingress: TestIngressClient;
@@ -41,7 +36,7 @@ beforeAll(async () => {
   await producer.connect();
   const fixed = [{ name: "fixed", brokers: [broker.brokers], "fetch.wait.max.ms": 50 }];
   const settings = { registry: { "ingress.kafka-clusters": JSON.stringify(fixed) } };
-  cluster = await WholeCluster.start({ gateways: 1, settings });
+  cluster = await DevCluster.start({ gateways: 1, settings });
   endpoint = await SdkEndpoint.start({ services: [ledgerObject], kind: "h2-bidi" });
   admin = new TestAdminClient(cluster.adminUrl);
   ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
@@ -163,8 +158,8 @@ describe("a topic", () => {
         "SELECT count(1) AS n FROM sys_invocation WHERE target_handler_name = 'book' AND invoked_by = 'subscription'",
       );
       expect(row).toEqual({ n: produced });
-      await second.launchAgain();
-      await first.launchAgain();
+      await second.startAgain();
+      await first.startAgain();
       await Promise.all([first.ready(), second.ready()]);
     },
     WHOLE_TEST_MS,

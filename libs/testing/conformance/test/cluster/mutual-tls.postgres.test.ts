@@ -1,14 +1,16 @@
 /** Processes with certificates of one authority authenticate each other; without them they refuse each other. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { type RoleSettings, ServiceProgram } from "@perdure/dev-cluster";
 import type { MutualTls } from "@perdure/grpc";
 import { TestWorker } from "@perdure/grpc/testing";
 import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/storage";
 import { makeCertificates } from "@perdure/testkit";
-import { eventually, type RoleSettings, ServiceProgram } from "../../src/index.js";
+import { eventually } from "../../src/index.js";
 import { LOCAL, probe } from "./setup.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-tls-"));

@@ -1,15 +1,17 @@
 /** A worker whose commits do not become durable is not ready, and is ready when they do again. */
+
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { eventually, type ServiceProgram, WholeCluster } from "../../src/index.js";
+import { DevCluster, type ServiceProgram } from "@perdure/dev-cluster";
+import { eventually } from "../../src/index.js";
 
 /** A probe is answered within this, with the 1.5 s that it waits for a commit and a busy machine. */
 const ANSWER_MS = 6_000;
 /** A commit counts for 5 s; then a probe finds the next one. */
 const NOTICED_MS = 20_000;
 
-let cluster: WholeCluster;
+let cluster: DevCluster;
 beforeAll(async () => {
-  cluster = await WholeCluster.start({ workers: 2, gateways: 1 });
+  cluster = await DevCluster.start({ workers: 2, gateways: 1 });
 }, 300_000);
 afterAll(() => cluster[Symbol.asyncDispose](), 60_000);
 

@@ -1,10 +1,18 @@
 /** Two of each that keeps no partitions: registries and management APIs share their work, and one of them is enough. */
+
 import { isDeepStrictEqual } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { adminSettings, type LocalCluster, registrySettings, workerSettings } from "@perdure/cluster-kit/local";
+import {
+  adminSettings,
+  DevCluster,
+  type LocalCluster,
+  registrySettings,
+  ServiceProgram,
+  workerSettings,
+} from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, SdkEndpoint, ServiceProgram, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { probe } from "./setup.js";
 
 const WHOLE_TEST_MS = 400_000;
@@ -16,7 +24,7 @@ const CALLS = 600;
 const done = service({ name: "Done", handlers: { work: async (_ctx: Context) => "done" } });
 const echoOf = (name: string) => service({ name, handlers: { echo: async (_ctx: Context, text: string) => text } });
 
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let addresses: LocalCluster;
 let registries: readonly [ServiceProgram, ServiceProgram];
 let admins: readonly [TestAdminClient, TestAdminClient];
@@ -35,7 +43,7 @@ beforeAll(async () => {
   const both = { "registry.addresses": `127.0.0.1:${one},127.0.0.1:${two}` };
   const turned = { "registry.addresses": `127.0.0.1:${two},127.0.0.1:${one}` };
   cluster = use(
-    await WholeCluster.start({
+    await DevCluster.start({
       workers: 1,
       workerSettings: { "grpc.bind-port": workerPort, "advertised-address": `127.0.0.1:${workerPort}` },
       settings: {
@@ -114,7 +122,7 @@ describe("what is registered", () => {
       expect(await isCallable("Fresh0")).toBe(true);
       const refused = await admins[0].tryRegister({ uri: endpoint.url });
       expect([refused.status, refused.json]).toMatchObject([503, { restate_code: "STO0001" }]);
-      await cluster.postgres.start();
+      await cluster.postgres.startAgain();
       await eventually(
         "it is accepted",
         async () => (await admins[0].tryRegister({ uri: endpoint.url })).status === 201,
@@ -166,7 +174,7 @@ describe("what is registered", () => {
       expect(started.every(({ isRunning }) => isRunning)).toBe(true);
       expect(worker.isRunning).toBe(true);
 
-      await registries[1].launchAgain();
+      await registries[1].startAgain();
       await Promise.all(started.map((program) => program.ready()));
       using fresh = new TestIngressClient(urlOf((await started[0].ready())["ingress"]));
       expect((await fresh.call(["Fresh0", "echo"], "x")).status).toBe(200);
@@ -175,7 +183,7 @@ describe("what is registered", () => {
         async () => (await admins[0].tryRegister({ uri: endpoint.url })).status === 201,
         LONG_MS,
       );
-      await Promise.all([...started.map((program) => program.stop()), registries[0].launchAgain(), gateway.launchAgain()]);
+      await Promise.all([...started.map((program) => program.stop()), registries[0].startAgain(), gateway.startAgain()]);
       await Promise.all([registries[0].ready(), gateway.ready()]);
     },
     WHOLE_TEST_MS,
@@ -238,7 +246,7 @@ describe("a batch", () => {
         "SELECT count(1) AS n FROM sys_invocation WHERE target_service_name = 'Done' AND invoked_by = 'restart_as_new'",
       );
       expect(row).toEqual({ n: CALLS }); // A copy of each, and no second one.
-      await adminPrograms[leader].launchAgain();
+      await adminPrograms[leader].startAgain();
       await adminPrograms[leader].ready();
       // Pages of results are kept by the API that was requested.
       expect(await resultsOf(admins[leader], id)).toEqual(results);

@@ -1,10 +1,12 @@
 /** Registries and gateways as real processes, with a database that comes and goes; workers are played in this process. */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type DeploymentId, PerdureError, silentLogger, systemClock } from "@perdure/base";
+import type { ServiceProgram } from "@perdure/dev-cluster";
 import { openChannel, openRemoteRegistry, type RemoteRegistry } from "@perdure/grpc";
 import { aManifest, aWireService, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
 import { freePorts } from "@perdure/servers";
-import { eventually, type ServiceProgram } from "../../src/index.js";
+import { eventually } from "../../src/index.js";
 import { probe, registration, TestCluster } from "./setup.js";
 
 const SECOND_MS = 1000;
@@ -65,7 +67,7 @@ describe("a registry", () => {
     });
     expect(waiting.status).toBe(503);
     expect(await probe(port, "/livez")).toMatchObject({ status: 200 });
-    await cluster.postgres.start();
+    await cluster.postgres.startAgain();
     await one.ready();
     expect(await probe(port)).toEqual({ status: 200, text: "ready\n" });
     expect((await probe(port, "/metrics"))?.text).toContain("perdure_build_info");
@@ -136,7 +138,7 @@ describe("a registry", () => {
     expect(await call("Greeter")).toBe(200);
     expect(await probe(registryOne["probes.bind-port"], "/livez")).toMatchObject({ status: 200 });
 
-    await cluster.postgres.start();
+    await cluster.postgres.startAgain();
     await eventually(
       "changes are accepted again",
       async () => (await fresh.register(registration(endpoint.uri), signal())).kind === "created",
@@ -147,14 +149,14 @@ describe("a registry", () => {
   test("that is killed leaves gateways working; they follow another, and itself when it is back", async () => {
     await Promise.all([one.kill(), two.kill()]);
     expect(await call("Greeter")).toBe(200);
-    await one.launchAgain();
+    await one.startAgain();
     await one.ready();
     const again = connect([registryOne]);
     await again.ready;
     const endpoint = await anEndpoint("After");
     await again.register(registration(endpoint.uri), signal());
     await eventually("the gateway follows the registry that is there", async () => (await call("After")) === 200);
-    await two.launchAgain();
+    await two.startAgain();
     await two.ready();
   }, 60_000);
 
@@ -217,7 +219,7 @@ describe("schedules", () => {
     await heirsClient.schedules.remove(id, undefined);
     expect(await heirsClient.schedules.get(id)).toBeUndefined();
     await expect(heirsClient.schedules.remove(id, undefined)).rejects.toMatchObject({ status: 404 });
-    await leader.launchAgain();
+    await leader.startAgain();
     await leader.ready();
   }, 60_000);
 });

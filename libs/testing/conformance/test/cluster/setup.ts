@@ -1,10 +1,10 @@
 /** Why: the processes of a cluster with a real database; workers are played in this process, where tests can hold them. */
+import { type RoleSettings, ServiceProgram, type ServiceProgramOptions } from "@perdure/dev-cluster";
 import type { LiveWorker } from "@perdure/grpc";
 import { NOTHING_LIVE, TestWorker } from "@perdure/grpc/testing";
 import type { RegisterRequest } from "@perdure/metadata";
 import { freePorts, type PostgresServer, startPostgres } from "@perdure/servers";
 import { MemoryKeyValue } from "@perdure/storage";
-import { type RoleSettings, ServiceProgram, type ServiceProgramOptions } from "../../src/index.js";
 
 export const LOCAL: RoleSettings = {
   "probes.bind-address": "127.0.0.1",

@@ -1,7 +1,9 @@
 /** The usage that a cluster reports is exact: no step twice and none missing, whichever process crashes. */
+
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { DevCluster } from "@perdure/dev-cluster";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, SdkEndpoint, StubbornClient, TestAdminClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, StubbornClient, TestAdminClient } from "../../src/index.js";
 
 const WHOLE_TEST_MS = 240_000;
 /** The programs may have to be built first. */
@@ -18,11 +20,11 @@ const stairs = service({
   },
 });
 
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let endpoint: SdkEndpoint;
 let admin: TestAdminClient;
 beforeAll(async () => {
-  cluster = await WholeCluster.start({ workers: 2, gateways: 1, workerSettings: { "worker.num-partitions": 8 } });
+  cluster = await DevCluster.start({ workers: 2, gateways: 1, workerSettings: { "worker.num-partitions": 8 } });
   endpoint = await SdkEndpoint.start({ services: [stairs] });
   admin = new TestAdminClient(cluster.adminUrl);
   await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), 30_000);
@@ -80,7 +82,7 @@ test(
     expect(after.actions).toBeGreaterThan(underWay.actions);
     expect(after.storedBytes).toBeGreaterThan(before.storedBytes);
     await cluster.admin.kill();
-    await cluster.admin.launchAgain();
+    await cluster.admin.startAgain();
     await cluster.admin.ready();
     expect(await usage()).toMatchObject({ source: before.source, actions: expected });
   },

@@ -1,16 +1,10 @@
 /** Codes with which a server refuses to start, each with the place and with what to do. */
+
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import {
-  expectRefusal,
-  type RefusedStart,
-  type RoleSettings,
-  SdkEndpoint,
-  Server,
-  TestAdminClient,
-  temporaryDirectory,
-} from "../../src/index.js";
+import type { RoleSettings } from "@perdure/dev-cluster";
+import { expectRefusal, type RefusedStart, SdkEndpoint, Server, TestAdminClient, temporaryDirectory } from "../../src/index.js";
 import { echoService } from "../../src/services/echo.js";
 import { provoked } from "./codes.js";
 import { damageRows } from "./damage.js";

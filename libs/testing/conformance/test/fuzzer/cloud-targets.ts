@@ -1,4 +1,5 @@
 /** Why: the listeners of the cloud's programs: tenancy, gateway, relay, tunnel client and operator, with an environment behind them. */
+
 import { mkdirSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import { join } from "node:path";
@@ -6,13 +7,18 @@ import { setTimeout as delay } from "node:timers/promises";
 import { Secret } from "@perdure/base";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { CloudClient } from "@perdure/cloud-client";
-import type { RoleSettings } from "@perdure/cluster-kit/local";
-import { cloudGatewaySettings, type LocalCloud, tenancySettings, tunnelRelaySettings } from "@perdure/cluster-kit/local-cloud";
+import {
+  cloudGatewaySettings,
+  type LocalCloud,
+  programBundle,
+  type RoleSettings,
+  ServiceProgram,
+  tenancySettings,
+  tunnelRelaySettings,
+} from "@perdure/dev-cluster";
 import { freePortRange, freePorts } from "@perdure/servers";
 import { openTestTenancy, TEST_ISSUER, TEST_KEYS } from "@perdure/tenancy/testing";
-import { programBundle } from "../../src/bundle.js";
 import { eventually } from "../../src/eventually.js";
-import { ServiceProgram } from "../../src/program.js";
 import { RawEndpoint } from "../../src/raw-endpoint.js";
 import { TestListener } from "../../src/sdk-endpoint.js";
 import {
@@ -374,7 +380,7 @@ function operatorTarget(program: ServiceProgram, port: number): Target {
     },
     async restart() {
       if (program.isRunning) await program.kill();
-      await program.launchAgain();
+      await program.startAgain();
     },
   };
   return listeningTarget({

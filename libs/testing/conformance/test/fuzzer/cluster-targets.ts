@@ -1,10 +1,10 @@
 /** Why: the listeners of a runtime: of the roles of a cluster, and of all of them in one process. */
+import type { DevCluster } from "@perdure/dev-cluster";
 import { TestAdminClient } from "../../src/admin-client.js";
 import { eventually } from "../../src/eventually.js";
 import { TestIngressClient } from "../../src/ingress-client.js";
 import { type RawAttempt, RawEndpoint } from "../../src/raw-endpoint.js";
 import { Server } from "../../src/server.js";
-import type { WholeCluster } from "../../src/whole-cluster.js";
 import type { Speech } from "./draw.js";
 import type { Requests } from "./draw-http2.js";
 import { HostilePorts } from "./hostile.js";
@@ -126,7 +126,7 @@ export function grpcTarget(subject: ProgramSubject): Target {
 }
 
 /** Every listener of the programs of a cluster. */
-export async function clusterTargets(cluster: WholeCluster): Promise<readonly Target[]> {
+export async function clusterTargets(cluster: DevCluster): Promise<readonly Target[]> {
   const [worker, gateway] = [cluster.workers[0], cluster.gateways[0]];
   if (worker === undefined || gateway === undefined) throw new Error("a cluster without a worker or a gateway");
   const [ingress, admin, registry, workers] = [

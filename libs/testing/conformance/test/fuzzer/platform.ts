@@ -1,8 +1,9 @@
 /** Why: every listener of every program, on this machine. */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { WholeCluster } from "../../src/whole-cluster.js";
+import { DevCluster } from "@perdure/dev-cluster";
 import { CloudTargets } from "./cloud-targets.js";
 import { clusterTargets, StandaloneTargets } from "./cluster-targets.js";
 import type { Target } from "./subject.js";
@@ -22,7 +23,7 @@ export class FuzzPlatform implements AsyncDisposable {
     const directory = mkdtempSync(join(tmpdir(), "perdure-fuzz-"));
     close.defer(() => rmSync(directory, { recursive: true, force: true }));
     const [cluster, standalone] = await Promise.all([
-      WholeCluster.start({ workers: 1, gateways: 1 }).then((one) => close.use(one)),
+      DevCluster.start({ workers: 1, gateways: 1 }).then((one) => close.use(one)),
       StandaloneTargets.start().then((one) => close.use(one)),
     ]);
     const cloud = close.use(await CloudTargets.start(cluster.postgres.url, directory));

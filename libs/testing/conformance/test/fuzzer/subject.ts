@@ -1,10 +1,11 @@
 /** Observes a program under fuzzing from outside: its process, its file descriptors, its memory, and a healthy request. */
+
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
+import type { ReadyFacts, ServiceProgram } from "@perdure/dev-cluster";
 import { eventually } from "../../src/eventually.js";
 import { SERVER_START_MS } from "../../src/limits.js";
-import type { ReadyFacts, ServiceProgram } from "../../src/program.js";
 import { type DrawnConnection, sendConnection } from "./connection.js";
 import type { Speech } from "./draw.js";
 import type { Requests } from "./draw-http2.js";
@@ -70,7 +71,7 @@ export class ProgramSubject implements Subject {
 
   async restart(): Promise<void> {
     if (this.#program.isRunning) await this.#program.kill();
-    await this.#program.launchAgain();
+    await this.#program.startAgain();
     this.#facts = await this.#program.ready();
   }
 }

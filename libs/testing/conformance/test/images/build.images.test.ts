@@ -2,15 +2,16 @@
  * Builds images without an engine, to find missing files. Every step of the Dockerfile is executed in clean directories, and the results
  * are started as a user that owns nothing, on read-only files.
  */
+
 import { execFile } from "node:child_process";
 import { chmod, lstat, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { ROOT } from "@perdure/dev-cluster";
 import { checkDockerfile } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
-import { ROOT } from "../../src/bundle.js";
 import { type BuiltImage, buildImages, commandOf } from "../../src/images/image-builder.js";
 import { SdkEndpoint } from "../../src/sdk-endpoint.js";
 import { Server } from "../../src/server.js";

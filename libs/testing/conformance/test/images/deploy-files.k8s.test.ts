@@ -1,11 +1,12 @@
 /** Validates files that only a container engine or a cluster reads, with the parsers of these tools, and checks further rules. */
+
 import { execFile } from "node:child_process";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "@jest/globals";
+import { programBundle, ROOT } from "@perdure/dev-cluster";
 import { checkDockerfile, checkKindConfig, KUBERNETES_VERSION, loadComposeFile, runHelm, runShellcheck } from "@perdure/servers";
-import { programBundle, ROOT } from "../../src/bundle.js";
 
 const FIRST_MS = 45 * 60_000;
 const TEST_MS = 120_000;

@@ -1,8 +1,9 @@
 /** Contents of images are listed in several places, which must agree; `make test-images` checks that images work. */
+
 import { readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { expect, test } from "@jest/globals";
-import { ROOT } from "../../src/bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const read = (path: string): string => readFileSync(join(ROOT, path), "utf8");
 const dockerfile = read("deploy/images/Dockerfile");

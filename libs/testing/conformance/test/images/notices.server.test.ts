@@ -1,13 +1,14 @@
 /** Why: each bundle has the licences and the list of the packages in it, and none of them forbids redistribution. */
+
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
+import { programBundle, ROOT } from "@perdure/dev-cluster";
 import { Ajv } from "ajv";
 import * as formats from "ajv-formats";
-import { programBundle, ROOT } from "../../src/bundle.js";
 
 const TEST_MS = 120_000;
 const MIT = "Permission is hereby granted, free of charge, to anybody.";

@@ -3,16 +3,17 @@
  * steps keep their values, and counters are exact. Every process is killed once while the others are of the other build, so each build
  * continues with data and messages of the other one.
  */
+
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import type { LocalRole } from "@perdure/cluster-kit/local";
+import { DevCluster, type LocalRole, type ServiceProgram } from "@perdure/dev-cluster";
 import { SeededRandom } from "@perdure/testkit";
 import { ChaosLoad } from "../../src/chaos/load.js";
 import { HandlerRecord } from "../../src/chaos/record.js";
 import { chaosServices } from "../../src/chaos/services.js";
-import { eventually, SdkEndpoint, type ServiceProgram, TestAdminClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient } from "../../src/index.js";
 import { unpackPreviousBuild } from "./previous-build.js";
 
 const TEST_MS = 400_000;
@@ -33,11 +34,11 @@ type Build = "previous" | "present";
 
 /** A cluster under load whose processes can be replaced by those of another build. */
 class Mixed implements AsyncDisposable {
-  readonly cluster: WholeCluster;
+  readonly cluster: DevCluster;
   readonly load: ChaosLoad;
   #owned = new AsyncDisposableStack();
 
-  private constructor(cluster: WholeCluster, load: ChaosLoad) {
+  private constructor(cluster: DevCluster, load: ChaosLoad) {
     this.cluster = cluster;
     this.load = load;
   }
@@ -48,7 +49,7 @@ class Mixed implements AsyncDisposable {
     const random = new SeededRandom(48);
     const endpoint = owned.use(await SdkEndpoint.start({ services: chaosServices(record) }));
     const bundles = build === "previous" ? previous : {};
-    const cluster = owned.use(await WholeCluster.start({ workers: 2, gateways: 1, bundles }));
+    const cluster = owned.use(await DevCluster.start({ workers: 2, gateways: 1, bundles }));
     using admin = new TestAdminClient(cluster.adminUrl);
     await eventually("the deployment is registered", () => admin.register({ uri: endpoint.url }), STEP_MS);
     const load = owned.use(new ChaosLoad({ gateways: cluster.ingressUrls, record, random, callers: CALLERS }));
@@ -80,7 +81,7 @@ class Mixed implements AsyncDisposable {
     this.load.excuse();
     await program[how]();
     program.useBundle(build === "previous" ? previous[role] : undefined);
-    await program.launchAgain();
+    await program.startAgain();
     await program.ready();
     this.load.excuse();
     await this.progress(`${role} is of the ${build} build`);

@@ -1,9 +1,9 @@
 /** The bundles of the previous release, packed in a file, because old and new processes run together in an upgrade. */
+
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliDecompressSync } from "node:zlib";
-import type { LocalRole } from "@perdure/cluster-kit/local";
-import { ROOT } from "../../src/index.js";
+import { type LocalRole, ROOT } from "@perdure/dev-cluster";
 
 export const PREVIOUS_ROLES: readonly LocalRole[] = ["registry", "admin-api", "invoker-worker", "ingress-gateway"];
 

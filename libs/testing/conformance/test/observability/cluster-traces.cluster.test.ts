@@ -1,7 +1,9 @@
 /** One trace through every process of a cluster: management and database, ingress, Redis, attempts, a child, and the SDK's own. */
+
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { DevCluster } from "@perdure/dev-cluster";
 import { type Context, service } from "@restatedev/restate-sdk";
-import { eventually, SdkEndpoint, TestIngressClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestIngressClient } from "../../src/index.js";
 import { Collector, type Span } from "./collector.js";
 
 const START_MS = 240_000;
@@ -39,7 +41,7 @@ const close = new AsyncDisposableStack();
 let collector: Collector;
 let owners: Collector;
 let endpoint: SdkEndpoint;
-let cluster: WholeCluster;
+let cluster: DevCluster;
 let ingress: TestIngressClient;
 beforeAll(async () => {
   collector = close.use(await Collector.start());
@@ -54,7 +56,7 @@ beforeAll(async () => {
   endpoint = close.use(opened);
   const traced = { "tracing-endpoint": collector.url, "tracing-sample-ratio": 0 };
   const dataPath = { ...traced, "tracing-services-endpoint": owners.url };
-  const started = await WholeCluster.start({
+  const started = await DevCluster.start({
     workers: 1,
     gateways: 1,
     settings: {

@@ -1,7 +1,8 @@
 /** Parses the table of metrics in the docs, so that tests can compare it with real metrics. */
+
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../../src/index.js";
+import { ROOT } from "@perdure/dev-cluster";
 import { type Role, roles } from "./scrape.js";
 
 export interface DocumentedMetric {

@@ -1,20 +1,13 @@
 /** Runs every program, so that tests can compare the metrics at `/metrics` with the docs. */
+
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { DevCluster, ServiceProgram } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 import { TEST_ISSUER, TEST_KEYS } from "@perdure/tenancy/testing";
 import { type Context, service } from "@restatedev/restate-sdk";
-import {
-  eventually,
-  type HttpAnswer,
-  SdkEndpoint,
-  Server,
-  ServiceProgram,
-  TestAdminClient,
-  TestIngressClient,
-  WholeCluster,
-} from "../../src/index.js";
+import { eventually, type HttpAnswer, SdkEndpoint, Server, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { type Role, scrape } from "./scrape.js";
 
 const DOMAIN = "perdure.test";
@@ -44,7 +37,7 @@ const NOWHERE = JSON.stringify({
 
 export class Platform implements AsyncDisposable {
   readonly standalone: Server;
-  readonly cluster: WholeCluster;
+  readonly cluster: DevCluster;
   /** Address of each role's metrics. */
   readonly metricsUrls: ReadonlyMap<Role, string>;
   readonly #close: AsyncDisposableStack;
@@ -66,7 +59,7 @@ export class Platform implements AsyncDisposable {
       return path;
     };
     const [tenancyPort, operatorPort] = (await freePorts(2)) as [number, number];
-    const cluster = close.use(await WholeCluster.start({ workers: 1, gateways: 1 }));
+    const cluster = close.use(await DevCluster.start({ workers: 1, gateways: 1 }));
     const standalone = close.use(await Server.start());
     const launch = async (service: string, settings: Record<string, string | number>): Promise<ServiceProgram> =>
       close.use(await ServiceProgram.launch({ service, settings: { "probes.bind-port": 0, ...settings } }));

@@ -1,10 +1,11 @@
 /** Rules and dashboards use only existing metrics and are valid for Prometheus and Grafana. */
+
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
+import { ROOT } from "@perdure/dev-cluster";
 import { runPromtool } from "@perdure/servers";
-import { ROOT } from "../../src/index.js";
 import { documentedMetrics, SCRAPE_LABELS } from "./metrics-page.js";
 import { show } from "./playback.js";
 import {

@@ -1,7 +1,8 @@
 /** Parses rules and dashboards: their expressions, and the metrics and labels in them. */
+
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "../../src/index.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 export const RULES_FILE = join(ROOT, "charts/perdure/alerts/perdure.rules.yaml");
 export const DASHBOARDS = join(ROOT, "charts/perdure/dashboards");

@@ -2,13 +2,15 @@
  * Redis and PostgreSQL of a cluster as the commit before version 0.1.0 left them when all its processes were killed in the middle of their
  * work (`recorder/record-cluster.ts`): the present build reads every row, finishes all of it, and leaves data of later versions alone.
  */
+
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, expect, test } from "@jest/globals";
+import { DevCluster } from "@perdure/dev-cluster";
 import { type RedisServer, startRedis } from "@perdure/servers";
 import { parseRecordedRows } from "@perdure/storage/testing";
-import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "../../src/index.js";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import type { RecordedFacts } from "./facts.js";
 import { completeAll, expectAllFinished, expectNothingLost, moveDeployment, resumeQueue } from "./finishing.js";
 import { recordedFacts, unpackRecording } from "./packed.js";
@@ -56,7 +58,7 @@ test(
   async () => {
     const directories = await restoreCluster(root);
     await using endpoint = await SdkEndpoint.start({ services: recordedServices });
-    await using cluster = await WholeCluster.start({ ...CLUSTER_OPTIONS, directories });
+    await using cluster = await DevCluster.start({ ...CLUSTER_OPTIONS, directories });
     using admin = new TestAdminClient(cluster.adminUrl);
     using ingress = new TestIngressClient(cluster.ingressUrls[0] as string);
     const world = { admin, ingress, endpoint, facts };
@@ -85,7 +87,7 @@ test(
       return await contents(redis);
     });
     expect(before.length).toBeGreaterThan(1);
-    await expect(WholeCluster.start({ ...CLUSTER_OPTIONS, workers: 1, directories })).rejects.toThrow(
+    await expect(DevCluster.start({ ...CLUSTER_OPTIONS, workers: 1, directories })).rejects.toThrow(
       /invoker-worker did not get ready[\s\S]*STO0003[\s\S]*another format/,
     );
     expect(await withRedis(directories.redis, contents)).toEqual(before);

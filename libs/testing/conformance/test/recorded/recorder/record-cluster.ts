@@ -7,10 +7,12 @@
  * All processes of a cluster with a busy world are killed while it sends many messages between partitions; then Redis and PostgreSQL are
  * dumped. Never run it again over those files: a new version of the stored forms gets a recording of its own.
  */
+
 import { execFileSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient, WholeCluster } from "../../../src/index.js";
+import { DevCluster } from "@perdure/dev-cluster";
+import { eventually, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../../src/index.js";
 import { makeBusyWorld } from "../busy-world.js";
 import { packFiles } from "../packed.js";
 import { redisRows } from "../redis-rows.js";
@@ -33,7 +35,7 @@ await using endpoint = await SdkEndpoint.start({
     if (kill !== undefined && path.endsWith("Tally/add") && ++arrived === ARRIVED) kill();
   },
 });
-await using cluster = await WholeCluster.start({
+await using cluster = await DevCluster.start({
   ...CLUSTER_OPTIONS,
   workerSettings: { ...CLUSTER_OPTIONS.workerSettings, "archive.age": "3s", "archive.interval": "100ms" },
 });

@@ -2,7 +2,7 @@
  * Settings of a whole platform on one machine, for a trial and for tests, once for every program. There are no host names: every
  * environment has two ports of its own, and nothing is encrypted. Everything listens on 127.0.0.1 only.
  */
-import { common, grpcAt, HOST, probesAt, type RoleSettings } from "./local.js";
+import { common, grpcAt, HOST, probesAt, type RoleSettings } from "./cluster-settings.js";
 
 /** Folders below `services`. */
 export type LocalCloudRole = "tenancy" | "cloud-gateway" | "tunnel-relay";

@@ -8,13 +8,14 @@ import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { BUILD_MS } from "./limits.js";
+import { BUILD_MS_MAX } from "./limits.js";
 
 export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 
-const bundleOf = (folder: string): string => join(ROOT, folder, "dist/main.mjs");
+/** Path of the main module of a program as it was built last; `folder` is relative to the root. */
+export const builtBundle = (folder: string): string => join(ROOT, folder, "dist/main.mjs");
 const CONSOLE = join(ROOT, "services/console");
-const LOCK = join(ROOT, "node_modules/.perdure-conformance-build");
+const LOCK = join(ROOT, "node_modules/.perdure-build");
 const NOT_SOURCES: ReadonlySet<string> = new Set(["node_modules", "dist", "testdata", "test", "bench"]);
 
 /** Path of an executable `perdure`: PERDURE_CONFORMANCE_EXECUTABLE when set (another build or release), else that of this tree. */
@@ -25,10 +26,10 @@ export async function executable(): Promise<string> {
   return join(ROOT, "perdure");
 }
 
-/** Path of the main module of a program, to be run by Node; `folder` is relative to the root. */
+/** The same, of a program that is built first when its sources are newer. */
 export async function programBundle(folder: string): Promise<string> {
   if (!isBundleFresh(folder)) await buildAlone(folder);
-  return bundleOf(folder);
+  return builtBundle(folder);
 }
 
 /**
@@ -40,7 +41,7 @@ export async function builtConsole(): Promise<void> {
 }
 
 function isBundleFresh(folder: string): boolean {
-  const builtAt = modifiedAt(bundleOf(folder));
+  const builtAt = modifiedAt(builtBundle(folder));
   if (builtAt === undefined) return false;
   return ["libs", "services", "proto", folder].every((sources) => newestSource(join(ROOT, sources)) < builtAt);
 }
@@ -72,7 +73,7 @@ const build = (what: "programs" | "console") =>
   promisify(execFile)(process.execPath, [join(ROOT, "deploy/build.mjs"), what], { cwd: ROOT });
 
 async function locked(work: () => Promise<unknown>): Promise<void> {
-  const deadline = Date.now() + BUILD_MS;
+  const deadline = Date.now() + BUILD_MS_MAX;
   while (!takeLock()) {
     if (Date.now() > deadline) throw new Error(`another process has been building for too long; if none is, remove ${LOCK}`);
     await delay(50);
@@ -87,7 +88,7 @@ async function locked(work: () => Promise<unknown>): Promise<void> {
 function takeLock(): boolean {
   const acquiredAtMs = modifiedAt(LOCK);
   // A builder that was killed leaves its lock file behind.
-  if (acquiredAtMs !== undefined && Date.now() - acquiredAtMs > BUILD_MS) rmSync(LOCK, { force: true });
+  if (acquiredAtMs !== undefined && Date.now() - acquiredAtMs > BUILD_MS_MAX) rmSync(LOCK, { force: true });
   try {
     closeSync(openSync(LOCK, "wx"));
     return true;
