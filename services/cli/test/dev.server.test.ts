@@ -8,10 +8,11 @@ import { join } from "node:path";
 import { afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { eventually, HttpClient, SdkEndpoint, TestListener } from "@perdure/conformance";
 import { ROOT } from "@perdure/dev-cluster";
+import type { RunningCommand } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
 import { templateOf } from "../src/commands/dev/template.js";
-import { Home, type Running } from "./home.js";
+import { Home } from "./home.js";
 
 const TEST_MS = 120_000;
 /** From an empty folder to the answer of a durable call (issue 5, item 7). */
@@ -23,7 +24,7 @@ interface Event {
 }
 
 let home: Home;
-let running: Running | undefined;
+let running: RunningCommand | undefined;
 
 beforeEach(async () => {
   home = await Home.make({ ...npmEnvironment() });
@@ -51,19 +52,19 @@ async function freePort(): Promise<number> {
   return (await freePorts(1))[0] as number;
 }
 
-function dev(folder: string, ...args: readonly string[]): Running {
+function dev(folder: string, ...args: readonly string[]): RunningCommand {
   running = home.start(["dev", "--json", "--ingress-port", "0", "--admin-port", "0", ...args], { folder });
   return running;
 }
 
-const eventsOf = ({ stdout }: Running): readonly Event[] =>
+const eventsOf = ({ stdout }: RunningCommand): readonly Event[] =>
   stdout
     .split("\n")
     .slice(0, -1)
     .map((line) => JSON.parse(line) as Event);
 
 /** The `count`th event of this name. */
-async function event(dev: Running, name: string, count = 1): Promise<Event> {
+async function event(dev: RunningCommand, name: string, count = 1): Promise<Event> {
   await dev.until(new RegExp(`(?:"event":"${name}"[\\s\\S]*?\\n[\\s\\S]*?){${count}}`));
   return eventsOf(dev).filter((one) => one.event === name)[count - 1] as Event;
 }

@@ -1,19 +1,13 @@
 /** A user at a terminal: a home folder, our command line in it as a process, and the official one beside it. */
 
-import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { programBundle } from "@perdure/dev-cluster";
+import { type CommandResult, RunningCommand } from "@perdure/processes";
 
 const TIMEOUT_MS = 90_000;
-
-export interface Said {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface RunOptions {
   readonly env?: Readonly<Record<string, string>>;
@@ -70,32 +64,35 @@ export class Home implements Disposable {
   }
 
   /** Runs `perdure` to its end; resolves with any exit code. */
-  async run(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+  async run(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     return await this.start(args, options).ended;
   }
 
   /** The JSON output of a command that succeeds. */
   async json<T = Record<string, unknown>>(args: readonly string[], options: RunOptions = {}): Promise<T> {
-    const said = await this.run([...args, "--json"], options);
-    if (said.exitCode !== 0) throw new Error(`perdure ${args.join(" ")}: ${said.exitCode}\n${said.stdout}${said.stderr}`);
-    return JSON.parse(said.stdout) as T;
+    const { exitCode, stdout, stderr } = await this.run([...args, "--json"], options);
+    if (exitCode !== 0) throw new Error(`perdure ${args.join(" ")}: ${exitCode}\n${stdout}${stderr}`);
+    return JSON.parse(stdout) as T;
   }
 
   /** At a terminal: answers each prompt, when its text has been shown, with these keys. */
-  async atTerminal(args: readonly string[], answers: readonly (readonly [question: string, keys: string])[]): Promise<Said> {
+  async atTerminal(
+    args: readonly string[],
+    answers: readonly (readonly [question: string, keys: string])[],
+  ): Promise<CommandResult> {
     const command = [process.execPath, this.#bundle, ...args];
-    return await new Running(this.#spawn("python3", ["-c", TERMINAL, JSON.stringify(answers), ...command], {}), "").ended;
+    return this.#start("python3", ["-c", TERMINAL, JSON.stringify(answers), ...command], {}).ended;
   }
 
-  start(args: readonly string[], options: RunOptions = {}): Running {
-    return new Running(this.#spawn(process.execPath, [this.#bundle, ...args], options), options.stdin ?? "");
+  start(args: readonly string[], options: RunOptions = {}): RunningCommand {
+    return this.#start(process.execPath, [this.#bundle, ...args], options);
   }
 
   /** The official command line, unmodified. */
-  async restate(args: readonly string[], options: RunOptions = {}): Promise<Said> {
+  async restate(args: readonly string[], options: RunOptions = {}): Promise<CommandResult> {
     const cli = createRequire(createRequire(import.meta.url).resolve("@restatedev/restate/package.json"));
     const binary = cli.resolve(`@restatedev/restate-${process.platform}-${process.arch}/bin/restate`);
-    return await new Running(this.#spawn(binary, args, options), options.stdin ?? "").ended;
+    return this.#start(binary, args, options).ended;
   }
 
   /** A folder with `perdure` in it, for shells. */
@@ -110,13 +107,9 @@ export class Home implements Disposable {
     return { PATH: process.env["PATH"], HOME: this.path, NO_COLOR: "1", DO_NOT_TRACK: "1", ...this.#env };
   }
 
-  #spawn(program: string, args: readonly string[], { env, folder }: RunOptions): ChildProcessWithoutNullStreams {
-    return spawn(program, args, {
-      cwd: folder === undefined ? this.path : join(this.path, folder),
-      timeout: TIMEOUT_MS,
-      killSignal: "SIGKILL",
-      env: { ...this.env, ...env },
-    });
+  #start(program: string, args: readonly string[], { env, folder, stdin = "" }: RunOptions): RunningCommand {
+    const cwd = folder === undefined ? this.path : join(this.path, folder);
+    return new RunningCommand(program, args, { cwd, stdin, timeoutMs: TIMEOUT_MS, env: { ...this.env, ...env } });
   }
 
   get config(): string {
@@ -149,61 +142,4 @@ export class Home implements Disposable {
 /** Permissions of a file: 0o600 … */
 export function modeOf(path: string): number {
   return statSync(path).mode & 0o777;
-}
-
-export class Running {
-  readonly ended: Promise<Said>;
-  readonly #child: ChildProcessWithoutNullStreams;
-  readonly #said = { stdout: "", stderr: "" };
-  readonly #listeners = new Set<() => void>();
-
-  constructor(child: ChildProcessWithoutNullStreams, stdin: string) {
-    this.#child = child;
-    for (const name of ["stdout", "stderr"] as const) {
-      child[name].setEncoding("utf8").on("data", (chunk: string) => {
-        this.#said[name] += chunk;
-        for (const listener of this.#listeners) listener();
-      });
-    }
-    child.stdin.on("error", () => undefined); // A command that does not read its input may have ended already.
-    child.stdin.end(stdin);
-    this.ended = new Promise((resolve, reject) => {
-      child.once("error", reject);
-      child.once("close", (exitCode, signal) => {
-        resolve({ exitCode: signal === null ? exitCode : null, ...this.#said });
-        for (const listener of this.#listeners) listener();
-      });
-    });
-  }
-
-  get said(): string {
-    return this.#said.stdout + this.#said.stderr;
-  }
-
-  get stdout(): string {
-    return this.#said.stdout;
-  }
-
-  /** The first match of the expression in both outputs, as soon as there is one. Rejects when the command ends before. */
-  async until(expression: RegExp): Promise<RegExpExecArray> {
-    const { promise, resolve, reject } = Promise.withResolvers<RegExpExecArray>();
-    const check = (): void => {
-      const match = expression.exec(this.#said.stdout) ?? expression.exec(this.#said.stderr);
-      if (match !== null) resolve(match);
-      else if (this.#child.exitCode !== null || this.#child.signalCode !== null) {
-        reject(new Error(`the command ended without ${expression}:\n${this.said}`));
-      }
-    };
-    this.#listeners.add(check);
-    check();
-    try {
-      return await promise;
-    } finally {
-      this.#listeners.delete(check);
-    }
-  }
-
-  signal(name: NodeJS.Signals): void {
-    this.#child.kill(name);
-  }
 }

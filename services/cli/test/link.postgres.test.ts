@@ -7,10 +7,11 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { SdkEndpoint } from "@perdure/conformance";
 import { DevCloud } from "@perdure/dev-cluster";
+import type { RunningCommand } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { BrowserClient } from "@perdure/tenancy/testing";
 import { type Context, handlers, serde, service } from "@restatedev/restate-sdk";
-import { Home, type Running } from "./home.js";
+import { Home } from "./home.js";
 import { approve, PASSWORD } from "./small-cloud.js";
 
 const TEST_MS = 180_000;
@@ -50,7 +51,7 @@ afterAll(async () => {
   await cloud?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-const events = (running: Running): LinkEvent[] =>
+const events = (running: RunningCommand): LinkEvent[] =>
   running.stdout
     .split("\n")
     .filter((line) => line.endsWith("}"))
@@ -102,7 +103,7 @@ describe("perdure link", () => {
       expect(tunnels[0]?.connections).toHaveLength(1);
       linked.signal("SIGINT");
       expect((await linked.ended).exitCode).toBe(0);
-      expect(linked.said).not.toMatch(/eyJ[\w-]+\.[\w-]+\.[\w-]+/);
+      expect(linked.output).not.toMatch(/eyJ[\w-]+\.[\w-]+\.[\w-]+/);
     },
     TEST_MS,
   );

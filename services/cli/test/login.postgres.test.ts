@@ -50,7 +50,7 @@ beforeAll(async () => {
   leaving.write(".config/restate/config.toml", MINE);
   mixed.write(".config/restate/config.toml", FOREIGN);
   const logins = await cloud.logIn(browser, ...homes);
-  saidToMixed = logins[3]?.said ?? "";
+  saidToMixed = logins[3]?.output ?? "";
   await loggedInHome.json(["env", "create", "dev", "--use"]);
   environment = await loggedInHome.json(["env", "describe", "dev"]);
 }, TEST_MS);

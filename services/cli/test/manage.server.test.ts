@@ -3,6 +3,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
 import { eventually, SdkEndpoint, TestWorld } from "@perdure/conformance";
+import type { CommandResult } from "@perdure/processes";
 import { VERSION } from "@perdure/role/version";
 import * as restate from "@restatedev/restate-sdk";
 import { Home, type Said } from "./home.js";
@@ -24,7 +25,7 @@ const statusOf = async (id: string): Promise<unknown> => (await world.admin.row(
 const untilStatus = (id: string, status: string): Promise<true> =>
   eventually(`${id} is ${status}`, async () => (await statusOf(id)) === status || undefined);
 
-function expectFailure({ exitCode, stderr }: Said, code: number, ...texts: readonly string[]): void {
+function expectFailure({ exitCode, stderr }: CommandResult, code: number, ...texts: readonly string[]): void {
   expect([exitCode, ...texts.map((text) => stderr.includes(text) || stderr)]).toEqual([code, ...texts.map(() => true)]);
 }
 

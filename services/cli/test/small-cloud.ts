@@ -6,9 +6,10 @@ import { createServer, type Server } from "node:http";
 import { Secret } from "@perdure/base";
 import { MemoryProvisioner } from "@perdure/cloud/testing";
 import { createReconciler } from "@perdure/environments";
+import type { RunningCommand } from "@perdure/processes";
 import { type EmptyDatabase, freePorts, startDatabase } from "@perdure/servers";
 import { BrowserClient, openTestTenancy, type TestTenancy } from "@perdure/tenancy/testing";
-import type { Home, Running } from "./home.js";
+import type { Home } from "./home.js";
 
 export const PASSWORD = "correct horse battery";
 
@@ -68,7 +69,7 @@ export class SmallCloud implements AsyncDisposable {
     return { browser, email };
   }
 
-  async approve(browser: BrowserClient, running: Running, decision?: string): Promise<void> {
+  async approve(browser: BrowserClient, running: RunningCommand, decision?: string): Promise<void> {
     await this.#clearAttempts();
     await approve(browser, running, decision);
   }
@@ -79,7 +80,7 @@ export class SmallCloud implements AsyncDisposable {
   }
 
   /** `perdure login` to its end in all these homes, which send their requests in turn. */
-  async logIn(browser: BrowserClient, ...homes: readonly Home[]): Promise<readonly Running[]> {
+  async logIn(browser: BrowserClient, ...homes: readonly Home[]): Promise<readonly RunningCommand[]> {
     const all = homes.map((home) => home.start(["login", "--no-browser"]));
     for (const running of all) await this.approve(browser, running);
     for (const running of all) {
@@ -106,7 +107,7 @@ export class SmallCloud implements AsyncDisposable {
 }
 
 /** Approves the code that a command shows. */
-export async function approve(browser: BrowserClient, running: Running, decision = "approve"): Promise<void> {
+export async function approve(browser: BrowserClient, running: RunningCommand, decision = "approve"): Promise<void> {
   const [, code = ""] = await running.until(/\b([B-Z]{4}-[B-Z]{4})\b/);
   const answer = await browser.submit(`/device?user_code=${code}`, "/device/decide", { user_code: code, decision });
   if (answer.status !== 200) throw new Error(`deciding answered ${answer.status}: ${answer.text}`);

@@ -1,13 +1,13 @@
 /** The official command line, unmodified, with its own home directory. */
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { runCommand } from "@perdure/processes";
 
 const TIMEOUT_MS = 60_000;
 
-export interface CommandResult {
+interface CommandOutput {
   readonly exitCode: number | null;
   /** Stdout and stderr. */
   readonly said: string;
@@ -23,30 +23,20 @@ export class CommandLine implements Disposable {
   }
 
   /** Resolves with any exit code. */
-  run(args: readonly string[], token: string | undefined): Promise<CommandResult> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(binary(), args, {
-        cwd: this.#home,
-        timeout: TIMEOUT_MS,
-        stdio: ["ignore", "pipe", "pipe"],
-        env: {
-          PATH: process.env["PATH"],
-          HOME: this.#home,
-          ...this.#place,
-          NO_COLOR: "1",
-          DO_NOT_TRACK: "1",
-          ...(token === undefined ? {} : { RESTATE_AUTH_TOKEN: token }),
-        },
-      });
-      let said = "";
-      for (const output of [child.stdout, child.stderr]) {
-        output.setEncoding("utf8").on("data", (chunk: string) => {
-          said += chunk;
-        });
-      }
-      child.once("error", reject);
-      child.once("close", (exitCode) => resolve({ exitCode, said }));
+  async run(args: readonly string[], token: string | undefined): Promise<CommandOutput> {
+    const { exitCode, stdout, stderr } = await runCommand(binary(), args, {
+      cwd: this.#home,
+      timeoutMs: TIMEOUT_MS,
+      env: {
+        PATH: process.env["PATH"],
+        HOME: this.#home,
+        ...this.#place,
+        NO_COLOR: "1",
+        DO_NOT_TRACK: "1",
+        ...(token === undefined ? {} : { RESTATE_AUTH_TOKEN: token }),
+      },
     });
+    return { exitCode, said: stdout + stderr };
   }
 
   [Symbol.dispose](): void {

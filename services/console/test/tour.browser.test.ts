@@ -3,13 +3,12 @@
  * user to start, and the lines that the sample's process prints are counted.
  */
 
-import { spawn } from "node:child_process";
 import { mkdir, mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import { ROOT } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { expectAccessible, expectNoSidewaysScroll, suiteConsole } from "./console.js";
 
@@ -29,19 +28,18 @@ async function startSample(): Promise<Sample> {
   const folder = await mkdtemp(join(ROOT, ".cache/tour-"));
   await writeFile(join(folder, "package.json"), '{"type": "module"}');
   await writeFile(join(folder, "greeter.ts"), text.replace("9080", String(port)).replace("delay(1500)", "delay(1200)"));
-  const child = spawn(process.execPath, ["--experimental-strip-types", "--no-warnings", join(folder, "greeter.ts")], {
-    stdio: ["ignore", "pipe", "inherit"],
+  const child = await ChildProgram.start({
+    command: process.execPath,
+    args: ["--experimental-strip-types", "--no-warnings", join(folder, "greeter.ts")],
     env: { PATH: process.env["PATH"] },
   });
-  const ended = new Promise<void>((resolve) => child.once("close", () => resolve()));
-  const lines: string[] = [];
-  createInterface({ input: child.stdout }).on("line", (line) => lines.push(line));
   return {
     url: `http://localhost:${port}`,
-    lines,
+    get lines() {
+      return child.lines;
+    },
     [Symbol.asyncDispose]: async () => {
-      child.kill("SIGKILL");
-      await ended;
+      await child.kill();
       await rm(folder, { recursive: true, force: true });
     },
   };

@@ -19,7 +19,5 @@ export const EVENTUALLY_PAUSE_MS = 15;
 export const HANDLES_CLOSE_MS = 2_000;
 /** Timeout of one command of the official CLI; its own requests time out after 13 seconds. */
 export const CLI_MS = 30_000 * TIMEOUT_FACTOR;
-/** Longest output of a command that is kept. */
-export const CLI_OUTPUT_BYTES_MAX = 4 * 1024 * 1024;
 /** A step of building images: the longest installs all packages, over a network when the cache is empty. */
 export const BUILD_STEP_MS_MAX = 900_000;

@@ -1,7 +1,8 @@
 /** The official command line, unmodified, on rules and virtual queues. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { CommandResult } from "@perdure/processes";
 import { handlers, type ObjectContext, object } from "@restatedev/restate-sdk";
-import { Cli, type CliResult } from "../src/cli/index.js";
+import { Cli } from "../src/cli/index.js";
 import { eventually, TestWorld } from "../src/index.js";
 import { admissionGate, type GateRequest, gateService } from "../src/services/admission-gate.js";
 
@@ -24,7 +25,7 @@ beforeAll(async () => {
 });
 afterAll(async () => world[Symbol.asyncDispose]());
 
-async function run(...args: readonly string[]): Promise<CliResult> {
+async function run(...args: readonly string[]): Promise<CommandResult> {
   const result = await cli.run(args);
   expect({ args, ...result }).toMatchObject({ exitCode: 0 });
   return result;

@@ -2,18 +2,12 @@
  * Runs the official CLI unmodified, as a process with a home directory and configuration of its own, so that the developer's configuration
  * is neither read nor changed.
  */
-import { spawn } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
-import { CLI_MS, CLI_OUTPUT_BYTES_MAX } from "../limits.js";
+import { type CommandResult, runCommand } from "@perdure/processes";
+import { CLI_MS } from "../limits.js";
 import { temporaryDirectory } from "../server.js";
-
-export interface CliResult {
-  readonly exitCode: number | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
 
 export interface CliOptions {
   readonly stdin?: string;
@@ -39,42 +33,25 @@ export class Cli implements AsyncDisposable {
   }
 
   /** Runs one command to its end; resolves with any exit code. Rejects on timeout. */
-  run(args: readonly string[], { stdin = "", env = {} }: CliOptions = {}): Promise<CliResult> {
-    return new Promise((resolve, reject) => {
-      const child = spawn(this.#binary, args, {
-        cwd: this.home,
-        timeout: CLI_MS,
-        killSignal: "SIGKILL",
-        env: {
-          PATH: process.env["PATH"],
-          HOME: this.home,
-          RESTATE_CLI_CONFIG_HOME: join(this.home, "config"),
-          ...(this.#target === undefined
-            ? {}
-            : { RESTATE_ADMIN_URL: this.#target.adminUrl, RESTATE_INGRESS_URL: this.#target.ingressUrl }),
-          NO_COLOR: "1",
-          DO_NOT_TRACK: "1",
-          TZ: "UTC",
-          ...env,
-        },
-      });
-      const output = { stdout: "", stderr: "" };
-      for (const name of ["stdout", "stderr"] as const) {
-        child[name].setEncoding("utf8").on("data", (chunk: string) => {
-          if (output[name].length < CLI_OUTPUT_BYTES_MAX) output[name] += chunk;
-        });
-      }
-      child.once("error", reject);
-      child.once("close", (exitCode, signal) => {
-        if (signal === null) resolve({ exitCode, ...output });
-        else reject(new Error(`restate ${args.join(" ")}: ended by ${signal}\n${output.stdout}\n${output.stderr}`));
-      });
-      // A command that does not read its input may end before the input is written.
-      child.stdin.on("error", (cause: NodeJS.ErrnoException) => {
-        if (cause.code !== "EPIPE") reject(cause);
-      });
-      child.stdin.end(stdin);
+  async run(args: readonly string[], { stdin = "", env = {} }: CliOptions = {}): Promise<CommandResult> {
+    const { adminUrl, ingressUrl } = this.#target ?? {};
+    const result = await runCommand(this.#binary, args, {
+      cwd: this.home,
+      stdin,
+      timeoutMs: CLI_MS,
+      env: {
+        PATH: process.env["PATH"],
+        HOME: this.home,
+        RESTATE_CLI_CONFIG_HOME: join(this.home, "config"),
+        ...(adminUrl === undefined ? {} : { RESTATE_ADMIN_URL: adminUrl, RESTATE_INGRESS_URL: ingressUrl }),
+        NO_COLOR: "1",
+        DO_NOT_TRACK: "1",
+        TZ: "UTC",
+        ...env,
+      },
     });
+    if (result.exitCode !== null) return result;
+    throw new Error(`restate ${args.join(" ")}: ended by a signal\n${result.stdout}\n${result.stderr}`);
   }
 
   /** Writes an executable script into the home directory, e.g. as `EDITOR`; returns its path. */

@@ -1,6 +1,7 @@
 /** Recorded commands of the CLI, with roles instead of ids, which are run again and compared. */
 import { readFileSync } from "node:fs";
-import type { Cli, CliResult } from "./cli.js";
+import type { CommandResult } from "@perdure/processes";
+import type { Cli } from "./cli.js";
 import { normalLines, withoutIdleKeys, withoutInventedKeys } from "./normal.js";
 import type { CliScenario } from "./scenario.js";
 
@@ -61,7 +62,7 @@ const ID = /\b(?:inv_1\w{33}|dp_1\w{22}|sub_1\w{22})\b/g;
 const ID_OR_ROLE = /\b(?:inv_1\w{33}|dp_1\w{22}|sub_1\w{22})\b|\{(?:inv|dp|sub)\.[^{}\s]+\}|<(?:inv|dp|sub)>/g;
 
 /** Assigns roles of the recording to ids that a command created, by their positions. */
-function learnRoles(scenario: CliScenario, command: RecordedCommand, { stdout }: CliResult): void {
+function learnRoles(scenario: CliScenario, command: RecordedCommand, { stdout }: CommandResult): void {
   const places = command.stdout.join("\n").match(ID_OR_ROLE) ?? [];
   const ids = stdout.match(ID) ?? [];
   if (ids.length !== places.length) return;

@@ -3,8 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { request } from "node:http";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import type { CommandResult } from "@perdure/processes";
 import { service } from "@restatedev/restate-sdk";
-import { Cli, type CliResult } from "../../src/cli/index.js";
+import { Cli } from "../../src/cli/index.js";
 import { eventually, SdkEndpoint } from "../../src/index.js";
 import { type CloudEnvironment, CloudWorld, type Customer } from "./cloud-world.js";
 
@@ -51,7 +52,7 @@ function profile(cli: Cli, credential: { readonly accessToken?: string; readonly
   writeFileSync(join(cli.home, "config/environment"), "dev\n");
 }
 
-const said = ({ stdout, stderr }: CliResult): string => stdout + stderr;
+const said = ({ stdout, stderr }: CommandResult): string => stdout + stderr;
 
 async function runs(cli: Cli, ...args: string[]): Promise<string> {
   const result = await cli.run(args);
