@@ -1,14 +1,16 @@
 /** The platform under measurement: `make cloud` without its demo, in a directory and on ports of its own, with plain requests. */
-import { spawn } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ChildProgram } from "@perdure/processes/child-program";
 import pg from "pg";
 import { bundle } from "../../../../deploy/bundle.mjs";
 import { root, until } from "./servers.mjs";
 
 const PASSWORD = "correct horse battery staple";
 const CLIENT = "perdure-cli";
+/** It stops its programs in order, each within 15 s. */
+const STOP_MS_MAX = 60_000;
 
 /**
  * `firstPort`: the first of 400 ports for the platform. `runtimeConfig`: settings of all runtimes, in TOML. A given directory is reused
@@ -19,8 +21,11 @@ export async function startCloud(firstPort, { runtimeConfig = "", directory: giv
   const configFile = join(directory, "runtimes.toml");
   writeFileSync(configFile, runtimeConfig);
   const apiUrl = `http://localhost:${firstPort}`;
-  const child = spawn(process.execPath, [join(root, "deploy/cloud/dist/main.mjs"), "run", "--bare"], {
-    stdio: ["ignore", "ignore", "inherit"],
+  const program = await ChildProgram.start({
+    name: "the cloud",
+    command: process.execPath,
+    args: [join(root, "deploy/cloud/dist/main.mjs"), "run", "--bare"],
+    group: "shared", // The black-box suite kills all of it with its process group.
     env: {
       ...process.env,
       PERDURE_CLOUD_DIR: directory,
@@ -30,19 +35,14 @@ export async function startCloud(firstPort, { runtimeConfig = "", directory: giv
       PERDURE_CLOUD_PORTS: String(firstPort + 2),
     },
   });
-  const gone = new Promise((done) => child.once("exit", done));
   const database = new pg.Client({ connectionString: `postgres://perdure@127.0.0.1:${firstPort + 2}/postgres` });
   const stop = async () => {
     await database.end().catch(() => {}); // It may never have been there.
-    child.kill("SIGTERM");
-    await gone;
+    await program.stop({ withinMs: STOP_MS_MAX });
     if (given === undefined) rmSync(directory, { recursive: true, force: true });
   };
   try {
-    await until("the cloud to be ready", async () =>
-      readFileSync(join(directory, "running.json"), "utf8").includes("tunnel-relay"),
-    );
-    await until("the Cloud API to answer", async () => (await fetch(`${apiUrl}/oauth/jwks.json`)).ok);
+    await program.ready(() => program.lines.some((line) => line.includes("It stays up")));
     await database.connect();
     await unlimited(database);
   } catch (cause) {

@@ -2,11 +2,11 @@
  * The platform: how soon an environment answers, what an idle one costs, what its gateway and a tunnel add to a call, how soon a
  * revoked key is refused, and how far one tenant's flood moves another's latency.
  */
-import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { ChildProgram } from "@perdure/processes/child-program";
 import { call, createEnvironment, register, runtimePids, someone, startCloud } from "./cloud-world.mjs";
 import { median, table, yes } from "./figures.mjs";
 import { wrk, wrkBeside } from "./load.mjs";
@@ -141,7 +141,7 @@ async function measureTunnel(bench, [first, second]) {
   bench.row("a tunnel adds at p50, 1 connection, ms", added.toFixed(2));
   const [many, straightMany] = [median(tunnelled.many), median(straight.many)];
   bench.row("calls/s through a tunnel, 32 connections", `${many.toFixed(0)} (without one ${straightMany.toFixed(0)})`);
-  if (tunnel.ended) throw new Error("the tunnel ended by itself");
+  if (!tunnel.isRunning) throw new Error("the tunnel ended by itself");
 }
 
 async function measureNeighbour(bench, quiet) {
@@ -200,9 +200,12 @@ async function floodOf(environment, signal) {
 async function openTunnel(cloud, environment) {
   const home = mkdtempSync(join(tmpdir(), "bench-tunnel-"));
   const args = ["tunnel", "--tunnel-name", "bench", "--local-port", String(ENDPOINT_PORT), "--no-remote"];
-  const child = spawn(join(root, "perdure"), args, {
+  const program = await ChildProgram.start({
+    name: "the tunnel",
+    group: "shared", // Ctrl-C ends it with the bench.
+    command: join(root, "perdure"),
+    args,
     cwd: home,
-    stdio: ["ignore", "pipe", "inherit"],
     env: {
       ...process.env,
       HOME: home,
@@ -213,19 +216,14 @@ async function openTunnel(cloud, environment) {
       PERDURE_TUNNEL_SERVERS: `http://127.0.0.1:${cloud.tunnelPort}`,
     },
   });
-  const tunnel = { ended: false };
-  const gone = new Promise((done) => child.once("exit", done)).then(() => {
-    tunnel.ended = true;
-  });
-  let output = "";
-  child.stdout.setEncoding("utf8").on("data", (text) => {
-    output += text;
-  });
-  await until("the tunnel to be open", async () => output.includes("tunnel://bench"));
-  tunnel[Symbol.asyncDispose] = async () => {
-    child.kill("SIGTERM");
-    await gone;
-    rmSync(home, { recursive: true, force: true });
+  await program.ready(() => program.lines.some((line) => line.includes("tunnel://bench")));
+  return {
+    get isRunning() {
+      return program.isRunning;
+    },
+    async [Symbol.asyncDispose]() {
+      await program.stop();
+      rmSync(home, { recursive: true, force: true });
+    },
   };
-  return tunnel;
 }

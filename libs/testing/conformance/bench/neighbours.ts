@@ -12,12 +12,12 @@
  * PERDURE_CONFORMANCE_EXECUTABLE names another build to measure.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { setPriority } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { ROOT } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import { TestAdminClient } from "../src/admin-client.js";
 import { TestIngressClient } from "../src/ingress-client.js";
 import { ROGUE_MODES, type RogueMode, rogueManifest, rogueScripts } from "../src/neighbours/rogue-scripts.js";
@@ -41,12 +41,10 @@ interface Phase {
   readonly rssMost: number;
 }
 
-/** The program that `spawn` started prints a line when it listens. */
-async function started(child: ChildProcess): Promise<string> {
-  return new Promise((resolve, reject) => {
-    child.stdout?.once("data", (line: Buffer) => resolve(line.toString().trim()));
-    child.once("exit", (code) => reject(new Error(`the endpoint exited with ${code}`)));
-  });
+/** Starts a program that prints a line when it listens; resolves with it and that line. */
+async function startListening(...args: string[]): Promise<{ readonly program: ChildProgram; readonly line: string }> {
+  const program = await ChildProgram.start({ command: process.execPath, args, group: "shared" });
+  return { program, line: await program.ready(() => program.lines[0]) };
 }
 
 function residentMiB(pid: number): number {
@@ -133,18 +131,13 @@ async function measure(mode: RogueMode, rogue: string, good: string): Promise<vo
 async function main(): Promise<void> {
   const modes = process.argv.slice(2) as RogueMode[];
   const own = process.argv[1] as string;
-  const goodEndpoint = spawn(process.execPath, [join(ROOT, "libs/testing/conformance/bench/endpoint.mjs"), String(GOOD_PORT)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  const rogueEndpoint = spawn(process.execPath, [own, "--rogue"], { stdio: ["ignore", "pipe", "inherit"] });
+  const good = await startListening(join(ROOT, "libs/testing/conformance/bench/endpoint.mjs"), String(GOOD_PORT));
+  const rogue = await startListening(own, "--rogue");
   try {
-    await started(goodEndpoint);
-    if (rogueEndpoint.pid !== undefined) setPriority(rogueEndpoint.pid, ROGUE_NICE);
-    const rogue = await started(rogueEndpoint);
-    for (const mode of modes.length === 0 ? ROGUE_MODES : modes) await measure(mode, rogue, `http://127.0.0.1:${GOOD_PORT}`);
+    setPriority(rogue.program.pid, ROGUE_NICE);
+    for (const mode of modes.length === 0 ? ROGUE_MODES : modes) await measure(mode, rogue.line, `http://127.0.0.1:${GOOD_PORT}`);
   } finally {
-    goodEndpoint.kill("SIGKILL");
-    rogueEndpoint.kill("SIGKILL");
+    await Promise.all([good.program.kill(), rogue.program.kill()]);
   }
 }
 

@@ -1,9 +1,10 @@
 /** Starting, measuring and stopping the two servers under test. */
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { arch, homedir, platform, tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { ChildProgram } from "@perdure/processes/child-program";
 
 export const root = resolve(import.meta.dirname, "../../../..");
 export const REFERENCE_VERSION = "1.7.12";
@@ -73,13 +74,17 @@ export class Server {
         config,
         `base-dir = "${this.data}/data"\n[ingress]\nbind-address = "127.0.0.1:${this.port}"\n[admin]\nbind-address = "127.0.0.1:${this.port + 1}"\n`,
       );
-      this.process = spawn(referenceBinary(), ["--config-file", config], {
-        stdio: "ignore",
+      this.child = await ChildProgram.start({
+        command: referenceBinary(),
+        group: "shared", // Ctrl-C ends it with the bench.
+        args: ["--config-file", config],
         env: { ...process.env, DO_NOT_TRACK: "1", RESTATE_DISABLE_TELEMETRY: "true" },
       });
     } else {
-      this.process = spawn(this.program, ["server", "--base-dir", join(this.data, "data")], {
-        stdio: ["ignore", "ignore", "inherit"],
+      this.child = await ChildProgram.start({
+        command: this.program,
+        group: "shared",
+        args: ["server", "--base-dir", join(this.data, "data")],
         env: {
           ...process.env,
           PERDURE_INGRESS__BIND_PORT: String(this.port),
@@ -98,7 +103,7 @@ export class Server {
   }
 
   get pid() {
-    return this.process.pid;
+    return this.child.pid;
   }
 
   async register(uri) {
@@ -111,11 +116,8 @@ export class Server {
   }
 
   async stop(signal = "SIGTERM") {
-    if (this.process === undefined) return;
-    const gone = new Promise((done) => this.process.once("exit", done));
-    this.process.kill(signal);
-    await gone;
-    this.process = undefined;
+    await this.child?.stop({ signal, withinMs: 60_000 });
+    this.child = undefined;
   }
 
   async [Symbol.asyncDispose]() {
@@ -125,12 +127,8 @@ export class Server {
 }
 
 export async function startEndpoint(port) {
-  const child = spawn(process.execPath, [join(import.meta.dirname, "endpoint.mjs"), String(port)], {
-    stdio: ["ignore", "pipe", "inherit"],
-  });
-  await new Promise((done, failed) => {
-    child.stdout.once("data", done);
-    child.once("exit", (code) => failed(new Error(`the endpoint exited with ${code}`)));
-  });
-  return { pid: child.pid, uri: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => child.kill("SIGKILL") };
+  const args = [join(import.meta.dirname, "endpoint.mjs"), String(port)];
+  const child = await ChildProgram.start({ name: "the endpoint", command: process.execPath, args, group: "shared" });
+  await child.ready(() => child.lines.length > 0);
+  return { pid: child.pid, uri: `http://127.0.0.1:${port}`, [Symbol.dispose]: () => child.signal("SIGKILL") };
 }

@@ -9,6 +9,7 @@ import { spawn } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { ChildProgram } from "@perdure/processes/child-program";
 import { createEnvironment, runtimePids, someone, startCloud } from "../bench/cloud-world.mjs";
 import { root } from "../bench/servers.mjs";
 
@@ -53,9 +54,11 @@ async function serve(directory) {
   const environment = JSON.parse(readFileSync(factsOf(directory), "utf8"));
   await using cloud = await startCloud(FIRST_PORT, { runtimeConfig: RUNTIME_CONFIG, directory });
   const args = ["tunnel", "--no-local", "--remote-port", `8080:${INGRESS}`, "--remote-port", `9070:${ADMIN}`];
-  const tunnel = spawn(join(root, "perdure"), args, {
+  const tunnel = await ChildProgram.start({
+    command: join(root, "perdure"),
+    args,
     cwd: directory,
-    stdio: ["ignore", "ignore", "inherit"],
+    group: "shared", // The suite kills all of it with its process group.
     env: {
       ...process.env,
       HOME: directory,
@@ -67,8 +70,6 @@ async function serve(directory) {
       PERDURE_ADMIN_URL: environment.adminBaseUrl,
     },
   });
-  const ended = new Promise((done) => tunnel.once("exit", done));
-  await Promise.race([stopped, ended]);
-  tunnel.kill("SIGTERM");
-  await ended;
+  await Promise.race([stopped, tunnel.exited]);
+  await tunnel.stop();
 }
