@@ -1,5 +1,5 @@
 /** A program of `services` as a process, to be started, killed and started again. */
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { ChildProgram, type ProgramExit, type StopOptions } from "@perdure/processes";
 import { programBundle } from "./bundle.js";
 import { environmentOf, type RoleSettings } from "./cluster-settings.js";
@@ -46,7 +46,8 @@ export class ServiceProgram implements AsyncDisposable {
     const { logs } = options;
     const name = options.name ?? options.service;
     const output = logs === undefined ? {} : { logFile: join(logs, `${name}.log`), group: "shared" as const };
-    return new ServiceProgram(options, await ChildProgram.start({ name, ...(await commandOf(options)), ...output }));
+    const built = await withBundle(options);
+    return new ServiceProgram(built, await ChildProgram.start({ name, ...commandOf(built), ...output }));
   }
 
   /** Resolves when the program logs that it is ready; rejects with its last lines when it ends instead or the timeout passes. */
@@ -90,9 +91,10 @@ export class ServiceProgram implements AsyncDisposable {
    * start only.
    */
   async startAgain(changed: RoleSettings = {}): Promise<void> {
-    const { settings } = this.#options;
+    const built = await withBundle(this.#options);
+    this.#options = built;
     this.#facts = undefined;
-    await this.#child.startAgain(await commandOf({ ...this.#options, settings: { ...settings, ...changed } }));
+    await this.#child.startAgain(commandOf({ ...built, settings: { ...built.settings, ...changed } }));
   }
 
   /** Uses another build for the next starts; undefined: the build of this tree. */
@@ -102,7 +104,7 @@ export class ServiceProgram implements AsyncDisposable {
 
   /** Runs a command of the program with its settings; resolves with its exit code and output. */
   async runCommand(...args: string[]): Promise<{ readonly code: number | null; readonly text: string }> {
-    const { command, args: program, env } = await commandOf(this.#options);
+    const { command, args: program, env } = commandOf(await withBundle(this.#options));
     const child = await ChildProgram.start({ command, args: [...program, ...args], env });
     const { code } = await child.exited;
     return { code, text: child.lines.join("\n") };
@@ -113,10 +115,17 @@ export class ServiceProgram implements AsyncDisposable {
   }
 }
 
-async function commandOf({ service, settings, environment, bundle }: ServiceProgramOptions) {
+type BuiltOptions = ServiceProgramOptions & { readonly bundle: string };
+
+/** Later starts use the same bundle, and do not search for newer sources. */
+async function withBundle(options: ServiceProgramOptions): Promise<BuiltOptions> {
+  return { ...options, bundle: options.bundle ?? dirname(await programBundle(`services/${options.service}`)) };
+}
+
+function commandOf({ settings, environment, bundle }: BuiltOptions) {
   return {
     command: process.execPath,
-    args: [bundle === undefined ? await programBundle(`services/${service}`) : join(bundle, "main.mjs")],
+    args: [join(bundle, "main.mjs")],
     env: {
       PATH: process.env["PATH"],
       HOME: process.env["HOME"],
