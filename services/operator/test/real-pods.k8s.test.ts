@@ -3,15 +3,13 @@
  * used by clients, damaged, and deleted.
  */
 
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { programBundle } from "@perdure/dev-cluster";
+import { ChildProgram } from "@perdure/processes";
 import { freePorts, type PostgresServer, runKubectl, startPostgres } from "@perdure/servers";
 import { stringify } from "yaml";
 import { cell } from "./cell.js";
@@ -48,43 +46,36 @@ afterAll(async () => {
 /** The example as `make run` runs it: a program of its own. */
 class Greeter implements AsyncDisposable {
   readonly url: string;
-  readonly lines: string[] = [];
-  readonly #child: ChildProcess;
-  readonly #watchers: (() => void)[] = [];
+  readonly #child: ChildProgram;
 
-  private constructor(child: ChildProcess, port: number) {
+  private constructor(child: ChildProgram, port: number) {
     this.#child = child;
     this.url = `http://127.0.0.1:${port}`;
-    createInterface({ input: child.stdout as NonNullable<typeof child.stdout> }).on("line", (line) => {
-      this.lines.push(line);
-      for (const watcher of this.#watchers) watcher();
-    });
   }
 
   static async start(): Promise<Greeter> {
     const [port] = (await freePorts(1)) as [number];
-    const main = root("deploy/examples/greeter/src/main.ts");
-    const env = { PATH: process.env["PATH"], PORT: String(port) };
-    const child = spawn(process.execPath, [main], { stdio: ["ignore", "pipe", "ignore"], env });
+    const child = await ChildProgram.start({
+      name: "the greeter",
+      command: process.execPath,
+      args: [root("deploy/examples/greeter/src/main.ts")],
+      env: { PATH: process.env["PATH"], PORT: String(port) },
+    });
     const greeter = new Greeter(child, port);
     await greeter.said("listening on");
     return greeter;
   }
 
-  said(text: string): Promise<void> {
-    return new Promise((resolve) => {
-      const check = (): void => {
-        if (this.lines.some((line) => line.includes(text))) resolve();
-      };
-      this.#watchers.push(check);
-      check();
-    });
+  get lines(): readonly string[] {
+    return this.#child.lines;
+  }
+
+  async said(text: string): Promise<void> {
+    await this.#child.ready(() => this.lines.some((line) => line.includes(text)));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const exited = once(this.#child, "exit");
-    this.#child.kill("SIGKILL");
-    await exited;
+    await this.#child.kill();
   }
 }
 

@@ -2,14 +2,13 @@
  * The start script of replicated Redis, with real servers, each on a loopback address of its own: which one is primary, and which data each
  * has.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { Secret, silentLogger, systemClock } from "@perdure/base";
 import type { KubeObject } from "@perdure/kubernetes";
+import { ChildProgram, runCommand } from "@perdure/processes";
 import { connectRedis, type RedisConnections } from "@perdure/redis";
 import { freePorts, redisProgram } from "@perdure/servers";
 import { bundledRedis } from "../src/desired/redis.js";
@@ -24,7 +23,7 @@ const PASSWORD = "secret";
 let program: Awaited<ReturnType<typeof redisProgram>>;
 let root: string;
 let port: number;
-let running: Map<number, ChildProcess>;
+let running: Map<number, ChildProgram>;
 
 beforeAll(async () => {
   program = await redisProgram();
@@ -63,9 +62,10 @@ async function start(ordinal: number): Promise<void> {
   await mkdir(volume(ordinal), { recursive: true });
   const own = { "--bind": HOSTS[ordinal] as string, "--port": String(port) };
   const args = [...containerArgs(volume(ordinal)), ...Object.entries(own).flat()];
-  const child = spawn("sh", ["-c", START_REPLICATED, "redis", ...args], {
-    stdio: "ignore",
-    detached: true, // A group of its own: what it starts ends with it, as in a container.
+  // In a group of its own: what it starts ends with it, as in a container.
+  const child = await ChildProgram.start({
+    command: "sh",
+    args: ["-c", START_REPLICATED, "redis", ...args],
     env: {
       ...program.env,
       PATH: `${dirname(program.path)}${delimiter}${process.env["PATH"] ?? ""}`,
@@ -82,9 +82,7 @@ async function start(ordinal: number): Promise<void> {
 async function kill(ordinal: number): Promise<void> {
   const child = running.get(ordinal);
   running.delete(ordinal);
-  if (child?.pid === undefined || child.exitCode !== null || child.signalCode !== null) return;
-  process.kill(-child.pid, "SIGKILL");
-  await once(child, "exit");
+  await child?.kill();
 }
 
 /** To the primary, each write acknowledged by one replica at least. */
@@ -113,9 +111,8 @@ async function isReady(ordinal: number): Promise<boolean> {
     REDIS_PASSWORD: PASSWORD,
     POD_NAME: `redis-${ordinal}`,
   };
-  const child = spawn(command, args, { stdio: "ignore", env });
-  const [code] = (await once(child, "exit")) as [number | null];
-  return code === 0;
+  const { exitCode } = await runCommand(command, args, { env });
+  return exitCode === 0;
 }
 
 const untilReady = async (ordinal: number, expected = true): Promise<void> => {
@@ -204,11 +201,10 @@ describe("of three Redis", () => {
         await using other = await connect(2);
         while ((await size(replica)) < 20 || (await size(other)) < 20) await new Promise((resolve) => setTimeout(resolve, 20));
         // The first replica misses the following writes, which the second one acknowledges.
-        const { pid = 0 } = running.get(1) as ChildProcess;
-        process.kill(-pid, "SIGSTOP");
+        running.get(1)?.signal("SIGSTOP");
         for (let n = 0; n < 20; n++) await set(redis, `after:${n}`);
-        process.kill(-(running.get(0)?.pid ?? 0), "SIGKILL");
-        process.kill(-pid, "SIGCONT");
+        running.get(0)?.signal("SIGKILL");
+        running.get(1)?.signal("SIGCONT");
       }
       await kill(0);
       await rm(volume(0), { recursive: true, force: true });
