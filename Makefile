@@ -17,6 +17,7 @@ SEED ?=
 COUNT ?=
 CONNECTIONS ?=
 FILTER ?=
+ONLY ?=
 WORKERS ?=
 # Exported, because the runner of the tests reads it.
 export WORKERS
@@ -28,7 +29,7 @@ PATTERNS = $(foreach pattern,$(FILTER),'$(pattern)')
 TO_TEST = $(if $(FILTER),$(INSTALLED),build)
 CLUSTER ?=
 
-.PHONY: help build run cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench chaos fuzz microbench conformance screenshots charts images images-check clean
+.PHONY: help build run cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench bench-check chaos fuzz microbench conformance screenshots charts images images-check clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -103,8 +104,13 @@ format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1000 makes more; PLANT=name or all: find planted bugs)
 	@SEED='$(SEED)' COUNT='$(COUNT)' FROM='$(FROM)' PLANT='$(PLANT)' SHORT='$(SHORT)' $(NODE) deploy/sim.mjs
 
-bench: build ## Measure Perdure and the reference side by side (QUICK=1 for a first look); needs wrk
-	@$(NODE) libs/testing/conformance/bench/main.mjs
+BENCH = FILTER='$(FILTER)' $(NODE) libs/testing/conformance/bench/run.mjs
+
+bench: build ## Measure Perdure and the reference side by side (FILTER='noop-* mixed' chooses rows, LIST=1 lists them, QUICK=1 tries them; needs cargo)
+	@$(BENCH) $(if $(ONLY),sections,bench)
+
+bench-check: build ## Fail when an invocation costs over a tenth more CPU than in the last record of make bench (FILTER chooses rows)
+	@$(BENCH) check
 
 chaos: build ## Break a cluster at work for MINUTES=10 (SEED=n replays; FAULT=text TIMES=n plays and measures one kind, FAULT=' ' all)
 	@MINUTES='$(MINUTES)' SEED='$(SEED)' FAULT='$(FAULT)' TIMES='$(TIMES)' CALLERS='$(CALLERS)' $(NODE) libs/testing/conformance/chaos/run.mjs

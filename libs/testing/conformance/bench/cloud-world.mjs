@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { ChildProgram } from "@perdure/processes/child-program";
 import pg from "pg";
 import { bundle } from "../../../../deploy/bundle.mjs";
-import { root, until } from "./servers.mjs";
+import { root, until } from "./harness/processes.ts";
 
 const PASSWORD = "correct horse battery staple";
 const CLIENT = "perdure-cli";

@@ -1,9 +1,9 @@
 /** What more workers cost, and what calls notice when a worker leaves. */
 import { setTimeout as delay } from "node:timers/promises";
 import { cpuOfCluster, difference, PARTITIONS, partitionsOf, total, untilBalanced } from "./cluster-world.mjs";
-import { median, perInvocationUs, table } from "./figures.mjs";
-import { wrk, wrkAnswered, wrkBeside } from "./load.mjs";
-import { until } from "./servers.mjs";
+import { median, perInvocationUs, table } from "./harness/figures.ts";
+import { until } from "./harness/processes.ts";
+import { wrk, wrkAnswered } from "./harness/wrk.ts";
 
 export async function measureWorkers(cluster, { rounds, seconds, note }) {
   const [ingress] = cluster.ingressUrls;
@@ -12,11 +12,11 @@ export async function measureWorkers(cluster, { rounds, seconds, note }) {
     while (cluster.workers.filter((worker) => worker.isRunning).length < count) await cluster.addWorker();
     const running = cluster.workers.filter((worker) => worker.isRunning);
     await untilBalanced(running);
-    wrk(ingress, "noop", 64, 2);
+    await wrk(ingress, "noop", 64, 2);
     const each = [];
     for (let round = 0; round < rounds; round++) {
       const before = cpuOfCluster(cluster);
-      const result = wrkAnswered(ingress, "noop", 64, seconds);
+      const result = await wrkAnswered(ingress, "noop", 64, seconds);
       const cpu = difference(cpuOfCluster(cluster), before);
       each.push({
         all: perInvocationUs(total(cpu), result.requests),
@@ -60,8 +60,8 @@ calls was ${p99.toFixed(0)} ms in the seconds around it, ${quietP99.toFixed(0)} 
 
 async function handOverOf(cluster, stays, leaves) {
   const [ingress] = cluster.ingressUrls;
-  const quiet = await wrkBeside(ingress, "noop", 16, 6);
-  const load = wrkBeside(ingress, "noop", 16, 6);
+  const quiet = await wrk(ingress, "noop", 16, 6);
+  const load = wrk(ingress, "noop", 16, 6);
   await delay(2_000);
   const began = performance.now();
   const beganMs = Date.now();

@@ -1,11 +1,11 @@
 /** Load of invocations on Redis: commands, scripts, round trips, bytes. */
 import { setTimeout as delay } from "node:timers/promises";
 import { difference, redisCounters, watchCommands } from "./cluster-world.mjs";
-import { table } from "./figures.mjs";
-import { workloads, wrkAnswered, wrkBeside } from "./load.mjs";
+import { table } from "./harness/figures.ts";
+import { WORKLOADS, wrk, wrkAnswered } from "./harness/wrk.ts";
 
 /** Per invocation, beyond what an idle cluster does all the time. */
-export async function measureRedis(cluster, { seconds, note }) {
+export async function measureRedis(cluster, { workloads, seconds, note }) {
   const [ingress] = cluster.ingressUrls;
   const idleSeconds = 4;
   const before = await redisCounters(cluster.redis);
@@ -14,16 +14,17 @@ export async function measureRedis(cluster, { seconds, note }) {
   const sum = (counts) => [...counts.values()].reduce((all, n) => all + n, 0);
   const idleWatch = await watchCommands(cluster.redis, idleSeconds * 1_000);
   const rows = [];
-  for (const [name, { title }] of Object.entries(workloads)) {
+  for (const name of workloads) {
+    const { title } = WORKLOADS[name];
     for (const connections of [1, 64]) {
       const before = await redisCounters(cluster.redis);
       const began = performance.now();
-      const { requests } = wrkAnswered(ingress, name, connections, seconds);
+      const { requests } = await wrkAnswered(ingress, name, connections, seconds);
       const took = (performance.now() - began) / 1_000;
       const used = difference(await redisCounters(cluster.redis), before);
       const watchSeconds = 2.5;
       const [watched, { sent, inScripts }] = await Promise.all([
-        wrkBeside(ingress, name, connections, 2),
+        wrk(ingress, name, connections, 2),
         watchCommands(cluster.redis, watchSeconds * 1_000),
       ]);
       const commands = (of, idly) => (sum(of) - (sum(idly) / idleSeconds) * watchSeconds) / watched.requests;

@@ -11,8 +11,8 @@ import {
   startCluster,
   untilBalanced,
 } from "./cluster-world.mjs";
-import { median, table, yes } from "./figures.mjs";
-import { residentMiB, until } from "./servers.mjs";
+import { median, table, yes } from "./harness/figures.ts";
+import { residentMiB, until } from "./harness/processes.ts";
 
 /** Counters that woken invocations increment. */
 const TALLIES = 64;
@@ -34,7 +34,11 @@ export async function measureSleepers(endpoint, { count, note }) {
           const answer = await fetch(`${cluster.ingressUrls[0]}/Sleeper/sleep/send`, {
             method: "POST",
             headers: { "content-type": "application/json" },
-            body: JSON.stringify({ id, untilMs: wakeUpAtMs + (id % 5_000), tellKey: `woken ${id % TALLIES}` }),
+            body: JSON.stringify({
+              id,
+              ms: Math.max(0, wakeUpAtMs - Date.now()) + (id % 5_000),
+              tellKey: `woken ${id % TALLIES}`,
+            }),
           });
           if (answer.status !== 202) throw new Error(`send answered ${answer.status} ${await answer.text()}`);
           await answer.arrayBuffer();
@@ -49,7 +53,7 @@ export async function measureSleepers(endpoint, { count, note }) {
         await delay(1_000);
         return cpuOfCluster(cluster).worker - before < 0.2;
       },
-      300_000,
+      { withinMs: 300_000 },
     );
   const weigh = async () => ({
     redis: (await redisCounters(cluster.redis)).memory,
@@ -108,16 +112,18 @@ async function takeOver(dies, stays) {
 
 /** The number of woken invocations by counters, which take each message once: this number must be exact. */
 async function untilAllWoke(ingress, count, note) {
-  const call = async (path) => (await fetch(`${ingress}/${path}`, { method: "POST" })).json();
+  const headers = { "content-type": "application/json" };
+  const body = JSON.stringify({ from: 0, to: count });
+  const call = async (path, more) => (await fetch(`${ingress}/${path}`, { method: "POST", ...more })).json();
   let steps;
   await until(
     "everybody to wake",
     async () => {
-      steps = await call("Sleeper/count");
+      steps = await call("Sleeper/count", { headers, body });
       if (steps.woken < count) await delay(500);
       return steps.woken >= count;
     },
-    900_000,
+    { withinMs: 900_000 },
   );
   let told;
   const read = async () => {
@@ -133,7 +139,7 @@ async function untilAllWoke(ingress, count, note) {
       if (told < count) await delay(500);
       return told >= count;
     },
-    300_000,
+    { withinMs: 300_000 },
   );
   await delay(2_000); // Nothing comes twice a little later either.
   await read();

@@ -1,9 +1,8 @@
 /** The cluster under measurement, and the resources that its processes and its Redis have used so far. */
-import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { bundle } from "../../../../deploy/bundle.mjs";
-import { cpuSeconds, root, until } from "./servers.mjs";
+import { cpuSeconds, root, until } from "./harness/processes.ts";
 
 /** The default number of partitions. */
 export const PARTITIONS = 24;
@@ -55,28 +54,13 @@ export function cpuOfCluster({ gateways, workers, redis, registry, admin, postgr
     gateway: sum(gateways),
     worker: sum(workers.filter((worker) => worker.isRunning)),
     redis: cpuSeconds(redis.pid),
-    rest: sum([registry, admin]) + cpuOfTree(postgres.pid),
+    rest: sum([registry, admin]) + cpuSeconds(postgres.pid),
   };
 }
 
 /** Sum of the result of `cpuOfCluster`. */
 export function total(cpu) {
   return cpu.gateway + cpu.worker + cpu.redis + cpu.rest;
-}
-
-/** A database forks for each connection; those that ended meanwhile are counted by nobody, and do next to nothing here. */
-function cpuOfTree(pid) {
-  let total = cpuSeconds(pid);
-  for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
-    try {
-      if (Number(/^PPid:\s+(\d+)/m.exec(readFileSync(`/proc/${entry}/status`, "utf8"))?.[1]) === pid)
-        total += cpuSeconds(Number(entry));
-    } catch (cause) {
-      if (cause.code !== "ENOENT" && cause.code !== "ESRCH") throw cause;
-    }
-  }
-  return total;
 }
 
 // ── Redis ────────────────────────────────────────────────────────────────────────────────────────

@@ -8,11 +8,14 @@ import { measureRedis } from "./cluster-redis.mjs";
 import { measureRetained } from "./cluster-retained.mjs";
 import { measureSleepers } from "./cluster-sleepers.mjs";
 import { cpuOfCluster, difference, register, startCluster, total, untilBalanced } from "./cluster-world.mjs";
-import { median, perInvocationUs, table, yes } from "./figures.mjs";
-import { workloads, wrk, wrkAnswered } from "./load.mjs";
-import { cpuSeconds, REFERENCE_VERSION, Server, startEndpoint } from "./servers.mjs";
+import { Endpoint } from "./harness/endpoints.ts";
+import { median, perInvocationUs, table, yes } from "./harness/figures.ts";
+import { cpuSeconds } from "./harness/processes.ts";
+import { REFERENCE_VERSION, Server } from "./harness/servers.ts";
+import { WORKLOADS, wrk, wrkAnswered } from "./harness/wrk.ts";
 
-const ENDPOINT_PORT = 19_280;
+/** What the cluster is compared by. */
+const COMPARED = ["noop", "three", "counter"];
 
 export async function measureCluster({ rounds, seconds, sleepers, say, machine, commit }) {
   const loads = [];
@@ -20,12 +23,12 @@ export async function measureCluster({ rounds, seconds, sleepers, say, machine, 
     loads.push(loadavg()[0]);
     say(`${text} (load ${loadavg()[0].toFixed(1)})`);
   };
-  using endpoint = await startEndpoint(ENDPOINT_PORT);
+  using endpoint = await Endpoint.start("typescript");
   const parts = [];
   {
     await using world = await startWorld(endpoint);
     parts.push(costs(await compare(world, { rounds, seconds, note })));
-    parts.push(await measureRedis(world.cluster, { seconds, note }));
+    parts.push(await measureRedis(world.cluster, { workloads: COMPARED, seconds, note }));
     await world.reference.stop();
     await world.standalone.stop();
     parts.push(await measureWorkers(world.cluster, { rounds, seconds, note }));
@@ -48,8 +51,8 @@ ${parts.join("\n\n")}
 async function startWorld(endpoint) {
   await using owned = new AsyncDisposableStack();
   const cluster = owned.use(await startCluster({ workers: 1, gateways: 1 }));
-  const standalone = owned.use(new Server("perdure", 19_290));
-  const reference = owned.use(new Server("reference", 19_300));
+  const standalone = owned.use(await Server.create("perdure"));
+  const reference = owned.use(await Server.create("reference"));
   await standalone.start();
   await reference.start();
   await untilBalanced(cluster.workers);
@@ -64,19 +67,20 @@ async function startWorld(endpoint) {
 /** By workload the medians of each server, the cluster's by role. */
 async function compare({ cluster, standalone, reference }, { rounds, seconds, note }) {
   const figures = {};
-  for (const [name, { title }] of Object.entries(workloads)) {
+  for (const name of COMPARED) {
+    const { title } = WORKLOADS[name];
     const ingresses = { cluster: cluster.ingressUrls[0], standalone: standalone.ingress, reference: reference.ingress };
     const of = { cluster: [], standalone: [], reference: [] };
-    for (const ingress of Object.values(ingresses)) wrk(ingress, name, 64, Math.max(2, Math.ceil(seconds / 2)));
+    for (const ingress of Object.values(ingresses)) await wrk(ingress, name, 64, Math.max(2, Math.ceil(seconds / 2)));
     for (let round = 0; round < rounds; round++) {
       for (const server of [reference, standalone]) {
         const before = cpuSeconds(server.pid);
-        const result = wrkAnswered(server.ingress, name, 64, seconds);
+        const result = await wrkAnswered(server.ingress, name, 64, seconds);
         const kind = server === reference ? "reference" : "standalone";
         of[kind].push({ ...result, all: perInvocationUs(cpuSeconds(server.pid) - before, result.requests) });
       }
       const before = cpuOfCluster(cluster);
-      const result = wrkAnswered(ingresses.cluster, name, 64, seconds);
+      const result = await wrkAnswered(ingresses.cluster, name, 64, seconds);
       const cpu = difference(cpuOfCluster(cluster), before);
       const roles = Object.fromEntries(Object.entries(cpu).map(([role, used]) => [role, perInvocationUs(used, result.requests)]));
       of.cluster.push({ ...result, ...roles, all: perInvocationUs(total(cpu), result.requests) });

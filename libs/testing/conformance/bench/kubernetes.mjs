@@ -5,8 +5,8 @@
 import { spawn } from "node:child_process";
 import { loadavg } from "node:os";
 import { join } from "node:path";
-import { median, table } from "./figures.mjs";
-import { root } from "./servers.mjs";
+import { median, table } from "./harness/figures.ts";
+import { root } from "./harness/processes.ts";
 
 const COUNTS = (process.env.COUNTS ?? "500,2000").split(",").map(Number);
 const QUICK_COUNT = 50;

@@ -42,8 +42,11 @@ interface Phase {
 }
 
 /** Starts a program that prints a line when it listens; resolves with it and that line. */
-async function startListening(...args: string[]): Promise<{ readonly program: ChildProgram; readonly line: string }> {
-  const program = await ChildProgram.start({ command: process.execPath, args, group: "shared" });
+async function startListening(
+  args: readonly string[],
+  env: Readonly<Record<string, string>> = {},
+): Promise<{ readonly program: ChildProgram; readonly line: string }> {
+  const program = await ChildProgram.start({ command: process.execPath, args, group: "shared", env: { ...process.env, ...env } });
   return { program, line: await program.ready(() => program.lines[0]) };
 }
 
@@ -131,8 +134,8 @@ async function measure(mode: RogueMode, rogue: string, good: string): Promise<vo
 async function main(): Promise<void> {
   const modes = process.argv.slice(2) as RogueMode[];
   const own = process.argv[1] as string;
-  const good = await startListening(join(ROOT, "libs/testing/conformance/bench/endpoint.mjs"), String(GOOD_PORT));
-  const rogue = await startListening(own, "--rogue");
+  const good = await startListening([join(ROOT, "libs/testing/conformance/bench/endpoints/typescript.mjs")], { PORT: String(GOOD_PORT) });
+  const rogue = await startListening([own, "--rogue"]);
   try {
     setPriority(rogue.program.pid, ROGUE_NICE);
     for (const mode of modes.length === 0 ? ROGUE_MODES : modes) await measure(mode, rogue.line, `http://127.0.0.1:${GOOD_PORT}`);

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ChildProgram } from "@perdure/processes/child-program";
 import { createEnvironment, runtimePids, someone, startCloud } from "../bench/cloud-world.mjs";
-import { root } from "../bench/servers.mjs";
+import { root } from "../bench/harness/processes.ts";
 
 const FIRST_PORT = 23_000;
 const [INGRESS, ADMIN] = [FIRST_PORT + 390, FIRST_PORT + 391];

@@ -35,3 +35,4 @@ export {
 export { type RedisReply, requestRedis } from "./redis-talk.js";
 export { runShellcheck } from "./shellcheck.js";
 export { runShell } from "./shells.js";
+export { wrkProgram } from "./wrk.js";

@@ -45,8 +45,11 @@ export interface Built {
   readonly wasCached: boolean;
 }
 
+/** What is built: an endpoint of a language, or another program that a tool compiles from a folder. */
+export type Buildable = Pick<SdkLanguage, "sources" | "build"> & { readonly name: string };
+
 /** Rejects with the last lines of the tool that failed. */
-export async function build(language: SdkLanguage): Promise<Built> {
+export async function build(language: Buildable): Promise<Built> {
   const output = join(process.env["XDG_CACHE_HOME"] || join(homedir(), ".cache"), "perdure/sdks", language.name);
   const stamp = join(output, "sources.sha256");
   const sources = digestOf(language.sources, JSON.stringify(language.build(output)));

@@ -1,17 +1,7 @@
-/**
- * SQL over 100,000 invocations: what each typical statement takes on its own, and what calls notice of statements that run back to
- * back.
- */
-import { execFileSync } from "node:child_process";
-import { join } from "node:path";
-import { wrkBeside } from "./load.mjs";
-import { residentMiB, root, Server, startEndpoint } from "./servers.mjs";
+/** Statements of the official command line (Q1 to Q18), of the console, and those that operators begin with. */
 
-/** The default number of partitions. */
-const PARTITIONS = 24;
-
-/** Statements of the official command line (admin-api.md §8.1) and what people ask first; `$…` is filled in from the data. */
-const STATEMENTS = [
+/** By title. `$id`, `$ids` and `$deployment` are filled in from the data. */
+export const STATEMENTS: readonly (readonly [title: string, sql: string])[] = [
   ["count by status", "SELECT status, COUNT(*) AS n FROM sys_invocation GROUP BY status"],
   [
     "group by service",
@@ -96,124 +86,11 @@ const STATEMENTS = [
   ],
 ];
 
-/** Statements of the load: those that read everything. */
-const HEAVY = ["count by status", "group by service", "Q2 services status", "Q5 list, all", "Q4 holders of keys"];
-
-async function ask(server, query) {
-  const answer = await fetch(`${server.admin}/query`, {
-    method: "POST",
-    headers: { "content-type": "application/json", accept: "application/json" },
-    body: JSON.stringify({ query }),
-  });
-  const text = await answer.text();
-  if (!answer.ok) throw new Error(`${answer.status} ${text} for ${query}`);
-  return JSON.parse(text).rows;
-}
-
-/** Fills the data of a server that is stopped; see `seed.ts`. It has registered its deployment before. */
-export function seed(server, count, deployment) {
-  const directory = join(server.data, "data/node1/db/level");
-  execFileSync(
-    process.execPath,
-    [
-      join(root, "deploy/run-ts.mjs"),
-      join(import.meta.dirname, "seed.ts"),
-      directory,
-      String(PARTITIONS),
-      String(count),
-      deployment,
-    ],
-    { stdio: "inherit" },
-  );
-}
-
-/** Milliseconds of each statement on its own, best and median of `rounds`, and the number of invocations there were. */
-export async function measureStatements(server, rounds) {
-  const [{ n: invocations }] = await ask(server, "SELECT COUNT(*) AS n FROM sys_invocation_status");
-  const sample = await ask(
-    server,
-    "SELECT id, pinned_deployment_id FROM sys_invocation_status WHERE target = 'Bench/three' LIMIT 100",
-  );
-  const fill = (sql) =>
-    sql
-      .replace("$ids", sample.map(({ id }) => `'${id}'`).join(","))
-      .replace("$id", sample[0].id)
-      .replace("$deployment", sample[0].pinned_deployment_id);
-  const figures = [];
-  for (const [name, sql] of STATEMENTS) {
-    const times = [];
-    for (let round = 0; round < rounds + 1; round++) {
-      const began = performance.now();
-      await ask(server, fill(sql));
-      if (round > 0) times.push(performance.now() - began); // The first one compiles.
-    }
-    times.sort((a, b) => a - b);
-    figures.push({ name, medianMs: times[Math.floor(times.length / 2)], worstMs: times.at(-1) });
-  }
-  return { invocations, figures };
-}
-
-/** Rounds of the same load, by turns without and with statements back to back. */
-export async function measureLoad(server, load, rounds) {
-  const heavy = STATEMENTS.filter(([name]) => HEAVY.includes(name)).map(([, sql]) => sql);
-  const figures = { without: [], with: [] };
-  let asked = 0;
-  await load();
-  for (let round = 0; round < rounds; round++) {
-    for (const kind of round % 2 === 0 ? ["without", "with"] : ["with", "without"]) {
-      let isOver = false;
-      const asking = (async () => {
-        while (kind === "with" && !isOver) {
-          await ask(server, heavy[asked % heavy.length]);
-          asked++;
-        }
-      })();
-      figures[kind].push(await load());
-      isOver = true;
-      await asking;
-    }
-  }
-  return { ...figures, asked };
-}
-
-const INVOCATIONS = 100_000;
-const CONNECTIONS = 16;
-const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)];
-
-/** All of it on a server of its own: a section of docs/benchmarks.md. */
-export async function measureQueries({ rounds, seconds, say, machine, commit }) {
-  using endpoint = await startEndpoint(19_190);
-  await using server = new Server("perdure", 19_220);
-  await server.start();
-  await server.register(endpoint.uri);
-  const { deployments } = await (await fetch(`${server.admin}/deployments`)).json();
-  await server.stop();
-  say(`writing ${INVOCATIONS} invocations …`);
-  seed(server, INVOCATIONS, deployments[0].id);
-  await server.start();
-  const before = residentMiB(server.pid);
-  const { invocations, figures } = await measureStatements(server, rounds);
-  const after = residentMiB(server.pid);
-  for (const { name, medianMs } of figures) say(`${name}: ${medianMs.toFixed(0)} ms`);
-  const load = await measureLoad(server, () => wrkBeside(server.ingress, "noop", CONNECTIONS, seconds), rounds);
-  const of = (kind, name) => median(load[kind].map((figure) => figure[name]));
-  const growth = (of("with", "p99") / of("without", "p99") - 1) * 100;
-  say(`p99 of calls: ${of("without", "p99")} ms without queries, ${of("with", "p99")} ms with (${growth.toFixed(0)} %)`);
-  const rows = figures.map(
-    ({ name, medianMs, worstMs }) =>
-      `| ${name} | ${medianMs.toFixed(0)} | ${worstMs.toFixed(0)} | ${medianMs <= 500 ? "yes" : "**no**"} |`,
-  );
-  return `## Queries
-
-\`make bench ONLY=queries\` on ${new Date().toISOString().slice(0, 10)}, commit ${commit}, Node ${process.version}, ${machine}: ${invocations.toLocaleString("en")} invocations (four
-tenths suspended, fifty running, the rest completed, all with journals), one statement at a time, ${rounds} runs after a first one. Goal: ≤ 500 ms.
-
-| Statement | Median, ms | Worst, ms | Reached |
-|---|---|---|---|
-${rows.join("\n")}
-
-Calls beside it (no-op handler, ${CONNECTIONS} connections, ${rounds} rounds of ${seconds} s without and with statements that read everything back to back, by
-turns): p99 ${of("without", "p99").toFixed(0)} ms without, ${of("with", "p99").toFixed(0)} ms with (${growth >= 0 ? "+" : ""}${growth.toFixed(0)} %, goal < 20 %); ${of("without", "perSecond").toFixed(0)} and ${of("with", "perSecond").toFixed(0)} calls/s. p99 of the rounds without: ${load.without.map(({ p99 }) => p99.toFixed(0)).join(", ")}; with: ${load.with.map(({ p99 }) => p99.toFixed(0)).join(", ")}.
-The server holds ${before.toFixed(0)} MiB before the first statement and ${after.toFixed(0)} MiB after all of them.
-`;
-}
+/** Titles of those that read everything. */
+export const HEAVY: readonly string[] = [
+  "count by status",
+  "group by service",
+  "Q2 services status",
+  "Q5 list, all",
+  "Q4 holders of keys",
+];
