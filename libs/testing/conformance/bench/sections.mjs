@@ -7,7 +7,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { join } from "node:path";
 import { measureCloud } from "./cloud.mjs";
-import { measureCluster } from "./cluster.mjs";
+import { measureCluster } from "./cluster/section.mjs";
 import { root } from "./harness/processes.ts";
 import { measureKubernetes } from "./kubernetes.mjs";
 

@@ -1,6 +1,7 @@
 /** Processes that use a whole core each, at normal priority: a machine without idle cores. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { cpus } from "node:os";
+import { ownedChild } from "./children.js";
 
 /** Ends by itself when its parent has ended, whose end closes the pipe. */
 const BURN =
@@ -11,7 +12,7 @@ export class Burners implements Disposable {
 
   constructor(count = cpus().length) {
     this.#children = Array.from({ length: count }, () =>
-      spawn(process.execPath, ["-e", BURN], { stdio: ["pipe", "ignore", "ignore"] }),
+      ownedChild(spawn(process.execPath, ["-e", BURN], { stdio: ["pipe", "ignore", "ignore"] })),
     );
   }
 

@@ -4,6 +4,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { freePorts } from "@perdure/servers";
 import { build } from "../../src/sdks/build.js";
+import { ownedChild } from "./children.js";
 import type { EndpointKind } from "./kinds.js";
 
 const FOLDER = join(import.meta.dirname, "../endpoints");
@@ -33,7 +34,7 @@ export class Endpoint implements Disposable {
     const [port] = (await freePorts(1)) as [number];
     const [command, ...args] = kind === "rust" ? [await rustProgram()] : [process.execPath, join(FOLDER, "typescript.mjs")];
     const env = { ...process.env, PORT: String(port) };
-    const child = spawn(command as string, args, { stdio: ["ignore", "pipe", "inherit"], env });
+    const child = ownedChild(spawn(command as string, args, { stdio: ["ignore", "pipe", "inherit"], env }));
     await new Promise<void>((done, failed) => {
       child.stdout.once("data", () => done());
       child.once("error", failed);

@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { arch, homedir, platform, tmpdir } from "node:os";
 import { join } from "node:path";
 import { freePorts } from "@perdure/servers";
+import { ownedChild } from "./children.js";
 import type { ServerKind } from "./kinds.js";
 import { cpuSeconds, residentMiB, root, until } from "./processes.js";
 
@@ -68,7 +69,7 @@ export class Server implements AsyncDisposable {
   /** Resolves with the milliseconds until both listeners answered health checks. */
   async start(signal?: AbortSignal): Promise<number> {
     const began = performance.now();
-    this.#process = this.kind === "reference" ? this.#spawnReference() : this.#spawnPerdure();
+    this.#process = ownedChild(this.kind === "reference" ? this.#spawnReference() : this.#spawnPerdure());
     const healthy = async (): Promise<boolean> => {
       const answers = await Promise.all([fetch(`${this.admin}/health`), fetch(`${this.ingress}/restate/health`)]);
       await Promise.all(answers.map((answer) => answer.arrayBuffer()));

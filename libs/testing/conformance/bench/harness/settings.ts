@@ -15,7 +15,7 @@ export interface Settings {
 
 const ROUNDS = 3;
 const SECONDS = 8;
-const SECONDS_SHORT = 2;
+const SECONDS_SHORT = 4;
 
 const HELP =
   "FILTER='noop-* journal-1000' ENDPOINT=rust SERVERS=perdure,reference OTHER=<another perdure> ROUNDS=3 SECONDS=8 QUICK=1";

@@ -1,8 +1,8 @@
 /** Very many invocations that sleep: what they weigh, how a server starts again with them, and how they wake. */
 import { setTimeout as delay } from "node:timers/promises";
-import { callMany, longestDuring, noOpMs, post } from "../harness/calls.js";
+import { callMany, longestDuring, noOpMs, post, query } from "../harness/calls.js";
 import { diskMiB, until } from "../harness/processes.js";
-import { atMost, type Row, type Run, withCpu } from "../harness/row.js";
+import { atMost, expectEqual, type Row, type Run, withCpu } from "../harness/row.js";
 import { healthMs } from "../harness/stalls.js";
 
 const COUNTS = [100_000, 1_000_000] as const;
@@ -43,7 +43,7 @@ async function measure(run: Run, count: number): Promise<Record<string, number>>
   const first = Math.ceil(count * FIRST_SHARE);
   const rest = count - first;
   const sleep = (id: number, ms: number): Promise<string> =>
-    post(server, "Sleeper/sleep/send", JSON.stringify({ id, ms }), signal);
+    post(server, "Sleeper/sleep/send", JSON.stringify({ id, ms: Math.round(ms) }), signal);
 
   const began = performance.now();
   await callMany(first, (n) => sleep(firstId + rest + n, FIRST_SLEEP_MS));
@@ -58,6 +58,9 @@ async function measure(run: Run, count: number): Promise<Record<string, number>>
   });
   const bytesEach = Math.max(0, ((server.residentMiB() - beforeMiB) * 1024 * 1024) / rest);
   const onDiskMiB = diskMiB(server.directory);
+
+  const [suspended] = await query(server, "SELECT COUNT(*) AS n FROM sys_invocation WHERE status = 'suspended'", signal);
+  expectEqual("suspended invocations", Number(suspended?.["n"]), count);
 
   await server.stop("SIGKILL");
   const restartMs = await server.start(signal);

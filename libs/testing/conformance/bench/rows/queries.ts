@@ -1,7 +1,7 @@
 /** SQL over many invocations: what each statement takes alone, and what calls notice of statements that run back to back. */
 import { callMany, post, query } from "../harness/calls.js";
 import { type Figure, type Row, type Run, ratioAtMost, withCpu } from "../harness/row.js";
-import { wrkAnswered } from "../harness/wrk.js";
+import { wrk, wrkAnswered } from "../harness/wrk.js";
 import { HEAVY, STATEMENTS } from "./statements.js";
 
 const INVOCATIONS = 100_000;
@@ -44,11 +44,14 @@ export const rows: readonly Row[] = [
 ];
 
 async function fill(run: Run): Promise<void> {
-  const { server, endpoint: _, isShort, signal, firstId } = run;
+  const { server, isShort, signal, firstId } = run;
   const count = isShort ? INVOCATIONS_SHORT : INVOCATIONS;
   for (const [workload, share] of Object.entries(SHARES)) {
-    for (let done = 0; done < count * share; )
-      done += (await wrkAnswered(server.ingress, workload as keyof typeof SHARES, 64, isShort ? 1 : 5, { signal })).requests;
+    for (let done = 0; done < count * share; ) {
+      const { requests, failed } = await wrk(server.ingress, workload as keyof typeof SHARES, 64, isShort ? 1 : 5, { signal });
+      if (failed > 0) throw new Error(`${failed} of ${requests} requests failed`);
+      done += requests;
+    }
   }
   const suspended = isShort ? SUSPENDED / 10 : SUSPENDED;
   const sleep = (n: number): string => JSON.stringify({ id: firstId + n, ms: SLEEP_MS });

@@ -1,9 +1,9 @@
 /** What more workers cost, and what calls notice when a worker leaves. */
 import { setTimeout as delay } from "node:timers/promises";
-import { cpuOfCluster, difference, PARTITIONS, partitionsOf, total, untilBalanced } from "./cluster-world.mjs";
-import { median, perInvocationUs, table } from "./harness/figures.ts";
-import { until } from "./harness/processes.ts";
-import { wrk, wrkAnswered } from "./harness/wrk.ts";
+import { median, perInvocationUs, table } from "../harness/figures.ts";
+import { until } from "../harness/processes.ts";
+import { wrk, wrkAnswered } from "../harness/wrk.ts";
+import { cpuOfCluster, difference, PARTITIONS, partitionsOf, total, untilBalanced } from "./world.mjs";
 
 export async function measureWorkers(cluster, { rounds, seconds, note }) {
   const [ingress] = cluster.ingressUrls;

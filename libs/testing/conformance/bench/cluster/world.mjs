@@ -1,8 +1,8 @@
 /** The cluster under measurement, and the resources that its processes and its Redis have used so far. */
 import { connect } from "node:net";
 import { join } from "node:path";
-import { bundle } from "../../../../deploy/bundle.mjs";
-import { cpuSeconds, root, until } from "./harness/processes.ts";
+import { bundle } from "../../../../../deploy/bundle.mjs";
+import { cpuSeconds, root, until } from "../harness/processes.ts";
 
 /** The default number of partitions. */
 export const PARTITIONS = 24;

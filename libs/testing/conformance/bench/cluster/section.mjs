@@ -3,16 +3,16 @@
  * that grows with workers, how long a partition is without a leader when it is handed over, and what sleeping invocations weigh.
  */
 import { loadavg } from "node:os";
-import { measureHandOver, measureWorkers } from "./cluster-moves.mjs";
-import { measureRedis } from "./cluster-redis.mjs";
-import { measureRetained } from "./cluster-retained.mjs";
-import { measureSleepers } from "./cluster-sleepers.mjs";
-import { cpuOfCluster, difference, register, startCluster, total, untilBalanced } from "./cluster-world.mjs";
-import { Endpoint } from "./harness/endpoints.ts";
-import { median, perInvocationUs, table, yes } from "./harness/figures.ts";
-import { cpuSeconds } from "./harness/processes.ts";
-import { REFERENCE_VERSION, Server } from "./harness/servers.ts";
-import { WORKLOADS, wrk, wrkAnswered } from "./harness/wrk.ts";
+import { Endpoint } from "../harness/endpoints.ts";
+import { median, perInvocationUs, table, yes } from "../harness/figures.ts";
+import { cpuSeconds } from "../harness/processes.ts";
+import { REFERENCE_VERSION, Server } from "../harness/servers.ts";
+import { WORKLOADS, wrk, wrkAnswered } from "../harness/wrk.ts";
+import { measureHandOver, measureWorkers } from "./moves.mjs";
+import { measureRedis } from "./redis.mjs";
+import { measureRetained } from "./retained.mjs";
+import { measureSleepers } from "./sleepers.mjs";
+import { cpuOfCluster, difference, register, startCluster, total, untilBalanced } from "./world.mjs";
 
 /** What the cluster is compared by. */
 const COMPARED = ["noop", "three", "counter"];

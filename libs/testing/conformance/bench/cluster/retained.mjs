@@ -1,7 +1,7 @@
 /** What an invocation that has ended weighs in Redis for as long as its journal is kept, which says how much memory an environment needs. */
 import { setTimeout as delay } from "node:timers/promises";
-import { difference, redisCounters, register, startCluster, untilBalanced } from "./cluster-world.mjs";
-import { table } from "./harness/figures.ts";
+import { table } from "../harness/figures.ts";
+import { difference, redisCounters, register, startCluster, untilBalanced } from "./world.mjs";
 
 const CALLERS = 64;
 /** How much of Redis' memory may still change while nothing happens. */

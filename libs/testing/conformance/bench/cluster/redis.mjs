@@ -1,8 +1,8 @@
 /** Load of invocations on Redis: commands, scripts, round trips, bytes. */
 import { setTimeout as delay } from "node:timers/promises";
-import { difference, redisCounters, watchCommands } from "./cluster-world.mjs";
-import { table } from "./harness/figures.ts";
-import { WORKLOADS, wrk, wrkAnswered } from "./harness/wrk.ts";
+import { table } from "../harness/figures.ts";
+import { WORKLOADS, wrk, wrkAnswered } from "../harness/wrk.ts";
+import { difference, redisCounters, watchCommands } from "./world.mjs";
 
 /** Per invocation, beyond what an idle cluster does all the time. */
 export async function measureRedis(cluster, { workloads, seconds, note }) {

@@ -1,6 +1,8 @@
 /** Sleeping invocations in Redis: memory of each, time until they have another leader, and that each wakes once. */
 import { setTimeout as delay } from "node:timers/promises";
-import { timesOf } from "./cluster-moves.mjs";
+import { median, table, yes } from "../harness/figures.ts";
+import { residentMiB, until } from "../harness/processes.ts";
+import { timesOf } from "./moves.mjs";
 import {
   cpuOfCluster,
   difference,
@@ -10,9 +12,7 @@ import {
   register,
   startCluster,
   untilBalanced,
-} from "./cluster-world.mjs";
-import { median, table, yes } from "./harness/figures.ts";
-import { residentMiB, until } from "./harness/processes.ts";
+} from "./world.mjs";
 
 /** Counters that woken invocations increment. */
 const TALLIES = 64;
