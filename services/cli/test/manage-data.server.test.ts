@@ -1,7 +1,8 @@
 /** Commands for what handlers keep and wait for, SQL, schedules and rules. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, TestWorld } from "@perdure/conformance";
-import { Home, type Said } from "./home.js";
+import type { CommandResult } from "@perdure/processes";
+import { Home } from "./home.js";
 import { cart, signup, testService } from "./manage-services.js";
 
 /** A dozen processes each, on a machine that may be busy. */
@@ -19,7 +20,7 @@ const statusOf = async (id: string): Promise<unknown> => (await world.admin.row(
 const untilStatus = (id: string, status: string): Promise<true> =>
   eventually(`${id} is ${status}`, async () => (await statusOf(id)) === status || undefined);
 
-function expectFailure({ exitCode, stderr }: Said, code: number, ...texts: readonly string[]): void {
+function expectFailure({ exitCode, stderr }: CommandResult, code: number, ...texts: readonly string[]): void {
   expect([exitCode, ...texts.map((text) => stderr.includes(text) || stderr)]).toEqual([code, ...texts.map(() => true)]);
 }
 

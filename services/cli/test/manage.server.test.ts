@@ -6,7 +6,7 @@ import { eventually, SdkEndpoint, TestWorld } from "@perdure/conformance";
 import type { CommandResult } from "@perdure/processes";
 import { VERSION } from "@perdure/role/version";
 import * as restate from "@restatedev/restate-sdk";
-import { Home, type Said } from "./home.js";
+import { Home } from "./home.js";
 import { cart, remaining, signup, testService } from "./manage-services.js";
 
 /** A dozen processes each, on a machine that may be busy. */

@@ -6,7 +6,6 @@
 import type { AddressInfo } from "node:net";
 import { PerdureError, SummaryLog, TokenBucket, unreachable } from "@perdure/base";
 import { BodyGate, createHttpPort, type HttpPortOptions } from "@perdure/http-server";
-import { createHttpPort, type HttpPortOptions } from "@perdure/role/http";
 import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
 import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";

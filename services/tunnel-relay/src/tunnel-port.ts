@@ -4,13 +4,9 @@
  */
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
-import { handleErrors, type Clock, type Logger } from "@perdure/base";
-import { bindTo, boundHandshakes, renewCertificate, tlsOptions } from "@perdure/http-server";
-import type { HandshakeRate } from "./handshake-rate.js";
-import { handleErrors, type Clock, type Logger, type RateLimiter } from "@perdure/base";
+import { type Clock, handleErrors, type Logger, type RateLimiter } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
-import { boundHandshakes, httpLimits } from "@perdure/http-server";
-import { boundHandshakes, httpLimits } from "@perdure/role/http";
+import { bindTo, boundHandshakes, renewCertificate, tlsOptions } from "@perdure/http-server";
 import { HANDSHAKE_MS, HANDSHAKES_MAX } from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
 

@@ -10,7 +10,7 @@ import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
 import { MemoryTenancy } from "@perdure/cloud/testing";
 import { openGrpcListener } from "@perdure/cluster-kit";
-import { ServiceProgram, eventually } from "@perdure/conformance";
+import { eventually } from "@perdure/conformance";
 import { ServiceProgram } from "@perdure/dev-cluster";
 import { exchangeWhole } from "@perdure/endpoint-transport";
 import { tenancyDefinition, tenancyHandlers } from "@perdure/grpc";

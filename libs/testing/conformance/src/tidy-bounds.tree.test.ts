@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "@jest/globals";
-import { ROOT } from "./bundle.js";
+import { ROOT } from "@perdure/dev-cluster";
 
 const NOT_CHECKED: ReadonlySet<string> = new Set(["node_modules", "dist", "gen", "test", "testing", "testdata", "bench"]);
 

@@ -1,9 +1,9 @@
 /** A schedule as JSON: first the fields of its body, in a form that clients can send back, then its present state. */
 import type { NextTimesShape, ScheduleShape } from "@perdure/admin-contract";
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
-import type { ResponseOf } from "./response.js";
 import { zoneOf } from "@perdure/recurrence";
-import { OVERLAP_TEXTS, nextNominal, pastFiringView, statusOf, type Schedule, type SchedulePayload, zoneOf } from "@perdure/schedules";
+import { nextNominal, OVERLAP_TEXTS, pastFiringView, type Schedule, type SchedulePayload, statusOf } from "@perdure/schedules";
+import type { ResponseOf } from "./response.js";
 
 export function scheduleView(schedule: Schedule): ResponseOf<typeof ScheduleShape> {
   const { record, state } = schedule;

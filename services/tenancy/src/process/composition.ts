@@ -28,7 +28,7 @@ import {
 import { tenancyDefinition, tenancyHandlers } from "@perdure/grpc";
 import { createHttpPort } from "@perdure/http-server";
 import { Rates } from "@perdure/identity";
-import { MailOutbox, logMailer, smtpMailer, type Mailer } from "@perdure/mail";
+import { logMailer, type Mailer, MailOutbox, smtpMailer } from "@perdure/mail";
 import { readRuntimeLogs } from "@perdure/os-process";
 import { type LeaderTerm, openTenancyDatabase, PostgresLeadership } from "@perdure/postgres";
 import {
@@ -42,15 +42,8 @@ import {
   trustedProxiesOf,
   untilAvailable,
 } from "@perdure/role";
-import { createAddresses } from "../addresses.js";
-import { CallRates } from "../api/call-rates.js";
-import { createCloudApi } from "../api/cloud-api.js";
-import { consoleRoutes, createGatewayLink, homeRoutes, type GatewayLink } from "../console/index.js";
-import { Quotas } from "../environments/quotas.js";
-import { createReconciler } from "../environments/reconciler.js";
-import { UsagePoller, readUsageOverHttp } from "../environments/usage-poller.js";
-import { checkAddress, createHttpPort, observeCertificate, openListener, openProbes } from "@perdure/role/http";
-import { openLogin, type LoginOptions } from "@perdure/sign-in";
+import { checkAddress, observeCertificate, openListener, openProbes } from "@perdure/role/http";
+import { type LoginOptions, openLogin } from "@perdure/sign-in";
 import { DRAIN_MS } from "../limits.js";
 import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
 import type { TenancySettings } from "./config.js";

@@ -1,8 +1,7 @@
 /** Composes the relay as a process, with tenancy over gRPC. */
 import { X509Certificate } from "node:crypto";
 import { PerdureError } from "@perdure/base";
-import { firstChange, openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
-import { RemoteTenancy, openChannel } from "@perdure/grpc";
+import { openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
 import { WatchedCertificate } from "@perdure/http-server";
 import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge } from "@perdure/role";
 import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";

@@ -1,9 +1,9 @@
 /** Body of a schedule: validated without zones and handlers, which only the server has. */
 import { parseDuration, utf8 } from "@perdure/base";
+import { CRON_CHARS_MAX } from "@perdure/recurrence";
 import {
   CATCH_UP_WINDOW_MS_MAX,
   CAUGHT_UP_MAX,
-  CRON_CHARS_MAX,
   DESCRIPTION_CHARS_MAX,
   HEADER_CHARS_MAX,
   HEADERS_MAX,

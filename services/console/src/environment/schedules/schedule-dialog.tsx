@@ -122,7 +122,7 @@ function TimetableFields({ fields, set, shown, when }: FormPartProps & { readonl
   );
 }
 
-function TargetFields({ fields, set, shown, services }: FormPartProps & { readonly services: readonly ServiceView[] }) {
+function TargetFields({ fields, set, shown, services }: FormPartProps & { readonly services: readonly ServiceMetadata[] }) {
   const service = services.find(({ name }) => name === fields.service);
   return (
     <div className="schedules__form">
