@@ -12,14 +12,14 @@ const NOT_CHECKED: ReadonlySet<string> = new Set(["node_modules", "dist", "gen",
 
 /** Files that may evict or refill by hand, with the reason. */
 const ALLOWED: readonly (readonly [RegExp, string])[] = [
-  [/^libs\/base\/src\/bounded-cache\.ts$/, "the one cache"],
-  [/^libs\/base\/src\/rate-limiter\.ts$/, "the one limiter"],
+  [/^libs\/core\/base\/src\/bounded-cache\.ts$/, "the one cache"],
+  [/^libs\/core\/base\/src\/rate-limiter\.ts$/, "the one limiter"],
   [
-    /^libs\/processor\/src\/(?:\w[\w-]*\/)?state-cache\.ts$/,
+    /^libs\/engine\/partition-processor\/src\/(?:\w[\w-]*\/)?state-cache\.ts$/,
     "cached states grow with each durable write, and their weights with them",
   ],
   [
-    /^libs\/invoker\/src\/pace\.ts$/,
+    /^libs\/engine\/invoker\/src\/pace\.ts$/,
     "two resources with reserves of their own; its numbers are part of the simulator's fingerprints",
   ],
 ];
