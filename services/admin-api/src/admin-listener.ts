@@ -1,6 +1,6 @@
 /** Opens the listener of the management API. */
 import { createHttpPort, type RequestGuard } from "@perdure/http-server";
-import { type BoundListener, isBeyondLoopback, openListener } from "@perdure/role/http";
+import { type BoundListener, isBeyondLoopback, openListener } from "@perdure/process-kit/http";
 import { createAdminApi } from "./admin-api.js";
 import type { AdminSettings } from "./config.js";
 import { CONSOLE_DIRECTORY } from "./console/directory.js";

@@ -12,7 +12,7 @@ import {
   loopbackAddress,
   tomlValue,
   traceUrl,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 
 /** Host names as in a browser's address, with or without a port. */

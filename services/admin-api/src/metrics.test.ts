@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { measuredSql } from "./metrics.js";
 import type { SqlAnswer } from "./ports.js";
 

@@ -1,6 +1,6 @@
 /** Metrics of the management API. Labels are closed sets: route patterns, never paths of requests. */
 import type { Clock } from "@perdure/base";
-import { COARSE_SECONDS_BUCKETS, type Metrics } from "@perdure/role";
+import { COARSE_SECONDS_BUCKETS, type Metrics } from "@perdure/telemetry";
 import type { ApiRoute } from "./http/route.js";
 import type { Sql } from "./ports.js";
 

@@ -4,9 +4,10 @@ import type { ConsoleHost } from "@perdure/console-host";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { CutAttempt } from "@perdure/invoker";
 import type { DeploymentRecord, Registry } from "@perdure/metadata";
-import type { Edge, HealthReport, Metrics } from "@perdure/role";
+import type { HealthReport } from "@perdure/process-kit";
 import type { Schedules } from "@perdure/schedules";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
+import type { Edge, Metrics } from "@perdure/telemetry";
 import type { BatchService } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 

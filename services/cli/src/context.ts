@@ -1,6 +1,6 @@
 /** The context of every command: the selected environment, the output, and access to clock, files and network. */
 import type { Clock } from "@perdure/base";
-import { VERSION } from "@perdure/role/version";
+import { VERSION } from "@perdure/telemetry/version";
 import type { Command } from "commander";
 import { LoginSession } from "./cloud/session.js";
 import { CredentialsStore, OfficialConfig, officialPaths, ownFolder } from "./config/index.js";

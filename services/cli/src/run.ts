@@ -5,7 +5,7 @@
 import { systemClock } from "@perdure/base";
 import { isErrorCode } from "@perdure/base/errors";
 import { CloudApiError } from "@perdure/cloud-client";
-import { VERSION } from "@perdure/role/version";
+import { VERSION } from "@perdure/telemetry/version";
 import { type Command, CommanderError } from "commander";
 import type { Context, ContextPorts } from "./context.js";
 import { CliError, FAILED, OK, USAGE } from "./errors.js";

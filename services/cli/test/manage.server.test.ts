@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
 import { eventually, SdkEndpoint, TestWorld } from "@perdure/conformance";
 import type { CommandResult } from "@perdure/processes";
-import { VERSION } from "@perdure/role/version";
+import { VERSION } from "@perdure/telemetry/version";
 import * as restate from "@restatedev/restate-sdk";
 import { Home } from "./home.js";
 import { cart, remaining, signup, testService } from "./manage-services.js";

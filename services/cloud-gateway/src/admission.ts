@@ -4,7 +4,7 @@
  */
 import type { Clock } from "@perdure/base";
 import { type AuthenticatedCaller, mayCaller, type Tenancy } from "@perdure/cloud";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import type { Answers } from "./answers.js";
 import { type GatewayEnvironment, type GatewayEnvironments, inFlightMaxOf } from "./environments.js";
 import { FairQueue } from "./fair-queue.js";

@@ -1,7 +1,7 @@
 /** One request on its way through the gateway, from its first header to its settlement: its environment, caller and counters. */
 import type { AuthenticatedCaller } from "@perdure/cloud";
 import type { ExchangeObserver, HttpExchange } from "@perdure/http-server";
-import type { EdgeOperation } from "@perdure/role";
+import type { EdgeOperation } from "@perdure/telemetry";
 import type { ClientAddress } from "./addresses.js";
 import type { GatewayEndpoint, GatewayEnvironment } from "./environments.js";
 import type { GatewayRefusalReason } from "./refusal.js";

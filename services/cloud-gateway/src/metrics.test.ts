@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { EnvironmentId } from "@perdure/cloud";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { ENVIRONMENTS_COUNTED_MAX } from "./limits.js";
 import { gatewayMetrics } from "./metrics.js";
 

@@ -4,7 +4,7 @@
  */
 import { BoundedCache } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import type { Metrics, ObservedValue } from "@perdure/role";
+import type { Metrics, ObservedValue } from "@perdure/telemetry";
 import type { GatewayEndpoint } from "./environments.js";
 import { ENVIRONMENTS_COUNTED_MAX } from "./limits.js";
 import { type GatewayRefusalReason, refusalReasons } from "./refusal.js";

@@ -5,7 +5,7 @@ import type { BareEnvironmentId, Tenancy } from "@perdure/cloud";
 import type { ForwardingKeys } from "@perdure/cloud/forwarding";
 import type { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { CertificateSource } from "@perdure/http-server";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import type { Callers } from "./callers.js";
 import type { GatewayEndpoint, GatewayEnvironments } from "./environments.js";
 import type { NetworkLimits } from "./limits.js";

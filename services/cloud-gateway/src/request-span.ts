@@ -4,7 +4,7 @@
  * its children.
  */
 import type { Clock } from "@perdure/base";
-import { type Edge, httpServerSpan, spanTimeMs } from "@perdure/role";
+import { type Edge, httpServerSpan, spanTimeMs } from "@perdure/telemetry";
 import type { GatewayRequest } from "./gateway-request.js";
 import { routeTemplate } from "./route.js";
 import type { RequestOutcome } from "./settlement.js";

@@ -1,6 +1,6 @@
 /** A runtime that is down exports no counters, so the gateway counts the outcomes of its requests by environment. */
 import { expect, test } from "@jest/globals";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { gatewayMetrics } from "../src/metrics.js";
 import { bearer, startGateway, startRuntime } from "./fixture.js";
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { type Clock, type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import {
   type CloudGateway,
   createCloudGateway,

@@ -7,7 +7,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import type { EnvironmentFacts } from "@perdure/cloud";
 import { type Certificate, WatchedCertificate } from "@perdure/http-server";
-import { readPublicCertificate } from "@perdure/role/http";
+import { readPublicCertificate } from "@perdure/process-kit/http";
 import { type Certificates, makeCertificates } from "@perdure/testkit";
 import type { Http, TlsOptions } from "./client.js";
 import { bearer, type GatewayFixture, hostOf, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { EnvironmentFacts } from "@perdure/cloud";
-import { Sampler, type SpanRecord, tracedEdge } from "@perdure/role";
+import { Sampler, type SpanRecord, tracedEdge } from "@perdure/telemetry";
 import { bearer, type GatewayFixture, startGateway, startRuntime, type TestRuntime, valuesOf } from "./fixture.js";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";

@@ -4,7 +4,7 @@
 import { connect } from "node:net";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import type { EnvironmentFacts } from "@perdure/cloud";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { VirtualClock } from "@perdure/testkit";
 import { HELD_PER_ENVIRONMENT_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, WAKE_POLL_MS } from "../src/limits.js";
 import { gatewayMetrics } from "../src/metrics.js";

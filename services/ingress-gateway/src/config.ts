@@ -1,5 +1,14 @@
 /** Every setting of the ingress, with its sentence, unit and default. Names are the reference's where it has them. */
-import { advertisedAddress, bindAddress, bindPort, byteSize, custom, group, optionalInteger, tomlValue } from "@perdure/role";
+import {
+  advertisedAddress,
+  bindAddress,
+  bindPort,
+  byteSize,
+  custom,
+  group,
+  optionalInteger,
+  tomlValue,
+} from "@perdure/process-kit";
 import { z } from "zod";
 import type { IngressOptions } from "./ingress.js";
 

@@ -2,8 +2,8 @@
 import type { Clock, ErrorCode, Logger, Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { BodyGate } from "@perdure/http-server";
-import type { Edge } from "@perdure/role";
-import type { StartSpan } from "@perdure/role/tracing";
+import type { Edge } from "@perdure/telemetry";
+import type { StartSpan } from "@perdure/telemetry/tracing";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import type { IngressRefusal, RefusalAdvice } from "./refusal.js";
 import type { ReadRegistries, RouteRefresher } from "./route-refresher.js";

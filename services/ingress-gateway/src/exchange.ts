@@ -5,7 +5,7 @@
 import type { ErrorCode } from "@perdure/base";
 import type { Detach } from "@perdure/control";
 import type { BodyReading, ExchangeObserver, HttpExchange } from "@perdure/http-server";
-import type { EdgeOperation } from "@perdure/role";
+import type { EdgeOperation } from "@perdure/telemetry";
 
 /** Subject of an exchange, for metrics. */
 export type ExchangeKind = "call" | "send" | "attach" | "output" | "lookup" | "awakeable" | "health" | "other";

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { ingressMetrics } from "./metrics.js";
 
 function samples(metrics: Metrics, name: string): string[] {

@@ -1,5 +1,5 @@
 /** Metrics of the ingress, under the names that dashboards use. Labels are closed sets. */
-import type { Metrics } from "@perdure/role";
+import type { Metrics } from "@perdure/telemetry";
 import type { IngressMetrics } from "./context.js";
 
 const KINDS = ["call", "send", "attach", "output", "lookup", "awakeable", "health"];

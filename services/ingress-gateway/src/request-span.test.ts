@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import type { SpanShape } from "@perdure/role";
+import type { SpanShape } from "@perdure/telemetry";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import { endSpan } from "./request-span.js";
 

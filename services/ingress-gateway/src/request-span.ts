@@ -1,5 +1,5 @@
 /** The span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
-import { type Edge, httpServerSpan } from "@perdure/role";
+import { type Edge, httpServerSpan } from "@perdure/telemetry";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import { traceContextOf } from "./trace-context.js";
 

@@ -10,9 +10,9 @@ import {
   utf8,
   workflowInvocationId,
 } from "@perdure/base";
-import type { StartSpan } from "@perdure/role/tracing";
 import { decodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import { type Invoke, PRIORITY_DEFAULT } from "@perdure/state-machine";
+import type { StartSpan } from "@perdure/telemetry/tracing";
 import { aHandler, aRegistry } from "../src/testing/index.js";
 import { bothProtocols, openClient, type TestAnswer, type TestRequest } from "./client.js";
 import { eventually, type Fixture, type FixtureSettings, failure, startIngress, success } from "./fixture.js";

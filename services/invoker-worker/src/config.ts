@@ -11,7 +11,7 @@ import {
   optionalText,
   retentionSettings,
   retryPolicyOf,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { isSupportedVersion, protocolVersionDefaultMax, protocolVersionMax, protocolVersionMin } from "@perdure/service-protocol";
 import type { z } from "zod";
 import { PARTITION_COUNT_DEFAULT, PARTITION_COUNT_SETTING_MAX } from "./limits.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { observeWorker, workerMetrics } from "./metrics.js";
 
 function samples(metrics: Metrics, name: string): string[] {

@@ -3,11 +3,11 @@ import type { Clock } from "@perdure/base";
 import type { InvokerMetrics, Slots } from "@perdure/invoker";
 import { HANDOVER_CAUSES, type LeadingWorkerMetrics, type ProcessorCounters } from "@perdure/partition-processor";
 import type { RedisStatus } from "@perdure/redis";
-import type { Metrics } from "@perdure/role";
 import { isCommand } from "@perdure/service-protocol";
 import type { Outcome } from "@perdure/state-machine";
 import type { Population } from "@perdure/storage";
 import type { SubscriptionStatus, Subscriptions } from "@perdure/subscriptions";
+import type { Metrics } from "@perdure/telemetry";
 import { ATTEMPT_MEAN_WEIGHT, LAG_SERIES_MAX } from "./limits.js";
 import { RunningAges } from "./running-ages.js";
 

@@ -26,7 +26,7 @@ import {
 } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/partition-processor";
-import { largeGarbage } from "@perdure/role";
+import { largeGarbage } from "@perdure/process-kit";
 import { newPopulation, type PartitionStore, type Population } from "@perdure/storage";
 import type { Deliveries } from "@perdure/subscriptions";
 import type { WorkerMetrics } from "./metrics.js";

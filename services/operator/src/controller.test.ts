@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
-import { Metrics, Sampler, type SpanRecord, tracedEdge } from "@perdure/role";
+import { Metrics, Sampler, type SpanRecord, tracedEdge } from "@perdure/telemetry";
 import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { Controller, type ReconcileResult } from "./controller.js";
 import { operatorMetrics, type ReconciledKind } from "./metrics.js";

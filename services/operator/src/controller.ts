@@ -4,7 +4,7 @@
  */
 import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { type AcquiredKey, KubernetesApiError, type Priority, WorkQueue, type WorkQueueOptions } from "@perdure/kubernetes";
-import type { Edge, EdgeOperation } from "@perdure/role";
+import type { Edge, EdgeOperation } from "@perdure/telemetry";
 import { PARTS_DEBOUNCE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
 

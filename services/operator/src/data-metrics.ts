@@ -1,5 +1,5 @@
 /** Metrics of overdue backups and filling volumes, over all environments and without their names. */
-import type { Metrics } from "@perdure/role";
+import type { Metrics } from "@perdure/telemetry";
 
 interface Noted {
   /** Milliseconds since 1970; undefined: there is no snapshot yet. */

@@ -1,6 +1,6 @@
 /** Metrics of the operator (kubernetes.md §5.1). Labels are kinds and outcomes, never names of objects. */
 import { PRIORITIES } from "@perdure/kubernetes";
-import type { Metrics } from "@perdure/role";
+import type { Metrics } from "@perdure/telemetry";
 import { FullVolumes, SnapshotAges } from "./data-metrics.js";
 import { observeOperator } from "./observed.js";
 import { Readiness } from "./readiness.js";

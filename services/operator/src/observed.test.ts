@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { operatorMetrics } from "./metrics.js";
 
 const NOW_MS = Date.parse("2026-01-01T00:10:00Z");

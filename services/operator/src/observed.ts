@@ -4,7 +4,7 @@
  */
 import { type EnvironmentResource, PHASES } from "@perdure/custom-resources";
 import type { ObjectCache } from "@perdure/kubernetes";
-import type { Metrics, ObservedValue } from "@perdure/role";
+import type { Metrics, ObservedValue } from "@perdure/telemetry";
 import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
 import type { ReconciledKind } from "./metrics.js";
 

@@ -13,7 +13,7 @@ import {
   resources,
 } from "@perdure/kubernetes";
 import { prepareEnvironmentDatabase, removeEnvironmentDatabase } from "@perdure/postgres";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import { ObjectApplier } from "./applier.js";
 import { Caches, type CachesOptions } from "./caches.js";
 import type { Cell } from "./cell.js";

@@ -3,7 +3,7 @@
  * the time since the environment is in its state, not since a change was requested.
  */
 import type { EnvironmentPhase, EnvironmentResource } from "@perdure/custom-resources";
-import type { Histogram } from "@perdure/role";
+import type { Histogram } from "@perdure/telemetry";
 import { READINESS_REMEMBERED_MAX } from "./limits.js";
 
 export type ReadyOperation = "create" | "update" | "resume";

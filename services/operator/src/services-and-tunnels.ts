@@ -14,7 +14,7 @@ import {
   type MetadataOnly,
   resources,
 } from "@perdure/kubernetes";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import type { ObjectApplier } from "./applier.js";
 import type { Caches } from "./caches.js";
 import type { Cell } from "./cell.js";

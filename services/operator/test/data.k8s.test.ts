@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { cell } from "./cell.js";
 import { eventually } from "./eventually.js";
 import { playStorage, type Storage } from "./storage.js";

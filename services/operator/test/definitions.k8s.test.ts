@@ -5,7 +5,7 @@ import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import { definitions } from "@perdure/custom-resources";
 import { CLUSTER_EVENTS_NAMESPACE, type KubeObject, pathOf, resourceOf, resources } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { parseAllDocuments } from "yaml";
 import { lackingIn } from "../src/definitions.js";
 import type { Operator } from "../src/index.js";

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, type MetadataOnly, type Resource, resources } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { eventually } from "./eventually.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";
 

@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { eventsOf, eventually } from "./eventually.js";
 import { FakeWorkers } from "./fake-workers.js";
 import { shiftedClock } from "./shifted-clock.js";

@@ -12,8 +12,8 @@ import {
   type MetadataOnly,
   resources,
 } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
 import { freePorts, startRedis } from "@perdure/servers";
+import { Metrics } from "@perdure/telemetry";
 import { clusterRules, snapshotRules } from "../src/rbac.js";
 import { cell, OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";

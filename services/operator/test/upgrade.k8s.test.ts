@@ -2,7 +2,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { eventsOf, eventually } from "./eventually.js";
 import { conditionOf, World } from "./world.js";
 

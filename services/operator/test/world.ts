@@ -12,8 +12,8 @@ import {
   Reflector,
   resources,
 } from "@perdure/kubernetes";
-import { Metrics } from "@perdure/role";
 import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@perdure/servers";
+import { Metrics } from "@perdure/telemetry";
 import { type FrontProber, tcpFrontProber } from "../src/front-prober.js";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
 import {

@@ -9,7 +9,7 @@ import {
   type RetentionSettings,
   retentionSettings,
   retryPolicyOf,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 import { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 import type { PlanBounds } from "./plan-bounds.js";

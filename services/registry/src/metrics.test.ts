@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { observeRegistry } from "./metrics.js";
 
 test("a registry reports its entities, its watchers, and whether it fires schedules", () => {

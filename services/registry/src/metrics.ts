@@ -2,17 +2,17 @@
 import { type Clock, type OperationObserver, observers } from "@perdure/base";
 import { observedMethods, registryDefinition, schedulesDefinition } from "@perdure/grpc";
 import type { Registry } from "@perdure/metadata";
+import type { ProcessPorts } from "@perdure/process-kit";
 import {
   COARSE_SECONDS_BUCKETS,
   GRPC_CODES,
   grpcSpan,
   type Metrics,
   measuredOperations,
-  type ProcessPorts,
   postgresSpan,
   type TracingPorts,
   tracedOperations,
-} from "@perdure/role";
+} from "@perdure/telemetry";
 import type { DiscoveryFetcher } from "./ports.js";
 
 export interface ObservedRegistry {

@@ -2,8 +2,8 @@
 
 import type { ClusterPort } from "@perdure/introspection";
 import type { InvokerWorker } from "@perdure/invoker-worker";
-import { VERSION } from "@perdure/role/version";
 import type { PartitionRow } from "@perdure/storage";
+import { VERSION } from "@perdure/telemetry/version";
 
 /** `sinceMs`: when the process began to lead. */
 export function clusterOfOne(

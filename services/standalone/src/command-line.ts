@@ -1,6 +1,6 @@
 /** The command line `perdure server` with its flags, help and version. Everything heavier is imported when it is needed. */
-import { isHelp, isVersion, processCommand } from "@perdure/role/command";
-import { VERSION } from "@perdure/role/version";
+import { isHelp, isVersion, processCommand } from "@perdure/process-kit/command";
+import { VERSION } from "@perdure/telemetry/version";
 
 const HELP = `Perdure: durable execution in one process.
 

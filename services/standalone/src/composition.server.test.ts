@@ -8,7 +8,8 @@ import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
+import { Health, Lifecycle } from "@perdure/process-kit";
+import { Metrics, noTracer, Sampler } from "@perdure/telemetry";
 import { type BoundPorts, startStandalone } from "./composition.js";
 import { loadSettings } from "./config.js";
 

@@ -21,7 +21,6 @@ import {
 import { createKafkaSource } from "@perdure/kafka";
 import { createLambdaTransport } from "@perdure/lambda";
 import type { LevelStore } from "@perdure/leveldb";
-import type { RegistryRole } from "@perdure/registry";
 import {
   egressGuardOf,
   type ProcessPorts,
@@ -29,12 +28,13 @@ import {
   recordScopesOf,
   requestHeadersOf,
   type TunnelSetup,
-  tracedEdge,
   tunnelsOf,
-} from "@perdure/role";
-import { checkAddress, openListener } from "@perdure/role/http";
-import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
+} from "@perdure/process-kit";
+import { checkAddress, openListener } from "@perdure/process-kit/http";
+import type { RegistryRole } from "@perdure/registry";
 import { type Deliveries, runSubscriptions } from "@perdure/subscriptions";
+import { tracedEdge } from "@perdure/telemetry";
+import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/telemetry/tracing";
 import { createTunnelTransport } from "@perdure/tunnel";
 import type { StandaloneSettings } from "./config.js";
 import { openAdmin } from "./embedded-admin.js";

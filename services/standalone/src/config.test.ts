@@ -5,8 +5,8 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { invokerDefaults } from "@perdure/invoker";
 import { invokerOptionsOf } from "@perdure/invoker-worker";
+import { printConfig, recordScopesOf, requestHeadersOf } from "@perdure/process-kit";
 import { kafkaClustersOf } from "@perdure/registry";
-import { printConfig, recordScopesOf, requestHeadersOf } from "@perdure/role";
 import { directoriesOf, loadSettings, settings } from "./config.js";
 
 const folder = mkdtempSync(join(tmpdir(), "perdure-settings-"));

@@ -3,7 +3,6 @@ import { resolve } from "node:path";
 import { adminSettingsShape } from "@perdure/admin-api";
 import { ingressSettingsShape } from "@perdure/ingress-gateway";
 import { workerSettings } from "@perdure/invoker-worker";
-import { kafkaClustersSetting, planLimitSettings } from "@perdure/registry";
 import {
   type Alias,
   boolean,
@@ -21,7 +20,8 @@ import {
   recordScopesSetting,
   text,
   tunnelSettings,
-} from "@perdure/role";
+} from "@perdure/process-kit";
+import { kafkaClustersSetting, planLimitSettings } from "@perdure/registry";
 import type { z } from "zod";
 
 const ingressSettings = group("The HTTP listener for callers of services.", {

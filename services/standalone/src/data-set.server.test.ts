@@ -6,7 +6,8 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { openLevelMetadataStore } from "@perdure/leveldb";
 import { readDataSet } from "@perdure/metadata";
-import { Health, Lifecycle, Metrics, noTracer, Sampler } from "@perdure/role";
+import { Health, Lifecycle } from "@perdure/process-kit";
+import { Metrics, noTracer, Sampler } from "@perdure/telemetry";
 import { startStandalone } from "./composition.js";
 import { loadSettings } from "./config.js";
 

@@ -18,10 +18,11 @@ import {
   type SourceDescription,
   type SqlEngine,
 } from "@perdure/introspection";
+import { CommitProbe, type ProcessPorts, recordScopesOf } from "@perdure/process-kit";
+import type { BoundListener } from "@perdure/process-kit/http";
 import { openSchedules, type RegistryRole } from "@perdure/registry";
-import { CommitProbe, type ProcessPorts, recordScopesOf, tracedEdge } from "@perdure/role";
-import type { BoundListener } from "@perdure/role/http";
 import type { Schedules } from "@perdure/schedules";
+import { tracedEdge } from "@perdure/telemetry";
 import { clusterOfOne } from "./cluster-of-one.js";
 import type { Roles } from "./parts.js";
 import { adminGuard, type GuardOptions } from "./runtime-guard.js";

@@ -2,6 +2,7 @@
 import { PerdureError } from "@perdure/base";
 import { createReplayCheck } from "@perdure/invoker";
 import { invokerOptionsOf } from "@perdure/invoker-worker";
+import { type ProcessPorts, requestHeadersOf } from "@perdure/process-kit";
 import {
   createDiscoveryFetcher,
   createRegistry,
@@ -11,7 +12,6 @@ import {
   type RegistryRole,
   serviceDefaultsOf,
 } from "@perdure/registry";
-import { type ProcessPorts, requestHeadersOf } from "@perdure/role";
 import { TunnelRoutes } from "@perdure/tunnel";
 import type { Foundation } from "./parts.js";
 

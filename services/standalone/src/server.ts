@@ -1,5 +1,5 @@
 /** The command `server`: every role in one process, until a signal or a failure. */
-import { type ErrorAdvice, type ProcessCommand, type ProcessPorts, type ReadyFacts, runProcess } from "@perdure/role";
+import { type ErrorAdvice, type ProcessCommand, type ProcessPorts, type ReadyFacts, runProcess } from "@perdure/process-kit";
 import { startStandalone } from "./composition.js";
 import { directoriesOf, loadSettings, type StandaloneSettings, settings as schema } from "./config.js";
 

@@ -2,7 +2,7 @@
 import type { UsageReport } from "@perdure/admin-api";
 import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/leveldb";
 import type { MetadataStore } from "@perdure/metadata";
-import type { ProcessPorts } from "@perdure/role";
+import type { ProcessPorts } from "@perdure/process-kit";
 import { ActionMeter, KvPartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
 import { directoriesOf, type StandaloneSettings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";

@@ -2,7 +2,7 @@ import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { expect, test } from "@jest/globals";
 import { PROXY_PREFIX } from "@perdure/cloud-api";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { VirtualClock } from "@perdure/testkit";
 import { measuredApi } from "./metrics.js";
 

@@ -5,7 +5,7 @@ import type { Tenancy } from "@perdure/cloud";
 import type { TenancyPorts } from "@perdure/cloud-api";
 import { PROXY_PREFIX } from "@perdure/cloud-api";
 import type { PlanQuota } from "@perdure/cloud-requests";
-import type { Metrics } from "@perdure/role";
+import type { Metrics } from "@perdure/telemetry";
 import { ENVIRONMENT_SERIES_MAX } from "./limits.js";
 
 const CODES = ["2xx", "3xx", "4xx", "5xx"];

@@ -5,7 +5,7 @@ import { silentLogger, systemClock } from "@perdure/base";
 import { TrustedProxies } from "@perdure/cloud/trusted-proxies";
 import type { TenancyPorts } from "@perdure/cloud-api";
 import { createCloudApi, REQUESTS_OF_NETWORK_MAX } from "@perdure/cloud-api";
-import { Metrics } from "@perdure/role";
+import { Metrics } from "@perdure/telemetry";
 import { Router } from "express";
 import { measuredApi } from "../src/metrics.js";
 

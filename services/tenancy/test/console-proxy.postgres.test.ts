@@ -9,9 +9,8 @@ import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, ForwardingKeys } from "@perdure/cloud/forwarding";
-import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "@perdure/console-proxy";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
-import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
+import { ConsolePage, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
 
 export type Script = (req: IncomingMessage, res: ServerResponse) => void;
 

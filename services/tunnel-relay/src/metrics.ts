@@ -1,5 +1,5 @@
 /** Metrics of the relay. Labels are closed sets: no environment, name or path can become a series. */
-import type { Metrics } from "@perdure/role";
+import type { Metrics } from "@perdure/telemetry";
 import { type TunnelStatus, tunnelStatuses } from "@perdure/tunnel";
 
 const refusalReasons = ["path", "caller", "foreign", "signature", "nobody", "full", "unknown"] as const;

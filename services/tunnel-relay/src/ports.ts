@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { Tenancy } from "@perdure/cloud";
 import type { CertificateSource } from "@perdure/http-server";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import type { RelayMetrics } from "./metrics.js";
 
 export interface RelayPorts {

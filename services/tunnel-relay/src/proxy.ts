@@ -4,7 +4,7 @@
  */
 import { type Clock, type Logger, PerdureError, type SummaryLog, TokenBucket } from "@perdure/base";
 import { bareOf, type EnvironmentId, environmentOfBare, THROTTLED_BYTES_PER_SECOND } from "@perdure/cloud";
-import { type Edge, httpServerSpan } from "@perdure/role";
+import { type Edge, httpServerSpan } from "@perdure/telemetry";
 import {
   type Destination,
   HOP_HEADER,

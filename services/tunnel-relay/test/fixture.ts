@@ -12,7 +12,7 @@ import { type Clock, type Logger, Secret, silentLogger, systemClock, systemRando
 import { bareOf, type EnvironmentFacts } from "@perdure/cloud";
 import { exampleEnvironment, exampleLimits, MemoryTenancy } from "@perdure/cloud/testing";
 import { createRequestIdentity, type RequestIdentity } from "@perdure/endpoint-transport";
-import type { Edge } from "@perdure/role";
+import type { Edge } from "@perdure/telemetry";
 import {
   type ClientTunnel,
   openTunnel,

@@ -1,7 +1,7 @@
 /** The relay's span of a request is a child of the attempt's span and the parent of the handler's. */
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
-import { Sampler, type SpanRecord, tracedEdge } from "@perdure/role";
+import { Sampler, type SpanRecord, tracedEdge } from "@perdure/telemetry";
 import { aWorld, FakeRuntime, until } from "./fixture.js";
 import { aServed } from "./local.js";
 

@@ -1,8 +1,6 @@
 import { constants, type ServerHttp2Session } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { systemClock, systemRandom, utf8 } from "@perdure/base";
-import type { EndpointTransport } from "@perdure/endpoint-transport";
-import { SeededRandom, VirtualClock } from "@perdure/testkit";
 import { type CountingTransport, createHttpTransport } from "../src/index.js";
 import { aTransport, echo, io, serve } from "./http2-server.js";
 import { openSockets } from "./open-sockets.js";

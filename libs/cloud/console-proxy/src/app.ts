@@ -6,7 +6,7 @@
 import type { TenancyPorts } from "@perdure/cloud-api";
 import { mayBePage } from "@perdure/cloud-api";
 import type { ConsoleHost } from "@perdure/console-host";
-import { VERSION } from "@perdure/role";
+import { VERSION } from "@perdure/telemetry";
 import { type Request, Router } from "express";
 
 /**

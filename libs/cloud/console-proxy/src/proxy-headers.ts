@@ -3,7 +3,7 @@
  * content at the console's origin. The page may send what callers may send; of answers it gets the headers that it shows, in a form that a
  * browser never renders as a page of the console.
  */
-import { HOP_BY_HOP_HEADERS, connectionOf, namedByConnection } from "@perdure/http-server";
+import { connectionOf, HOP_BY_HOP_HEADERS, namedByConnection } from "@perdure/http-server";
 
 /** Lower case. Headers of one connection, credentials, or headers for the console alone. */
 const NOT_PASSED_ON: ReadonlySet<string> = new Set([

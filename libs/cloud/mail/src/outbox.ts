@@ -2,7 +2,7 @@
  * The mail outbox. A mail is stored in the transaction that causes it, so neither exists without the other, and the duration of a request
  * reveals nothing about it. Any process sends pending mail; a mail may be sent twice when a process crashes in between.
  */
-import { PerdureError, RepeatedTask, backoffMs, fromUtf8, type Logger, type TimerHandle, utf8 } from "@perdure/base";
+import { backoffMs, fromUtf8, RepeatedTask, utf8 } from "@perdure/base";
 import type { CredentialPorts } from "@perdure/credentials";
 import type { TenancyTables } from "@perdure/postgres";
 import {

@@ -1,8 +1,8 @@
 /** The public listeners (gateway, relay, Cloud API): certificates from files, and for gateway and relay the wait for tenancy. */
-import { RemoteTenancy, openChannel, type PeerCredentials } from "@perdure/grpc";
-import { WatchedCertificate, type Certificate } from "@perdure/http-server";
-import { duration, group, optionalText, type ProcessPorts } from "@perdure/role";
-import { readPublicCertificate } from "@perdure/role/http";
+import { openChannel, type PeerCredentials, RemoteTenancy } from "@perdure/grpc";
+import { type Certificate, WatchedCertificate } from "@perdure/http-server";
+import { duration, group, optionalText, type ProcessPorts } from "@perdure/process-kit";
+import { readPublicCertificate } from "@perdure/process-kit/http";
 import { required } from "./settings.js";
 
 /** `about`: the purpose of the certificate, for users. */

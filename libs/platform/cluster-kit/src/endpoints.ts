@@ -11,7 +11,7 @@ import {
   readSettingFile,
   type TunnelSettings,
   tunnelsOf,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 
 /** The members that `endpointSettings` adds to settings. */

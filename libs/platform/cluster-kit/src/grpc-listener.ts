@@ -5,8 +5,8 @@
 import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type OperationObserver, PerdureError } from "@perdure/base";
 import { observedHandlers, type PeerCredentials, serverCredentials, serverOptions } from "@perdure/grpc";
-import type { ProcessPart } from "@perdure/role";
-import { isBeyondLoopback, type ListenerSettings, listenOn } from "@perdure/role/http";
+import type { ProcessPart } from "@perdure/process-kit";
+import { isBeyondLoopback, type ListenerSettings, listenOn } from "@perdure/process-kit/http";
 import { HealthImplementation } from "grpc-health-check";
 
 export interface GrpcListenerSettings extends ListenerSettings {

@@ -1,8 +1,8 @@
 /** Certificates between the processes of a cluster: read again when the files are replaced; a metric shows when they expire. */
 import type { MutualTls, PeerCredentials } from "@perdure/grpc";
 import { WatchedCertificate } from "@perdure/http-server";
-import type { ProcessPorts } from "@perdure/role";
-import { checkPair, observeCertificate } from "@perdure/role/http";
+import type { ProcessPorts } from "@perdure/process-kit";
+import { checkPair, observeCertificate } from "@perdure/process-kit/http";
 import type { z } from "zod";
 import { peerCredentialsOf, type tlsSettings } from "./settings.js";
 

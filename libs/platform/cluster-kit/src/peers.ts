@@ -13,7 +13,7 @@ import {
   type RemoteRegistry,
   RemoteRows,
 } from "@perdure/grpc";
-import type { ProcessPart } from "@perdure/role";
+import type { ProcessPart } from "@perdure/process-kit";
 
 export interface PeerPorts {
   readonly clock: Clock;

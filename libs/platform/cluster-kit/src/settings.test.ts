@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, test } from "@jest/globals";
-import { group, loadConfig, printConfig } from "@perdure/role";
+import { group, loadConfig, printConfig } from "@perdure/process-kit";
 import { makeCertificates } from "@perdure/testkit";
 import {
   metadataSettings,

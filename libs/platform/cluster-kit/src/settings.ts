@@ -2,7 +2,6 @@
 import { X509Certificate } from "node:crypto";
 import { PerdureError, Secret } from "@perdure/base";
 import type { MutualTls, PeerCredentials } from "@perdure/grpc";
-import type { RedisConnectionOptions, RedisNode } from "@perdure/redis";
 import {
   bindPort,
   boolean,
@@ -14,7 +13,8 @@ import {
   optionalText,
   readSettingFile,
   tomlValue,
-} from "@perdure/role";
+} from "@perdure/process-kit";
+import type { RedisConnectionOptions, RedisNode } from "@perdure/redis";
 import { z } from "zod";
 
 /** A list in a file, or one line with commas in the environment and in flags. */

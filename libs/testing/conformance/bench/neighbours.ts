@@ -134,7 +134,9 @@ async function measure(mode: RogueMode, rogue: string, good: string): Promise<vo
 async function main(): Promise<void> {
   const modes = process.argv.slice(2) as RogueMode[];
   const own = process.argv[1] as string;
-  const good = await startListening([join(ROOT, "libs/testing/conformance/bench/endpoints/typescript.mjs")], { PORT: String(GOOD_PORT) });
+  const good = await startListening([join(ROOT, "libs/testing/conformance/bench/endpoints/typescript.mjs")], {
+    PORT: String(GOOD_PORT),
+  });
   const rogue = await startListening([own, "--rogue"]);
   try {
     setPriority(rogue.program.pid, ROGUE_NICE);

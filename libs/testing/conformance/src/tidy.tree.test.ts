@@ -99,7 +99,7 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
   ports: [["storage", "metadata", "control", "cloud"], ["endpoint-transport"]],
   engine: [["introspection", "schedules", "subscriptions"], ["diagnostics"], ["invoker"], ["partition-processor"]],
   adapters: [["leveldb", "redis", "postgres", "kafka", "kubernetes", "grpc", "http-client", "lambda", "os-process"]],
-  platform: [["http-server"], ["tunnel"], ["role"], ["cluster-kit"], ["console-host"]],
+  platform: [["http-server", "telemetry"], ["tunnel"], ["process-kit"], ["cluster-kit"], ["console-host"]],
   clients: [["admin-contract"], ["admin-client", "cloud-client"]],
   cloud: [
     ["cloud-requests", "credentials", "kubernetes-environments"],
@@ -255,7 +255,7 @@ test("every make target that a document names exists", () => {
 
 test("the version that the program tells is the package's", () => {
   const { version } = JSON.parse(read("package.json")) as Manifest;
-  expect(read("libs/platform/role/src/version.ts")).toContain(`VERSION = "${version}"`);
+  expect(read("libs/platform/telemetry/src/version.ts")).toContain(`VERSION = "${version}"`);
 });
 
 // ── nothing of anybody's machine ─────────────────────────────────────────────────────────────────

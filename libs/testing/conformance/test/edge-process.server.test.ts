@@ -15,7 +15,7 @@ interface Running extends AsyncDisposable {
 }
 
 async function start(kind: "edge" | "other"): Promise<Running> {
-  const args = [join(ROOT, "deploy/run-ts.mjs"), join(ROOT, "libs/platform/role/testdata/edge-process.ts"), kind];
+  const args = [join(ROOT, "deploy/run-ts.mjs"), join(ROOT, "libs/platform/process-kit/testdata/edge-process.ts"), kind];
   const child = await ChildProgram.start({ command: process.execPath, args, env: { PATH: process.env["PATH"] } });
   const { port } = await child.ready(() => readyFactsOf(child.lines));
   return { child, port: Number(port), [Symbol.asyncDispose]: async () => void (await child.kill()) };

@@ -97,7 +97,7 @@ test("a seed, a listener and a number stand for one connection", () => {
 test(
   "a program that a protocol error ends is found, with the connection that did it",
   async () => {
-    const edge = [join(ROOT, "deploy/run-ts.mjs"), join(ROOT, "libs/platform/role/testdata/edge-process.ts"), "other"];
+    const edge = [join(ROOT, "deploy/run-ts.mjs"), join(ROOT, "libs/platform/process-kit/testdata/edge-process.ts"), "other"];
     await using planted = new Planted(...edge);
     await planted.restart();
     const fuzzing = fuzzTarget(planted.target(), { seed: SEED, connections: CONNECTIONS });

@@ -4,7 +4,7 @@
  */
 import { type Logger, PerdureError } from "@perdure/base";
 import { type ConsoleHost, openConsole } from "@perdure/console-host";
-import { VERSION } from "@perdure/role";
+import { VERSION } from "@perdure/telemetry";
 import { empty } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import type { ApiRoute } from "../http/route.js";

@@ -4,7 +4,7 @@ import { connect } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { createHttpPort } from "@perdure/http-server";
-import { Sampler, tracedEdge } from "@perdure/role";
+import { Sampler, tracedEdge } from "@perdure/telemetry";
 import type { AnyResponse } from "./respond.js";
 import { routerOf } from "./route.js";
 import { serve } from "./server.js";

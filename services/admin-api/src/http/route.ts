@@ -4,7 +4,7 @@
  */
 import type { AdminOperation, OperationMethod } from "@perdure/admin-contract";
 import type { Clock } from "@perdure/base";
-import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/role";
+import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/telemetry";
 import { type Request, type Response, Router } from "express";
 import type { z } from "zod";
 import { ALL_BODIES_BYTES_MAX } from "../limits.js";

@@ -2,7 +2,7 @@
 import { expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { createHttpPort } from "@perdure/http-server";
-import type { SpanShape } from "@perdure/role";
+import type { SpanShape } from "@perdure/telemetry";
 import { json } from "./answer.js";
 import { routerOf } from "./route.js";
 import { serve } from "./server.js";

@@ -17,19 +17,11 @@ import {
   openPostgresMetadataStore,
   PostgresLeadership,
 } from "@perdure/postgres";
+import { type ProcessPorts, type ReadyFacts, recordScopesOf, untilAvailable } from "@perdure/process-kit";
+import { checkAddress, type Elsewhere, openProbes } from "@perdure/process-kit/http";
 import { connectRedis, RedisPartitionStore } from "@perdure/redis";
-import {
-  grpcSpan,
-  type ProcessPorts,
-  postgresSpan,
-  type ReadyFacts,
-  recordScopesOf,
-  tracedEdge,
-  tracedOperations,
-  untilAvailable,
-} from "@perdure/role";
-import { checkAddress, type Elsewhere, openProbes } from "@perdure/role/http";
 import { archived } from "@perdure/storage";
+import { grpcSpan, postgresSpan, tracedEdge, tracedOperations } from "@perdure/telemetry";
 import { openAdminListener } from "../admin-listener.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { createCallEndpoint } from "../call-endpoint.js";

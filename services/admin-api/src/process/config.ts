@@ -18,7 +18,7 @@ import {
   processSettings,
   RESERVED_VARIABLES,
   recordScopesSetting,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import type { z } from "zod";
 import { adminSettings } from "../config.js";
 

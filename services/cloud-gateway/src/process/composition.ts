@@ -1,8 +1,9 @@
 /** Wires the gateway as a process: its role, with tenancy over gRPC. */
 import { ForwardingKeys } from "@perdure/cloud/forwarding";
 import { openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
-import { type ProcessPorts, type ReadyFacts, readSettingFile, tracedEdge, trustedProxiesOf } from "@perdure/role";
-import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/role/http";
+import { type ProcessPorts, type ReadyFacts, readSettingFile, trustedProxiesOf } from "@perdure/process-kit";
+import { checkAddress, listenOn, observeCertificate, openProbes } from "@perdure/process-kit/http";
+import { tracedEdge } from "@perdure/telemetry";
 import { EnvironmentPortListeners } from "../environment-ports.js";
 import { createCloudGateway } from "../gateway.js";
 import type { NetworkLimits } from "../limits.js";

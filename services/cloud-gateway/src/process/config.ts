@@ -15,7 +15,7 @@ import {
   RESERVED_VARIABLES,
   text,
   trustedProxySettings,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 import { CONNECTIONS_PER_NETWORK_MAX, NETWORK_LIMITS } from "../limits.js";
 

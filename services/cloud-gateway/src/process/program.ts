@@ -1,5 +1,5 @@
 /** The program `perdure-cloud-gateway`. */
-import { type ProcessSpec, runProgram } from "@perdure/role";
+import { type ProcessSpec, runProgram } from "@perdure/process-kit";
 import { startCloudGateway } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 

@@ -3,9 +3,10 @@
  * the workers only: without a registry it continues with the last state.
  */
 import { openPeerCredentials, openRegistryClient, openWorkers, required } from "@perdure/cluster-kit";
-import { type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
-import { checkAddress, openListener, openProbes } from "@perdure/role/http";
-import { invocationSpans, invocationTracing } from "@perdure/role/tracing";
+import type { ProcessPorts, ReadyFacts } from "@perdure/process-kit";
+import { checkAddress, openListener, openProbes } from "@perdure/process-kit/http";
+import { tracedEdge } from "@perdure/telemetry";
+import { invocationSpans, invocationTracing } from "@perdure/telemetry/tracing";
 import { ingressOptionsOf } from "../config.js";
 import { createIngress } from "../ingress.js";
 import { ingressMetrics, observeIngress } from "../metrics.js";

@@ -8,7 +8,7 @@ import {
   loadConfig,
   processSettings,
   RESERVED_VARIABLES,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import type { z } from "zod";
 import { ingressSettings } from "../config.js";
 

@@ -1,5 +1,5 @@
 /** The program `perdure-gateway`. */
-import { type ProcessSpec, runProgram } from "@perdure/role";
+import { type ProcessSpec, runProgram } from "@perdure/process-kit";
 import { startGateway } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 

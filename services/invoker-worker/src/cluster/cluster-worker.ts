@@ -22,7 +22,7 @@ import {
   newCounters,
   type ProcessorCounters,
 } from "@perdure/partition-processor";
-import { largeGarbage } from "@perdure/role";
+import { largeGarbage } from "@perdure/process-kit";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/storage";
 import type { Deliveries } from "@perdure/subscriptions";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";

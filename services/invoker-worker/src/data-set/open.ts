@@ -4,8 +4,8 @@
  */
 import { PerdureError, pause } from "@perdure/base";
 import { type MetadataStore, readDataSet } from "@perdure/metadata";
+import { type ProcessPorts, untilAvailable } from "@perdure/process-kit";
 import type { RedisConnections } from "@perdure/redis";
-import { type ProcessPorts, untilAvailable } from "@perdure/role";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS } from "../limits.js";
 import {
   type AgreedDataSet,

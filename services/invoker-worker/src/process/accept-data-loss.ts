@@ -1,8 +1,8 @@
 /** The command `perdure-worker accept-data-loss <mark>`: see `acceptLoss`. */
 import { PerdureError, systemRandom } from "@perdure/base";
 import { redisOptionsOf, required } from "@perdure/cluster-kit";
+import { runTask, type TaskSpec } from "@perdure/process-kit";
 import { connectRedis } from "@perdure/redis";
-import { runTask, type TaskSpec } from "@perdure/role";
 import { acceptLoss } from "../data-set/accept-loss.js";
 import { DeferredMetadata } from "../data-set/deferred-metadata.js";
 import { markedPartitions } from "../data-set/marked-partitions.js";

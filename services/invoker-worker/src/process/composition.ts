@@ -21,6 +21,17 @@ import { createKafkaSource } from "@perdure/kafka";
 import { type Archiving, createArchiving } from "@perdure/partition-processor";
 import { deferredPostgresArchive } from "@perdure/postgres";
 import {
+  CommitProbe,
+  POLL_METRICS_MS,
+  type ProcessPorts,
+  pollMetrics,
+  type ReadyFacts,
+  recordScopesOf,
+  requestHeadersOf,
+  untilAvailable,
+} from "@perdure/process-kit";
+import { openProbes } from "@perdure/process-kit/http";
+import {
   agreedPartitionCount,
   agreeOnArchiving,
   beginInstance,
@@ -32,23 +43,11 @@ import {
   RedisPartitionStore,
   readRedisStatus,
 } from "@perdure/redis";
-import {
-  CommitProbe,
-  POLL_METRICS_MS,
-  type ProcessPorts,
-  pollMetrics,
-  type ReadyFacts,
-  recordScopesOf,
-  redisSpan,
-  requestHeadersOf,
-  tracedOperations,
-  untilAvailable,
-} from "@perdure/role";
-import { openProbes } from "@perdure/role/http";
-import { invocationTracing, recordSpans, tracedTransport } from "@perdure/role/tracing";
-import { VERSION } from "@perdure/role/version";
 import type { ArchivableStore } from "@perdure/storage";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscriptions";
+import { redisSpan, tracedOperations } from "@perdure/telemetry";
+import { invocationTracing, recordSpans, tracedTransport } from "@perdure/telemetry/tracing";
+import { VERSION } from "@perdure/telemetry/version";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";

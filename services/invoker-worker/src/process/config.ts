@@ -22,7 +22,7 @@ import {
   RESERVED_VARIABLES,
   recordScopesSetting,
   tunnelSettings,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import type { z } from "zod";
 import { workerSettings } from "../config.js";
 

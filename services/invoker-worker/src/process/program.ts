@@ -1,5 +1,5 @@
 /** The program `perdure-worker`. */
-import { type ProcessSpec, runProgram } from "@perdure/role";
+import { type ProcessSpec, runProgram } from "@perdure/process-kit";
 import { ACCEPT_DATA_LOSS, runAcceptDataLoss } from "./accept-data-loss.js";
 import { startWorker } from "./composition.js";
 import { loadSettings, settings } from "./config.js";

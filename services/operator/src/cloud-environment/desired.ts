@@ -4,7 +4,7 @@
  */
 import { bareIdOf, type CloudEnvironment, GROUP_VERSION, type OwnerReference } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/kubernetes";
-import { VERSION } from "@perdure/role/version";
+import { VERSION } from "@perdure/telemetry/version";
 import type { Cell, Labels } from "../cell.js";
 import { MANAGED_BY } from "../desired/labels.js";
 import { PLATFORM_ROLE, PORTS } from "../desired/network-policies.js";

@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { PerdureError } from "@perdure/base";
 import { connectKubernetes, type RequestObserver } from "@perdure/kubernetes";
-import { type HealthReport, type ProcessPorts, type ReadyFacts, tracedEdge } from "@perdure/role";
-import { openProbes } from "@perdure/role/http";
+import type { HealthReport, ProcessPorts, ReadyFacts } from "@perdure/process-kit";
+import { openProbes } from "@perdure/process-kit/http";
+import { tracedEdge } from "@perdure/telemetry";
 import type { Cell } from "../cell.js";
 import { DELETION_STUCK_MS } from "../limits.js";
 import { codeOf, type OperatorMetrics, operatorMetrics } from "../metrics.js";

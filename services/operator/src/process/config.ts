@@ -18,7 +18,7 @@ import {
   text,
   textMap,
   tomlValue,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 import { PLATFORM_ROLE } from "../desired/network-policies.js";
 

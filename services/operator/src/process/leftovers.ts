@@ -5,7 +5,7 @@
  */
 import { PerdureError } from "@perdure/base";
 import { connectKubernetes, isNotFound, type KubernetesClient, type Resource, resources } from "@perdure/kubernetes";
-import { runTask, type TaskSpec } from "@perdure/role";
+import { runTask, type TaskSpec } from "@perdure/process-kit";
 import { NAMES_IN_MESSAGE_MAX } from "../limits.js";
 import { kubeconfigOf } from "./composition.js";
 import { loadSettings, settings } from "./config.js";

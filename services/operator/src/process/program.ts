@@ -1,5 +1,5 @@
 /** The program `perdure-operator`. */
-import { type ProcessSpec, runProgram } from "@perdure/role";
+import { type ProcessSpec, runProgram } from "@perdure/process-kit";
 import { startOperatorProcess } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 import { runLeftoverCheck } from "./leftovers.js";

@@ -3,8 +3,8 @@
  * long as they are needed (kubernetes.md §1.2). Each pass decides on the present state only, and may be interrupted at any line.
  */
 import { BoundedCache, backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
-import { objectNameOf, observed, type CloudEnvironment, type Observation, type ServiceDeployment } from "@perdure/custom-resources";
-import { KubernetesApiError, isNotFound, resources, type EventRecorder, type KubeObject, type KubernetesClient } from "@perdure/kubernetes";
+import type { Observation, ServiceDeployment } from "@perdure/custom-resources";
+import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";

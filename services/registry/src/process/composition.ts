@@ -17,8 +17,8 @@ import {
 import { registryDefinition, registryHandlers, schedulesDefinition, schedulesHandlers, Watchers } from "@perdure/grpc";
 import { createReplayCheck, invokerDefaults } from "@perdure/invoker";
 import { followChanges, openPostgresMetadataStore, PostgresLeadership, type PostgresMetadataStore } from "@perdure/postgres";
-import { type ProcessPorts, type ReadyFacts, requestHeadersOf, untilAvailable } from "@perdure/role";
-import { openProbes } from "@perdure/role/http";
+import { type ProcessPorts, type ReadyFacts, requestHeadersOf, untilAvailable } from "@perdure/process-kit";
+import { openProbes } from "@perdure/process-kit/http";
 import { createScheduleEngine, createScheduleRunner, type Schedules } from "@perdure/schedules";
 import type { CheckPorts } from "../check-ports.js";
 import { kafkaClustersOf, planBoundsOf, serviceDefaultsOf } from "../config.js";

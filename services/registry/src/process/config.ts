@@ -18,7 +18,7 @@ import {
   processSettings,
   RESERVED_VARIABLES,
   tunnelSettings,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import type { z } from "zod";
 import { attemptDefaultsGroup, kafkaClustersSetting, planLimitSettings, retentionDefaults } from "../config.js";
 

@@ -1,5 +1,5 @@
 /** The program `perdure-registry`. */
-import { type ProcessSpec, runProgram } from "@perdure/role";
+import { type ProcessSpec, runProgram } from "@perdure/process-kit";
 import { startRegistry } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 

@@ -32,18 +32,16 @@ import { logMailer, type Mailer, MailOutbox, smtpMailer } from "@perdure/mail";
 import { readRuntimeLogs } from "@perdure/os-process";
 import { type LeaderTerm, openTenancyDatabase, PostgresLeadership } from "@perdure/postgres";
 import {
-  grpcSpan,
   type ProcessPorts,
   pollMetrics,
-  postgresSpan,
   type ReadyFacts,
   readSettingFile,
-  tracedOperations,
   trustedProxiesOf,
   untilAvailable,
-} from "@perdure/role";
-import { checkAddress, observeCertificate, openListener, openProbes } from "@perdure/role/http";
+} from "@perdure/process-kit";
+import { checkAddress, observeCertificate, openListener, openProbes } from "@perdure/process-kit/http";
 import { type LoginOptions, openLogin } from "@perdure/sign-in";
+import { grpcSpan, postgresSpan, tracedOperations } from "@perdure/telemetry";
 import { DRAIN_MS } from "../limits.js";
 import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
 import type { TenancySettings } from "./config.js";

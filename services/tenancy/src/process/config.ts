@@ -19,7 +19,7 @@ import {
   tomlValue,
   traceUrl,
   trustedProxySettings,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 import { limitSettings } from "./limit-settings.js";
 

@@ -6,7 +6,7 @@ import { EventEmitter } from "node:events";
 import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
 import type { HibernationMonitor } from "@perdure/environments";
 import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/kubernetes";
-import type { ProcessPorts } from "@perdure/role";
+import type { ProcessPorts } from "@perdure/process-kit";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 

@@ -1,5 +1,5 @@
 /** The kubeconfig for the cell's API server: from settings, or that of the pod. */
-import { readSettingFile } from "@perdure/role";
+import { readSettingFile } from "@perdure/process-kit";
 import type { TenancySettings } from "./config.js";
 
 /** Undefined: what `connectKubernetes` finds by itself. Throws OPS0001 when the file cannot be read. */

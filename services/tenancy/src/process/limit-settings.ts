@@ -3,7 +3,7 @@
 import { API_CALLS, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "@perdure/cloud-api";
 import type { RateMaxima, RateName } from "@perdure/identity";
 import { RATES } from "@perdure/identity";
-import { group, integer } from "@perdure/role";
+import { group, integer } from "@perdure/process-kit";
 import type { z } from "zod";
 
 /** Each has a setting, whose sentence states the window. */

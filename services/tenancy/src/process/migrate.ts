@@ -4,7 +4,7 @@
  */
 import { required } from "@perdure/cluster-kit";
 import { migrateTenancyDatabase } from "@perdure/postgres";
-import { runTask, type TaskSpec } from "@perdure/role";
+import { runTask, type TaskSpec } from "@perdure/process-kit";
 import { loadSettings, settings } from "./config.js";
 
 const spec: TaskSpec<typeof settings> = {

@@ -1,5 +1,5 @@
 /** The program `perdure-tenancy`. */
-import { type ProcessSpec, runProgram } from "@perdure/role";
+import { type ProcessSpec, runProgram } from "@perdure/process-kit";
 import { type OpenProvisioner, startTenancy } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 import { runMigrate } from "./migrate.js";

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { aDesiredRuntime } from "@perdure/cloud/testing";
-import { Health, Lifecycle, Metrics, noTracer, type ProcessPorts, Sampler } from "@perdure/role";
+import { Health, Lifecycle, type ProcessPorts } from "@perdure/process-kit";
+import { Metrics, noTracer, Sampler } from "@perdure/telemetry";
 import { loadSettings } from "./config.js";
 import { provisionerOf } from "./provisioner.js";
 

@@ -4,7 +4,7 @@ import { required } from "@perdure/cluster-kit";
 import { connectKubernetes } from "@perdure/kubernetes";
 import { openKubernetesProvisioner } from "@perdure/kubernetes-environments";
 import { openProcessProvisioner } from "@perdure/os-process";
-import type { ProcessPorts } from "@perdure/role";
+import type { ProcessPorts } from "@perdure/process-kit";
 import type { OpenProvisioner } from "./composition.js";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";

@@ -1,7 +1,7 @@
 /** Wakes hibernated runtimes of a cluster from any process of tenancy that receives a request for them; local processes never hibernate. */
 import { connectKubernetes } from "@perdure/kubernetes";
 import { openRuntimeWaker, type RuntimeWaker } from "@perdure/kubernetes-environments";
-import type { ProcessPorts } from "@perdure/role";
+import type { ProcessPorts } from "@perdure/process-kit";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
 

@@ -5,9 +5,9 @@
  */
 import { readFile } from "node:fs/promises";
 import { type Logger, PerdureError } from "@perdure/base";
-import { type HealthReport, type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/role";
-import { openProbes } from "@perdure/role/http";
-import { VERSION } from "@perdure/role/version";
+import { type HealthReport, type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/process-kit";
+import { openProbes } from "@perdure/process-kit/http";
+import { VERSION } from "@perdure/telemetry/version";
 import { type ClientTunnel, openRemotePort, openTunnel, type RemotePort, type TunnelClientEvent } from "@perdure/tunnel";
 import type { TunnelClientSettings } from "./config.js";
 

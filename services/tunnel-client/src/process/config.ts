@@ -13,7 +13,7 @@ import {
   RESERVED_VARIABLES,
   text,
   tomlValue,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 
 /** A list in a file, or one line with commas in the environment and in flags. */

@@ -15,7 +15,7 @@ import {
   RESERVED_VARIABLES,
   text,
   tomlValue,
-} from "@perdure/role";
+} from "@perdure/process-kit";
 import { z } from "zod";
 import { HANDSHAKES_PER_MINUTE } from "../limits.js";
 

@@ -2,16 +2,7 @@
  * The stored form of an invocation: one status byte (so that scans can skip rows without decoding them), then protobuf fields. The
  * facts are a submessage that is encoded once per generation and copied from then on. Unknown fields are skipped on read.
  */
-import {
-  concatBytes,
-  type DeploymentId,
-  EMPTY_BYTES,
-  type InvocationId,
-  invariant,
-  PerdureError,
-  ProtoReader,
-  ProtoWriter,
-} from "@perdure/base";
+import { concatBytes, type DeploymentId, EMPTY_BYTES, invariant, PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
 import { decodeFuture, encodeFuture } from "@perdure/service-protocol";
 import type { Invocation, InvocationFacts, Outcome, Sink } from "@perdure/state-machine";
 import type { RowBytes } from "../kv/key-value.js";

@@ -7,14 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationVerb } from "@perdure/admin-contract";
 import { DevCluster } from "@perdure/dev-cluster";
 import { type Context, service, TerminalError, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
-import {
-  eventually,
-  type HttpAnswer,
-  invocationIdOf,
-  SdkEndpoint,
-  TestAdminClient,
-  TestIngressClient,
-} from "../../src/index.js";
+import { eventually, type HttpAnswer, invocationIdOf, SdkEndpoint, TestAdminClient, TestIngressClient } from "../../src/index.js";
 import { probe } from "../../src/probe.js";
 import { QUICK_RETRIES } from "../../src/services/common.js";
 

@@ -5,7 +5,7 @@
 import { dirname, resolve } from "node:path";
 import { AdminClient } from "@perdure/admin-client";
 import { type NodeTransport, nodeTransport } from "@perdure/admin-client/node";
-import { isPortFree } from "@perdure/role/port-holder";
+import { isPortFree } from "@perdure/process-kit/port-holder";
 import { type Context, USER_AGENT } from "../../context.js";
 import { LOCAL } from "../../environment.js";
 import { CliError, FAILED } from "../../errors.js";

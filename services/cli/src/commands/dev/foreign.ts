@@ -4,7 +4,7 @@
  */
 import { realpathSync } from "node:fs";
 import { sep } from "node:path";
-import { holderOf, type PortHolder } from "@perdure/role/port-holder";
+import { holderOf, type PortHolder } from "@perdure/process-kit/port-holder";
 import type { Context } from "../../context.js";
 import { findEndpoints, type ProbedUrl } from "./endpoint.js";
 import { isEmptyFolder } from "./project.js";

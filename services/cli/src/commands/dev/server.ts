@@ -2,7 +2,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { holderOf, isPortFree } from "@perdure/role/port-holder";
+import { holderOf, isPortFree } from "@perdure/process-kit/port-holder";
 import type { Context } from "../../context.js";
 import { CliError, FAILED } from "../../errors.js";
 import { ChildProgram, exitText } from "./child.js";

@@ -1,5 +1,5 @@
 /** Reads the version of the server before other requests. */
-import { VERSION } from "@perdure/role/version";
+import { VERSION } from "@perdure/telemetry/version";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";

@@ -1,7 +1,7 @@
 /** An open tunnel on a terminal: prints its events, and closes it in order on Ctrl-C. */
 import { readFileSync } from "node:fs";
 import { systemRandom } from "@perdure/base";
-import { VERSION } from "@perdure/role/version";
+import { VERSION } from "@perdure/telemetry/version";
 import { type ClientTunnel, openTunnel, type TunnelClientEvent, type TunnelEnding, type TunnelLocal } from "@perdure/tunnel";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";

@@ -2,7 +2,7 @@
  * Changes log levels without a restart, which would end the situation under investigation. A process with a config file reads its
  * `log-filter` again when it gets SIGHUP; other changes of the file take effect at the next start.
  */
-import type { Logging } from "../logging.js";
+import type { Logging } from "@perdure/telemetry";
 
 /** The part of a process that listens for signals. */
 export interface SignalHooks {

@@ -1,14 +1,14 @@
 /** Runs work that ends by itself, like migrating a database, with settings, a log and an exit code. */
 import { type Clock, type Logger, PerdureError, systemClock } from "@perdure/base";
+import { createLogging } from "@perdure/telemetry";
 import type { z } from "zod";
 import { printConfig } from "../config/print.js";
 import type { GroupSchema } from "../config/tree.js";
-import { createLogging } from "../logging.js";
 import type { ProcessSettings } from "../settings/process.js";
 import { processCommand } from "./command.js";
 import { loggingOptions, OK, outliveReaders, type ProcessSpec, refuse } from "./run.js";
 
-export interface TaskPorts {
+interface TaskPorts {
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "@jest/globals";
-import { createLogging } from "../logging.js";
+import { createLogging } from "@perdure/telemetry";
 import { followLogFilter } from "./log-levels.js";
 
 function aProcess(file: string | undefined) {

@@ -1,8 +1,8 @@
 import { expect, test } from "@jest/globals";
 import { SpanKind, SpanStatusCode } from "@opentelemetry/api";
 import { AlwaysOnSampler, InMemorySpanExporter, SimpleSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import type { SpanRecord } from "../telemetry.js";
 import { finishedSpans, RecordedIds } from "./finished-spans.js";
+import type { SpanRecord } from "./telemetry.js";
 
 const TRACE = "0af7651916cd43dd8448eb211c80319c";
 const record: SpanRecord = {

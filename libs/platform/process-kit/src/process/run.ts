@@ -3,6 +3,20 @@
  */
 import { flushCompileCache } from "node:module";
 import { type Clock, type Logger, PerdureError, type Random, systemClock, systemRandom } from "@perdure/base";
+import {
+  bothTracers,
+  createLogging,
+  currentTraceIds,
+  type Logging,
+  Metrics,
+  noTracer,
+  registerProcessMetrics,
+  resourceAttributes,
+  Sampler,
+  startTelemetry,
+  type Tracer,
+  VERSION,
+} from "@perdure/telemetry";
 import type { z } from "zod";
 import type { ConfigInputs, LoadedConfig } from "../config/load.js";
 import { printConfig } from "../config/print.js";
@@ -11,15 +25,7 @@ import { ConnectionErrors } from "../connection-errors.js";
 import { Health } from "../health.js";
 import { collectWhenIdle } from "../idle-collection.js";
 import { attachToProcess, Lifecycle } from "../lifecycle.js";
-import { createLogging, type Logging } from "../logging.js";
-import { Metrics } from "../metrics.js";
-import { currentTraceIds } from "../operations.js";
-import { registerProcessMetrics } from "../process-metrics.js";
-import { Sampler } from "../sampling.js";
 import type { ProcessSettings } from "../settings/process.js";
-import { resourceAttributes } from "../span-resource.js";
-import { bothTracers, noTracer, startTelemetry, type Tracer } from "../telemetry.js";
-import { VERSION } from "../version.js";
 import { isHelp, isVersion, type ProcessCommand, processCommand } from "./command.js";
 import { type ErrorAdvice, explain } from "./explain.js";
 import { followLogFilter } from "./log-levels.js";

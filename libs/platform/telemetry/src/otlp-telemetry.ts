@@ -6,10 +6,10 @@ import { DiagLogLevel, diag } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-http";
 import { defaultResource, resourceFromAttributes } from "@opentelemetry/resources";
 import { AlwaysOnSampler, BatchSpanProcessor, TracerProvider } from "@opentelemetry/sdk-trace";
-import { SPANS_PER_EXPORT_MAX, SPANS_QUEUED_MAX } from "../limits.js";
-import type { Telemetry, TelemetryOptions } from "../telemetry.js";
-import { VERSION } from "../version.js";
 import { finishedSpans, RecordedIds } from "./finished-spans.js";
+import { SPANS_PER_EXPORT_MAX, SPANS_QUEUED_MAX } from "./limits.js";
+import type { Telemetry, TelemetryOptions } from "./telemetry.js";
+import { VERSION } from "./version.js";
 
 /** `url`: of the collector, with its path. */
 export function otlpTelemetry({ url, headers, resource, logger }: TelemetryOptions & { readonly url: string }): Telemetry {

@@ -3,7 +3,7 @@ import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
 import { PerdureError } from "@perdure/base";
 import type { Certificate } from "@perdure/http-server";
-import type { Metrics } from "../metrics.js";
+import type { Metrics } from "@perdure/telemetry";
 import { readSettingFile } from "../setting-file.js";
 
 export interface CertificateFiles {

@@ -22,7 +22,7 @@ export interface SpanRecord {
   readonly links?: readonly SpanLink[] | undefined;
 }
 
-export interface SpanLink {
+interface SpanLink {
   readonly traceId: string;
   readonly spanId: string;
 }
@@ -66,7 +66,7 @@ export interface Telemetry extends AsyncDisposable {
 /** Loads the SDK and starts exporting. Throws RT0002 when the endpoint is not an address. Disposing sends the queued spans. */
 export async function startTelemetry(options: TelemetryOptions): Promise<Telemetry> {
   const url = tracesUrl(options.endpoint);
-  const { otlpTelemetry } = await import("./telemetry/otlp-telemetry.js");
+  const { otlpTelemetry } = await import("./otlp-telemetry.js");
   return otlpTelemetry({ ...options, url });
 }
 

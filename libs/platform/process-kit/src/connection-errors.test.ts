@@ -1,9 +1,9 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Logger, PerdureError, silentLogger } from "@perdure/base";
+import { Metrics } from "@perdure/telemetry";
 import { VirtualClock } from "@perdure/testkit";
 import { ConnectionErrors, connectionErrorKind } from "./connection-errors.js";
 import { CONNECTION_ERRORS_LOGGED_MAX, CONNECTION_ERRORS_WINDOW_MS } from "./limits.js";
-import { Metrics } from "./metrics.js";
 
 const error = (code: string, more: object = {}): Error => Object.assign(new Error(code), { code, ...more });
 const NETWORK = "Error: x\n    at ServerHttp2Stream.write (node:internal/http2/core:2000:1)";

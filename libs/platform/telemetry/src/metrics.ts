@@ -5,7 +5,7 @@
 import { METRIC_SERIES_MAX, OBSERVED_SERIES_MAX } from "./limits.js";
 
 /** Label names and the values each may take. */
-export type LabelSets = Readonly<Record<string, readonly string[]>>;
+type LabelSets = Readonly<Record<string, readonly string[]>>;
 
 export interface MetricOptions {
   /** Like `perdure_worker_attempts_total`: with its unit, in base units. */
@@ -29,9 +29,7 @@ export interface ObservedValue {
 }
 
 /** Default upper bounds of histograms in seconds, each about 2.5 times the one before. */
-export const SECONDS_BUCKETS: readonly number[] = [
-  0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60,
-];
+const SECONDS_BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];
 
 /** For durations of which there are many series: a decade in two steps. */
 export const COARSE_SECONDS_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];

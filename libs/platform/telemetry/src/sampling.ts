@@ -4,7 +4,7 @@
  */
 import { ROOT_CONTEXT, SpanKind } from "@opentelemetry/api";
 import { ParentBasedSampler, SamplingDecision, TraceIdRatioBasedSampler } from "@opentelemetry/sdk-trace";
-import { TokenBucket, type Random } from "@perdure/base";
+import { type Random, TokenBucket } from "@perdure/base";
 import { SLOW_SPAN_MS, TAIL_SPANS_PER_SECOND } from "./limits.js";
 import { childOf, contextOf, newTraceId, type SpanIds } from "./trace-ids.js";
 

@@ -5,8 +5,8 @@
  * process continues (docs/decisions/0038).
  */
 import type { Clock, Logger } from "@perdure/base";
+import type { Counter, Metrics } from "@perdure/telemetry";
 import { CONNECTION_ERRORS_LOGGED_MAX, CONNECTION_ERRORS_WINDOW_MS } from "./limits.js";
-import type { Counter, Metrics } from "./metrics.js";
 
 export type ConnectionErrorKind = "http2" | "http1" | "tls" | "stream" | "socket";
 

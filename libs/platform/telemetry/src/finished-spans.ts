@@ -4,7 +4,7 @@
  */
 import { ROOT_CONTEXT, SpanKind, SpanStatusCode, TraceFlags, type TracerProvider, trace } from "@opentelemetry/api";
 import type { IdGenerator } from "@opentelemetry/sdk-trace";
-import type { SpanRecord, Tracer } from "../telemetry.js";
+import type { SpanRecord, Tracer } from "./telemetry.js";
 
 /** The ids of the record that is written now. A tracer requests them while it starts a span, and starting a span is synchronous. */
 export class RecordedIds implements IdGenerator {

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { type Logger, silentLogger } from "@perdure/base";
-import { loadConfig, printConfig } from "../config/index.js";
+import { loadConfig } from "../config/load.js";
+import { printConfig } from "../config/print.js";
 import { group } from "../config/setting.js";
 import { egressGuardOf, egressSettings } from "./egress.js";
 
