@@ -10,7 +10,7 @@ import {
   tomlValue,
 } from "@perdure/process-kit";
 import { z } from "zod";
-import type { IngressOptions } from "./ingress.js";
+import type { IngressOptions } from "./options.js";
 
 /** A list in a file, or one line with commas in the environment and in flags. */
 const originList = z

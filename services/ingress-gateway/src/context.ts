@@ -1,12 +1,18 @@
 /** Dependencies of every feature of the ingress, in one object created once. */
-import type { Clock, ErrorCode, Logger, Random } from "@perdure/base";
+import { type Clock, type ErrorCode, type Logger, PerdureError, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { BodyGate } from "@perdure/http-server";
+import { answerRefusal } from "./answer.js";
+import { BodyGate } from "@perdure/http-server";
+import type { Edge } from "@perdure/role";
+import type { StartSpan } from "@perdure/role/tracing";
 import type { Edge } from "@perdure/telemetry";
 import type { StartSpan } from "@perdure/telemetry/tracing";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
-import type { IngressRefusal, RefusalAdvice } from "./refusal.js";
-import type { ReadRegistries, RouteRefresher } from "./route-refresher.js";
+import * as limits from "./limits.js";
+import type { IngressOptions } from "./options.js";
+import type { IngressRefusal } from "./refusal.js";
+import * as refusal from "./refusal.js";
+import { type ReadRegistries, RouteRefresher } from "./route-refresher.js";
 
 /** Receives exchanges; must not throw. */
 export interface IngressMetrics {
@@ -37,17 +43,54 @@ export interface IngressPorts {
   readonly edge?: Edge | undefined;
 }
 
-export interface IngressContext {
+/** What every feature of the ingress needs, and the ways in which a request fails. */
+export class IngressContext {
   readonly ports: IngressPorts;
   readonly bodies: BodyGate;
   /** Undefined when the registry is not a replicated copy. */
   readonly routeRefresher: RouteRefresher | undefined;
   /** Whether flow control is enabled. */
   readonly scopesEnabled: boolean;
+  readonly #failures: SummaryLog;
+
+  constructor(ports: IngressPorts, options: IngressOptions) {
+    const { clock, logger, readRegistries } = ports;
+    this.ports = ports;
+    this.bodies = new BodyGate(clock, {
+      requestBytesMax: options.requestBytesMax ?? limits.requestBytesMaxDefault,
+      bufferedBodyBytesMax: options.bufferedBodyBytesMax ?? limits.bufferedBodyBytesMaxDefault,
+      bodyTimeoutMs: options.bodyTimeoutMs ?? limits.bodyTimeoutMsDefault,
+    });
+    this.routeRefresher = readRegistries === undefined ? undefined : new RouteRefresher(readRegistries, clock);
+    this.scopesEnabled = options.scopesEnabled ?? true;
+    this.#failures = new SummaryLog(logger, clock);
+  }
+
   /** Responds with the refusal and records its code. */
-  refuse(exchange: IngressExchange, refusal: IngressRefusal): void;
+  refuse(exchange: IngressExchange, refused: IngressRefusal): void {
+    exchange.refusedWith = refused.code;
+    answerRefusal(exchange, refused);
+  }
+
   /** Responds for a rejected promise of the partitions; `advice` states what a retry would mean. */
-  fail(exchange: IngressExchange, cause: unknown, advice: RefusalAdvice): void;
+  fail(exchange: IngressExchange, cause: unknown, advice: refusal.RefusalAdvice): void {
+    const error = PerdureError.from(cause);
+    // An expected refusal occurs once for each waiting client, and its stack is of no use.
+    const reason = error.code === "OPS0003" ? { cause: error } : { reason: error.detail };
+    const fields = { code: error.code, kind: exchange.kind, ...reason };
+    this.#failures.warn(this.ports.logger, { service: "ingress", code: error.code }, fields, "partition did not answer");
+    this.refuse(exchange, refusal.unavailable(error.detail, advice));
+  }
+
   /** An unexpected error was thrown: logs it and responds with 500. */
-  crash(exchange: IngressExchange, cause: unknown): void;
+  crash(exchange: IngressExchange, cause: unknown): void {
+    this.ports.logger.error({ cause, kind: exchange.kind }, "request handling failed");
+    this.refuse(exchange, refusal.internalError);
+  }
+
+  /** Stops the timers of bodies and of the log. No request is open any more. */
+  stop(): void {
+    this.bodies.stop();
+    this.#failures[Symbol.dispose]();
+  }
 }

@@ -2,6 +2,7 @@
 export { type IngressSettings, ingressOptionsOf, ingressSettings, ingressSettingsShape } from "./config.js";
 export type { IngressMetrics, IngressPorts } from "./context.js";
 export type { ExchangeKind } from "./exchange.js";
-export { createIngress, type Ingress, type IngressOptions } from "./ingress.js";
+export { createIngress, type Ingress } from "./ingress.js";
 export * as ingressLimits from "./limits.js";
 export { ingressMetrics, observeIngress } from "./metrics.js";
+export type { IngressOptions } from "./options.js";

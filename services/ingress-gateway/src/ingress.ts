@@ -4,40 +4,21 @@
  * of an invocation.
  */
 import type { AddressInfo } from "node:net";
-import { PerdureError, SummaryLog, TokenBucket, unreachable } from "@perdure/base";
-import { BodyGate, createHttpPort, type HttpPortOptions } from "@perdure/http-server";
-import { answerJson, answerPreflight, answerRefusal } from "./answer.js";
+import { TokenBucket, unreachable } from "@perdure/base";
+import { createHttpPort, type HttpExchange, type HttpPort } from "@perdure/http-server";
+import { answerJson, answerPreflight } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
-import type { IngressContext, IngressMetrics, IngressPorts } from "./context.js";
+import { IngressContext, type IngressMetrics, type IngressPorts } from "./context.js";
 import { type ExchangeOwner, IngressExchange } from "./exchange.js";
 import { handleInvoke } from "./invoke.js";
 import * as limits from "./limits.js";
+import type { IngressOptions } from "./options.js";
 import { parseRequestTarget, type RequestPath } from "./path.js";
 import * as refusal from "./refusal.js";
 import { beginSpan, endSpan } from "./request-span.js";
 import { handleResult, handleResultByBody } from "./result.js";
 import { type IngressRoute, routeOf } from "./route.js";
-import { RouteRefresher } from "./route-refresher.js";
-
-export interface IngressOptions {
-  /** `ingress.request-size-limit`, bytes. */
-  readonly requestBytesMax?: number;
-  /** `ingress.concurrent-api-requests-limit`; unlimited when undefined. Health checks and preflights do not count. */
-  readonly concurrentRequestsMax?: number | undefined;
-  /**
-   * `ingress.requests-per-second-limit`: sustained rate and burst; unlimited when undefined. Health checks and preflights do not count.
-   */
-  readonly requestsPerSecondMax?: number | undefined;
-  /** Bytes of all bodies being read together. */
-  readonly bufferedBodyBytesMax?: number;
-  readonly bodyTimeoutMs?: number;
-  readonly drainMs?: number;
-  /** `experimental-enable-vqueues`: scoped calls are accepted; true by default. */
-  readonly scopesEnabled?: boolean;
-  /** Origins of web pages that may read responses; `*` is any, which is the default. */
-  readonly corsOrigins?: readonly string[];
-  readonly http?: HttpPortOptions;
-}
+import type { RouteRefresher } from "./route-refresher.js";
 
 export interface Ingress extends AsyncDisposable {
   /** Binds and serves. Rejects with RT0004 when the address cannot be bound. */
@@ -48,104 +29,111 @@ export interface Ingress extends AsyncDisposable {
   readonly inFlight: number;
 }
 
-/** Only routes that name a service have a look-up. */
-function noteLookup(route: ReturnType<typeof routeOf>, metrics: IngressMetrics): void {
-  if (route.kind === "invoke") metrics.countLookup(true);
-  else if (route.kind === "refused" && route.status === 404) metrics.countLookup(false);
+export function createIngress(ports: IngressPorts, options: IngressOptions = {}): Ingress {
+  return new IngressServer(ports, options);
 }
 
-export function createIngress(ports: IngressPorts, options: IngressOptions = {}): Ingress {
-  const { registry, clock, logger, metrics, edge } = ports;
-  const requestBytesMax = options.requestBytesMax ?? limits.requestBytesMaxDefault;
-  const concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
-  const { requestsPerSecondMax } = options;
-  const limit = requestsPerSecondMax === undefined ? undefined : { perSecond: requestsPerSecondMax, burst: requestsPerSecondMax };
-  const rate = limit === undefined ? undefined : new TokenBucket(limit, clock.monotonicMs());
-  const routeRefresher = ports.readRegistries === undefined ? undefined : new RouteRefresher(ports.readRegistries, clock);
-  let inFlight = 0;
-  const failures = new SummaryLog(logger, clock);
+/** The methods stand in the order in which a request passes them. */
+class IngressServer implements Ingress, ExchangeOwner {
+  readonly #ports: IngressPorts;
+  readonly #context: IngressContext;
+  readonly #requestBytesMax: number;
+  readonly #concurrentRequestsMax: number;
+  /** Undefined: the rate is unlimited. */
+  readonly #rate: TokenBucket | undefined;
+  /** Undefined: pages of any origin may read responses. */
+  readonly #corsOrigins: ReadonlySet<string> | undefined;
+  readonly #drainMs: number;
+  readonly #port: HttpPort;
+  #inFlight = 0;
 
-  const context: IngressContext = {
-    ports,
-    bodies: new BodyGate(clock, {
-      requestBytesMax,
-      bufferedBodyBytesMax: options.bufferedBodyBytesMax ?? limits.bufferedBodyBytesMaxDefault,
-      bodyTimeoutMs: options.bodyTimeoutMs ?? limits.bodyTimeoutMsDefault,
-    }),
-    routeRefresher,
-    scopesEnabled: options.scopesEnabled ?? true,
-    refuse(exchange, refused) {
-      exchange.refusedWith = refused.code;
-      answerRefusal(exchange, refused);
-    },
-    fail(exchange, cause, advice) {
-      const error = PerdureError.from(cause);
-      // An expected refusal occurs once for each waiting client, and its stack is of no use.
-      const reason = error.code === "OPS0003" ? { cause: error } : { reason: error.detail };
-      const fields = { code: error.code, kind: exchange.kind, ...reason };
-      failures.warn(logger, { service: "ingress", code: error.code }, fields, "partition did not answer");
-      context.refuse(exchange, refusal.unavailable(error.detail, advice));
-    },
-    crash(exchange, cause) {
-      logger.error({ cause, kind: exchange.kind }, "request handling failed");
-      context.refuse(exchange, refusal.internalError);
-    },
-  };
+  constructor(ports: IngressPorts, options: IngressOptions) {
+    const { clock, logger } = ports;
+    this.#ports = ports;
+    this.#context = new IngressContext(ports, options);
+    this.#requestBytesMax = options.requestBytesMax ?? limits.requestBytesMaxDefault;
+    this.#concurrentRequestsMax = options.concurrentRequestsMax ?? Number.POSITIVE_INFINITY;
+    this.#rate = rateOf(options.requestsPerSecondMax, clock.monotonicMs());
+    this.#corsOrigins = allowedOrigins(options.corsOrigins);
+    this.#drainMs = options.drainMs ?? limits.drainMsDefault;
+    const portOptions = { headerBytesMax: limits.headerBytesMax, errorForm, ...options.http };
+    this.#port = createHttpPort(this, { clock, logger }, portOptions);
+  }
 
-  const owner: ExchangeOwner = {
-    completed(exchange, status) {
-      inFlight--;
-      if (exchange.span !== undefined) endSpan(exchange, exchange.span, status);
-      if (metrics === undefined) return;
-      if (exchange.bytesOut > 0) metrics.bytes("out", exchange.bytesOut);
-      const durationMs = clock.monotonicMs() - exchange.startedAtMs;
-      if (status === undefined) metrics.abandoned(exchange.kind, durationMs);
-      else metrics.answered(exchange.kind, status, exchange.refusedWith, durationMs);
-    },
-    broke(exchange, cause) {
-      logger.error({ cause, kind: exchange.kind }, "answer could not be written");
-    },
-  };
+  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo> {
+    return this.#port.listen(address);
+  }
 
-  const corsOrigins =
-    options.corsOrigins === undefined || options.corsOrigins.includes("*") ? undefined : new Set(options.corsOrigins);
-  function handle(exchange: IngressExchange): void {
+  async close(): Promise<void> {
+    await this.#port.close(this.#drainMs);
+    this.#context.stop();
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return this.close();
+  }
+
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /** A request has arrived with its headers; the port calls this once for each. */
+  exchange(http: HttpExchange): void {
+    const { clock, metrics, edge } = this.#ports;
+    const exchange = new IngressExchange(this, http);
     // Without an origin no response has the header with which a browser shows it to the page.
-    if (corsOrigins?.has(exchange.origin ?? "") === false) exchange.origin = undefined;
-    inFlight++;
+    if (this.#corsOrigins?.has(exchange.origin ?? "") === false) exchange.origin = undefined;
+    this.#inFlight++;
     if (metrics !== undefined) exchange.startedAtMs = clock.monotonicMs();
     if (edge !== undefined) beginSpan(exchange, edge);
     try {
-      dispatch(exchange);
+      this.#route(exchange);
     } catch (cause) {
-      context.crash(exchange, cause);
+      this.#context.crash(exchange, cause);
     }
   }
 
-  function dispatch(exchange: IngressExchange): void {
-    if (exchange.contentLength !== undefined && exchange.contentLength > requestBytesMax) {
-      return context.refuse(exchange, refusal.announcedTooLarge(exchange.contentLength, requestBytesMax));
+  /** Checks all that needs neither route nor body, and finds the route. */
+  #route(exchange: IngressExchange): void {
+    const context = this.#context;
+    if (exchange.contentLength !== undefined && exchange.contentLength > this.#requestBytesMax) {
+      return context.refuse(exchange, refusal.announcedTooLarge(exchange.contentLength, this.#requestBytesMax));
     }
     if (exchange.method === "OPTIONS") return answerPreflight(exchange);
     if (exchange.rawHeaders.length > limits.headerLinesMax * 2) return context.refuse(exchange, refusal.headersTooMany);
     const path = parseRequestTarget(exchange.requestTarget);
-    const route = routeOf(path.path, registry.current());
-    if (route.kind !== "health") {
-      if (inFlight > concurrentRequestsMax) return context.refuse(exchange, refusal.overloaded);
-      if (rate?.take(clock.monotonicMs()) === false) return context.refuse(exchange, refusal.overloaded);
+    const route = routeOf(path.path, this.#ports.registry.current());
+    if (route.kind !== "health" && this.#isOverloaded()) return context.refuse(exchange, refusal.overloaded);
+    const { routeRefresher } = context;
+    if (route.kind !== "refused" || routeRefresher === undefined || route.isOfRegistry !== true) {
+      return this.#serve(exchange, route, path);
     }
-    if (route.kind !== "refused" || routeRefresher === undefined || route.isOfRegistry !== true)
-      return follow(exchange, route, path);
+    this.#refreshRoute(exchange, route, path, routeRefresher);
+  }
+
+  #isOverloaded(): boolean {
+    return this.#inFlight > this.#concurrentRequestsMax || this.#rate?.take(this.#ports.clock.monotonicMs()) === false;
+  }
+
+  /** The local copy of the registry has no such service or handler: the registries may have it already. */
+  #refreshRoute(
+    exchange: IngressExchange,
+    refused: refusal.IngressRefusal,
+    path: RequestPath,
+    routeRefresher: RouteRefresher,
+  ): void {
     routeRefresher.routeOf(path.path).then(
       (refreshedRoute) => {
-        if (!exchange.isCompleted) follow(exchange, refreshedRoute ?? route, path);
+        if (!exchange.isCompleted) this.#serve(exchange, refreshedRoute ?? refused, path);
       },
-      (cause: unknown) => context.crash(exchange, cause),
+      (cause: unknown) => this.#context.crash(exchange, cause),
     );
   }
 
-  function follow(exchange: IngressExchange, route: IngressRoute | refusal.IngressRefusal, path: RequestPath): void {
-    if (metrics !== undefined) noteLookup(route, metrics);
+  #serve(exchange: IngressExchange, route: IngressRoute | refusal.IngressRefusal, path: RequestPath): void {
+    const context = this.#context;
+    const { metrics } = this.#ports;
+    if (metrics !== undefined) countLookup(route, metrics);
     switch (route.kind) {
       case "refused":
         return context.refuse(exchange, route);
@@ -158,42 +146,50 @@ export function createIngress(ports: IngressPorts, options: IngressOptions = {})
       case "awakeable":
         return handleAwakeable(context, exchange, route.id, route.verb);
       case "health":
-        return handleHealth(exchange);
+        return this.#serveHealth(exchange);
       default:
         return unreachable(route);
     }
   }
 
-  function handleHealth(exchange: IngressExchange): void {
+  #serveHealth(exchange: IngressExchange): void {
     exchange.kind = "health";
-    if (exchange.method !== "GET") return context.refuse(exchange, refusal.methodNotAllowed);
-    answerJson(exchange, 200, JSON.stringify({ services: [...registry.current().services.keys()] }), undefined);
+    if (exchange.method !== "GET") return this.#context.refuse(exchange, refusal.methodNotAllowed);
+    const services = [...this.#ports.registry.current().services.keys()];
+    answerJson(exchange, 200, JSON.stringify({ services }), undefined);
   }
 
-  const port = createHttpPort(
-    { exchange: (exchange) => handle(new IngressExchange(owner, exchange)) },
-    { clock, logger },
-    {
-      headerBytesMax: limits.headerBytesMax,
-      errorForm: (code, message) => ({
-        body: { code, message, source: "ingress" },
-        headerLines: ["x-restate-error-source: ingress"],
-      }),
-      ...options.http,
-    },
-  );
-  async function close(): Promise<void> {
-    await port.close(options.drainMs ?? limits.drainMsDefault);
-    context.bodies.stop();
-    failures[Symbol.dispose]();
+  completed(exchange: IngressExchange, status: number | undefined): void {
+    const { clock, metrics } = this.#ports;
+    this.#inFlight--;
+    if (exchange.span !== undefined) endSpan(exchange, exchange.span, status);
+    if (metrics === undefined) return;
+    if (exchange.bytesOut > 0) metrics.bytes("out", exchange.bytesOut);
+    const durationMs = clock.monotonicMs() - exchange.startedAtMs;
+    if (status === undefined) metrics.abandoned(exchange.kind, durationMs);
+    else metrics.answered(exchange.kind, status, exchange.refusedWith, durationMs);
   }
 
-  return {
-    listen: (address) => port.listen(address),
-    close,
-    [Symbol.asyncDispose]: close,
-    get inFlight() {
-      return inFlight;
-    },
-  };
+  broke(exchange: IngressExchange, cause: unknown): void {
+    this.#ports.logger.error({ cause, kind: exchange.kind }, "answer could not be written");
+  }
+}
+
+function rateOf(perSecond: number | undefined, nowMs: number): TokenBucket | undefined {
+  return perSecond === undefined ? undefined : new TokenBucket({ perSecond, burst: perSecond }, nowMs);
+}
+
+function allowedOrigins(origins: readonly string[] | undefined): ReadonlySet<string> | undefined {
+  return origins === undefined || origins.includes("*") ? undefined : new Set(origins);
+}
+
+/** Form of the answer to a request that cannot be parsed. */
+function errorForm(code: number, message: string): { readonly body: object; readonly headerLines: readonly string[] } {
+  return { body: { code, message, source: "ingress" }, headerLines: ["x-restate-error-source: ingress"] };
+}
+
+/** Only routes that name a service have a lookup. */
+function countLookup(route: IngressRoute | refusal.IngressRefusal, metrics: IngressMetrics): void {
+  if (route.kind === "invoke") metrics.countLookup(true);
+  else if (route.kind === "refused" && route.status === 404) metrics.countLookup(false);
 }

@@ -77,7 +77,13 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
 
   const ingress = buildIngress(roles, ports);
   const adminListener = await openAdmin(roles, ports);
-  const ingressListener = await lifecycle.start("ingress", () => openListener(settings.ingress, ingress.listen, ingress.close));
+  const ingressListener = await lifecycle.start("ingress", () =>
+    openListener(
+      settings.ingress,
+      (address) => ingress.listen(address),
+      () => ingress.close(),
+    ),
+  );
   deferred.ingressPort = ingressListener.port;
   await startSubscriptions(roles, ports);
   const identityPublicKey = checked.identity?.publicKey;

@@ -47,7 +47,13 @@ export async function startGateway(settings: IngressGatewaySettings, ports: Proc
     ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
   );
   observeIngress(metrics, ingress, () => client.registry.syncAgeMs);
-  const listener = await lifecycle.start("ingress", () => openListener(settings.ingress, ingress.listen, ingress.close));
+  const listener = await lifecycle.start("ingress", () =>
+    openListener(
+      settings.ingress,
+      (address) => ingress.listen(address),
+      () => ingress.close(),
+    ),
+  );
   return {
     ingress: settings.ingress.advertisedAddress ?? `http://localhost:${listener.port}/`,
     probes: `http://localhost:${probes.port}/readyz`,

@@ -9,7 +9,7 @@ export interface LongFunctions {
 /** Functions over 100 lines. */
 export const OVER_MAXIMUM: LongFunctions = {
   reason: "Ends when all listeners of HTTP come from one library.",
-  functions: ["services/cloud-gateway/src/request-head.ts#readHead", "services/ingress-gateway/src/ingress.ts#createIngress"],
+  functions: ["services/cloud-gateway/src/request-head.ts#readHead"],
 };
 
 /** Functions over 70 lines. */
