@@ -6,13 +6,7 @@ export interface LongFunctions {
   readonly functions: readonly string[];
 }
 
-/** Functions over 100 lines. */
-export const OVER_MAXIMUM: LongFunctions = {
-  reason: "Ends when all listeners of HTTP come from one library.",
-  functions: ["services/cloud-gateway/src/request-head.ts#readHead"],
-};
-
-/** Functions over 70 lines. */
+/** Functions over 70 lines; none is over 100. */
 export const OVER_A_SCREEN: readonly LongFunctions[] = [
   {
     reason:
