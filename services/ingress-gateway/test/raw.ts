@@ -7,6 +7,11 @@ export interface RawAnswer {
   readonly body: Buffer;
 }
 
+/** A request of HTTP/1.1; `headers` are lines without their ends. */
+export function post(path: string, headers: readonly string[], body = ""): string {
+  return [`POST ${path} HTTP/1.1`, "host: x", ...headers, "", body].join("\r\n");
+}
+
 /** Writes `bytes`, then collects the response until the peer ends or `done` returns true; at most `patienceMs`. */
 export function exchangeRaw(
   port: number,

@@ -1,19 +1,13 @@
-/** The ingress as an HTTP server: interim responses, limits, timeouts, clients that disconnect, draining. */
+/** The ingress as an HTTP server: interim responses, timeouts, clients that disconnect, origins of web pages, draining. */
 import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
-import type { ErrorCode } from "@perdure/base";
-import type { ExchangeKind } from "../src/index.js";
 import { bothProtocols, openClient } from "./client.js";
 import { eventually, startIngress, success } from "./fixture.js";
-import { exchangeRaw, parseAnswers } from "./raw.js";
+import { exchangeRaw, parseAnswers, post } from "./raw.js";
 
 const octets = { "content-type": "application/octet-stream" };
 const health = { method: "GET", path: "/restate/health" } as const;
-
-function post(path: string, headers: readonly string[], body = ""): string {
-  return [`POST ${path} HTTP/1.1`, "host: x", ...headers, "", body].join("\r\n");
-}
 
 describe("expect: 100-continue", () => {
   test("is answered before the body, over HTTP/1.1", async () => {
@@ -91,135 +85,6 @@ describe("an unread body", () => {
   );
 });
 
-describe("limits", () => {
-  test.each(bothProtocols)("a body of exactly the limit passes over %s, one byte more does not", async (http) => {
-    await using fixture = await startIngress({ options: { requestBytesMax: 1000 } });
-    await using client = openClient(http, fixture.port);
-    const chunked = { ...octets, "transfer-encoding": "chunked" };
-    for (const headers of [octets, chunked]) {
-      expect((await client.send({ path: "/Greeter/bin", headers, body: "x".repeat(1000) })).status).toBe(200);
-      expect((await client.send({ path: "/Greeter/bin", headers, body: "x".repeat(1001) })).status).toBe(413);
-    }
-  });
-
-  test("a body that comes in very many pieces costs no more than its bytes", async () => {
-    await using fixture = await startIngress();
-    const pieces = "1\r\nx\r\n".repeat(50_000);
-    const request = post(
-      "/Greeter/bin",
-      ["content-type: application/octet-stream", "transfer-encoding: chunked"],
-      `${pieces}0\r\n\r\n`,
-    );
-    const { received } = await exchangeRaw(fixture.port, request, { done: (bytes) => bytes.includes('"ok"') });
-    expect(parseAnswers(received).map(({ status }) => status)).toEqual([200]);
-    expect(fixture.partitions.invoked[0]!.input.length).toBeGreaterThan(50_000);
-  });
-
-  test.each(bothProtocols)("bodies beyond the common budget hear 429 over %s", async (http) => {
-    await using fixture = await startIngress({ options: { bufferedBodyBytesMax: 1000 } });
-    await using client = openClient(http, fixture.port);
-    const answer = await client.send({ path: "/Greeter/bin", headers: octets, body: "x".repeat(1001) });
-    expect(answer.status).toBe(429);
-    expect((await client.send({ path: "/Greeter/bin", headers: octets, body: "x" })).status).toBe(200);
-  });
-
-  test.each(bothProtocols)(
-    "requests beyond the concurrency limit get 429 over %s, health checks and preflights never",
-    async (http) => {
-      await using fixture = await startIngress({ script: () => "pending", options: { concurrentRequestsMax: 1 } });
-      await using client = openClient(http, fixture.port);
-      const first = client.send({ path: "/Greeter/greet" });
-      await eventually(() => fixture.partitions.invoked.length === 1, "the first is submitted");
-      const refused = await client.send({ path: "/Greeter/greet", headers: { origin: "http://app" } });
-      expect(refused.status).toBe(429);
-      expect(JSON.parse(refused.text)).toEqual({
-        code: 429,
-        message: "too many requests, the ingress is overloaded. Retry later.",
-        source: "ingress",
-      });
-      expect(refused.headers["access-control-allow-origin"]).toBe("http://app");
-      expect((await client.send(health)).status).toBe(200);
-      expect((await client.send({ method: "OPTIONS", path: "/x" })).status).toBe(200);
-      fixture.partitions.complete(fixture.partitions.invoked[0]!.id, success("x"));
-      expect((await first).status).toBe(200);
-      expect((await client.send({ path: "/Greeter/greet/send" })).status).toBe(202);
-    },
-  );
-
-  test.each([
-    [undefined, "https://evil.example", "https://evil.example"],
-    [["*"], "https://evil.example", "https://evil.example"],
-    [["https://app.example"], "https://app.example", "https://app.example"],
-    [["https://app.example"], "https://evil.example", undefined],
-    [["https://app.example"], "https://app.example.evil", undefined],
-    [[], "https://evil.example", undefined],
-  ])("with allowed origins %j a page of %s may read: %s", async (corsOrigins, origin, allowed) => {
-    await using fixture = await startIngress({ options: corsOrigins === undefined ? {} : { corsOrigins } });
-    await using client = openClient("http/1.1", fixture.port);
-    const preflight = { origin, "access-control-request-method": "POST" };
-    for (const request of [health, { method: "OPTIONS", path: "/x", headers: preflight }, { path: "/Nobody/here" }]) {
-      const { headers } = await client.send({
-        ...request,
-        headers: { origin, ...("headers" in request ? request.headers : {}) },
-      });
-      expect(headers["access-control-allow-origin"]).toBe(allowed);
-    }
-  });
-
-  test("requests beyond the rate get 429, health checks never", async () => {
-    await using fixture = await startIngress({ options: { requestsPerSecondMax: 1 } });
-    await using client = openClient("h2c", fixture.port);
-    // However slowly they come here, most of many are beyond one a second.
-    const answers = await Promise.all(Array.from({ length: 20 }, () => client.send({ path: "/Greeter/greet/send" })));
-    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([202, 429]));
-    expect((await client.send(health)).status).toBe(200);
-  });
-
-  test.each(bothProtocols)("more header lines than anybody needs hear 431 over %s", async (http) => {
-    await using fixture = await startIngress();
-    await using client = openClient(http, fixture.port);
-    const headers = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, "v"]));
-    expect((await client.send({ path: "/Greeter/greet", headers: headers(90) })).status).toBe(200);
-    const answer = await client.send({ path: "/Greeter/greet", headers: headers(110) });
-    expect(answer).toMatchObject({ status: 431, text: '{"code":431,"message":"too many header fields","source":"ingress"}' });
-  });
-
-  test("a path of 64 KB and 250 KB of headers are accepted", async () => {
-    await using fixture = await startIngress();
-    const key = "k".repeat(64_000);
-    const lines = Array.from({ length: 5 }, (_, n) => `x-${n}: ${"y".repeat(50_000)}`);
-    const { received } = await exchangeRaw(fixture.port, post(`/Counter/${key}/add`, [...lines, "content-length: 0"]), {
-      done: (bytes) => bytes.includes('"ok"'),
-    });
-    expect(parseAnswers(received).map(({ status }) => status)).toEqual([200]);
-    expect(fixture.partitions.invoked[0]?.facts.target.key).toBe(key);
-  });
-
-  test("a request without a host is 400 with a reason in JSON, and the connection ends", async () => {
-    await using fixture = await startIngress();
-    const { received, closed } = await exchangeRaw(fixture.port, "GET /restate/health HTTP/1.1\r\n\r\n");
-    const [answer] = parseAnswers(received);
-    const body = { code: 400, message: "the request has no host header", source: "ingress" };
-    expect([answer?.status, answer?.headers.get("x-restate-error-source"), closed]).toEqual([400, "ingress", true]);
-    expect(JSON.parse(String(answer?.body))).toEqual(body);
-    const old = await exchangeRaw(fixture.port, "GET /restate/health HTTP/1.0\r\n\r\n");
-    expect(old.received.toString("latin1")).toMatch(/^HTTP\/1\.1 200 /);
-  });
-
-  test("longer ones are 431 with a reason in JSON, and the connection ends", async () => {
-    await using fixture = await startIngress();
-    const { received, closed } = await exchangeRaw(fixture.port, post("/Greeter/greet", [`x: ${"y".repeat(330_000)}`]));
-    const message = "the request line and the headers are longer than 327680 bytes";
-    const answers = parseAnswers(received).map(({ status, headers, body }) => [
-      status,
-      headers.get("content-type"),
-      String(body),
-    ]);
-    expect(answers).toEqual([[431, "application/json", JSON.stringify({ code: 431, message, source: "ingress" })]]);
-    expect(closed).toBe(true);
-  });
-});
-
 describe("slow clients", () => {
   test("a connection that sends nothing is dropped", async () => {
     await using fixture = await startIngress({ options: { http: { headersTimeoutMs: 100 } } });
@@ -288,7 +153,40 @@ describe("clients that leave", () => {
   });
 });
 
+describe("responses to web pages", () => {
+  test.each([
+    [undefined, "https://evil.example", "https://evil.example"],
+    [["*"], "https://evil.example", "https://evil.example"],
+    [["https://app.example"], "https://app.example", "https://app.example"],
+    [["https://app.example"], "https://evil.example", undefined],
+    [["https://app.example"], "https://app.example.evil", undefined],
+    [[], "https://evil.example", undefined],
+  ])("with allowed origins %j a page of %s may read: %s", async (corsOrigins, origin, allowed) => {
+    await using fixture = await startIngress({ options: corsOrigins === undefined ? {} : { corsOrigins } });
+    await using client = openClient("http/1.1", fixture.port);
+    const preflight = { origin, "access-control-request-method": "POST" };
+    for (const request of [health, { method: "OPTIONS", path: "/x", headers: preflight }, { path: "/Nobody/here" }]) {
+      const { headers } = await client.send({
+        ...request,
+        headers: { origin, ...("headers" in request ? request.headers : {}) },
+      });
+      expect(headers["access-control-allow-origin"]).toBe(allowed);
+    }
+  });
+});
+
 describe("connections", () => {
+  test("a request without a host is 400 with a reason in JSON, and the connection ends", async () => {
+    await using fixture = await startIngress();
+    const { received, closed } = await exchangeRaw(fixture.port, "GET /restate/health HTTP/1.1\r\n\r\n");
+    const [answer] = parseAnswers(received);
+    const body = { code: 400, message: "the request has no host header", source: "ingress" };
+    expect([answer?.status, answer?.headers.get("x-restate-error-source"), closed]).toEqual([400, "ingress", true]);
+    expect(JSON.parse(String(answer?.body))).toEqual(body);
+    const old = await exchangeRaw(fixture.port, "GET /restate/health HTTP/1.0\r\n\r\n");
+    expect(old.received.toString("latin1")).toMatch(/^HTTP\/1\.1 200 /);
+  });
+
   test("pipelined requests are answered in order", async () => {
     await using fixture = await startIngress({ script: () => "pending" });
     const requests = [post("/Greeter/greet", ["content-length: 0"]), post("/Nope/x", ["content-length: 0"])].join("");
@@ -385,45 +283,5 @@ describe("closing", () => {
     await using h2c = openClient("h2c", fixture.port);
     await Promise.all([http1.send(health), h2c.send(health)]);
     await fixture[Symbol.asyncDispose]();
-  });
-});
-
-describe("metrics", () => {
-  test("receive each exchange once, with its kind and the code of a refusal", async () => {
-    const outcomes: [ExchangeKind, number | "abandoned", ErrorCode | undefined][] = [];
-    const metrics = {
-      answered: (kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number) => {
-        expect(durationMs).toBeGreaterThanOrEqual(0);
-        outcomes.push([kind, status, code]);
-      },
-      abandoned: (kind: ExchangeKind) => outcomes.push([kind, "abandoned", undefined]),
-      accepted: (_kind: ExchangeKind, durationMs: number) => expect(durationMs).toBeGreaterThanOrEqual(0),
-      countLookup: (isHit: boolean) => void lookups.push(isHit),
-      bytes: (direction: "in" | "out", count: number) => void passed.push([direction, count]),
-    };
-    const lookups: boolean[] = [];
-    const passed: ["in" | "out", number][] = [];
-    await using fixture = await startIngress({
-      ports: { metrics },
-      script: ({ facts }) => (facts.target.handler === "block" ? "pending" : success("x")),
-    });
-    await using client = openClient("http/1.1", fixture.port);
-    await client.send({ path: "/Greeter/greet" });
-    await client.send({ path: "/Greeter/greet/send" });
-    await client.send({ path: "/Nope/greet" });
-    await client.send({ path: "/Greeter/greet", headers: { "content-length": "40000000" }, unfinished: true });
-    await client.send(health);
-    await expect(client.send({ path: "/Greeter/block" }, AbortSignal.timeout(50))).rejects.toThrow();
-    await eventually(() => outcomes.length === 6, "the last has been noticed");
-    expect(outcomes).toEqual([
-      ["call", 200, undefined],
-      ["send", 202, undefined],
-      ["other", 404, "ING0002"],
-      ["other", 413, "ING0004"],
-      ["health", 200, undefined],
-      ["call", "abandoned", undefined],
-    ]);
-    expect(lookups).toEqual([true, true, false, true]);
-    expect(passed).toContainEqual(["out", "x".length]);
   });
 });

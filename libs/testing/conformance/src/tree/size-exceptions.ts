@@ -140,7 +140,4 @@ export const OVER_A_SCREEN: readonly LongFunctions[] = [
 export const LONG_FILES: Readonly<Record<string, string>> = {
   "libs/engine/invoker/src/run.ts": "One state machine: every method reads or changes its phase.",
   "libs/engine/partition-processor/src/view/live-view.ts": "Ends when the turn of a partition is one object.",
-  "libs/platform/http-server/src/port.test.ts": "Ends when all listeners of HTTP come from one library.",
-  "services/ingress-gateway/test/invoke.test.ts": "Ends when all listeners of HTTP come from one library.",
-  "services/ingress-gateway/test/transport.test.ts": "Ends when all listeners of HTTP come from one library.",
 };
