@@ -36,7 +36,7 @@ const KEY = /^[\t\x20-\x7e]{1,512}$/;
 const KEY_BYTES = 12;
 
 export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
-  const { schedules, clock } = ports;
+  const { schedules } = ports;
   return [
     route(listSchedules, {
       summary: "List schedules, oldest first",
@@ -51,11 +51,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
         400: "Expression, zone or target is not usable (META0100), or a field is unknown",
         409: "The name is in use",
       },
-      handle: async (request) => {
-        const body = await request.json(CreateSchedule);
-        const schedule = await schedules.create(specOf(body), body.paused ?? false);
-        return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
-      },
+      handle: (request) => create(schedules, request),
     }),
     route(getSchedule, {
       summary: "One schedule, how far it has come, and its recent firings",
@@ -71,14 +67,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
         ...UNKNOWN,
         409: "The name is in use, or the version differs",
       },
-      handle: async (request) => {
-        const id = scheduleParam(request);
-        const expected = expectedVersion(request);
-        const body = await request.json(ReplaceSchedule);
-        const schedule = await schedules.replace(id, specOf(body), expected);
-        if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
-        return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
-      },
+      handle: (request) => replace(schedules, request),
     }),
     route(removeSchedule, {
       summary: "Delete a schedule; its invocations continue",
@@ -104,12 +93,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
     route(getNextTimes, {
       summary: "The next fire times, pauses and jitter not considered",
       answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
-      handle: async (request) => {
-        const schedule = await existingSchedule(schedules, scheduleParam(request));
-        const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_TIMES_DEFAULT;
-        const times = upcoming(schedule, clock.nowMs(), count);
-        return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
-      },
+      handle: (request) => nextTimes(ports, request),
     }),
   ];
 }
@@ -123,6 +107,28 @@ function verb(name: "pause" | "resume", summary: string, act: (id: ScheduleId) =
   };
   const contract = pauseOrResumeSchedule(name);
   return [route(contract, operation), route({ ...contract, method: "PATCH" }, operation)];
+}
+
+async function create(schedules: Schedules, request: ApiRequest) {
+  const body = await request.json(CreateSchedule);
+  const schedule = await schedules.create(specOf(body), body.paused ?? false);
+  return json(201, scheduleView(schedule), { location: `schedules/${schedule.record.id}` });
+}
+
+async function replace(schedules: Schedules, request: ApiRequest) {
+  const id = scheduleParam(request);
+  const expected = expectedVersion(request);
+  const body = await request.json(ReplaceSchedule);
+  const schedule = await schedules.replace(id, specOf(body), expected);
+  if (body.paused === undefined || body.paused === schedule.state.isPaused) return json(200, scheduleView(schedule));
+  return json(200, scheduleView(await (body.paused ? schedules.pause(id) : schedules.resume(id))));
+}
+
+async function nextTimes({ schedules, clock }: ScheduleRoutePorts, request: ApiRequest) {
+  const schedule = await existingSchedule(schedules, scheduleParam(request));
+  const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_TIMES_DEFAULT;
+  const times = upcoming(schedule, clock.nowMs(), count);
+  return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
 }
 
 async function existingSchedule(schedules: Schedules, id: ScheduleId): Promise<Schedule> {

@@ -72,7 +72,6 @@ export const OVER_A_SCREEN: readonly LongFunctions[] = [
     functions: [
       "libs/adapters/grpc/src/registry-server.ts#registryHandlers",
       "services/admin-api/src/routes/invocations.ts#invocationRoutes",
-      "services/admin-api/src/routes/schedules.ts#scheduleRoutes",
     ],
   },
   {
