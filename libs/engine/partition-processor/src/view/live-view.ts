@@ -25,9 +25,10 @@ import {
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/storage";
 import { type Accepted, NOTHING_CAUSED } from "./accepted.js";
 import { type Loaded, LoadedRows } from "./loaded-rows.js";
+import { overlaidNames, overlaidState } from "./overlaid.js";
 import { Overlay, UndoLog } from "./overlay.js";
 import { PopulationCounters } from "./population-counters.js";
-import { inStorageOrder, objectName, stateName, timerName } from "./row-names.js";
+import { objectName, stateName, timerName } from "./row-names.js";
 import { WholeStates } from "./whole-states.js";
 
 /** Approximate bytes of a mutation in memory beside its payload. */
@@ -135,16 +136,7 @@ export class LiveView implements PartitionView, Transition {
   stateOf(service: string, key: string): ReadonlyMap<string, Uint8Array> {
     const stored = this.states.stored(service, key) ?? this.#loaded.stateOf(service, key);
     if (stored === undefined) throw new NeedsLoad({ kind: "stateOf", service, key });
-    const prefix = stateName(service, key, "");
-    let merged: Map<string, Uint8Array> | undefined;
-    for (const [name, value] of this.#state.rows()) {
-      if (!name.startsWith(prefix)) continue;
-      merged ??= new Map(stored);
-      const stateKey = name.slice(prefix.length);
-      if (value === null) merged.delete(stateKey);
-      else merged.set(stateKey, value);
-    }
-    return merged === undefined ? stored : inStorageOrder(merged);
+    return overlaidState(stored, this.#state.rows(), stateName(service, key, ""));
   }
 
   promise(service: string, key: string, name: string): WorkflowPromise | undefined {
@@ -156,14 +148,7 @@ export class LiveView implements PartitionView, Transition {
   promisesOf(service: string, key: string): readonly string[] {
     const stored = this.#loaded.promisesOf(service, key);
     if (stored === undefined) throw new NeedsLoad({ kind: "promisesOf", service, key });
-    const names = new Set(stored);
-    const prefix = stateName(service, key, "");
-    for (const [name, value] of this.#promises.rows()) {
-      if (!name.startsWith(prefix)) continue;
-      if (value === null) names.delete(name.slice(prefix.length));
-      else names.add(name.slice(prefix.length));
-    }
-    return [...names];
+    return overlaidNames(stored, this.#promises.rows(), stateName(service, key, ""));
   }
 
   isGated(target: Target & { readonly scope: string }, limitKey: string | undefined): boolean {
