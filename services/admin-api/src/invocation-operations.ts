@@ -2,7 +2,9 @@
  * Operations on an invocation, one function per verb from id to outcome. The single routes, the deprecated DELETE and the batches all use
  * them, so a verb has the same meaning everywhere (admin-api.md §5, service-protocol.md §7).
  */
-import type { DeploymentChoice, InvocationVerb } from "@perdure/admin-contract";
+
+import type { InvocationVerb } from "@perdure/admin-contract";
+import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/state-machine";

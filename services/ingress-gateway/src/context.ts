@@ -1,12 +1,10 @@
 /** Dependencies of every feature of the ingress, in one object created once. */
 import { type Clock, type ErrorCode, type Logger, PerdureError, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import { answerRefusal } from "./answer.js";
 import { BodyGate } from "@perdure/http-server";
-import type { Edge } from "@perdure/role";
-import type { StartSpan } from "@perdure/role/tracing";
 import type { Edge } from "@perdure/telemetry";
 import type { StartSpan } from "@perdure/telemetry/tracing";
+import { answerRefusal } from "./answer.js";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import * as limits from "./limits.js";
 import type { IngressOptions } from "./options.js";

@@ -1,7 +1,6 @@
 /** The command of a call or send for the partition, and the checks before it. */
 import { describe, expect, test } from "@jest/globals";
-import { hashString, idempotentInvocationId, partitionKeyOf, silentLogger, systemRandom, type InvocationId, utf8, workflowInvocationId } from "@perdure/base";
-import type { StartSpan } from "@perdure/role/tracing";
+import { hashString, idempotentInvocationId, partitionKeyOf, systemRandom, utf8, workflowInvocationId } from "@perdure/base";
 import { decodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import { type Invoke, PRIORITY_DEFAULT } from "@perdure/state-machine";
 import type { StartSpan } from "@perdure/telemetry/tracing";

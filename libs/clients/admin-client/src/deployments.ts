@@ -7,12 +7,11 @@ import {
   listDeployments,
   listServices,
   modifyService,
-  type RegisterDeployment,
   registerDeployment,
   removeDeployment,
-  type UpdateDeployment,
   updateDeployment,
 } from "@perdure/admin-contract";
+import type { RegisterDeployment, UpdateDeployment } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import { type ApiCallOptions, type ApiClient, responseValue } from "./api-client.js";
 import type {

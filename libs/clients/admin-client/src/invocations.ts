@@ -11,9 +11,9 @@ import {
   listBatches,
   restartInvocation,
   resumeInvocation,
-  type StartBatch,
   startBatch,
 } from "@perdure/admin-contract";
+import type { StartBatch } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";

@@ -1,6 +1,7 @@
 /** State of one key: read as bytes, replaced as a whole, guarded by its version. */
 
-import { type ModifyState, replaceState } from "@perdure/admin-contract";
+import { replaceState } from "@perdure/admin-contract";
+import type { ModifyState } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";

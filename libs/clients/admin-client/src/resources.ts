@@ -3,7 +3,6 @@ import {
   createKafkaCluster,
   createSchedule,
   createSubscription,
-  type DeleteRules,
   deleteRules,
   getKafkaCluster,
   getNextTimes,
@@ -25,6 +24,7 @@ import {
   skipRecord,
   updateKafkaCluster,
 } from "@perdure/admin-contract";
+import type { DeleteRules } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import type { KafkaClusterView, RuleUpsert, RuleView, ScheduleView, SubscriptionStatusView, SubscriptionView } from "./views.js";

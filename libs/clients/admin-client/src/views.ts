@@ -5,7 +5,6 @@
 import type {
   BatchResultsShape,
   BatchShape,
-  CheckDeployment,
   ClusterShape,
   CrashedShape,
   DeploymentDetailShape,
@@ -13,9 +12,7 @@ import type {
   DryRunShape,
   ExplanationShape,
   HandlerShape,
-  ModifyService,
   PayloadShape,
-  PutRules,
   RegistrationShape,
   RuleShape,
   ScheduleShape,
@@ -27,6 +24,7 @@ import type {
   VerificationShape,
   VersionShape,
 } from "@perdure/admin-contract";
+import type { CheckDeployment, ModifyService, PutRules } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 
 export type ServiceMetadata = Tolerant<typeof ServiceShape>;

@@ -3,7 +3,9 @@
  * already took effect (after a crash, or when a partition became unavailable in the middle), the state is checked before it is applied
  * again.
  */
-import type { DeploymentChoice, InvocationVerb } from "@perdure/admin-contract";
+
+import type { InvocationVerb } from "@perdure/admin-contract";
+import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { Invocation } from "@perdure/state-machine";

@@ -6,7 +6,8 @@
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { DeploymentChoice, InvocationVerb } from "@perdure/admin-contract";
+import type { InvocationVerb } from "@perdure/admin-contract";
+import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import {
   type BatchId,
   backoffMs,

@@ -2,7 +2,9 @@
  * Stored form of batches: a batch outlives the process that began it, so its description and its progress are documents. Documents are
  * validated when they are read, because another version of this program may have written them.
  */
-import { type DeploymentChoice, INVOCATION_VERBS } from "@perdure/admin-contract";
+
+import { INVOCATION_VERBS } from "@perdure/admin-contract";
+import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import type { BatchId, InvocationId } from "@perdure/base";
 import type { Document, Json } from "@perdure/metadata";
 import { z } from "zod";

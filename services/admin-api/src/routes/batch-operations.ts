@@ -9,9 +9,9 @@ import {
   getBatch,
   getBatchResults,
   listBatches,
-  StartBatch,
   startBatch,
 } from "@perdure/admin-contract";
+import { StartBatch } from "@perdure/admin-contract/requests";
 import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
 import type { z } from "zod";
 import { type BatchSelection, preview, select } from "../batches/selection.js";

@@ -1,13 +1,7 @@
 /** Batch routes of the web UI: one request acts on many invocations; each of them succeeds or fails on its own (admin-api.md §5.1). */
-import {
-  ApplyToInvocations,
-  applyToInvocations,
-  type DeploymentChoice,
-  INVOCATION_VERBS,
-  type InvocationVerb,
-  MOVING_VERBS,
-  parseDeploymentChoice,
-} from "@perdure/admin-contract";
+
+import { applyToInvocations, INVOCATION_VERBS, type InvocationVerb, MOVING_VERBS } from "@perdure/admin-contract";
+import { ApplyToInvocations, type DeploymentChoice, parseDeploymentChoice } from "@perdure/admin-contract/requests";
 import type { InvocationId } from "@perdure/base";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

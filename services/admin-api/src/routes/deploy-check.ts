@@ -2,7 +2,9 @@
  * Checks before traffic moves whether new code can continue invocations of the old code. A registration can request the check (`verify`),
  * and for a registered deployment it checks whether stuck invocations could be resumed on it.
  */
-import { CheckDeployment, checkDeployment, type RegisterDeployment } from "@perdure/admin-contract";
+
+import { checkDeployment } from "@perdure/admin-contract";
+import { CheckDeployment, type RegisterDeployment } from "@perdure/admin-contract/requests";
 import type { CheckOptions, Registry, Verification, VerificationFinding } from "@perdure/metadata";
 import type { z } from "zod";
 import { type ApiAnswer, json } from "../http/answer.js";

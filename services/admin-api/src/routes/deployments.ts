@@ -3,12 +3,11 @@ import {
   getDeployment,
   listDeployments,
   putDeployment,
-  RegisterDeployment,
   registerDeployment,
   removeDeployment,
-  UpdateDeployment,
   updateDeployment,
 } from "@perdure/admin-contract";
+import { RegisterDeployment, UpdateDeployment } from "@perdure/admin-contract/requests";
 import type { DeploymentRecord, Registry, RequestedAddress } from "@perdure/metadata";
 import type { z } from "zod";
 import { empty, json } from "../http/answer.js";

@@ -1,13 +1,12 @@
 /** `/invocations/{id}/<verb>`: operations on one invocation. */
 import {
   applyToInvocation,
-  type DeploymentChoice,
   endInvocation,
   type InvocationVerb,
-  parseDeploymentChoice,
   restartInvocation,
   resumeInvocation,
 } from "@perdure/admin-contract";
+import { type DeploymentChoice, parseDeploymentChoice } from "@perdure/admin-contract/requests";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";

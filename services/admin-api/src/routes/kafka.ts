@@ -1,7 +1,6 @@
 /** `/kafka-clusters` and `/subscriptions`: which topics invoke which handlers. */
+
 import {
-  CreateKafkaCluster,
-  CreateSubscription,
   createKafkaCluster,
   createSubscription,
   getKafkaCluster,
@@ -10,9 +9,9 @@ import {
   listSubscriptions,
   removeKafkaCluster,
   removeSubscription,
-  UpdateKafkaCluster,
   updateKafkaCluster,
 } from "@perdure/admin-contract";
+import { CreateKafkaCluster, CreateSubscription, UpdateKafkaCluster } from "@perdure/admin-contract/requests";
 import type { Registry } from "@perdure/metadata";
 import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

@@ -1,5 +1,7 @@
 /** `POST /query`: one SQL statement over the tables of introspection (admin-api.md §7). */
-import { Query, runQuery } from "@perdure/admin-contract";
+
+import { runQuery } from "@perdure/admin-contract";
+import { Query } from "@perdure/admin-contract/requests";
 import { stream } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRoute, route } from "../http/route.js";

@@ -2,7 +2,9 @@
  * `/limits/rules`: rules of flow control, changed in batches that are applied completely or not at all (admin-api.md §6). Rates, weights
  * and priorities are our extension: tools without them omit these fields, and omitted fields do not change.
  */
-import { DeleteRules, deleteRules, PutRules, putRules, type RuleShape } from "@perdure/admin-contract";
+
+import { deleteRules, putRules, type RuleShape } from "@perdure/admin-contract";
+import { DeleteRules, PutRules } from "@perdure/admin-contract/requests";
 import { formatDuration } from "@perdure/base";
 import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import type { z } from "zod";

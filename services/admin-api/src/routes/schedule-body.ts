@@ -1,5 +1,5 @@
 /** Converts the body of a schedule to the internal form. */
-import type { ScheduleBody } from "@perdure/admin-contract";
+import type { ScheduleBody } from "@perdure/admin-contract/requests";
 import { parseDuration } from "@perdure/base";
 import {
   CATCH_UP_WINDOW_MS_DEFAULT,

@@ -1,6 +1,6 @@
 /** `/schedules`: recurring invocations of a handler at the times of a cron expression (docs/schedules.md). */
+
 import {
-  CreateSchedule,
   createSchedule,
   getNextTimes,
   getSchedule,
@@ -8,11 +8,11 @@ import {
   NEXT_TIMES_DEFAULT,
   NEXT_TIMES_MAX,
   pauseOrResumeSchedule,
-  ReplaceSchedule,
   removeSchedule,
   replaceSchedule,
   runSchedule,
 } from "@perdure/admin-contract";
+import { CreateSchedule, ReplaceSchedule } from "@perdure/admin-contract/requests";
 import { type Clock, type Random, type ScheduleId, toHex } from "@perdure/base";
 import { type Schedule, type Schedules, statusOf, upcoming } from "@perdure/schedules";
 import { empty, json } from "../http/answer.js";

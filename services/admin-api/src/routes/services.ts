@@ -1,13 +1,6 @@
 /** `/services`: callable services, and the few options that can change without new code. */
-import {
-  getHandler,
-  getService,
-  getServiceDocument,
-  listHandlers,
-  listServices,
-  ModifyService,
-  modifyService,
-} from "@perdure/admin-contract";
+import { getHandler, getService, getServiceDocument, listHandlers, listServices, modifyService } from "@perdure/admin-contract";
+import { ModifyService } from "@perdure/admin-contract/requests";
 import type { HandlerDefinition } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
 import { json } from "../http/answer.js";

@@ -2,7 +2,9 @@
  * `POST /services/{service}/state` replaces the whole state of one key. The edit goes through the partition that owns the key and waits for
  * its running invocation; a version that differs already now is refused instead of dropped later.
  */
-import { ModifyState, replaceState } from "@perdure/admin-contract";
+
+import { replaceState } from "@perdure/admin-contract";
+import { ModifyState } from "@perdure/admin-contract/requests";
 import { newInvocationId } from "@perdure/base";
 import { empty } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";

@@ -5,10 +5,10 @@
 import {
   getSubscriptionStatus,
   pauseOrResumeSubscription,
-  SkipRecord,
   type SubscriptionStatusShape,
   skipRecord,
 } from "@perdure/admin-contract";
+import { SkipRecord } from "@perdure/admin-contract/requests";
 import { formatTimestampNanos, type SubscriptionId } from "@perdure/base";
 import type { SubscriptionRecord } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
