@@ -1,4 +1,4 @@
-/** The management API as a request handler over ports. */
+/** Serves the management API of an environment: REST, and SQL over partitions and metadata. */
 export { createAdminApi } from "./admin-api.js";
 export { openAdminListener } from "./admin-listener.js";
 export { type BatchPorts, type BatchService, openBatches, openSharedBatches } from "./batches/batches.js";

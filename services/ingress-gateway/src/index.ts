@@ -1,4 +1,4 @@
-/** The HTTP listener for callers of services. */
+/** Serves callers over HTTP: authenticates requests, submits invocations and returns their results. */
 export { type IngressSettings, ingressOptionsOf, ingressSettings, ingressSettingsShape } from "./config.js";
 export type { IngressMetrics, IngressPorts } from "./context.js";
 export type { ExchangeKind } from "./exchange.js";

@@ -1,4 +1,4 @@
-/** Discovers endpoints; keeps deployments, service revisions, Kafka subscriptions and concurrency rules. */
+/** Discovers endpoints and stores deployments, service revisions, Kafka subscriptions and concurrency rules. */
 export type { CheckedStore, CheckPorts } from "./check-ports.js";
 export { kafkaClustersOf, kafkaClustersSetting, planBoundsOf, planLimitSettings, serviceDefaultsOf } from "./config.js";
 export { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";

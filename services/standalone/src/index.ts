@@ -1,1 +1,2 @@
+/** Runs every role in one process on embedded stores. */
 export {};

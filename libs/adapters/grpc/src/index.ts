@@ -1,3 +1,4 @@
+/** Carries requests, commands and rows between roles over gRPC. */
 export type { RemoteCommand } from "./codec/commands.js";
 export type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
 export {

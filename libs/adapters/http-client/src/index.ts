@@ -1,4 +1,4 @@
-/** Endpoint transport over HTTP/2 and HTTP/1.1. */
+/** Implements the endpoint transport over HTTP/2 and HTTP/1.1. */
 export { type EndpointBase, endpointBase, requestTarget } from "./endpoint-base.js";
 export { type FetchDeps, type FetchOutcome, type FetchRequest, fetchOnce } from "./fetch-once.js";
 export {

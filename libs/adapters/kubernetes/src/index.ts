@@ -1,4 +1,4 @@
-/** What a controller needs of an API server, independent of the kinds that it reconciles. */
+/** Connects a controller to Kubernetes: requests, watched lists, a work queue, leader election and events. */
 export * from "./api-error.js";
 export {
   type ApplyOptions,

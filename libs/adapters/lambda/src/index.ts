@@ -1,3 +1,3 @@
-/** Endpoint transport over AWS Lambda. */
+/** Implements the endpoint transport over AWS Lambda Invoke. */
 export { regionOf } from "./arn.js";
 export { createLambdaTransport, type LambdaTransportOptions } from "./lambda-transport.js";

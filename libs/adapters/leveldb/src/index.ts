@@ -1,3 +1,4 @@
+/** Implements PartitionStore and MetadataStore on LevelDB. */
 export { type LevelStore, openLevelKeyValue } from "./level-key-value.js";
 export { type LevelReader, openLevelReader } from "./level-reader.js";
 export { openLevelMetadataStore } from "./metadata-store.js";

@@ -1,6 +1,6 @@
 /**
- * Runs an environment's runtime as a process of this machine: starts, watches and restarts it, and adopts one that an earlier process
- * started.
+ * Runs the runtime of an environment as a process of this machine. It starts, watches and restarts the process, and adopts one that an
+ * earlier process started.
  */
 export type { PortRange } from "./ports.js";
 export { openProcessProvisioner, type ProcessProvisionerOptions, type ProcessProvisionerPorts } from "./provisioner.js";

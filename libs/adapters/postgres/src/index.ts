@@ -1,3 +1,4 @@
+/** Stores metadata, the cloud's records and the archive of completed invocations in PostgreSQL. */
 export { type DeferredArchivePorts, deferredPostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
 export { environmentRole, environmentUrl, isEnvironmentUrl } from "./environments/names.js";
 export {

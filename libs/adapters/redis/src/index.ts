@@ -1,3 +1,4 @@
+/** Implements PartitionStore and the leases of partitions on Redis and Redis Cluster. */
 export { agreeOnArchiving } from "./archiving.js";
 export { commitNothing } from "./commit-nothing.js";
 export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";

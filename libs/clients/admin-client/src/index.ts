@@ -1,4 +1,4 @@
-/** Typed clients of one runtime for command line, console and tests: management API with SQL, and ingress. */
+/** Calls the management API, SQL and the ingress of one runtime with typed methods. */
 export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError } from "./api-error.js";

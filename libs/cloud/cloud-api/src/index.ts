@@ -1,4 +1,4 @@
-/** The Cloud API: accounts, members, environments, keys, usage and the audit log. */
+/** Serves the Cloud API: accounts, members, environments, keys, usage and the audit log. */
 
 export { CallRates } from "./call-rates.js";
 export { createCloudApi } from "./cloud-api.js";

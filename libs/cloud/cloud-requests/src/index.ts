@@ -1,4 +1,4 @@
-/** Requests to the cloud: bodies with bounds, and errors in the form that command lines and the console read. */
+/** Reads bounded bodies of requests to the cloud and writes errors in the form that the command line and the console read. */
 
 export { wholeBody } from "./body.js";
 export { apiErrorOf, errorBody, notAMember, PlanLimitError, type PlanQuota, TenancyApiError, unauthenticated } from "./errors.js";

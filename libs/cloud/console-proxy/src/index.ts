@@ -1,4 +1,4 @@
-/** The console of the cloud: its session, and requests of its page to environments. */
+/** Serves the console of the cloud: its session, and the requests that its page sends to environments. */
 
 export { homeRoutes } from "./app.js";
 export { consoleRoutes } from "./console.js";

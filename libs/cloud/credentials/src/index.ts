@@ -1,4 +1,4 @@
-/** Keys of environments, access tokens of users, and the ring of keys that seals stored secrets. */
+/** Creates and checks keys of environments and access tokens of users, and seals stored secrets with a ring of keys. */
 export { type AccessTokens, openAccessTokens } from "./access-tokens.js";
 export { createEnvironmentKeys, type EnvironmentKeys } from "./environment-keys.js";
 export { KeyRing } from "./key-ring.js";

@@ -1,4 +1,4 @@
-/** Environments of the cloud: reconciliation with a provisioner, quotas, usage, and what gateways and relays read. */
+/** Reconciles environments of the cloud with a provisioner, enforces quotas, and serves gateways and relays what they read. */
 
 export { createAddresses, type EnvironmentAddresses } from "./addresses.js";
 export { isServed } from "./facts.js";

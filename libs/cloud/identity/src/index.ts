@@ -1,4 +1,4 @@
-/** Users: sessions, passwords, OAuth for command lines, other providers, and rates of attempts. */
+/** Authenticates users: sessions, passwords, OAuth for command lines, other identity providers, and limits on attempts. */
 
 export { clearAttempts, newDevice, takeAttempt } from "./account-attempts.js";
 export { browserName } from "./browser-name.js";

@@ -1,4 +1,4 @@
-/** Runs an environment as an `Environment` object of a cluster: applies, watches, suspends and erases it. */
+/** Runs the runtimes of environments as `Environment` objects of a Kubernetes cluster, which the operator reconciles. */
 
 export type { RuntimeTemplate } from "./desired-environment.js";
 export {

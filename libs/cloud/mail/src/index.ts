@@ -1,4 +1,4 @@
-/** E-mails of the cloud: texts, a durable outbox, and SMTP. */
+/** Sends the e-mails of the cloud: their texts, a durable outbox, and SMTP. */
 
 export { INVITATION_MAILS_WAITING_MAX, MAILS_WAITING_MAX } from "./limits.js";
 export { logMailer, type Mail, type Mailer, smtpMailer } from "./mailer.js";

@@ -1,4 +1,4 @@
-/** The pages where users sign in and up, confirm their presence, and allow devices. */
+/** Serves the pages where users sign in and up, confirm their presence, and allow devices. */
 
 export { Browser } from "./browser.js";
 export { confirmByPassword, confirmedUntilMs } from "./confirmations.js";

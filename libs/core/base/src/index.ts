@@ -1,5 +1,6 @@
 /**
- * Foundation of all other packages. No I/O beyond the system's clock and random numbers, no concept of the domain beyond ids and errors.
+ * Provides ids, hashes, bytes, durations, errors and the interfaces of clock, random numbers and logger to every other package. It does no
+ * I/O beyond the system's clock and random numbers, and knows no concept of the domain beyond ids and errors.
  */
 export * from "./awakeable-id.js";
 export * from "./backoff.js";

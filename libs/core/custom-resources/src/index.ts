@@ -1,4 +1,4 @@
-/** The custom resources of Perdure: types for the operator, definitions for the API server, a Helm chart to install them. */
+/** Defines the custom resources of Kubernetes (Environment, ServiceDeployment and CloudEnvironment): types, rules and definitions. */
 import { cloudEnvironmentKind } from "./cloud-environment.js";
 import { type CustomResourceDefinition, definitionOf } from "./definition.js";
 import { environmentKind } from "./environment.js";

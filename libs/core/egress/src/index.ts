@@ -1,4 +1,4 @@
-/** Rules for the destinations that the server may connect to on behalf of its users. */
+/** Decides which destinations the server may connect to on behalf of its users, by address, name and port. */
 export { type AddressRange, type IpAddress, parseAddress, parseRange } from "./address.js";
 export { type Allowance, parseAllowance } from "./allowance.js";
 export {

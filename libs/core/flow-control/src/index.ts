@@ -1,3 +1,4 @@
+/** Decides which invocations of a scope may start, by concurrency, rate, fairness and priority. */
 export type { BucketValue } from "./bucket.js";
 export * from "./rows.js";
 export * from "./rule.js";

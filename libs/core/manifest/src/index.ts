@@ -1,4 +1,4 @@
-/** The discovery manifest, without I/O: decodes and validates it, and compares revisions. */
+/** Parses and validates the discovery manifest of an endpoint and compares revisions of a service. It does no I/O. */
 export * from "./compare.js";
 export * from "./content-type.js";
 export * from "./definition.js";

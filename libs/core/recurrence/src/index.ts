@@ -1,4 +1,6 @@
-/** When a cron expression or an interval comes due, in any time zone; pure, so that pages of a browser can show it. */
+/**
+ * Computes when a cron expression or an interval is due, in any time zone. The functions are pure, so that pages of a browser can show it.
+ */
 
 export { parseRecurrence } from "./cron.js";
 export { CRON_CHARS_MAX } from "./limits.js";

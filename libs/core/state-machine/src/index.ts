@@ -1,3 +1,4 @@
+/** Applies commands to the state of one partition, as a pure function that returns mutations and effects. */
 export { PRIORITY_DEFAULT } from "@perdure/flow-control";
 export { apply } from "./apply.js";
 export * from "./command.js";

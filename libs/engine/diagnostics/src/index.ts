@@ -1,4 +1,4 @@
-/** What an invocation waits for and where its time went, as functions of stored and in-memory state. */
+/** Explains what an invocation waits for and how its time was spent. */
 export * from "./awaiting.js";
 export * from "./explain.js";
 export type * from "./facts.js";

@@ -1,4 +1,7 @@
-/** Introspection: the `sys_*` tables, what must be read for a statement, and the engine that runs it in separate processes. */
+/**
+ * Defines the `sys_*` tables and runs SQL over them. SQL runs in separate processes; the package also decides which rows must be read for
+ * a statement.
+ */
 export { type LivePorts, liveRowsOf, registryRowsOf } from "./live.js";
 export { memoryOptions, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
 export type * from "./ports.js";

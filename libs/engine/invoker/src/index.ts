@@ -1,4 +1,4 @@
-/** Attempts, retries, budgets: from the effects of a partition to byte streams and back. */
+/** Runs attempts of invocations against user endpoints, with retries, budgets and a pool of connections. */
 export type { CommandLabel, ReplayResult } from "./check/evaluate.js";
 export {
   CHECK_HEADER,

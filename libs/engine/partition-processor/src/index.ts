@@ -1,3 +1,4 @@
+/** Loads, applies, commits and performs the commands of partitions, with timers, outbox and leadership. */
 export { Archiver, type ArchiverOptions, type ArchiverPorts } from "./archive/archiver.js";
 export { LocalPartitions } from "./callers/local-partitions.js";
 export { type Archiving, type ArchivingPorts, createArchiving } from "./cluster/archiving.js";

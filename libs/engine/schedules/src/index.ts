@@ -1,4 +1,4 @@
-/** Recurring invocations: the timetable, the decisions when a time is due, and the engine that carries them out. */
+/** Starts recurring invocations when they are due. */
 export * from "./decide.js";
 export * from "./engine.js";
 export * from "./event.js";

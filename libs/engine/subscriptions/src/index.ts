@@ -1,3 +1,4 @@
+/** Turns each record of a subscribed topic into exactly one invocation. */
 export { invocationOfRecord, PoisonRecord, producerOf } from "./invocation-of-record.js";
 export * from "./ports.js";
 export {

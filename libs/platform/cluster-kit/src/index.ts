@@ -1,4 +1,4 @@
-/** What the processes of a cluster share beside their roles: addresses of other processes, and connections to them. */
+/** Gives the processes of a cluster what they share: addresses, certificates, connections to each other, and a gRPC listener. */
 export { openPublicCertificate, openTenancy, type PublicTls, publicTlsSettings } from "./cloud-listeners.js";
 export { type EndpointSettings, type Endpoints, openEndpoints } from "./endpoints.js";
 export { type GrpcListener, type GrpcListenerSettings, openGrpcListener } from "./grpc-listener.js";

@@ -1,3 +1,3 @@
-/** Serves the console, which is one page, at two places: the management API of an environment and the cloud. */
+/** Serves the built console from memory with negotiated encodings, caching, and a policy that runs only its own scripts. */
 export { type BuiltConsole, builtConsole } from "./built-console.js";
 export { type AnyRequest, type AnyResponse, type ConsoleHost, type ConsoleHostOptions, openConsole } from "./console-host.js";

@@ -1,4 +1,4 @@
-/** HTTP/1.1 and HTTP/2 for every program that listens: one way to accept connections, to bound what clients send, and to end. */
+/** Serves HTTP/1.1 and HTTP/2 on one port: listener, exchanges, limits of bodies and headers, timeouts. */
 
 export { bindTo, type ListenAddress } from "./bind.js";
 export { type BodyFailure, BodyGate, type BodyReading, type WholeBodyReceiver } from "./body-gate.js";

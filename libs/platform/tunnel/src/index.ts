@@ -1,4 +1,4 @@
-/** Tunnels: names, addresses and handshake; the client; the transport of runtimes to endpoints behind tunnels. */
+/** Connects endpoints behind tunnels: addresses and handshake, the client that connects to a relay, and the transport of runtimes. */
 export * from "./address.js";
 export { breakOff } from "./break-off.js";
 export type { OnTunnelEvent, TunnelClientEvent } from "./client/events.js";

@@ -1,4 +1,4 @@
-/** Model of the cloud (accounts, environments, keys, roles) and the ports between its services. No I/O. */
+/** Defines the model of the cloud (accounts, environments, keys, roles) and the ports between its services. It does no I/O. */
 export * from "./api-key.js";
 export * from "./cookies.js";
 export * from "./credentials.js";

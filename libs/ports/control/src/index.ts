@@ -1,3 +1,4 @@
+/** Defines the ports between roles: registry, partitions and delivery of messages. */
 export * from "./courier.js";
 export * from "./partitions.js";
 export * from "./registry.js";

@@ -1,4 +1,4 @@
-/** The port towards user endpoints: byte streams, whole exchanges, and the identity that signs requests. */
+/** Defines the port to user endpoints (byte streams and whole exchanges) and signs their requests. */
 export type {
   EndpointStream,
   EndpointTransport,

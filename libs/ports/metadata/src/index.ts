@@ -1,4 +1,4 @@
-/** Metadata behind one port: a small transactional store, the records kept in it, and the requests that roles send to the registry. */
+/** Defines the MetadataStore port, with its records, an implementation in memory and the contract suite. */
 export { checkKey, checkWrites, documentText } from "./check.js";
 export { type AcceptedLoss, type DataSet, newDataSetId, readDataSet, type StoredDataSet, writeDataSet } from "./data-set.js";
 export { CHECK_BOUNDS_MAX, CHECK_DEFAULTS, LISTED_DOCUMENTS_MAX } from "./limits.js";

@@ -1,3 +1,4 @@
+/** Defines the PartitionStore port, with an implementation in memory and the contract suite. */
 export { actionsOf } from "./actions.js";
 export * from "./archive.js";
 export { MemoryArchive } from "./archive-memory.js";

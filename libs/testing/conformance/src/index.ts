@@ -1,4 +1,4 @@
-/** Helpers of end-to-end suites around a real server: processes, endpoints, clients, polling. */
+/** Runs real SDK services against any running Perdure, and measures it under load. */
 export * from "./admin-client.js";
 export * from "./eventually.js";
 export * from "./fake-lambda.js";

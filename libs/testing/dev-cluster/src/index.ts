@@ -1,4 +1,4 @@
-/** Clusters and clouds of processes on this machine: what tests, benches, `make cluster` and `make cloud` start. */
+/** Starts clusters and clouds of processes on this machine for tests, benches, `make cluster` and `make cloud`. */
 export { builtConsole, executable, programBundle, ROOT } from "./bundle.js";
 export {
   apiUrlOf,

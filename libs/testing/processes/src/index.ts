@@ -1,4 +1,4 @@
-/** Starts, watches and stops programs on this machine, several of them as one in order, and finds them again after a crash. */
+/** Starts, watches and stops programs on this machine, and finds them again after a crash. */
 export { ChildProgram, type ChildProgramOptions, type ProgramExit, runningPrograms, type StopOptions } from "./child-program.js";
 export { type CommandOptions, type CommandResult, RunningCommand, runCommand } from "./command.js";
 export { runApart } from "./foreground.js";

@@ -1,3 +1,4 @@
+/** Starts real Redis, PostgreSQL and Kafka servers on free ports, and a browser, for tests and for a local cluster. */
 export { openBrowser } from "./browser.js";
 export { ControlPlane } from "./control-plane.js";
 export { type EmptyDatabase, startDatabase } from "./database.js";

@@ -1,4 +1,4 @@
-/** What tests of every package share: seeded randomness, virtual time, and proof that nothing was left behind. */
+/** Gives the tests of every package seeded random numbers, a virtual clock and a leak check. */
 
 export * from "./certificates.js";
 export * from "./http2-frames.js";
