@@ -10,7 +10,7 @@ export interface CallEndpointPorts {
   readonly clock: Clock;
 }
 
-/** As large as the largest payload that the console shows. */
+/** Bytes of the largest answer, which is the largest payload that the console shows. */
 const ANSWER_BYTES_MAX = 8 * 1024 * 1024;
 const ANSWER_MS = 10_000;
 

@@ -65,7 +65,7 @@ export class World implements AsyncDisposable {
   readonly statements: string[] = [];
   sqlAnswer: (query: string) => SqlAnswer = () => rowsOf([]);
   partitions: ScriptedPartitions = createScriptedPartitions();
-  /** Of the process that serves now. */
+  /** Batches of the process that serves now. */
   batches!: BatchService;
   server!: TestServer;
   readonly #registry: Registry & RegistryView;

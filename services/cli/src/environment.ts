@@ -23,7 +23,7 @@ export interface SelectedEnvironment {
   /** Base of the management API, without a slash at the end; may have a path. */
   readonly adminUrl: string;
   readonly ingressUrl: string;
-  /** For profiles of the cloud. */
+  /** Account of the environment; only in profiles of the cloud. */
   readonly accountId: string | undefined;
   readonly environmentId: string | undefined;
   /**

@@ -1,7 +1,7 @@
 /** A timeout for servers that accept a connection and do not answer. */
 import type { Clock } from "@perdure/base";
 
-/** As `fetch`, but rejects when an answer has not begun after `withinMs`; the body has no timeout. */
+/** Returns a `fetch` that rejects when an answer has not begun after `withinMs`; the body has no timeout. */
 export function fetchWithTimeout(fetchFn: typeof fetch, clock: Clock, withinMs: number): typeof fetch {
   return async (input, init = {}) => {
     const timeout = new AbortController();

@@ -11,12 +11,12 @@ function timeOf(text: string, clock: Clock, sign: 1 | -1): number {
   return Math.floor(ms / 1_000);
 }
 
-/** For `--since 2h`, `--from 2026-11-01`: unix seconds. */
+/** Parses `--since 2h` or `--from 2026-11-01` to unix seconds. */
 export function timeBefore(clock: Clock): (text: string) => number {
   return (text) => timeOf(text, clock, -1);
 }
 
-/** For `--expires 30d`: unix seconds. */
+/** Parses `--expires 30d` to unix seconds. */
 export function timeAhead(clock: Clock): (text: string) => number {
   return (text) => timeOf(text, clock, 1);
 }

@@ -30,7 +30,7 @@ export function ingressCors(origin: string | undefined, allowed: readonly string
   return VARY;
 }
 
-/** For the management API: only the console's pages are allowed. */
+/** Returns the CORS headers of the management API: only the console's pages are allowed. */
 export function adminCors(origin: string | undefined, consoleOrigin: string | undefined): readonly string[] {
   if (origin === undefined || origin !== consoleOrigin) return VARY;
   return [...VARY, "access-control-allow-origin", origin, "access-control-expose-headers", EXPOSED];

@@ -94,7 +94,7 @@ export const unreachable = refusal(503, "The environment's runtime does not answ
 export const waking = refusal(503, "The environment was asleep and is being started; retry in a few seconds", "waking", {
   retryAfterSeconds: WAKE_RETRY_SECONDS,
 });
-/** For anonymous requests, which never wake an environment. */
+/** Response to anonymous requests, which never wake an environment. */
 export const asleep = refusal(503, "The environment is asleep; a request with a credential wakes it", "waking", {
   retryAfterSeconds: WAKE_RETRY_SECONDS,
 });
@@ -103,7 +103,7 @@ export const brokenAnswer = refusal(502, "The environment's runtime broke off be
 export const answerTimeout = refusal(504, "The environment's runtime took too long to answer", "timeout");
 export const internalError = refusal(500, "The gateway failed to handle the request", "internal");
 
-/** For an error of the runtime that is not JSON: command lines need a message (cloud.md §1.4). */
+/** Returns the response to an error of the runtime that is not JSON: command lines need a message (cloud.md §1.4). */
 export const ofStatus = (status: number): GatewayRefusal => {
   const texts: Readonly<Record<number, string>> = {
     404: "Not found",

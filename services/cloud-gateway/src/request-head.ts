@@ -12,7 +12,7 @@ export interface RequestHead {
   readonly path: string;
   /** Lower case, without port; undefined when the client named none. */
   readonly host: string | undefined;
-  /** As the client sent it, for `x-forwarded-host`. */
+  /** Authority in the text that the client sent, for `x-forwarded-host`. */
   readonly authority: string | undefined;
   /** Names and values in turn; for HTTP/2 with pseudo-headers. */
   readonly rawHeaders: readonly string[];

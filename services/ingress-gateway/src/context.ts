@@ -20,7 +20,7 @@ export interface IngressMetrics {
   accepted(kind: ExchangeKind, durationMs: number): void;
   /** Whether a path named an existing service. */
   countLookup(isHit: boolean): void;
-  /** Of bodies. */
+  /** Counts bytes of bodies. */
   bytes(direction: "in" | "out", count: number): void;
   /** The client disconnected before the response. */
   abandoned(kind: ExchangeKind, durationMs: number): void;

@@ -20,7 +20,7 @@ interface AppliedObject {
   readonly version: string;
   /** Time of our write, monotonic. */
   readonly atMs: number;
-  /** For a StatefulSet: the object as written, and the resulting generation. */
+  /** Written object and resulting generation of a StatefulSet; undefined for other kinds. */
   readonly rolling: { readonly object: KubeObject; readonly generation: number } | undefined;
 }
 

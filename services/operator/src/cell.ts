@@ -27,7 +27,7 @@ export interface Cell {
   readonly imagePullSecrets: readonly string[];
   /** Releases of the channels, and how many environments go to one at a time. */
   readonly releases: { readonly stable: string | undefined; readonly fast: string | undefined; readonly atOnce: number };
-  /** For how long a new signing key is shown before it signs (milliseconds). */
+  /** Milliseconds for which a new signing key is published before it signs. */
   readonly keyOverlapMs: number;
   /**
    * Whether KEDA may scale workers: `auto` uses it where it is installed. `prometheusAddress`: the Prometheus that KEDA queries; without it

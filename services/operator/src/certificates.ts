@@ -63,7 +63,7 @@ async function selfSigned(name: string, keys: GeneratedKeys, nowMs: number): Pro
   return { certificate: pemOf(made), privateKey: await privateKeyPem(keys) };
 }
 
-/** For servers and clients alike: each role is both. */
+/** Issues a certificate for servers and clients alike, because each role is both. */
 export async function issueCertificate(
   authority: KeyedCertificate,
   names: CertificateNames,

@@ -14,7 +14,7 @@ import { z } from "zod";
 import { SERVICE_DEFAULTS, type ServiceDefaults } from "./defaults.js";
 import type { PlanBounds } from "./plan-bounds.js";
 
-/** As in a Kafka client's configuration: any other property is kept unchanged. */
+/** Shape of the Kafka clusters: each has the properties of a Kafka client's configuration, and unknown properties are kept unchanged. */
 const kafkaClusterList = z
   .array(
     z

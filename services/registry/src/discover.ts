@@ -29,7 +29,7 @@ export interface Discovered {
 export interface DiscoveryPorts {
   readonly fetcher: DiscoveryFetcher;
   readonly clock: Clock;
-  /** For the pauses between attempts. */
+  /** Draws the pauses between attempts. */
   readonly random?: Random | undefined;
   /** Sent with every request to an endpoint, lower-case names; a deployment's own headers take precedence. */
   readonly requestHeaders: Readonly<Record<string, string>>;

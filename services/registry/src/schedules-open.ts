@@ -18,7 +18,7 @@ export interface SchedulesParts {
 }
 
 export interface OpenSchedules extends Schedules, AsyncDisposable {
-  /** For introspection. */
+  /** Returns the rows that introspection shows. */
   rows(): Iterable<ReturnType<typeof scheduleRow>>;
 }
 

@@ -9,7 +9,7 @@ import { LocalDataSet } from "./data-set.js";
 
 export interface Stores extends Pick<OpenPartitions, "store" | "usage" | "level"> {
   readonly metadata: MetadataStore;
-  /** Of the partitions. */
+  /** Directory of the partitions. */
   readonly directory: string;
   readonly partitionCount: number;
 }

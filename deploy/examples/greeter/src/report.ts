@@ -5,7 +5,9 @@ export function ran(step: string, forWhom: string): void {
   console.log(`ran "${step}" for ${forWhom}`);
 }
 
-/** For slow steps, when they start. The one before is stored by then: the next step only starts once the server has confirmed it. */
+/**
+ * Reports that a slow step has started. The step before it is stored by then: a step starts only once the server has confirmed the last.
+ */
 export function began(step: string, forWhom: string): void {
   console.log(`began "${step}" for ${forWhom}`);
 }

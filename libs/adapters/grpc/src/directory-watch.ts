@@ -16,7 +16,7 @@ export interface DirectoryWatchPorts {
   readonly directory: LeaderDirectory;
   readonly open: (address: string) => Client;
   readonly clock: Clock;
-  /** For the pauses between tries to connect. */
+  /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
 }

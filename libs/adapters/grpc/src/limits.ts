@@ -33,7 +33,7 @@ export const STATE_WAIT_MS = 3_000;
 export const SNAPSHOT_DEADLINE_MS = 5_000;
 /** Rows in one page of a long answer: some hundred kilobytes at most, but for schedules with large payloads. */
 export const ROWS_PER_PAGE = 100;
-/** For all pages of one answer: longer than a statement may take, so that only a call that hangs is cut. */
+/** Timeout for all pages of one answer: longer than a statement may take, so that only a call that hangs is cut. */
 export const ROWS_DEADLINE_MS = 120_000;
 /** A partition that moves has a leader again within this many tries, with random pauses of these bounds between them: five seconds on average. */
 export const COUNT_TRIES_MAX = 10;

@@ -23,7 +23,7 @@ function partsOf(path: string): readonly [service: string, method: string] {
 
 const nameOf = (code: status): string | undefined => (code === status.OK ? undefined : (status[code] ?? "UNKNOWN"));
 
-/** For channels with unary calls. */
+/** Returns an interceptor that reports each unary call of a channel to the observer. */
 export function observingInterceptor(observer: OperationObserver): Interceptor {
   return (options, nextCall) => {
     const { path, requestStream, responseStream } = options.method_definition;

@@ -39,9 +39,9 @@ function drained<In, Page>(call: ServerWritableStream<In, Page>): Promise<void> 
 }
 
 export interface PagesOptions {
-  /** For all pages together. */
+  /** Timeout for all pages together. */
   readonly deadlineMs: number;
-  /** For messages: "the registry". */
+  /** Name of the called role in messages: "the registry". */
   readonly callee: string;
 }
 

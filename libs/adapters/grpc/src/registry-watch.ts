@@ -20,7 +20,7 @@ export interface RemoteRegistryPorts {
   /** Channels to the registries there are; at least one. They stay the caller's to close. */
   readonly channels: readonly Client[];
   readonly clock: Clock;
-  /** For the pauses between tries to connect. */
+  /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
 }

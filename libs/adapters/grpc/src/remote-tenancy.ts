@@ -38,7 +38,7 @@ export interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
   readonly channels: readonly Client[];
   readonly clock: Clock;
-  /** For the pauses between tries to connect. */
+  /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
   readonly logger: Logger;
 }

@@ -22,7 +22,7 @@ const HEADER = "authorization";
 
 const shownAs = ({ token }: SharedToken): string => `Bearer ${token.reveal()}`;
 
-/** For channels. */
+/** Returns an interceptor of channels that adds the token to each call. */
 export function showingToken(shared: SharedToken): Interceptor {
   return (options, nextCall) =>
     new InterceptingCall(nextCall(options), {
@@ -33,7 +33,7 @@ export function showingToken(shared: SharedToken): Interceptor {
     });
 }
 
-/** For servers: a call without the token ends with UNAUTHENTICATED before any handler sees it. */
+/** Returns an interceptor of servers that ends a call without the token with UNAUTHENTICATED before any handler receives it. */
 export function requiringToken(shared: SharedToken): ServerInterceptor {
   const expectedDigest = digest(shownAs(shared));
   return (_method, call) => {

@@ -12,7 +12,7 @@ import { answeredError, statusOf } from "./status.js";
 export interface UnaryCallOptions {
   readonly deadlineMs: number;
   readonly signal?: AbortSignal | undefined;
-  /** For messages: "the registry". */
+  /** Name of the called role in messages: "the registry". */
   readonly callee: string;
 }
 

@@ -9,7 +9,7 @@ import { isUnimplemented } from "./status.js";
 
 export interface WatchStreamPorts {
   readonly clock: Clock;
-  /** For the pauses between tries to connect. */
+  /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
 }
 

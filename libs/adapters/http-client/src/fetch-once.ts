@@ -23,7 +23,7 @@ export interface FetchRequest {
   readonly body?: Uint8Array;
   /** A longer response body is a `protocol` failure. */
   readonly responseBytesMax: number;
-  /** For everything from connecting to the last byte; over it is a `connect` failure before and a `reset` failure after the headers. */
+  /** Time from connecting to the last byte. When it is over, the failure is `connect` before the headers and `reset` after them. */
   readonly timeoutMs: number;
 }
 

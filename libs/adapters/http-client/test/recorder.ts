@@ -15,7 +15,7 @@ export class Recorder implements StreamListener {
   failure: TransportFailure | undefined;
   ended = false;
   drains = 0;
-  /** For a connection with a free stream. */
+  /** Whether the stream waits for a connection with a free stream. */
   isWaiting = false;
   bytes = 0;
   readonly #waiting: { condition: (recorder: Recorder) => boolean; resolve: () => void }[] = [];

@@ -117,7 +117,7 @@ function saslOf(read: PropertyReader, protocol: string, { guard, awsExternalId }
   return { mechanism, username, password };
 }
 
-/** For brokers AWS_MSK_IAM is sent as OAUTHBEARER. */
+/** Returns the SASL options of AWS_MSK_IAM, which brokers receive as OAUTHBEARER. */
 function mskOf(config: string, isNamed: boolean, aws: AwsAccess): SASLOptions {
   const iam = mskIamOf(config, { isNamed, aws });
   return {

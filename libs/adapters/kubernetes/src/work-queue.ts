@@ -19,7 +19,7 @@ export interface WorkQueueOptions {
   readonly keysAtOnce?: number;
   /** Keys of the priorities `creation` and `resync` that may be processed at one time; no bound when absent. */
   readonly bulkAtOnce?: number;
-  /** For the pauses after failures. */
+  /** Draws the pauses after failures. */
   readonly random?: Random | undefined;
 }
 
@@ -47,7 +47,7 @@ export class WorkQueue {
   /** Added again while being worked on. */
   readonly #dirty = new Map<string, Priority>();
   readonly #later = new Map<string, { readonly atMs: number; readonly timer: TimerHandle; readonly priority: Priority }>();
-  /** For keys that are worked on: the pause that begins when they are done. */
+  /** Pauses of keys that are being processed: each pause begins when the processing of its key ends. */
   readonly #afterDone = new Map<string, { readonly delayMs: number; readonly priority: Priority }>();
   readonly #failures = new Map<string, number>();
   readonly #takers: ((acquired: AcquiredKey | undefined) => void)[] = [];

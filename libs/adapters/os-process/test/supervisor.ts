@@ -6,7 +6,7 @@ import { openProcessProvisioner, type ProcessProvisionerOptions } from "../src/i
 export interface SupervisorTask {
   readonly options: ProcessProvisionerOptions;
   readonly desired: Omit<DesiredRuntime, "signingKeyPem">;
-  /** Of the request: JSON has no type for secrets. */
+  /** Signing key of the requested runtime, as text, because JSON has no type for secrets. */
   readonly signingKeyPem: string;
 }
 

@@ -19,7 +19,7 @@ export interface PostgresConnectionOptions {
   readonly environment: string;
   /** Notified of statements. */
   readonly observer?: OperationObserver | undefined;
-  /** For the pauses between tries to connect. */
+  /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
 }
 

@@ -32,7 +32,7 @@ interface Fold {
 export class Folding {
   readonly #folds: Fold[] = [];
   readonly #commands: (RedisCommand | Fold)[] = [];
-  /** For each request the place of its command, and of its call within that; -1: the command is its own. */
+  /** Index of the command of each request. `#within` has the index of its call in that command; -1: the command has this request alone. */
   readonly #at: number[] = [];
   readonly #within: number[] = [];
   readonly #callsMax: number;

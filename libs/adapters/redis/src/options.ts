@@ -28,7 +28,7 @@ export interface RedisConnectionOptions {
   readonly keyPrefix?: string;
   /** Name of this client in `CLIENT LIST`. */
   readonly name?: string;
-  /** For the pauses between tries to connect, and between commands that are sent again. */
+  /** Draws the pauses between attempts to connect, and between attempts to send a command again. */
   readonly random?: Random;
 }
 

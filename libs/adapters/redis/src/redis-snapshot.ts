@@ -7,7 +7,7 @@ import type { JournalEntry, JournalEvent } from "@perdure/state-machine";
 import type { InboxRow, LockRow, PromiseRow, StateRange, StateRow } from "@perdure/storage";
 import type { RedisPartitionStore } from "./redis-partition-store.js";
 
-/** For one statement. Costs memory for the names of the unfinished invocations of one partition. */
+/** Gives one statement a stable view of the store. It costs memory for the names of the unfinished invocations of one partition. */
 export class RedisSnapshot implements AsyncDisposable {
   readonly #store: RedisPartitionStore;
   /** Ids that were returned as unfinished, of the partition that was read last. */

@@ -25,7 +25,7 @@ import { scanHash, scanObjects, scanValues } from "./scans.js";
 /** Where the rows of a partition are. */
 export interface PartitionRows {
   readonly reads: PartitionReads;
-  /** Of the partition's keys. */
+  /** Prefix of the partition's keys. */
   readonly prefix: string;
 }
 

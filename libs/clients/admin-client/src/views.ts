@@ -29,7 +29,7 @@ import type { z } from "zod";
 
 export type ServiceMetadata = Tolerant<typeof ServiceShape>;
 export type HandlerMetadata = Tolerant<typeof HandlerShape>;
-/** Of a service, or only the options that a handler sets itself; `max_attempts` null: unlimited, or as the service has it. */
+/** Retry policy of a service, or the options that a handler sets itself. `max_attempts` null: unlimited, or as the service has it. */
 export type RetryPolicyView = HandlerMetadata["retry_policy"];
 /** Options that can change without new code; durations such as `1d 2h`. */
 export type ServiceChanges = z.input<typeof ModifyService>;

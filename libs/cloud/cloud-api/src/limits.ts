@@ -2,7 +2,7 @@
 
 /** Requests that one process answers at one time; the database has far fewer connections, so more would only wait. */
 export const REQUESTS_MAX = 256;
-/** Of these, for one network: half, so that one network cannot use up all slots. */
+/** Number of these requests that one network may have: half, so that one network cannot use up all slots. */
 export const REQUESTS_OF_NETWORK_MAX = 128;
 /** How long browsers use only https for a name: a year, as HSTS preload lists require. */
 export const HSTS_SECONDS = 31_536_000;

@@ -22,7 +22,7 @@ export interface CallerFacts {
   readonly userId: UserId;
   readonly requestId: string;
   readonly remoteAddress: string | undefined;
-  /** For calls of a page: until when the user's presence counts as confirmed. Undefined for calls with a token. */
+  /** Time until which the presence of a page's user counts as confirmed. Undefined for calls with a token. */
   readonly presence?: { readonly confirmedUntilMs: number } | undefined;
 }
 

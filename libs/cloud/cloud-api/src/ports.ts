@@ -19,7 +19,7 @@ export interface TenancyPorts extends EnvironmentPorts, IdentityPorts {
 export interface TenancyOptions {
   /** Regions where environments can be made. */
   readonly regions: readonly string[];
-  /** For `DescribeEnvironment`: the principal that assumes customers' roles on AWS Lambda; undefined where Lambda is not offered. */
+  /** Principal that assumes customers' roles on AWS Lambda, shown by `DescribeEnvironment`; undefined where Lambda is not offered. */
   readonly lambdaPrincipalArn: string | undefined;
   /** Proxies in front of the Cloud API; their clients are distinguished by the addresses that they report. */
   readonly trustedProxies?: TrustedProxies | undefined;

@@ -61,7 +61,7 @@ export function consoleRoutes(pageSessions: PageSessions, { gateway, host, trace
   return router;
 }
 
-/** For everything below `/console/`: when it is opened as a page, nothing in it runs, and no other site may read it. */
+/** Headers of responses below `/console/`: a browser that opens one as a page runs nothing in it, and no other site may read it. */
 const SEALED_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": "default-src 'none'; frame-ancestors 'none'; sandbox",
   "x-content-type-options": "nosniff",

@@ -4,7 +4,7 @@
 export const PROXIED_AT_ONCE_MAX = 512;
 /** Interval at which their sessions are checked, all with one query: signing out should take effect soon. */
 export const SESSIONS_POLL_MS = 2_000;
-/** Of these, for one user: several tabs of a browser with six requests each; a few users cannot use all slots. */
+/** Number of these requests that one user may have: several tabs with six requests each. A few users cannot use all slots. */
 export const PROXIED_OF_USER_MAX = 48;
 /** No plan allows a larger body (cloud.md §6.5); the gateway enforces the plan. */
 export const PROXIED_BODY_BYTES_MAX = 32 * 1024 * 1024;

@@ -47,7 +47,7 @@ export interface AccessTokens extends AsyncDisposable {
   issue(userId: UserId, sessionId: string, seconds?: number): Promise<IssuedToken>;
   /** Undefined for a text that is not a valid token of this issuer now. Rejects with STO0001 when the keys cannot be read. */
   verify(token: string): Promise<TokenFacts | undefined>;
-  /** For `/oauth/jwks.json`: all keys whose tokens are valid now or soon. */
+  /** Returns the content of `/oauth/jwks.json`: all keys whose tokens are valid now or soon. */
   jwks(): Promise<{ readonly keys: readonly JWK[] }>;
 }
 

@@ -10,7 +10,7 @@ import type { Requester } from "./sessions.js";
 
 /** The account, network and browser of an attempt. */
 export interface SignInAttempt {
-  /** As `subjectOf` returns it. */
+  /** Subject that `subjectOf` returned. */
   readonly subject: string;
   readonly who: Requester;
   /** Value of the browser's device cookie. */

@@ -55,7 +55,7 @@ export const RATES = {
   "sign-in to account by address": { max: 10, windowMs: 900_000 },
   /** From all networks together: a distributed attack is bounded by this. */
   "sign-in to account": { max: 100, windowMs: 900_000 },
-  /** For a browser in which the owner has signed in before: attempts from elsewhere do not count for it. */
+  /** Rate for a browser in which the owner has signed in before: attempts from other browsers do not count for it. */
   "sign-in by known browser": { max: 10, windowMs: 900_000 },
   /** A stolen session must not be used to guess the password. */
   "confirmation of session": { max: 10, windowMs: 900_000 },
@@ -63,7 +63,7 @@ export const RATES = {
   "device code by address": { max: 30, windowMs: 600_000 },
   /** cloud.md §1.7. */
   "user code by address": { max: 10, windowMs: 60_000 },
-  /** As often as a code may be shown during its lifetime. */
+  /** Rate that equals the number of times that a code may be shown during its lifetime. */
   "user code by user": { max: 50, windowMs: 600_000 },
   /** 226 bits cannot be guessed; this bounds the cost of a loop. */
   "token by address": { max: 600, windowMs: 60_000 },

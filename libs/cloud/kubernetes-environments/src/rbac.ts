@@ -6,7 +6,7 @@ export interface PolicyRule {
   readonly verbs: readonly string[];
 }
 
-/** For the whole cluster: environments belong to no namespace. */
+/** Rules for the whole cluster, because environments belong to no namespace. */
 export const platformRules: readonly PolicyRule[] = [
   { apiGroups: ["perdure.dev"], resources: ["environments"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
 ];

@@ -16,5 +16,5 @@ export const MAIL_AGAIN_LONGEST_MS = 3_600_000;
 export const MAIL_GIVEN_UP_MS = 86_400_000;
 /** More means that no mail can be sent: some megabytes. */
 export const MAILS_WAITING_MAX = 10_000;
-/** Of these, when an invitation is added: otherwise invitations of all accounts could use all places, and no sign-in link could be sent. */
+/** Number of waiting mails from which no invitation is added; otherwise invitations could fill the outbox and block sign-in links. */
 export const INVITATION_MAILS_WAITING_MAX = 5_000;

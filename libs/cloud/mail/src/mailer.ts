@@ -57,7 +57,7 @@ export function smtpMailer({ host, port, tls, user, password, from }: SmtpSettin
   };
 }
 
-/** For development: a reader of the log can use every link. */
+/** Returns a mailer for development that logs mails: a reader of the log can use every link. */
 export function logMailer(logger: Logger): Mailer {
   return {
     async send({ to, subject, text }) {

@@ -18,7 +18,7 @@ export function verifyText(link: string): Text {
   };
 }
 
-/** For a sign-up with an address that has an account: the page shows the same in both cases. */
+/** Returns the mail for a sign-up with an address that has an account. The page shows the same whether or not the account exists. */
 export function existingAccountText(loginLink: string, resetLink: string): Text {
   return {
     subject: "You have an account already",

@@ -20,7 +20,7 @@ export const NO_OTHER_LOGIN: LoginOptions = { verifiesEmail: false, oidc: undefi
 export interface Login {
   /** Routes for the origins of pages and command lines. */
   readonly router: Router;
-  /** For other pages of the same origin. */
+  /** Sessions of other pages of the same origin. */
   readonly pageSessions: PageSessions;
 }
 

@@ -44,7 +44,7 @@ export function parseAwakeableId(text: string): Parsed<AwakeableTarget> {
   };
 }
 
-/** As recorded for `prom_` ids: base64 of another length has its own error, different from text that is not base64. */
+/** Returns the error that the reference system gives for a `prom_` id: base64 of another length has its own, different from other text. */
 function legacyProblem(payload: string): "bad length" | "base62 decode error" {
   const decoded = Buffer.from(payload, "base64url");
   return decoded.length < RAW_BYTES && decoded.toString("base64url") === payload ? "bad length" : "base62 decode error";

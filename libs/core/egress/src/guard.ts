@@ -48,15 +48,15 @@ export type EgressAdmission =
 export interface EgressGuard {
   /** Whether the URL is allowed as it is written, before its name is resolved. */
   allows(url: string): boolean;
-  /** For a new connection to `scheme://host:port`, whose path `allows` checked before. */
+  /** Admits or refuses a new connection to `scheme://host:port`, whose URL `allows` has checked before. */
   admitOrigin(origin: string): EgressAdmission;
-  /** For a new connection that is not HTTP. */
+  /** Admits or refuses a new connection that is not HTTP. */
   admitEndpoint(host: string, port: number): EgressAdmission;
 }
 
 export interface EgressPorts {
   readonly resolve: Resolve;
-  /** For the log: the refused destination and the reason. */
+  /** Called for the log with each refused destination and the reason. */
   readonly onDenied: (destination: string, reason: string) => void;
 }
 

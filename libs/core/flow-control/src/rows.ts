@@ -11,7 +11,7 @@ export type FlowLevel = "Scope" | "Level1" | "Level2";
 export type FlowBlock =
   /** The queue was paused by an operator. */
   | { readonly kind: "paused" }
-  /** As many invocations run as the rule allows at this level. */
+  /** The rule allows no further invocation at this level: as many run as it permits. */
   | { readonly kind: "concurrency"; readonly level: FlowLevel; readonly rule: string; readonly limit: number }
   /** The bucket of this level is empty; `untilMs`: when it allows the next start. */
   | { readonly kind: "rate"; readonly level: FlowLevel; readonly rule: string; readonly untilMs: number }

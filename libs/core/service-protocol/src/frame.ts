@@ -14,7 +14,7 @@ import { isMessageType, MessageType, messageTypeName } from "./message-type.js";
 
 export interface Frame {
   readonly type: number;
-  /** As received; see `requestedAckFlag`, ignore the other bits. */
+  /** Flags of the received frame; see `requestedAckFlag`, and ignore the other bits. */
   readonly flags: number;
   /** A view into the pushed chunk when it lay wholly inside one, else a fresh buffer. Copy what outlives the turn. */
   readonly body: Uint8Array;

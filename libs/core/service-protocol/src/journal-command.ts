@@ -136,7 +136,7 @@ export interface OneWayCallCommand {
 
 export interface SendSignalCommand {
   readonly kind: "sendSignal";
-  /** As the SDK wrote it; an unparsable one is RT0012, raised when the command is applied. */
+  /** Id in the text that the SDK sent; an unparsable one is RT0012, raised when the command is applied. */
   readonly targetInvocationId: string;
   readonly signal: SignalId;
   readonly result: ResultValue;
@@ -187,7 +187,7 @@ export interface GetInvocationOutputCommand {
 
 export interface CompleteAwakeableCommand {
   readonly kind: "completeAwakeable";
-  /** As the SDK wrote it; an unparsable one is RT0012, raised when the command is applied. */
+  /** Id in the text that the SDK sent; an unparsable one is RT0012, raised when the command is applied. */
   readonly awakeableId: string;
   readonly result: ValueOrFailure;
   readonly name: string;

@@ -129,7 +129,7 @@ export interface InvokerRows {
 
 /** The schedulers of this process. */
 export interface FlowPort {
-  /** Of one partition; reads stored data. */
+  /** Returns the rows of one partition; reads stored data. */
   flowRows(partition: number): FlowRows | Promise<FlowRows>;
   /** Limits and buckets only. */
   flowLimits(partition: number): FlowLimits | Promise<FlowLimits>;

@@ -85,7 +85,7 @@ export class FairShares {
     for (const [service, { isQueued }] of this.#services) if (!isQueued) this.#services.delete(service);
   }
 
-  /** For tests. */
+  /** Number of services that are remembered; used by tests. */
   get size(): number {
     return this.#services.size;
   }

@@ -22,7 +22,7 @@ export interface InvokerOptions {
   readonly eagerStateBytesMax: number;
   /** Sent with every request. Lower-case names. */
   readonly additionalRequestHeaders: Readonly<Record<string, string>>;
-  /** For handlers that the registry no longer describes. */
+  /** Retry policy of handlers that the registry no longer describes. */
   readonly retryPolicyDefault: RetryPolicy;
   readonly inactivityTimeoutMsDefault: number;
   readonly abortTimeoutMsDefault: number;

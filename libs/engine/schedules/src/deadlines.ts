@@ -21,7 +21,7 @@ export class Deadlines<Id> {
     else this.#insert(entry);
   }
 
-  /** As `set`, unless the id has an earlier deadline. */
+  /** Sets the deadline of the id like `set`, unless the id has an earlier one. */
   setEarlier(id: Id, atMs: number): void {
     const existing = this.#current.get(id);
     if (existing === undefined || existing.atMs > atMs) this.set(id, atMs);

@@ -20,7 +20,7 @@ export interface EndpointSettings {
   readonly awsAssumeRoleExternalId?: string | undefined;
   readonly egress: EgressSettings;
   readonly clusterName: string;
-  /** For roles that reach services behind tunnels; the others have none. */
+  /** Settings of roles that reach services behind tunnels; undefined for the other roles. */
   readonly tunnels?: TunnelSettings["tunnels"];
 }
 

@@ -116,7 +116,7 @@ export abstract class HttpExchange {
     this.cut();
   }
 
-  /** For subclasses: the client disconnected, or its connection broke. */
+  /** Called by subclasses when the client disconnected or its connection broke. */
   protected abandoned(): void {
     if (this.over) return;
     this.over = true;

@@ -6,7 +6,7 @@ import { HOST_CHARS_MAX } from "./limits.js";
 
 export interface Destination {
   readonly scheme: "http" | "https";
-  /** As written; an IPv6 address in brackets. */
+  /** Host in the text of the URL; an IPv6 address has brackets. */
   readonly host: string;
   /** 1–65535 */
   readonly port: number;

@@ -16,9 +16,9 @@ import { ROUTES_MAX } from "./limits.js";
 import { type TunnelAccess, type TunnelRoute, TunnelRoutes } from "./routes.js";
 
 export interface TunnelTransports {
-  /** For addresses that are not behind a tunnel. */
+  /** Transport to addresses that are not behind a tunnel. */
   readonly plain: EndpointTransport;
-  /** For the proxy only: it bypasses the egress guard, because users do not choose the proxy's address. */
+  /** Transport to the proxy alone: it bypasses the egress guard, because users do not choose the proxy's address. */
   readonly toProxy: EndpointTransport;
 }
 

@@ -39,7 +39,7 @@ export function parseApiKey(text: string): ApiKeyParts | undefined {
   return { id: id as ApiKeyId, secret: new Secret(secret) };
 }
 
-/** For logs: keeps the id of each key and masks the part after it. */
+/** Masks the secret part of each key in a text for logs and keeps the key's id. */
 export function maskKeys(text: string): string {
   return text.replace(/(key_[0-9A-Za-z]{1,64}\.)[0-9A-Za-z]+/g, "$1***");
 }

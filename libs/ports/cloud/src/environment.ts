@@ -2,7 +2,7 @@
 import type { Secret } from "@perdure/base";
 import type { AccountId, EnvironmentId } from "./ids.js";
 
-/** As the Cloud API names them (cloud.md §5.2). */
+/** States of an environment in the Cloud API (cloud.md §5.2). */
 export type EnvironmentStatus = "PENDING" | "ACTIVE" | "FAILED" | "SUSPENDED" | "DELETING" | "DELETED";
 
 export interface Rate {

@@ -24,7 +24,7 @@ export interface AccessRequest {
   readonly endpoint: EnvironmentEndpoint;
   /** In capitals, as in HTTP; unused for tunnels. */
   readonly method: string;
-  /** As received, without the query and not decoded; unused for tunnels. */
+  /** Path in the received form, without the query and not decoded; unused for tunnels. */
   readonly path: string;
 }
 

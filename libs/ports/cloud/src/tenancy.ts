@@ -66,7 +66,7 @@ export interface TunnelConnection {
   readonly ports?: readonly number[] | undefined;
 }
 
-/** For the audit log: a tunnel was opened or closed, or refused to a client that named an existing environment. */
+/** Event for the audit log: a tunnel was opened or closed, or refused to a client that named an existing environment. */
 export interface TunnelEvent {
   readonly kind: "opened" | "closed" | "refused";
   readonly atMs: number;

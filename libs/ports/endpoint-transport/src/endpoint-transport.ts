@@ -69,7 +69,7 @@ export interface EndpointStream {
    * use another connection until then.
    */
   carriesLargeMessage?(isLarge: boolean): void;
-  /** For observers of attempts: how this attempt ended, which the bytes alone do not show. The stream may still drain. */
+  /** Reports to observers how this attempt ended, which the bytes alone do not show. The stream may still drain. */
   concluded?(how: "ended" | "suspended" | "failed", errorCode: string | undefined): void;
 }
 

@@ -70,7 +70,7 @@ const PERDURE_NODE_OPTIONS = `--import ${probe} ${process.env["PERDURE_NODE_OPTI
 const world = await TestWorld.start({ baseDir, environment: { PERDURE_NODE_OPTIONS, LOOP_PROBE: probed } });
 await world.deploy({ services: [child, parent, patient, suspendedService, holder] });
 
-/** Of the server: processor seconds so far, and the largest delay since the last call. */
+/** Reads the server's processor seconds so far, and its largest delay since the last call. */
 async function sample(): Promise<{ readonly cpu: number; readonly lag: number }> {
   const read = async (): Promise<string> => (await fetch(`${world.server.adminUrl}/metrics`)).text();
   const text = await read().catch(read); // A connection that was kept for the next sample may have been closed.

@@ -149,7 +149,7 @@ export interface RefusedStart {
   readonly output: string;
 }
 
-/** For servers that must refuse to start: runs until the process ends by itself. Rejects (and stops it) when it starts. */
+/** Runs a server that must refuse to start until its process ends by itself. Rejects (and stops it) when it starts. */
 export async function expectRefusal(settings: RoleSettings, args: readonly string[] = []): Promise<RefusedStart> {
   const allSettings = { "ingress.bind-port": 0, "admin.bind-port": 0, ...settings };
   const child = await ChildProgram.start({

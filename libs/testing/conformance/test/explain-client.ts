@@ -35,7 +35,7 @@ export interface ExplainClient {
   send(handler: string, argument?: unknown): Promise<string>;
 }
 
-/** Of the world that there is by then. */
+/** Returns a client of the world that exists when the client is called. */
 export function explainClient(world: () => TestWorld): ExplainClient {
   const own: ExplainClient = {
     async explain(id, prefix = "") {

@@ -1,4 +1,4 @@
-/** For tests of scopes and rules: sends invocations to the gate service, and returns which are inside and which wait. */
+/** Sends invocations to the gate service in tests of scopes and rules, and returns which are inside and which wait. */
 import { eventually, type HttpAnswer, type TestWorld } from "../src/index.js";
 import { admissionGate, type GateRequest } from "../src/services/admission-gate.js";
 
@@ -21,7 +21,7 @@ export interface Gate {
   done(ids: readonly string[]): Promise<unknown[]>;
 }
 
-/** Of the world that there is by then. */
+/** Returns a gate of the world that exists when the gate is called. */
 export function gate(world: () => TestWorld): Gate {
   const own: Gate = {
     scoped(scope, verb, path, json, choice = {}) {

@@ -60,7 +60,7 @@ export interface DevCloudOptions {
   readonly keys?: string;
   /** File with settings that all runtimes have beside their own. */
   readonly runtimeConfigFile?: string | undefined;
-  /** For a cloud that is run for a user; without it the cloud ends with its last reference. */
+  /** Supervision of a cloud that is run for a user; without it the cloud ends with its last reference. */
   readonly supervision?: Supervision;
 }
 

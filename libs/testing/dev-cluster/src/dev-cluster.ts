@@ -39,7 +39,7 @@ export interface ClusterPorts {
   readonly registry?: number;
   readonly registryProbes?: number;
   readonly admin?: number;
-  /** Of the first worker, the second … */
+  /** Ports of the workers, in the order of the workers. */
   readonly workers?: readonly { readonly grpc: number; readonly probes: number }[];
   readonly gateways?: readonly { readonly ingress: number; readonly probes: number }[];
 }
@@ -59,7 +59,7 @@ export interface DevClusterOptions {
   readonly bundles?: Readonly<Partial<Record<LocalRole, string>>>;
   /** Directories of data that outlive the cluster; temporary ones when absent. */
   readonly directories?: { readonly postgres: string; readonly redis: string; readonly kafka?: string };
-  /** For a cluster that is run for a user; without it the cluster ends with its last reference. */
+  /** Supervision of a cluster that is run for a user; without it the cluster ends with its last reference. */
   readonly supervision?: Supervision;
 }
 

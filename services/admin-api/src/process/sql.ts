@@ -36,7 +36,7 @@ export interface ClusterSqlPorts {
   readonly rows: RemoteRows;
   /** 0 until a worker has reported the number. */
   readonly partitionCount: () => number;
-  /** For the process: addresses of Redis and the archive, see `where-text.ts`. */
+  /** Addresses of Redis and the archive for the process of statements, see `where-text.ts`. */
   readonly where: string;
   readonly onEnd: NonNullable<SqlProcessPorts["onEnd"]>;
   readonly clock: Clock;

@@ -6,7 +6,7 @@ import type { ResponseOf } from "./response.js";
 import { serviceView, unlessEmpty } from "./service-view.js";
 import { verificationView } from "./verification-view.js";
 
-/** For lists: services by name and revision only. */
+/** Returns a deployment for lists: services by name and revision only. */
 export function deploymentSummary(deployment: DeploymentRecord): ResponseOf<typeof DeploymentSummaryShape> {
   return {
     ...deploymentFields(deployment),

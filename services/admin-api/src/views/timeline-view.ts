@@ -106,7 +106,7 @@ function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): Tim
   };
 }
 
-/** As text when it is UTF-8, as base64 otherwise; null when there is none, or the budget of the answer is used up. */
+/** Returns the payload as text when it is UTF-8, else as base64; null when there is none, or the budget of the answer is used up. */
 function payloadView(
   bytes: Uint8Array | undefined,
   budget: Budget,

@@ -41,7 +41,7 @@ function tryAcquire(path: string, token: string): boolean {
   }
 }
 
-/** Of two processes that find the same stale lock one renames it; a process that renamed a valid lock by mistake restores it. */
+/** Removes a stale lock. One of two processes that find the same lock renames it; a process that renamed a valid lock restores it. */
 function removeStale(path: string, token: string, clock: Clock): void {
   const text = textOf(path);
   if (text === undefined || !isStale(path, text, clock)) return;

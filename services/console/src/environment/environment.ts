@@ -8,7 +8,7 @@ export interface ConsoleEnvironment {
   readonly name: string;
   readonly admin: AdminClient;
   readonly ingress: IngressClient;
-  /** As clients reach them, for snippets; end without a slash. */
+  /** URLs that clients use, for snippets; without a slash at the end. */
   readonly adminUrl: string;
   readonly ingressUrl: string;
   /** Callers need an API key. */

@@ -20,9 +20,9 @@ export interface CodeEditorProps {
   readonly onChange?: (value: string) => void;
   readonly language: CodeLanguage;
   readonly isReadOnly?: boolean | undefined;
-  /** For SQL: columns by table. */
+  /** Columns by table, for completions of SQL. */
   readonly tables?: Readonly<Record<string, readonly string[]>> | undefined;
-  /** For SQL: further completions. The same function at every rendering. */
+  /** Further completions of SQL. The function must be the same at every rendering. */
   readonly complete?: CompletionSource | undefined;
   /** Ctrl+Enter, ⌘Enter. */
   readonly onSubmit?: (() => void) | undefined;

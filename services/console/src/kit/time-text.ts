@@ -66,7 +66,7 @@ export function clockText(ms: number, hasSeconds = false): string {
   return (hasSeconds ? CLOCK_SECONDS : CLOCK).format(ms);
 }
 
-/** For an axis: `14:05`, and `22 Nov` where a day begins. */
+/** Returns the label of a moment on an axis: `14:05`, and `22 Nov` where a day begins. */
 export function axisText(ms: number): string {
   const at = new Date(ms);
   return at.getHours() === 0 && at.getMinutes() === 0 ? DAY.format(ms) : clockText(ms);

@@ -46,7 +46,7 @@ export interface AgreementPorts {
 }
 
 export interface AgreementOptions {
-  /** Of a new environment. */
+  /** Number of partitions of a new environment. */
   readonly partitionCount: number;
   /** `worker.incarnation`: other data are accepted once for each value. */
   readonly incarnation: string | undefined;

@@ -116,7 +116,7 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
 /** What the worker is built on. */
 interface WorkerFoundation {
   readonly settings: InvokerWorkerSettings;
-  /** Of this process, unique. */
+  /** Unique id of this process. */
   readonly id: string;
   /** At which other processes reach it. */
   readonly address: string;

@@ -13,7 +13,7 @@ const MIB = 1024 ** 2;
 export interface RedisMemory {
   readonly requests: ResourceAmounts;
   readonly limits: { readonly cpu?: string | undefined; readonly memory: string };
-  /** For `maxmemory`: whole MiB, at most 45 % of the limit. */
+  /** Bytes for `maxmemory`: whole MiB, at most 45 % of the limit. */
   readonly dataBytes: number;
 }
 

@@ -9,7 +9,7 @@
  * that an operator must decide (docs/operating/environments-data.md). A marker keeps an interrupted start from counting as a primary.
  */
 
-/** For `sh -c`, with the arguments of redis-server after it. REDIS_HOSTS: the three, the primary first. */
+/** Script for `sh -c`, with the arguments of redis-server after it. REDIS_HOSTS has the three hosts, the primary first. */
 export const START_REPLICATED = `set -eu
 export REDISCLI_AUTH="$REDIS_PASSWORD"
 ask() { host=$1; shift; redis-cli -h "$host" -p "$REDIS_PORT" "$@"; }

@@ -122,7 +122,7 @@ async function makeClaim(environment: EnvironmentResource, client: KubernetesCli
   }
 }
 
-/** For this very environment, and not for an earlier one of its id. */
+/** Whether the object was restored for this very environment, and not for an earlier one with its id. */
 function isRestored({ metadata }: KubeObject, environment: EnvironmentResource): boolean {
   return metadata.annotations?.[RESTORED_FROM] === environment.metadata.uid;
 }

@@ -63,7 +63,7 @@ export type SecretsResult =
 
 interface SecretPorts {
   readonly client: SecretClient;
-  /** For what is no Secret. */
+  /** Client for objects that are not Secrets. */
   readonly kubernetes: KubernetesClient;
   readonly cell: Cell;
   readonly clock: Clock;

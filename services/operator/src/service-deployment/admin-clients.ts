@@ -46,7 +46,7 @@ interface Circuit {
 
 export interface AdminClientPorts {
   readonly clock: Clock;
-  /** For the time in which a management API that did not answer is left alone. */
+  /** Draws the time in which no request is sent to a management API that did not answer. */
   readonly random?: Random | undefined;
   readonly transport?: ApiTransport | undefined;
 }

@@ -26,7 +26,7 @@ export interface ServiceDeploymentPorts {
   readonly caches: Caches;
   readonly cell: Cell;
   readonly clock: Clock;
-  /** For the pauses after refused registrations. */
+  /** Draws the pauses after refused registrations. */
   readonly random?: Random | undefined;
   readonly events: EventRecorder;
   readonly logger: Logger;

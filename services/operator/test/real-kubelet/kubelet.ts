@@ -105,7 +105,7 @@ export class RealKubelet implements AsyncDisposable {
     return address;
   }
 
-  /** For developers who investigate a failed test. */
+  /** Returns the last output of all pods, for developers who investigate a failed test. */
   lastOutput(): string {
     return [...this.#running.values()].map(({ pod }) => pod.lastOutput()).join("\n");
   }

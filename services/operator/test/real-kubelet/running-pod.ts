@@ -12,7 +12,7 @@ export interface PodPorts {
   readonly client: KubernetesClient;
   readonly names: Names;
   readonly imageOf: (reference: string) => Image;
-  /** Of the kubelet's; pods have directories of their own below it. */
+  /** Directory of the kubelet; pods have directories of their own below it. */
   readonly directory: string;
   readonly clusterDns: string;
 }

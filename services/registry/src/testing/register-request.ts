@@ -1,7 +1,7 @@
 /** A registration request with defaults for the fields that a test does not set. */
 import type { RegisterRequest } from "@perdure/metadata";
 
-/** For an endpoint reached over HTTP, with nothing forced, allowed or tried. */
+/** Returns a request to register an endpoint over HTTP, with nothing forced, allowed or tried. */
 export function aRegisterRequest(uri: string, change: Partial<RegisterRequest> = {}): RegisterRequest {
   return {
     address: { kind: "http", uri, useHttp11: false },

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { ChildProgram } from "@perdure/processes/child-program";
 
 export interface GreeterProgramOptions {
-  /** Of the repository. */
+  /** Root directory of the repository. */
   readonly root: string;
   readonly port: number;
   readonly onLine?: (line: string) => void;

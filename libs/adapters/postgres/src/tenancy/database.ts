@@ -30,7 +30,7 @@ import { UsersTable } from "./users.js";
 
 /** Everything rejects with STO0001 when the database fails. */
 export class TenancyTables {
-  /** For tables that are not of this package. */
+  /** Runs statements on tables that do not belong to this package. */
   readonly session: SqlSession;
   readonly users: UsersTable;
   readonly accounts: AccountsTable;

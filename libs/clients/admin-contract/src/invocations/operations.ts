@@ -4,7 +4,7 @@ import { ExplanationShape, TimelineShape } from "./insight.js";
 import { CrashedShape, RestartedShape } from "./responses.js";
 import type { InvocationVerb } from "./verbs.js";
 
-/** Of older tools; accepts ids of invocations that do not exist. */
+/** Ends an invocation in the way that older tools request it. Ids of invocations that do not exist are accepted. */
 export const endInvocation = {
   method: "DELETE",
   path: "/invocations/{invocation_id}",
@@ -86,7 +86,7 @@ export const getBatchResults = {
   results: { 200: BatchResultsShape },
 } as const satisfies AdminOperation;
 
-/** Of the reference system's web UI: applies the operation to each invocation before it answers. */
+/** Returns the operation that the reference system's web UI calls. The server applies it to each invocation before it responds. */
 export function applyToInvocations(verb: InvocationVerb) {
   return { method: "POST", path: `/internal/invocations_batch_operations/${verb}` } as const satisfies AdminOperation;
 }

@@ -18,7 +18,7 @@ export const getClusterHealth = {
 /** JSON when `accept` is exactly that, an Arrow stream otherwise. */
 export const runQuery = { method: "POST", path: "/query", results: { 200: RowsShape } } as const satisfies AdminOperation;
 
-/** For the operator of an environment. */
+/** Reads the usage of an environment; for the operator of the platform. */
 export const getUsage = {
   method: "GET",
   path: "/internal/usage",

@@ -41,7 +41,7 @@ export const getHandler = {
 
 export const replaceState = { method: "POST", path: "/services/{service}/state" } as const satisfies AdminOperation;
 
-/** For our own tools. The response is the payload in the other form, whatever its content type. */
+/** Returns an operation of our own tools. Its response is the payload in the other form, whatever its content type. */
 export function convertPayload<Direction extends "decode" | "encode">(direction: Direction) {
   return {
     method: "POST",

@@ -34,7 +34,7 @@ export interface PackedValues {
 }
 
 export type StorePage = PackedValues & {
-  /** For a `scan`: the key of each value. */
+  /** Key of each value; only in the pages of a `scan`. */
   readonly keys?: readonly string[];
 };
 

@@ -6,7 +6,7 @@
 /** `word`: keyword or plain name · `name`: quoted identifier · `text`: string literal · `symbol`: one character of anything else. */
 export interface Token {
   readonly kind: "word" | "name" | "text" | "number" | "symbol";
-  /** As written. */
+  /** Characters of the token as the statement has them. */
   readonly text: string;
   /** Lower case of a word; other tokens as written. */
   readonly folded: string;

@@ -106,5 +106,5 @@ export async function rowsOfIds(
   return rows;
 }
 
-/** For tables without a status column. */
+/** Accepts every status; for tables without a status column. */
 export const anyStatus = (): boolean => true;

@@ -95,7 +95,7 @@ async function readJournal(
   return { id, entries, context };
 }
 
-/** For statements that show no callees. */
+/** Context of statements that show no callees. */
 const NO_CALLEES: JournalContext = { facts: new Map(), services: new Map(), callees: new Map() };
 
 async function contextOf(

@@ -41,7 +41,7 @@ export class LeaderPartitions implements Partitions {
     return this.#of(id)?.processor.epochOf(id);
   }
 
-  /** As `Processor.deliver`; returns false also when too many messages of the partition wait. */
+  /** Delivers a message like `Processor.deliver`, but returns false also when too many messages of the partition wait. */
   deliver(
     command: PartitionCommand,
     producer: string,
@@ -88,20 +88,20 @@ export class LeaderPartitions implements Partitions {
 
   // ── other operations ───────────────────────────────────────────────────────────────────────────
 
-  /** As `Processor.isQuiet`, of all processors. */
+  /** Whether all processors are quiet in the sense of `Processor.isQuiet`. */
   get isQuiet(): boolean {
     for (const { processor } of this.#leaders.values()) if (!processor.isQuiet) return false;
     return true;
   }
 
-  /** As `Processor.nextDueAtMs`, the earliest of all processors. */
+  /** Returns the earliest `Processor.nextDueAtMs` of all processors. */
   async nextDueAtMs(): Promise<number | undefined> {
     const all = await Promise.all([...this.#leaders.values()].map(({ processor }) => processor.nextDueAtMs()));
     const dueTimes = all.filter((dueAtMs) => dueAtMs !== undefined);
     return dueTimes.length === 0 ? undefined : Math.min(...dueTimes);
   }
 
-  /** As `Processor.population`, summed over all processors. */
+  /** Returns the sum of `Processor.population` over all processors. */
   population(): Population {
     const all = newPopulation();
     for (const { processor } of this.#leaders.values()) processor.addPopulation(all);

@@ -94,7 +94,7 @@ export class PartitionLeadership implements AsyncDisposable {
   /** The members of the last poll, and its holders with the partitions acquired since. */
   #members: readonly Member[] = [];
   #holders: (LeaseHolder | undefined)[] = [];
-  /** For each partition, the other worker that led it in the last poll in which it had one, and whether that worker was draining then. */
+  /** By partition, the other worker that led it in the last poll in which it had a leader, and whether that worker was draining then. */
   readonly #former: ({ readonly worker: WorkerId; readonly draining: boolean } | undefined)[] = [];
 
   constructor(ports: PartitionLeadershipPorts, starter: PartitionStarter, options: PartitionLeadershipOptions) {

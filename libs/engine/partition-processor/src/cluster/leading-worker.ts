@@ -25,7 +25,7 @@ export interface LeadingWorkerPorts {
   /** Shared by all processors. */
   readonly counters?: ProcessorCounters;
   readonly metrics?: LeadingWorkerMetrics | undefined;
-  /** As `ProcessorPorts.largeGarbage`. */
+  /** Port of each processor; see `ProcessorPorts.largeGarbage`. */
   readonly largeGarbage?: ((bytes: number) => void) | undefined;
   /** Claims partitions under this worker's leases. */
   readonly store: AsyncPartitionStore;
@@ -44,7 +44,7 @@ export interface LeadingWorkerPorts {
   readonly publish: (members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]) => void;
   readonly clock: Clock;
   readonly logger: Logger;
-  /** As `ProcessorPorts.soon`. */
+  /** Port of each processor; see `ProcessorPorts.soon`. */
   readonly soon: (task: () => void) => void;
 }
 

@@ -50,7 +50,7 @@ export class FakePartitions implements Partitions {
     this.#waiting.delete(id);
   }
 
-  /** As after a restart of the partitions' process: waiting callers get no response. */
+  /** Drops all waiting callers without a response, as a restart of the partitions' process does. */
   dropWaiters(): void {
     this.#waiting.clear();
   }

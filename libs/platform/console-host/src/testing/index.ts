@@ -1,4 +1,4 @@
-/** For tests of packages that serve the console: a console of two files. */
+/** Builds a console of two files for tests of packages that serve the console. */
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -12,7 +12,7 @@ export interface LocalService {
   /** Without brackets. */
   readonly host: string;
   readonly port: number;
-  /** For the header `host`. */
+  /** Value of the header `host`. */
   readonly authority: string;
 }
 

@@ -23,7 +23,7 @@ export class RemoteRequest implements BodyReceiver, ExchangeObserver {
   readonly #to: RemoteTarget;
   #outgoing: ClientRequest | undefined;
   #answer: IncomingMessage | undefined;
-  /** Of the answer; 0 before it has begun. */
+  /** HTTP status of the answer; 0 before it has begun. */
   #status = 0;
 
   constructor(exchange: HttpExchange, to: RemoteTarget) {

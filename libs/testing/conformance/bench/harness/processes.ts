@@ -12,7 +12,7 @@ const BLOCK_BYTES = 512;
 interface ProcessTimes {
   readonly parent: number;
   readonly own: number;
-  /** Of children that have ended and were waited for. */
+  /** Processor time of children that have ended and were waited for. */
   readonly endedChildren: number;
 }
 

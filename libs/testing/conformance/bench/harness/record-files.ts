@@ -6,7 +6,7 @@ import { type BenchRecord, parseRecord } from "./record.js";
 
 /** Kept with the sources, so that later builds are compared with it. */
 const RECORDS = join(root, "libs/testing/conformance/bench/records");
-/** Of short runs, whose figures mean nothing. */
+/** Directory of records of short runs, whose figures mean nothing. */
 const SHORT_RECORDS = join(root, ".cache/bench");
 
 /** Writes the record and its table; returns the path without the extension. */

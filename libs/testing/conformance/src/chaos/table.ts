@@ -17,7 +17,7 @@ export function tableOf(reports: readonly FaultReport[]): string {
   ].join("\n");
 }
 
-/** Of ascending values. */
+/** Returns a quantile of ascending values; `part` is from 0 to 1. */
 function quantile(values: readonly number[], part: number): number {
   return values[Math.min(values.length - 1, Math.floor(values.length * part))] ?? 0;
 }

@@ -11,7 +11,7 @@ import { type Target, untilHealthy } from "./subject.js";
 
 export interface FuzzOptions {
   readonly seed: number;
-  /** Of each listener. */
+  /** Number of connections to each listener. */
   readonly connections: number;
   readonly batch?: number;
   /** How long a program may take to close what a batch left; shorter for tests of the fuzzer. */

@@ -25,7 +25,7 @@ export interface Subject {
 }
 
 export interface Target {
-  /** Of program and listener, e.g. `tunnel-relay proxy`: with the seed it determines every connection. */
+  /** Name of program and listener, e.g. `tunnel-relay proxy`: with the seed it determines every connection. */
   readonly name: string;
   readonly subject: Subject;
   readonly speech: Speech;

@@ -173,7 +173,7 @@ export class Conversation {
     return evaluation.kind === "pending" ? evaluation.remaining : future;
   }
 
-  /** Of several notifications with one id the first counts. */
+  /** Returns the outcome of the first of `count` notifications that has the id; later ones with the same id do not count. */
   #among(count: number, id: NotificationId): LeafOutcome | undefined {
     for (let n = 0; n < count; n++) {
       const notification = this.#received[n] as ReceivedNotification;

@@ -54,6 +54,6 @@ export interface HandlerProgram {
 /** The input of an invocation. */
 export interface Assignment {
   readonly program: HandlerProgram;
-  /** For `tellCaller`: the caller's awakeable, or its id and the name of a signal. */
+  /** Receiver of `tellCaller`: the caller's awakeable, or the caller's id and the name of a signal. */
   readonly sink: { readonly awakeable: string } | { readonly invocationId: string; readonly signal: string } | undefined;
 }

@@ -79,7 +79,7 @@ export class AttemptLedger {
     return record;
   }
 
-  /** Of the attempts that still count, at most one works on an exclusive key, and at most one for an invocation. */
+  /** Checks that at most one of the attempts that still count works on an exclusive key, and at most one for an invocation. */
   #checkAlone(record: AttemptRecord): void {
     const target = record.generation?.facts.target;
     for (const other of this.#open) {

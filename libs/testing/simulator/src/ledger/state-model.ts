@@ -47,7 +47,7 @@ export class StateModel {
     return this.#meet(object, stateKey, text);
   }
 
-  /** As `put`. */
+  /** Deletes a state key. Returns whether a command of a handler in this batch requires it. */
   delete(service: string, key: string, stateKey: string): boolean {
     this.#objects.get(`${service}/${key}`)?.delete(stateKey);
     return this.#meet(`${service}/${key}`, stateKey, undefined);

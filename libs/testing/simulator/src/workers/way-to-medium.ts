@@ -126,7 +126,7 @@ export class WayToMedium {
     });
   }
 
-  /** As in the real driver, the mark and epoch of the partition come with the rows, which count only under our claim. */
+  /** Reads rows with the mark and epoch of the partition, as the real driver does; the rows count only under our claim. */
   #read<T>(partition: number, from: (rows: PartitionStore) => Promise<T>): Promise<T> {
     const epoch = this.#epochs.get(partition);
     return this.#request(async () => {

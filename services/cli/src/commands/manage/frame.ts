@@ -7,7 +7,7 @@ export interface FrameStream {
   readonly rows?: number | undefined;
 }
 
-/** For terminals without a known size. */
+/** Size of terminals that do not report one. */
 const COLUMNS_DEFAULT = 100;
 const ROWS_DEFAULT = 40;
 

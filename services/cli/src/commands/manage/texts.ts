@@ -35,7 +35,7 @@ export function invocationsText(count: number): string {
   return `${showCount(count)} invocation${count === 1 ? "" : "s"}`;
 }
 
-/** As JSON on one line or several when it is JSON, as text when it is UTF-8, else how many bytes. */
+/** Returns JSON on one line or several when the bytes are JSON, text when they are UTF-8, else a text with their number. */
 export function bytesText(bytes: Uint8Array, indent?: number): string {
   if (!isUtf8(bytes)) return `(${showBytes(bytes.length)} of binary data)`;
   const text = Buffer.from(bytes).toString();
@@ -43,7 +43,7 @@ export function bytesText(bytes: Uint8Array, indent?: number): string {
   return value === undefined ? text : JSON.stringify(value, undefined, indent);
 }
 
-/** For `--json`: the value when it is JSON, a text when it is UTF-8, else `{ base64 }`. */
+/** Returns the bytes for `--json`: the value when they are JSON, a text when they are UTF-8, else `{ base64 }`. */
 export function bytesJson(bytes: Uint8Array): unknown {
   if (!isUtf8(bytes)) return { base64: Buffer.from(bytes).toString("base64") };
   const text = Buffer.from(bytes).toString();

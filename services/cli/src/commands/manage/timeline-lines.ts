@@ -93,7 +93,7 @@ function stepLines({ steps, next_step, journal_is_partial }: TimelineView, style
 
 type Mark = readonly ["yellow" | "green" | "red" | "dim", string];
 const MARKS: Readonly<Record<string, Mark>> = { pending: ["yellow", "●"], success: ["green", "✔"], failure: ["red", "✘"] };
-/** Of a result that only a newer server has. */
+/** Mark of a result that only a newer server has. */
 const OTHER_MARK: Mark = ["dim", "·"];
 
 function stepLinesOf(step: StepView, style: TimelineStyle): readonly string[] {

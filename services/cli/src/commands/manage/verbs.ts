@@ -25,9 +25,9 @@ interface VerbText {
   readonly verb: InvocationVerb;
   readonly name: string;
   readonly about: string;
-  /** For one invocation: `x is cancelled`. */
+  /** Text about one invocation after the operation: `x is cancelled`. */
   readonly done: string;
-  /** For one invocation, when the operation takes effect a moment later. */
+  /** Text about one invocation when the operation takes effect a moment later. */
   readonly accepted: string;
 }
 

@@ -44,7 +44,7 @@ async function draw(context: Context, admin: AdminClient, id: string): Promise<v
   }
 }
 
-/** For a terminal without a known size. */
+/** Rows of a terminal that does not report its size. */
 const ROWS_DEFAULT = 40;
 
 // ── line by line ─────────────────────────────────────────────────────────────────────────────────

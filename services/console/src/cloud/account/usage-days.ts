@@ -49,7 +49,7 @@ export function trafficOf({ bytesOut, tunnelBytes }: Pick<UsageCounters, "bytesO
   return bytesOut + tunnelBytes;
 }
 
-/** Of the last day with data, by environment. */
+/** Returns the stored bytes of the last day with data, by environment. */
 export function storedNow(days: AccountUsage["days"]): ReadonlyMap<string, number> {
   const last = new Map<string, { readonly day: string; readonly bytes: number }>();
   for (const { environmentId, day, storedBytes } of days) {

@@ -9,7 +9,7 @@ import { Bars, RowName } from "./timeline-row.js";
 interface ChartRowProps {
   readonly row: TimelineRow;
   readonly item: VirtualItem;
-  /** Of all rows. */
+  /** Number of all rows. */
   readonly count: number;
   readonly fate: keyof typeof FATES | undefined;
   /** The name of the row for screen readers. */

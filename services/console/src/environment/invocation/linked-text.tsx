@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { Breakable, exactMoment, ShortId } from "../../kit/index.js";
 import { proseParts } from "./prose.js";
 
-/** Of invocations, deployments and awakeables; those of awakeables end with base64url. */
+/** Matches ids of invocations, deployments and awakeables; those of awakeables end with base64url. */
 const ID = /((?:inv|dp)_[0-9A-Za-z]{10,}|(?:sign|prom)_[\w-]{10,})/;
 
 export function LinkedText({ text, except }: { readonly text: string; readonly except: string }) {

@@ -1,4 +1,4 @@
-/** Of thousands of steps the chart shows a few; the minimap shows their place in the whole, and where much happened. Pure. */
+/** Lays out the minimap, which shows where the visible steps are among thousands, and where much happened. Pure. */
 import { clipped, type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
 import { MINIMAP_BARS } from "./limits.js";
 

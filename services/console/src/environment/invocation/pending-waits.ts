@@ -11,7 +11,7 @@ export interface PendingWait extends TimeSpan {
   readonly kind: "awakeable" | "signal" | "retry";
   /** Id of the awakeable, name of the signal, number of the attempt. */
   readonly name: string;
-  /** For the next attempt: milliseconds from now until it starts; undefined while it waits for a slot. */
+  /** Milliseconds from now until the next attempt starts; undefined while it waits for a slot. */
   readonly startsInMs: number | undefined;
 }
 
@@ -47,7 +47,7 @@ function retryOf(wait: Readonly<Record<string, unknown>>, nowMs: number): Omit<P
   };
 }
 
-/** Of a tree of `{wants, of}` nodes. */
+/** Returns the leaves of a tree of `{wants, of}` nodes. */
 function leavesOf(awaited: unknown): readonly Readonly<Record<string, unknown>>[] {
   if (!isRecord(awaited)) return [];
   const { of } = awaited;

@@ -22,7 +22,7 @@ export interface FilterBarProps {
   readonly onChange: (filter: InvocationFilter, sort: Sort) => void;
   /** The server's error about the condition. */
   readonly problem: string | undefined;
-  /** Of the form whose only field is the condition. */
+  /** Reference to the form whose only field is the condition. */
   readonly formRef: Ref<HTMLFormElement>;
   /** By status, of the filter without its statuses; undefined until they are loaded. */
   readonly counts: ReadonlyMap<string, number> | undefined;

@@ -158,7 +158,7 @@ export function InvocationGrid(props: InvocationGridProps) {
 
 interface ActiveRow {
   readonly id: string;
-  /** Of the list in which it became active; rows above it may have come since. */
+  /** Index in the list in which the row became active; rows above it may have come since. */
   readonly index: number;
 }
 

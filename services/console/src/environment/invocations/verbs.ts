@@ -8,7 +8,7 @@ export interface BulkVerb {
   readonly verb: InvocationVerb;
   /** On its button. */
   readonly label: string;
-  /** As in `12 were …`, `cannot be …`. */
+  /** Participle in texts such as `12 were …` and `cannot be …`. */
   readonly done: string;
   readonly effect: string;
   /** Condition of the invocations to which it applies; others stay as they are. */

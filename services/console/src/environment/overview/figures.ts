@@ -188,7 +188,9 @@ export function reasonsOf(events: readonly SqlRow[]): ReadonlyMap<string, string
   return reasons;
 }
 
-/** Of a `TransientError` or `Paused` event, whose text may come from any server: undefined when it cannot be parsed. */
+/**
+ * Returns the message of a `TransientError` or `Paused` event; undefined when the text, which may come from any server, cannot be parsed.
+ */
 function messageOf(json: string): string | undefined {
   const escapedText = /"error_message":"((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
   return escapedText === undefined ? undefined : (JSON.parse(`"${escapedText}"`) as string).split("\n", 1)[0];

@@ -33,7 +33,7 @@ export function failed(cause: unknown, tookMs: number, invocationId: string | un
   return { kind: "failed", tookMs, invocationId: own ?? invocationId, cause };
 }
 
-/** Of a failure: its origin. */
+/** Returns the title of a failure, which names its origin. */
 export function failureTitle(cause: unknown): string {
   if (!(cause instanceof InvocationFailure)) return "The call failed.";
   return cause.source === "invocation"

@@ -25,7 +25,7 @@ export function resultOf(described: readonly SqlRow[] | undefined, rows: readonl
   return { columns, rows: rows.slice(0, ROWS_MAX), isCut: rows.length > ROWS_MAX };
 }
 
-/** As text; undefined for NULL. */
+/** Returns the value of a cell as text; undefined for NULL. */
 export function cellText(value: unknown): string | undefined {
   if (value === undefined || value === null) return undefined;
   return typeof value === "object" ? JSON.stringify(value) : String(value);
