@@ -5,9 +5,11 @@
 
 /** Suites that inject random faults are not repeated: a single failure is a finding. */
 const BREAKS_BY_CHANCE = /chaos|simulat|crash|fuzz/;
-/** More failed suites than that are no accident. */
+/** Maximum number of failed suites that are repeated: more failures are no accident. */
 export const SECOND_LOOKS_MAX = 12;
-/** More flakes than that fail a run. It becomes 2 once the repeated runs of `docs/contributing/tests.md` have shown the suites to be quiet. */
+/**
+ * Maximum number of flakes in a run that passes. It becomes 2 once the repeated runs of `docs/contributing/tests.md` show stable suites.
+ */
 export const FLAKES_MAX = 6;
 
 /** `name`: the path of a suite below the root. */

@@ -58,7 +58,7 @@ function channelCredentials(peers: PeerCredentials | undefined): ChannelCredenti
   return ChannelCredentials.createSsl(Buffer.from(authority), Buffer.from(privateKey), Buffer.from(certificate));
 }
 
-/** With a token each call is refused that does not show it, that of the health service too. */
+/** Returns the options of a server. With a token, every call that does not show it is refused, calls of the health service too. */
 export function serverOptions(peers: PeerCredentials | undefined): ServerOptions {
   return peers !== undefined && "token" in peers ? { ...SERVER_OPTIONS, interceptors: [requiringToken(peers)] } : SERVER_OPTIONS;
 }

@@ -1,4 +1,4 @@
-/** Which worker leads each partition. The claim with the highest epoch wins, in whatever order claims arrive. */
+/** Determines which worker leads each partition. The claim with the highest epoch wins, in whatever order claims arrive. */
 import type { LeaseHolder, Member } from "@perdure/storage";
 
 export interface LeaderClaim {

@@ -14,7 +14,7 @@ export const LEADER_WAIT_MS = 15_000;
 export const LEADERLESS_MAX = 100_000;
 /** Delay of the next try when a worker answers that it does not lead a partition and the directory still names that worker. */
 export const REROUTE_MS = 50;
-/** Between attempts to reach a worker that does not answer: first and longest pause. */
+/** First and longest pause between attempts to reach a worker that does not answer. */
 export const RECONNECT_FIRST_MS = 50;
 export const RECONNECT_LONGEST_MS = 2_000;
 export const RECONNECT_BOUNDS = { firstMs: RECONNECT_FIRST_MS, longestMs: RECONNECT_LONGEST_MS } as const;

@@ -167,7 +167,9 @@ export class RemoteRows {
     }
   }
 
-  /** In the order of the list; requested side by side, since one that is frozen keeps silent for seconds. */
+  /**
+   * Returns the listed workers in the order of the list. They are requested in parallel, because a frozen one does not answer for seconds.
+   */
   async #workers(): Promise<readonly ListedWorker[]> {
     return await Promise.all(
       this.#ports.directory.workers.map(async (address) => ({ address, status: await this.#workerAt(address) })),
@@ -290,7 +292,7 @@ export class RemoteRows {
     return queryV01(client, options).catch((cause: unknown) => this.#unreachable(address, cause));
   }
 
-  /** Its partitions may have moved while it answered, too. */
+  /** Logs that a worker did not report and returns undefined. Its partitions may have moved while the request was under way. */
   #unreachable(address: string, cause: unknown): undefined {
     if (!(cause instanceof PerdureError)) throw cause;
     this.#ports.logger.warn({ worker: address, reason: cause.detail }, "a worker did not report its status");

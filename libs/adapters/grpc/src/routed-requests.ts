@@ -18,7 +18,7 @@ export interface RequestRouter {
 /** A request on its way to the leader of its partition. */
 export abstract class RoutedRequest implements PendingRequest {
   readonly id: InvocationId;
-  /** Since when it has been without an answer from a leader. */
+  /** Time since which the request has had no answer from a leader. */
   leaderlessSinceMs: number | undefined;
   protected readonly router: RequestRouter;
   #link: WorkerLink | undefined;
@@ -166,7 +166,7 @@ export class RoutedQuery extends RoutedRequest {
   readonly #reject: (error: PerdureError) => void;
   /** Whether a leader may have carried out the request before its answer was lost. */
   #isRepetition = false;
-  /** It must not be carried out twice. */
+  /** Whether the request must not be carried out twice. */
   isOnce = false;
 
   constructor(

@@ -35,7 +35,7 @@ export interface ServedPartitions {
   readonly directory: LeaderDirectory;
   /** State that only this worker holds; without it the worker serves no rows. */
   readonly live?: LiveWorker;
-  /** When answers that have gathered are sent; by default at the end of the turn of the event loop. */
+  /** Determines when gathered answers are sent; by default at the end of the turn of the event loop. */
   readonly soon?: Soon;
   readonly logger: Logger;
 }

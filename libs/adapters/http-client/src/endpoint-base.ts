@@ -9,7 +9,7 @@ export interface EndpointBase {
   /** `scheme://host:port`, the key of the connection pools. */
   readonly origin: string;
   readonly secure: boolean;
-  /** Without brackets around an IPv6 address. */
+  /** Host name; an IPv6 address has no brackets. */
   readonly hostname: string;
   readonly port: number;
   /** Host, and port where it is not the scheme's own. */

@@ -38,7 +38,7 @@ export function connectFailure(authority: string, cause: unknown): TransportFail
   return { kind: "connect", message: `cannot connect to ${authority}: ${errorText(cause)}` };
 }
 
-/** Without the reason, which would reveal internal addresses. */
+/** Returns the failure of a refused destination without the reason, which would reveal internal addresses. */
 export function deniedFailure(): TransportFailure {
   return { kind: "denied", message: DESTINATION_NOT_ALLOWED };
 }

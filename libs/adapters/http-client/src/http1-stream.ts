@@ -131,7 +131,7 @@ export class Http1EndpointStream implements EndpointStream {
     this.#listener.end();
   };
 
-  /** After the end of the exchange an error is ignored, e.g. of a write that the peer no longer reads. */
+  /** Fails the exchange. An error after its end is ignored, e.g. of a write that the peer no longer reads. */
   readonly #onError = (cause: unknown): void => {
     if (this.#over) return;
     const code = errorCodeOf(cause);

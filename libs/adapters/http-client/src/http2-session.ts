@@ -135,7 +135,7 @@ export class PooledSession implements StreamHost {
     return this.#largeMessages > 0;
   }
 
-  /** Only while there is a free stream. */
+  /** Opens a stream. May only be called while the session has a free stream. */
   open(stream: Http2EndpointStream): void {
     this.#active++;
     const failure = stream.start(this.#session, this);

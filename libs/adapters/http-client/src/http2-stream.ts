@@ -31,7 +31,7 @@ type OwnedStream = ClientHttp2Stream & { [owner]: Http2EndpointStream | undefine
 
 export class Http2EndpointStream implements EndpointStream {
   readonly base: EndpointBase;
-  /** It sends much at once. */
+  /** Whether the attempt sends a large message. */
   readonly isLarge: boolean;
   readonly #request: StreamRequest;
   readonly #listener: StreamListener;

@@ -12,7 +12,7 @@ export const CONNECT_STOOD_MS = 100;
 export const PING_INTERVAL_MS = 40_000;
 /** Each interval is up to this share longer or shorter, so that connections opened together do not ping together. */
 export const PING_JITTER = 0.2;
-/** Without an answer for this long the connection is given up. */
+/** Time without an answer to a PING after which the connection is closed. */
 export const PING_TIMEOUT_MS = 20_000;
 
 /** A connection without streams is closed after this long. */

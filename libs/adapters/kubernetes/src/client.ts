@@ -28,9 +28,9 @@ export interface ApplyOptions extends KubernetesCallOptions {
 }
 
 export interface DeleteOptions extends KubernetesCallOptions {
-  /** Only this very object, and not a later one of its name. */
+  /** Restricts the change to the object with this uid; a later one with its name is left alone. */
   readonly uid?: string;
-  /** Only as it was then. */
+  /** Restricts the change to this version of the object. */
   readonly resourceVersion?: string;
   readonly propagation?: "Background" | "Foreground" | "Orphan";
   /** Grace period of a deleted pod; the pod's own when absent. */
@@ -56,7 +56,7 @@ export interface PatchOperation {
   readonly value?: unknown;
 }
 
-/** Its media type says YAML, of which JSON is a part. */
+/** Server-side apply. Its media type is that of YAML, of which JSON is a part. */
 const APPLY = PatchStrategy.ServerSideApply;
 const AS_METADATA = "as=PartialObjectMetadata;g=meta.k8s.io;v=v1";
 
@@ -308,7 +308,7 @@ interface ListPage<T> {
   readonly metadata: { readonly resourceVersion: string; readonly continue?: string };
 }
 
-/** From the text of a kubeconfig; without, from `KUBECONFIG`, the home directory, or the pod this runs in. */
+/** Connects with the text of a kubeconfig; without one, with `KUBECONFIG`, the home directory, or the pod that this process runs in. */
 export function connectKubernetes(kubeconfig: string | undefined, observe?: RequestObserver): KubernetesClient {
   const config = new KubeConfig();
   if (kubeconfig === undefined) config.loadFromDefault();

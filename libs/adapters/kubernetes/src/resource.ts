@@ -16,7 +16,7 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
-/** Only what all objects have: enough to see that something changed. */
+/** Metadata that all objects have: enough to see that something changed. */
 export type MetadataOnly = Pick<KubeObject, "metadata">;
 
 const define = (apiVersion: string, kind: string, plural: string, isNamespaced = true): Resource => ({

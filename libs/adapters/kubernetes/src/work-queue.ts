@@ -14,7 +14,7 @@ export const PRIORITIES = ["urgent", "progress", "creation", "resync"] as const;
 export type Priority = (typeof PRIORITIES)[number];
 
 export interface WorkQueueOptions {
-  /** In the long run. */
+  /** Number of keys that are processed per second in the long run. */
   readonly keysPerSecond?: number;
   readonly keysAtOnce?: number;
   /** Keys of the priorities `creation` and `resync` that may be processed at one time; no bound when absent. */

@@ -15,7 +15,7 @@ export interface LambdaClientOptions {
 
 export class LambdaClients {
   readonly #options: LambdaClientOptions;
-  /** By region and role; a full cache evicts its oldest entry. */
+  /** Clients by region and role; a full cache evicts its oldest entry. */
   readonly #clients = new Map<string, Promise<LambdaClient>>();
 
   constructor(options: LambdaClientOptions) {

@@ -115,7 +115,7 @@ function functionErrorText({ FunctionError, Payload }: InvokeCommandOutput): str
 interface AwsErrorFields {
   readonly name?: string;
   readonly message?: string;
-  /** On every error of a request; without a status the service was not reached. */
+  /** Metadata that every error of a request has; without a status the service was not reached. */
   readonly $metadata?: { readonly httpStatusCode?: number };
 }
 

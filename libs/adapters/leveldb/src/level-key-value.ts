@@ -96,7 +96,7 @@ class LevelKeyValue implements LevelStore {
   /** Undefined until there are blob files. */
   #marker: Uint8Array | undefined;
   #isMarkerStored: boolean;
-  /** By key of each row with parts in files: those files, each once. */
+  /** Files of each row with parts in files, by the row's key, each once. */
   readonly #owners: Map<string, readonly BlobFile[]>;
   #batches = 0;
 
@@ -226,7 +226,7 @@ class LevelKeyValue implements LevelStore {
     return [...files];
   }
 
-  /** After the batch is durable: its rows hold their files, and replaced rows release theirs. */
+  /** Records after a durable batch that its rows hold their files, and that replaced rows release theirs. */
   #updateHolds(
     batch: ReadonlyMap<string, RowBytes | null>,
     owners: ReadonlyMap<string, readonly BlobFile[]>,

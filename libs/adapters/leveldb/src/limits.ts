@@ -11,7 +11,7 @@ export const BLOB_GROUP_BYTES_MAX = 4 * 1024 * 1024;
 export const BLOB_PIECE_BYTES = 2 * 1024 * 1024;
 /** Interval of checking whether the reads that may still need a free file have ended. */
 export const BLOB_REMOVE_RETRY_MS = 200;
-/** Longer than any SQL statement may take: a thread that crashed without ending its reads must not keep files forever. */
+/** Time for which files of an unfinished read are kept: longer than any SQL statement, but a crashed thread must not keep files forever. */
 export const BLOB_HELD_MS_MAX = 5 * 60_000;
 /** Bytes of payloads read ahead for one page of a scan; a page has at least one payload. */
 export const BLOB_PAGE_BYTES_MAX = 4 * 1024 * 1024;

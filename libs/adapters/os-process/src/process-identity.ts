@@ -5,7 +5,7 @@
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 
-/** When the process began, in the text of the system; undefined when it has ended. */
+/** Returns the start time of the process in the text of the system; undefined when the process has ended. */
 export function identityOf(pid: number): string | undefined {
   return process.platform === "linux" ? ofLinux(pid) : ofPs(pid);
 }

@@ -19,7 +19,7 @@ export interface Shares {
 const NEEDED = ["cpu", "memory", "pids"];
 const MIB = 1024 * 1024;
 
-/** Without a control group: runtimes have a lower priority than the platform's processes. */
+/** Shares without control groups: runtimes have a lower priority than the platform's processes. */
 export const niceShares: Shares = {
   prepare: () => ({ script: "", prefix: ["nice", "-n", String(NICENESS)] }),
   release: () => undefined,

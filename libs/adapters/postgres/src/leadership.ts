@@ -7,7 +7,10 @@ import { backoffMs, type Clock, type Logger, type Random, type TimerHandle } fro
 import pg from "pg";
 import { CONNECT_TIMEOUT_MS, LEADER_POLL_MS, LEADER_POLL_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
 
-/** Since version 14; with an older database a frozen leader blocks the others until an operator ends its connection. */
+/**
+ * Makes the server end the session of a frozen leader. Needs version 14; with an older database a frozen leader blocks the others until an
+ * operator ends its connection.
+ */
 const GIVE_UP_THE_SILENT =
   "SELECT set_config('idle_session_timeout', $1, false) WHERE current_setting('server_version_num')::int >= 140000";
 

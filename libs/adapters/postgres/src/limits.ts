@@ -4,13 +4,13 @@
 export const CONNECTIONS_MAX = 8;
 /** A database that does not take a connection within this is down. */
 export const CONNECT_TIMEOUT_MS = 5_000;
-/** No statement of the platform takes long; one that does waits for a lock that was not released. */
+/** Timeout of the server for a statement. No statement of the platform takes long; one that does waits for a lock that was not released. */
 export const STATEMENT_TIMEOUT_MS = 15_000;
-/** Longer than the server's own timeout: a later answer never comes, because server or network hang. */
+/** Timeout for the answer of the server: longer than the server's own timeout, so only a hanging server or network exceeds it. */
 export const QUERY_TIMEOUT_MS = 17_000;
 /** Others may be migrating; a big table takes minutes. */
 export const MIGRATION_LOCK_TIMEOUT_MS = 600_000;
-/** Between attempts to listen again after the connection was lost: first and longest pause. */
+/** First and longest pause between attempts to listen again after the connection was lost. */
 export const LISTEN_AGAIN_FIRST_MS = 100;
 export const LISTEN_AGAIN_LONGEST_MS = 5_000;
 /** A silent connection may be broken: how often it is checked, and the time limit of the check. */
@@ -29,7 +29,7 @@ export const LEADER_SILENT_MS = 10_000;
 export const ARCHIVE_CONNECTIONS_MAX = 4;
 /** Reads give up soon after; the archiver has time to retry. */
 export const ARCHIVE_CONNECT_TIMEOUT_MS = 2_000;
-/** Between attempts to migrate a database that was down: calls in between fail with the last error. */
+/** Pause between attempts to migrate a database that was down; calls in between fail with the last error. */
 export const MIGRATE_AGAIN_MS = 1_000;
 /** A little longer than the server's own timeout: after that the server hangs. */
 export const ARCHIVE_STATEMENT_TIMEOUT_MS = 20_000;

@@ -69,7 +69,7 @@ export class NotificationListener {
       );
   }
 
-  /** On a cut network a connection gets no event, not even its end; so it is checked regularly. */
+  /** Schedules a check of the connection, because on a cut network a connection receives no event, not even its end. */
   #scheduleCheck(client: pg.Client): void {
     if (this.#client !== client || this.#isClosed) return;
     this.#checkTimer = setTimeout(() => {

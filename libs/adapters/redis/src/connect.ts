@@ -18,7 +18,7 @@ export interface RedisConnections extends AsyncDisposable {
   readonly commits: RedisRequester;
   readonly reads: RedisRequester;
   readonly leases: RedisRequester;
-  /** In front of every key; may be empty. */
+  /** Prefix of every key; may be empty. */
   readonly keyPrefix: string;
 }
 

@@ -24,7 +24,7 @@ interface ConnectorOptions {
 export class SocketConnector extends AbstractConnector {
   readonly #options: ConnectorOptions;
   #socket: Socket | undefined;
-  /** With the authorities of the file, when it could be used last. */
+  /** TLS context with the authorities of the file, as of the last time that the file could be used. */
   #context: SecureContext | undefined;
 
   /** The options of the client: `host`, `port` and `tls`. */

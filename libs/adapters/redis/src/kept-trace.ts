@@ -1,4 +1,4 @@
-/** Which trace the span of a commit belongs to. */
+/** Determines which trace the span of a commit belongs to. */
 import type { PartitionBatch } from "@perdure/storage";
 
 /** `traceparent` ends in the flags; the lowest bit means that the trace is kept. */

@@ -8,7 +8,7 @@ export const SCRIPT_BYTES_MAX = 4 * 1024 * 1024;
 export const INLINE_BYTES_CROWDED = 16 * 1024;
 /** Chunks written or read in one go: 4 MiB on the wire. */
 export const CHUNKS_AT_ONCE = 16;
-/** After this time Redis deletes chunks whose commit never came; far longer than the timeout of any commit. */
+/** Time after which Redis deletes chunks whose commit never came; far longer than the timeout of any commit. */
 export const STAGED_MS = 15 * 60_000;
 
 /** Arguments of one command within a script: Lua's stack takes 8,000, and smaller pieces cost nothing more. */

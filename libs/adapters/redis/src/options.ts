@@ -24,7 +24,7 @@ export interface RedisConnectionOptions {
   readonly replicas?: number;
   /** How long a commit or a read waits for a Redis that is away before it fails with STO0001. Default 10 s. */
   readonly timeoutMs?: number;
-  /** In front of every key, for a server that others use too; '' when absent. Braces in it put all keys of a cluster on one node. */
+  /** Prefix of every key, for a server that others use too; '' when absent. Braces in it put all keys of a cluster on one node. */
   readonly keyPrefix?: string;
   /** Name of this client in `CLIENT LIST`. */
   readonly name?: string;

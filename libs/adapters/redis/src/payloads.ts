@@ -39,7 +39,7 @@ export async function payloadsOf(
   return payloads;
 }
 
-/** Its chunks are gone, so by now the row is another one, or none. */
+/** Reads a row whose chunks are gone once more: by now it is another row, or none. */
 async function readAgain(
   requester: PartitionReads,
   prefix: string,

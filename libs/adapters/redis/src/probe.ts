@@ -10,7 +10,7 @@ import type { RedisConnectionOptions } from "./options.js";
 export type RedisProbe =
   /** `isDurable`: the server keeps an append-only file; undefined when the user may not read the setting. */
   | { readonly kind: "answers"; readonly isDurable: boolean | undefined }
-  /** It throws data away when it is full. */
+  /** Redis evicts data when it is full. */
   | { readonly kind: "evicts"; readonly policy: string }
   | { readonly kind: "refused"; readonly reason: string }
   | { readonly kind: "silent"; readonly reason: string };

@@ -15,7 +15,7 @@ export class StatusCache {
     return true;
   }
 
-  /** It leaves the index. */
+  /** Called when the id leaves the index. */
   evict(id: InvocationId): void {
     this.#bytes.delete(id);
   }

@@ -31,7 +31,7 @@ export class AdminApiError extends Error {
   }
 }
 
-/** No server answered at `origin`. */
+/** Returns the error for a server at `origin` that did not answer. */
 export function unreachable(origin: string, cause: unknown): AdminApiError {
   return new AdminApiError(0, `${origin} cannot be reached: ${reasonOf(cause)}`, { cause });
 }

@@ -37,7 +37,7 @@ export class InvocationsApi {
     this.#sql = sql;
   }
 
-  /** Its row of `sys_invocation`; undefined when there is none. */
+  /** Returns the invocation's row of `sys_invocation`; undefined when there is none. */
   async row(id: string, options: ApiCallOptions = {}): Promise<SqlRow | undefined> {
     return (await this.#sql.query(`SELECT * FROM sys_invocation WHERE id = ${sqlText(id)}`, options))[0];
   }

@@ -182,7 +182,7 @@ export const accountOperations = {
     }),
   },
   GetUsage: {
-    /** Without `from` and `to`: the current month. */
+    /** Environment and period; without `from` and `to` the period is the current month. */
     request: z.object({ environmentId: environmentIdShape.optional(), from: day.optional(), to: day.optional() }),
     response: z.object({
       from: day,

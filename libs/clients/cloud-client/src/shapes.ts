@@ -87,7 +87,7 @@ export const environmentShape = z.object({
   /** Why creation failed, or why the environment does not answer now. */
   failure: z.string().optional(),
   createdAt: unixSeconds,
-  /** When the data of an environment in deletion is erased. */
+  /** Time at which the data of an environment in deletion is erased. */
   erasedAt: unixSeconds.optional(),
   planId: z.string(),
   signingPublicKeys: z.array(z.string()),
@@ -103,7 +103,7 @@ export const environmentShape = z.object({
   lambdaExternalId: z.string(),
 });
 
-/** More than one gateway can process. */
+/** Largest rate of a key: more than one gateway can process. */
 export const KEY_RATE_MAX = 100_000;
 /** Requests per second of one key at each endpoint, and the number of requests at once. */
 export const keyRateShape = z.int().min(1).max(KEY_RATE_MAX);

@@ -185,7 +185,7 @@ function passOn(req: IncomingMessage, res: Response, outgoing: ClientRequest, op
   });
 }
 
-/** At the pace of the gateway. */
+/** Sends the body of a request at the pace of the gateway. */
 function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: TenancyApiError) => void): void {
   let bytes = 0;
   req.on("data", (chunk: Uint8Array) => {
@@ -195,7 +195,7 @@ function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: Tenan
   req.pipe(outgoing);
 }
 
-/** At the pace of the browser; when one side ends early, the other is cut off. */
+/** Forwards a response at the pace of the browser. When one side ends early, the other is cut off. */
 function begin(res: Response, incoming: IncomingMessage, prefix: string): void {
   const headers = headersForPage(incoming.rawHeaders, prefix);
   for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at] as string, headers[at + 1] as string);

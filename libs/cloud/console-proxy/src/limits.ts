@@ -6,7 +6,7 @@ export const PROXIED_AT_ONCE_MAX = 512;
 export const SESSIONS_POLL_MS = 2_000;
 /** Number of these requests that one user may have: several tabs with six requests each. A few users cannot use all slots. */
 export const PROXIED_OF_USER_MAX = 48;
-/** No plan allows a larger body (cloud.md §6.5); the gateway enforces the plan. */
+/** Largest body of a request: no plan allows more (cloud.md §6.5), and the gateway enforces the plan. */
 export const PROXIED_BODY_BYTES_MAX = 32 * 1024 * 1024;
 /** A gateway is near: when it does not connect within this time, it is unreachable. */
 export const PROXIED_CONNECT_MS = 5_000;

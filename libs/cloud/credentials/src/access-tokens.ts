@@ -72,7 +72,7 @@ export async function openAccessTokens(ports: AccessTokensPorts, options: Access
 class SignedAccessTokens implements AccessTokens {
   readonly issuer: string;
   readonly #ports: AccessTokensPorts;
-  /** In the order of the time from which they sign. */
+  /** Keys in the order of the time from which they sign. */
   #keys: readonly Key[] = [];
   #readAtMs = 0;
   #reading: Promise<void> | undefined;

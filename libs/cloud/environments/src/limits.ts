@@ -13,7 +13,7 @@ export const RECONCILE_EVERY_MS = 5_000;
 /** Bounds of the random pauses between attempts to restart a runtime that worked before. */
 export const RECOVER_FIRST_MS = 2_000;
 export const RECOVER_LONGEST_MS = 120_000;
-/** After this many failures of a runtime that worked before, about half an hour, its environment has failed and an operator must act. */
+/** Failures of a runtime that worked before, about half an hour, after which its environment has failed and an operator must act. */
 export const RECOVER_TRIES_MAX = 30;
 /** Environments that are changed at the same time: each may start a process. */
 export const RECONCILE_AT_ONCE = 8;

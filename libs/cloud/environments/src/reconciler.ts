@@ -52,7 +52,7 @@ class Reconciler implements AsyncDisposable {
   #timer: TimerHandle | undefined;
   #isClosed = false;
   readonly #unlisten: () => void;
-  /** When the present generation was requested: the timeout is counted in this process and not stored. */
+  /** Time at which the present generation was requested. The timeout is counted in this process and not stored. */
   readonly #requestedAtMs = new Map<EnvironmentId, { readonly generation: number; readonly atMs: number }>();
   /** Runtimes that worked before and failed: no new attempt before this time. */
   readonly #notBeforeMs = new Map<EnvironmentId, { readonly atMs: number; readonly failures: number }>();
@@ -195,7 +195,7 @@ class Reconciler implements AsyncDisposable {
     if (failure !== undefined) this.#logger.warn({ environmentId: id, reason: failure }, "a runtime could not be requested");
   }
 
-  /** Its owners get a mail about the first failure of a series. */
+  /** Records that an environment failed. Its owners receive a mail about the first failure of a series. */
   async #failed(environment: EnvironmentRecord, reason: string): Promise<void> {
     const { database, clock } = this.#ports;
     await database.change(async (tables) => {

@@ -1,6 +1,6 @@
 /** Names browsers for the list of sessions: users recognise "Firefox on Windows", not a user agent string. */
 
-/** In this order: most user agents contain the names of other browsers too. */
+/** Patterns and names of browsers. The order matters, because most user agents contain the names of other browsers too. */
 const BROWSERS: readonly (readonly [RegExp, string])[] = [
   [/\bEdgi?A?(?:iOS)?\//, "Edge"],
   [/\bOPR\//, "Opera"],

@@ -51,9 +51,9 @@ export const BLOCKED_CACHED_MAX = 10_000;
 export const RATES = {
   /** Users share addresses; a program that guesses has thousands of passwords to try. */
   "sign-in by address": { max: 60, windowMs: 600_000 },
-  /** More wrong passwords than an owner needs; from another address the account can still be signed in to. */
+  /** Rate that allows more wrong passwords than an owner needs; from another address the account can still be signed in to. */
   "sign-in to account by address": { max: 10, windowMs: 900_000 },
-  /** From all networks together: a distributed attack is bounded by this. */
+  /** Rate for all networks together, which bounds a distributed attack. */
   "sign-in to account": { max: 100, windowMs: 900_000 },
   /** Rate for a browser in which the owner has signed in before: attempts from other browsers do not count for it. */
   "sign-in by known browser": { max: 10, windowMs: 900_000 },

@@ -141,7 +141,7 @@ class OAuth {
     res.json({});
   }
 
-  /** Its writes are committed also when the answer is an error: so errors are returned, and thrown outside the transaction. */
+  /** Grants a device code. Its writes are committed also when the answer is an error, so errors are returned, and thrown outside. */
   async #device(deviceCode: string, who: Requester): Promise<Grant | OAuthError> {
     const { database, clock } = this.#ports;
     const hash = hashOf(deviceCode);

@@ -37,7 +37,7 @@ export interface OidcPorts {
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
-  /** Only when the provider marks it as verified; lower case. */
+  /** E-mail address in lower case, only when the provider marks it as verified. */
   readonly email: string | undefined;
   readonly name: string | undefined;
 }

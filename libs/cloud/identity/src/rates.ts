@@ -12,7 +12,7 @@ export class Rates {
   readonly #database: TenancyDatabase;
   readonly #clock: Clock;
   readonly #maxima: RateMaxima;
-  /** By rate and subject: when the window ends in which the subject is refused (wall time). */
+  /** End of the window in which a subject is refused (wall time), by rate and subject. */
   readonly #blockedUntilMs = new BoundedCache<string, number>({ entriesMax: BLOCKED_CACHED_MAX });
 
   constructor(database: TenancyDatabase, clock: Clock, maxima: RateMaxima = {}) {

@@ -36,7 +36,7 @@ export interface NewSession {
   readonly kind: SessionRecord["kind"];
   readonly label: string;
   readonly remoteAddress: string | undefined;
-  /** When the user authenticated; now when it is absent. */
+  /** Time at which the user authenticated; now when it is absent. */
   readonly shownAtMs?: number | undefined;
 }
 

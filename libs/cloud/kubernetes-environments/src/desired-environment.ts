@@ -47,7 +47,7 @@ export function tunnelTokenOf({ environmentId, tunnels }: DesiredRuntime, namesp
   return secretOf(tunnelTokenName(environmentId), namespace, { [TUNNEL_TOKEN]: tunnels.token });
 }
 
-/** In the operator's namespace, which is the only one that tenancy writes Secrets to. */
+/** Returns a Secret of the operator's namespace, the only one that tenancy writes Secrets to. */
 function secretOf(name: string, namespace: string, secrets: Readonly<Record<string, Secret>>): KubeObject {
   const encoded = Object.entries(secrets).map(([key, secret]) => [key, Buffer.from(secret.reveal()).toString("base64")]);
   return { apiVersion: "v1", kind: "Secret", metadata: { name, namespace }, type: "Opaque", data: Object.fromEntries(encoded) };
@@ -100,7 +100,7 @@ export function environmentOf(desired: DesiredRuntime, template: RuntimeTemplate
   };
 }
 
-/** With as many digits as the definition of environments takes; a little shorter where it must be. */
+/** Returns a duration with as many digits as the definition of environments accepts; a little shorter where it must be. */
 function durationOf(ms: number): string {
   const seconds = Math.max(1, Math.floor(ms / 1_000));
   return seconds < 10_000_000 ? `${seconds}s` : `${Math.floor(seconds / 3_600)}h`;

@@ -11,7 +11,7 @@ export const platformRules: readonly PolicyRule[] = [
   { apiGroups: ["perdure.dev"], resources: ["environments"], verbs: ["get", "list", "watch", "create", "patch", "delete"] },
 ];
 
-/** In the operator's namespace: signing keys are written there, and never read again. */
+/** Rules in the operator's namespace: signing keys are written there and never read again. */
 export const namespaceRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["secrets"], verbs: ["create", "patch", "delete"] },
 ];

@@ -12,9 +12,12 @@ export const MAILS_AT_ONCE = 5;
  */
 export const MAIL_AGAIN_FIRST_MS = 60_000;
 export const MAIL_AGAIN_LONGEST_MS = 3_600_000;
-/** After this time a mail is not useful any more. */
+/** Time after which a mail is not useful any more. */
 export const MAIL_GIVEN_UP_MS = 86_400_000;
-/** More means that no mail can be sent: some megabytes. */
+/** Maximum number of waiting mails, some megabytes; more means that no mail can be sent. */
 export const MAILS_WAITING_MAX = 10_000;
-/** Number of waiting mails from which no invitation is added; otherwise invitations could fill the outbox and block sign-in links. */
+/**
+ * Maximum number of waiting mails when an invitation is added: otherwise invitations of all accounts could use all places, and no sign-in
+ * link could be sent.
+ */
 export const INVITATION_MAILS_WAITING_MAX = 5_000;

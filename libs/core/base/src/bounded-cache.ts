@@ -31,7 +31,7 @@ export class BoundedCache<K, V> {
   readonly #entriesMax: number;
   readonly #expiry: CacheExpiry | undefined;
   readonly #weight: CacheWeight<V> | undefined;
-  /** In order of use, least recently used first. */
+  /** Values in the order of their use, least recently used first. */
   readonly #values = new Map<K, V>();
   /** Monotonic time at which each value expires; empty when values do not expire. */
   readonly #expiresAtMs = new Map<K, number>();

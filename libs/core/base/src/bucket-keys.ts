@@ -10,7 +10,7 @@ import { BUCKET_CACHE_SERVICES_MAX } from "./limits.js";
 export const BUCKET_COUNT = 512;
 
 const KIND = "unscoped/service";
-/** By service: the high and low half of the key of bucket 0, of bucket 1, and so on; both halves are zero while not computed. */
+/** Keys by service: the high and low half of the key of bucket 0, of bucket 1, and so on; both halves are zero while not computed. */
 const cache = new BoundedCache<string, Uint32Array>({ entriesMax: BUCKET_CACHE_SERVICES_MAX });
 
 /** The bucket of an idempotency key. */

@@ -12,7 +12,7 @@ export interface EndingSocket {
   destroy(): unknown;
 }
 
-/** After this side of the socket has ended, the peer has `lingerMs` to end its own; then the socket is destroyed. */
+/** Gives the peer `lingerMs` to end its side after this side of the socket has ended; then destroys the socket. */
 export function boundHalfClose(socket: EndingSocket, clock: Clock, lingerMs: number): void {
   socket.once("finish", () => {
     if (socket.destroyed) return;

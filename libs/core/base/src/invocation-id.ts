@@ -61,7 +61,9 @@ export function partitionKeyOf(id: InvocationId): bigint {
   return raw.readBigUInt64BE(0);
 }
 
-/** Which of `count` equal slices of the 64-bit range the id's partition key falls in: 0…count−1. Same rule as `partitionOfKey`, without BigInt. */
+/**
+ * Returns which of `count` equal slices of the 64-bit range has the id's partition key: 0…count−1, like `partitionOfKey`, without BigInt.
+ */
 export function partitionOf(id: InvocationId, count: number): number {
   checkCount(count);
   decodeKey(id);
@@ -71,7 +73,7 @@ export function partitionOf(id: InvocationId, count: number): number {
   return Math.floor((high * count + Math.floor((low * count) / TWO_32)) / TWO_32);
 }
 
-/** Which of `count` equal slices of the 64-bit range the key falls in: ⌊key · count / 2⁶⁴⌋. `count` in 1…2²⁰. */
+/** Returns which of `count` equal slices of the 64-bit range has the key: ⌊key · count / 2⁶⁴⌋. `count` is in 1…2²⁰. */
 export function partitionOfKey(partitionKey: bigint, count: number): number {
   checkCount(count);
   return Number((BigInt.asUintN(64, partitionKey) * BigInt(count)) >> 64n);

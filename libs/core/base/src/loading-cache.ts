@@ -12,7 +12,7 @@ import { type Random, systemRandom } from "./random.js";
 export interface CacheLifetime {
   /** The value is returned without a load; 0: only the callers that wait for the load get it. */
   readonly ttlMs: number;
-  /** From this age on, a use of the value loads it again in the background. Absent: never. */
+  /** Age from which a use of the value loads it again in the background; absent: never. */
   readonly refreshAfterMs?: number;
   /** The value is used for so long in all while loads fail, at least `ttlMs`. Absent: `ttlMs`. */
   readonly staleMs?: number;

@@ -13,7 +13,7 @@ export interface RateLimit {
   readonly burst: number;
 }
 
-/** Without clock: every method gets a monotonic reading, since a caller that checks several buckets has it at hand. */
+/** Limits a rate without a clock: every method gets a monotonic reading, because a caller that checks several buckets has one already. */
 export class TokenBucket {
   #limit: RateLimit;
   #share = 1;

@@ -6,7 +6,7 @@ export const API_GROUP = "perdure.dev";
 export const API_VERSION = "v1alpha1";
 export const GROUP_VERSION = `${API_GROUP}/${API_VERSION}`;
 
-/** On everything that belongs to an environment: its id without `env_`. */
+/** Label of everything that belongs to an environment. Its value is the environment's id without `env_`. */
 export const ENVIRONMENT_LABEL = `${API_GROUP}/environment`;
 
 /** `env_2abc…` → `env-2abc…`: name of its object and of its namespace. */

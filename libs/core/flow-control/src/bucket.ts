@@ -12,7 +12,7 @@ export interface BucketValue {
 }
 
 const MICROS_PER_MS = 1_000;
-/** With the present time and the longest interval added it is still a safe integer. */
+/** Largest lead of a bucket: with the present time and the longest interval added it is still a safe integer. */
 const AHEAD_MICROS_MAX = 4e15;
 
 /** Microseconds between two starts, rounded up: never faster than the rule allows. */

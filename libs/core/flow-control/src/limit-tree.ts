@@ -32,7 +32,7 @@ export class LimitTree {
     return this.#nowMs;
   }
 
-  /** When a bucket opens or is to be swept next; undefined: never. */
+  /** Time at which the next bucket opens or is to be swept; undefined: never. */
   get nextAtMs(): number | undefined {
     const at = Math.min(this.#openings.peek()?.opensAtMs ?? NEVER, this.#drawn.size === 0 ? NEVER : this.#sweepAtMs);
     return at === NEVER ? undefined : at;

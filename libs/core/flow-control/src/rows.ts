@@ -45,7 +45,7 @@ export interface FlowHead {
   readonly entryId: string;
   /** Undefined: nothing blocks it, it is about to start. */
   readonly blockedOn: FlowBlock | undefined;
-  /** Since when it waits. */
+  /** Time since which the invocation waits. */
   readonly sinceMs: number;
 }
 
@@ -108,7 +108,7 @@ export interface FlowWait {
   readonly scope: string;
   readonly limitKey: string | undefined;
   readonly sinceMs: number;
-  /** From the scope down; levels without rule are left out. */
+  /** Levels from the scope down; those without a rule are left out. */
   readonly levels: readonly FlowWaitLevel[];
   readonly isQueuePaused: boolean;
   /** Place among the waiting entries of its own queue, 1 = next. */
@@ -122,7 +122,7 @@ export interface FlowWaitLevel {
   readonly limit: number | undefined;
   /** Number of invocations that wait at this level and below. */
   readonly waiting: number;
-  /** When the rate of the rule allows the next start; undefined when it allows it now or does not matter. */
+  /** Time at which the rate of the rule allows the next start; undefined when it allows it now or does not matter. */
   readonly nextAtMs: number | undefined;
   /** Whether this level blocks it. */
   readonly isFull: boolean;

@@ -3,7 +3,7 @@
  * of limit keys (`s1/tenant/user`), and it limits each concrete scope or key that it matches separately.
  */
 
-/** At most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */
+/** Allows at most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */
 export interface FlowRate {
   readonly limit: number;
   readonly periodMs: number;

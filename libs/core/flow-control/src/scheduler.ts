@@ -156,7 +156,7 @@ export class FlowScheduler {
     return this.#tree.root.canAny;
   }
 
-  /** When to call `admit` again without a new event; undefined: not before one. */
+  /** Time at which `admit` must be called without a new event; undefined: not before an event. */
   get nextAtMs(): number | undefined {
     return this.#tree.nextAtMs;
   }

@@ -28,7 +28,7 @@ export interface SchedulerEntry {
   readonly queue: ServiceQueue;
   readonly leaf: LimitLeaf;
   state: EntryState;
-  /** While admitting: the invocation still needs the slot if its start is not used. */
+  /** Whether the invocation still needs the slot if its start is not used; valid while admitting. */
   needsSlot: boolean;
   /** Whether the invocation has run before. */
   isWoken: boolean;
@@ -58,7 +58,7 @@ export interface ServiceQueue {
 abstract class Branch {
   readonly parent: LimitNode | undefined;
   weight = 1;
-  /** Its place in the order of the parent. */
+  /** Place of the node in the order of its parent. */
   startTag = 0;
   anyAt = NOWHERE;
   wokenAt = NOWHERE;

@@ -55,7 +55,7 @@ export interface HandlerDefinition {
   readonly input: InputDefinition;
   readonly output: OutputDefinition;
   readonly options: ManifestOptions;
-  /** Only on the `run` of a workflow. */
+  /** Retention of a workflow's completion; only on the `run` handler of a workflow. */
   readonly workflowCompletionRetentionMs: number | undefined;
 }
 
@@ -65,7 +65,7 @@ export interface ServiceDefinition {
   readonly documentation: string | undefined;
   readonly metadata: Readonly<Record<string, string>>;
   readonly options: ManifestOptions;
-  /** In the order of the manifest, names unique. */
+  /** Handlers in the order of the manifest, with unique names. */
   readonly handlers: readonly HandlerDefinition[];
 }
 
@@ -75,7 +75,7 @@ export interface Manifest {
   readonly minProtocolVersion: number;
   readonly maxProtocolVersion: number;
   readonly lambdaCompression: "zstd" | undefined;
-  /** In the order of the manifest, names unique. */
+  /** Services in the order of the manifest, with unique names. */
   readonly services: readonly ServiceDefinition[];
 }
 

@@ -7,7 +7,7 @@ import { ProtoReader, ProtoWriter } from "@perdure/base";
 import { enter, leave, lengthTag, varintTag, writeNumber } from "./codec/nested.js";
 import { futureDepthMax } from "./limits.js";
 
-/** When a node counts as resolved; see `evaluateFuture`. "unknown" resolves with its first child, whatever its outcome. */
+/** Rule by which a node counts as resolved; see `evaluateFuture`. "unknown" resolves with its first child, whatever its outcome. */
 export type Combinator =
   | "unknown"
   | "firstCompleted"
@@ -23,7 +23,7 @@ export interface Future {
   readonly combinator: Combinator;
 }
 
-/** In the order of their numbers on the wire. */
+/** Combinators in the order of their numbers on the wire. */
 const combinators: readonly Combinator[] = [
   "unknown",
   "firstCompleted",
@@ -41,7 +41,7 @@ export function futureFromLists(
   return { completions, signalIndexes, signalNames, nested: [], combinator: "unknown" };
 }
 
-/** No leaf anywhere: such a wait would never end, so a suspension on it is RT0012. */
+/** Whether the future has no leaf: such a wait would never end, so a suspension on it is RT0012. */
 export function isEmptyFuture(future: Future): boolean {
   return (
     future.completions.length === 0 &&

@@ -129,7 +129,7 @@ export interface OneWayCallCommand {
   /** v7. */
   readonly limitKey: string | undefined;
   readonly invocationIdNotificationIdx: number;
-  /** When to start it, milliseconds since the epoch by the SDK's clock; 0 means at once. */
+  /** Time at which to start the invocation, milliseconds since the epoch by the SDK's clock; 0 means at once. */
   readonly invokeTimeMs: number;
   readonly name: string;
 }

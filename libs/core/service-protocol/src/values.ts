@@ -15,7 +15,7 @@ export interface Failure {
   readonly metadata: readonly Header[];
 }
 
-/** No value at all; not the same as an empty value, which is `{ kind: "value", value: <zero bytes> }`. */
+/** Absence of a value; not the same as an empty value, which is `{ kind: "value", value: <zero bytes> }`. */
 export interface VoidResult {
   readonly kind: "void";
 }

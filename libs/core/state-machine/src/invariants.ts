@@ -151,7 +151,7 @@ function checkInvocation(check: Check, invocation: Invocation): void {
   }
 }
 
-/** Only invocations of a scope wait for slots, and none of them holds a lock meanwhile. */
+/** Checks that only invocations of a scope wait for slots, and that none of them holds a lock meanwhile. */
 function checkSlotted(check: Check, { facts: { id, target } }: Invocation): void {
   check.that(isSlotted(target), () => `${id} waits for a slot, which ${targetText(target)} does not need`);
 }

@@ -116,7 +116,7 @@ export interface Scheduled extends Common {
 export interface Inboxed extends Common {
   readonly status: "inboxed";
   readonly waitsFor: "lock" | "slot";
-  /** Its place in the queue of the lock; 0 when it waits for a slot. */
+  /** Place of the invocation in the queue of the lock; 0 when it waits for a slot. */
   readonly inboxSeq: number;
 }
 export interface Invoked extends Common {
@@ -129,7 +129,7 @@ export interface Suspended extends Common {
   /** What is still awaited: leaves that are already resolved are pruned. */
   readonly awaiting: Future;
 }
-/** It could go on, and waits for a slot in its scope. */
+/** Invocation that could go on and waits for a slot in its scope. */
 export interface Ready extends Common {
   readonly status: "ready";
   readonly readyAtMs: number;
@@ -143,7 +143,7 @@ export interface Completed extends Common {
 }
 
 export type Invocation = Scheduled | Inboxed | Invoked | Suspended | Ready | Paused | Completed;
-/** Its journal exists and its handler has begun or is about to. */
+/** Invocation whose journal exists and whose handler has begun or is about to begin. */
 export type InFlight = Invoked | Suspended | Ready | Paused;
 
 export function isInFlight(invocation: Invocation | undefined): invocation is InFlight {
@@ -156,7 +156,7 @@ export function isInFlight(invocation: Invocation | undefined): invocation is In
   );
 }
 
-/** When the stored result is deleted, in milliseconds since 1970; undefined while unfinished. */
+/** Returns the time at which the stored result is deleted, in milliseconds since 1970; undefined while unfinished. */
 export function expiresAtMs(invocation: Completed): number | undefined {
   const at = invocation.milestones.completedAtMs;
   return at === undefined ? undefined : at + invocation.facts.completionRetentionMs;

@@ -30,7 +30,7 @@ export interface Deadlock {
 
 export interface Explanation {
   readonly situation: Situation;
-  /** From the explained invocation to the one that really blocks, both included. */
+  /** Invocations from the explained one to the one that really blocks, both included. */
   readonly chain: readonly ChainLink[];
   /** Whether the bounds stopped the search before its end. */
   readonly chainIsCut: boolean;

@@ -32,7 +32,7 @@ export interface InvocationSnapshot {
   readonly held: InvokerView | undefined;
   /** Entries from index 0; fewer than `invocation.journal.length` when the journal exceeds the bound of the read. */
   readonly entries: readonly JournalEntry[];
-  /** In no particular order. */
+  /** Events in no particular order. */
   readonly events: readonly JournalEvent[];
 }
 
@@ -57,7 +57,7 @@ export interface LimitFacts {
   /** Concurrency limit; undefined when there is none. */
   readonly limit: number | undefined;
   readonly waiting: number;
-  /** When the rate of the rule admits the next invocation; undefined when a rate is not the limit in effect. */
+  /** Time at which the rate of the rule admits the next invocation; undefined when a rate is not the limit in effect. */
   readonly nextAtMs: number | undefined;
   /** Whether this level blocks the invocation. */
   readonly isFull: boolean;
@@ -92,9 +92,9 @@ export interface RouteFacts {
 
 /** Facts about the surroundings of an invocation. */
 export interface InvocationContext {
-  /** Only while the invocation queues for an object. */
+  /** Facts of the lock, only while the invocation queues for an object. */
   readonly lock: LockFacts | undefined;
-  /** Only while the invocation waits for a slot. */
+  /** Facts of flow control, only while the invocation waits for a slot. */
   readonly flow: FlowFacts | undefined;
   readonly route: RouteFacts;
 }

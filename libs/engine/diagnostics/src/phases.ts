@@ -50,7 +50,7 @@ export interface TimelineAttempt {
 }
 
 export interface Phases {
-  /** Without gaps and overlaps from the creation to `nowMs`; empty segments are left out. */
+  /** Segments from the creation to `nowMs`, without gaps and overlaps; empty segments are left out. */
   readonly segments: readonly PhaseSegment[];
   readonly attempts: readonly TimelineAttempt[];
 }

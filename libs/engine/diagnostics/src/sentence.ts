@@ -319,7 +319,7 @@ function quoted(message: string): string {
   return `"${line.length > QUOTED_CHARS_MAX ? `${line.slice(0, QUOTED_CHARS_MAX)}…` : line}"`;
 }
 
-/** From one second on, whole seconds are precise enough for a reader. */
+/** Returns a duration as text. From one second on, whole seconds are precise enough for a reader. */
 function lasting(ms: number): string {
   const whole = Math.max(0, ms);
   return formatDuration(whole < 1000 ? whole : Math.floor(whole / 1000) * 1000);

@@ -13,9 +13,9 @@ export interface Timeline {
   readonly toMs: number;
   /** Milliseconds by phase; they add up to `toMs - fromMs` exactly. */
   readonly totals: Readonly<Record<InvocationPhase, number>>;
-  /** Without gaps, in order. */
+  /** Segments in order, without gaps. */
   readonly segments: readonly PhaseSegment[];
-  /** In the order of their ends. */
+  /** Attempts in the order of their ends. */
   readonly attempts: readonly TimelineAttempt[];
   /** Whether failed attempts may be missing: only the newest are stored, and each run overwrites those of the run before. */
   readonly attemptsMayBeMissing: boolean;

@@ -51,7 +51,7 @@ export interface Situation {
   readonly invocation: Invocation;
   readonly status: ShownStatus;
   readonly wait: Wait;
-  /** When this wait began (ms since 1970). */
+  /** Time at which this wait began (ms since 1970). */
   readonly sinceMs: number;
   readonly route: RouteFacts;
   /** Whether steps may be missing because the journal is longer than the part that was read. */

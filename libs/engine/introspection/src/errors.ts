@@ -66,7 +66,7 @@ export function refusalOf(cause: unknown): SqlRefusal | undefined {
   return CALLERS_ERRORS.test(message) ? refused("invalid", plainMessage(message)) : undefined;
 }
 
-/** After such an error the engine refuses all further work and must be opened again. */
+/** Whether the error means that the engine refuses all further work and must be opened again. */
 export function isEngineBroken(cause: unknown): boolean {
   return /^(?:FATAL|INTERNAL) Error: /i.test(messageOf(cause));
 }

@@ -40,7 +40,7 @@ export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Pro
 /** The data that a statement reads. Committed rows are those of one moment; live rows are read at about that moment. */
 export interface IntrospectionSource {
   readonly partitionCount: number;
-  /** No row moves between ranges of the store while they are read, so several may be read concurrently. */
+  /** Whether several ranges of the store may be read concurrently, because no row moves between them while they are read. */
   readonly isOneMoment: boolean;
   readonly store: StoredRows;
   readonly live: LiveRows;

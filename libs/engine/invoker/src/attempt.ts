@@ -50,7 +50,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
   #slowedDown: TimerHandle | undefined;
   /** Turn for the large message that is arriving or not durable yet. */
   #largeTurn: LargeTurn | undefined;
-  /** No connection has room for the stream. */
+  /** Whether no connection has a free stream for the attempt. */
   #isStreamWaiting = false;
   /** A large command is being staged; it is submitted afterwards. */
   #isSubmitting = false;
@@ -92,7 +92,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#machine.closeRequest();
   }
 
-  /** Since when (monotonic) the handler has only waited, as far as the messages show; undefined while the handler works. */
+  /** Returns the monotonic time since which the handler only waits, as far as the messages show; undefined while it works. */
   blockedSinceMs(): number | undefined {
     if (this.#over || this.#readingHeld || this.#isStreamWaiting || this.#plan.mode !== "bidi") return undefined;
     const silentMs = this.#context.clock.monotonicMs() - this.#lastActivityMs;

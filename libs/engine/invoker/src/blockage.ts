@@ -1,4 +1,4 @@
-/** Which messages begin and end a wait of the handler. */
+/** Determines which messages begin and end a wait of the handler. */
 import { MessageType } from "@perdure/service-protocol";
 
 /** See `BLOCKED_AFTER_MS`. */

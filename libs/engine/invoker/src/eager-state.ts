@@ -1,4 +1,4 @@
-/** Which state is sent in Start (service-protocol §3.4): all of it in storage order, up to a limit; the handler requests the rest. */
+/** Selects the state that is sent in Start (service-protocol §3.4): all in storage order, up to a limit; the handler requests the rest. */
 import { fromBinaryString } from "@perdure/base";
 import type { StateEntry } from "@perdure/service-protocol";
 

@@ -1,4 +1,4 @@
-/** From a run and a route to an open attempt: the request to the endpoint, its mode and its transport. */
+/** Opens an attempt from a run and a route: the request to the endpoint, its mode and its transport. */
 import type { DeploymentView } from "@perdure/control";
 import type { LostAttempt, StreamRequest } from "@perdure/endpoint-transport";
 import type { InvocationFacts, JournalEntry } from "@perdure/state-machine";

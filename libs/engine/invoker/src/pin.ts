@@ -1,4 +1,7 @@
-/** Which deployment and protocol version an attempt uses (service-protocol §12), and the registry's description of the handler there. */
+/**
+ * Determines which deployment and protocol version an attempt uses (service-protocol §12), and how the registry describes the handler
+ * there.
+ */
 import type { DeploymentView, HandlerView, RegistryView } from "@perdure/control";
 import { isSupportedVersion, type ProtocolVersion, selectVersion } from "@perdure/service-protocol";
 import type { Pinned, Target } from "@perdure/state-machine";

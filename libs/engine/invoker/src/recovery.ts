@@ -44,7 +44,7 @@ export class Recovery {
     this.#timer = clock.setTimer(this.#delayMs, () => this.#delayPassed());
   }
 
-  /** Without any further delay. */
+  /** Begins the next attempt without any further delay. */
   hurry(): void {
     this.#delayMs = 0;
     this.#timer?.cancel();

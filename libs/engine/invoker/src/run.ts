@@ -54,17 +54,17 @@ export class Run implements AttemptOwner, SlotUser {
   #phase: "queued" | "reading" | "attempting" | "recovering" | "over" = "queued";
   /** An attempt began, and its end was not reported yet. */
   #isEndPending = false;
-  /** Its stream drains, the handler has not ended, and a run that must not overlap with it may begin. */
+  /** Whether the handler of a failed attempt may still run, so that a run that must not overlap with it has to wait for its stream. */
   #isInTheWay = false;
   #holdsSlot = false;
   #isWaitingForSlot = false;
-  /** Since when its attempt waits for a connection that accepts its stream. */
+  /** Time since which the attempt waits for a connection that accepts its stream. */
   #streamWaitSinceMs: number | undefined;
   #pinned: Pinned | undefined;
   /** The deployment is chosen, and the partition has not stored it yet. */
   #isPinPending = false;
   #pauseRequested: boolean;
-  /** When the run began, or continued after its last suspension; undefined while it is not counted. */
+  /** Time at which the run began or continued after its last suspension; undefined while it is not counted. */
   #sinceMs: number | undefined;
   readonly #milestones: Milestones;
   /** Set also while its stream drains after the outcome. */
@@ -135,7 +135,7 @@ export class Run implements AttemptOwner, SlotUser {
     return this.#phase === "attempting" || this.#phase === "reading";
   }
 
-  /** Its outcome was reported, but the stream is still open. */
+  /** Whether the outcome of the run was reported but its stream is still open. */
   get draining(): boolean {
     return this.#attempt !== undefined;
   }

@@ -3,7 +3,7 @@ import { Ring } from "@perdure/base";
 
 export interface QueuedForSlot {
   readonly service: string;
-  /** When the run began to wait, by the wall clock. */
+  /** Wall-clock time at which the run began to wait. */
   readonly queuedAtMs: number;
   /** False once the run was stopped: its place in the queue is skipped. */
   readonly isWaitingForSlot: boolean;
@@ -42,7 +42,7 @@ export class SlotQueue<User extends QueuedForSlot> {
     return undefined;
   }
 
-  /** When the run that has waited longest began to wait; undefined when no run waits. */
+  /** Time at which the longest waiting run began to wait; undefined when no run waits. */
   get oldestQueuedAtMs(): number | undefined {
     let oldest: number | undefined;
     for (const queue of this.#services.values()) {

@@ -70,7 +70,7 @@ export class Slots {
   #isHeld = false;
   #pressure: TimerHandle | undefined;
   #suspensionsRequested = 0;
-  /** When (monotonic) the last warning was logged. */
+  /** Monotonic time of the last warning. */
   #warnedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number, clock: Clock, logger: Logger) {
@@ -94,7 +94,7 @@ export class Slots {
     return this.#suspensionsRequested;
   }
 
-  /** Since when the longest waiting run waits; undefined when no run waits. */
+  /** Time since which the longest waiting run waits; undefined when no run waits. */
   get oldestQueuedAtMs(): number | undefined {
     if (this.waiting === 0) return undefined;
     const oldest = Math.min(
@@ -143,7 +143,7 @@ export class Slots {
     this.#grant();
   }
 
-  /** While held, no slot is granted. Attempts that have a slot keep it. */
+  /** Stops or allows the granting of slots. Attempts that have a slot keep it. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
     this.#grant();

@@ -128,7 +128,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
     this.#abortAttempts();
   }
 
-  /** From now on no attempt starts, and no timer fires. */
+  /** Stops the start of attempts and the firing of timers. */
   stopStarting(): void {
     this.timers.stop();
     this.flow.stop();

@@ -75,7 +75,7 @@ export class Processor<I extends Invoker = Invoker> implements AsyncDisposable {
     return true;
   }
 
-  /** When the first stored timer is due, retention timers excluded; reads the store. */
+  /** Returns the time at which the first stored timer is due, retention timers excluded; reads the store. */
   async nextDueAtMs(): Promise<number | undefined> {
     let first: number | undefined;
     if (this.#group.isClosed) return first;

@@ -180,7 +180,7 @@ class Engine implements ScheduleEngine {
     return nextCheckAtMs;
   }
 
-  /** No further decision is made for the schedule until this is written, because the next decision depends on it. */
+  /** Writes events. No further decision is made for the schedule until they are written, because the next decision depends on them. */
   async #record(id: ScheduleId, events: readonly ScheduleEvent[]): Promise<void> {
     this.#unrecorded.set(id, events);
     await this.#recorder.record({ id, events });

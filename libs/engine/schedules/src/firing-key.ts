@@ -40,7 +40,7 @@ export function firingKey(template: string, record: Pick<ScheduleRecord, "id" | 
   });
 }
 
-/** In UTC, `2026-11-21T06:05:00Z`; with milliseconds only where they are not zero. */
+/** Returns a time in UTC, `2026-11-21T06:05:00Z`, with milliseconds only where they are not zero. */
 export function timeText(ms: number): string {
   return new Date(ms).toISOString().replace(".000Z", "Z");
 }

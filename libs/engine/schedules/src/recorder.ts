@@ -8,7 +8,9 @@ interface PendingRecord {
   readonly reject: (cause: unknown) => void;
 }
 
-/** While one write is under way the next gathers. At most as many changes wait as there are schedules in flight and calls by hand. */
+/**
+ * Writes changes in groups: while one write is under way the next gathers. Waiting changes are at most the schedules in flight and calls.
+ */
 export class ScheduleRecorder {
   readonly #book: Pick<ScheduleBook, "record">;
   #waiting: PendingRecord[] = [];

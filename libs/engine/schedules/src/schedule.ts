@@ -44,9 +44,9 @@ export interface ScheduleSpec {
   readonly zone: string;
   /** Firings are delayed by a random time up to this. */
   readonly jitterMs: number;
-  /** No time before it fires; intervals count from it. */
+  /** Time before which the schedule does not fire; intervals count from it. */
   readonly startAtMs: number | undefined;
-  /** No time after it fires. */
+  /** Time after which the schedule does not fire. */
   readonly endAtMs: number | undefined;
   /** The schedule ends after this many firings; those by hand do not count. */
   readonly firingsMax: number | undefined;
@@ -60,7 +60,7 @@ export interface ScheduleSpec {
 
 export interface ScheduleRecord extends ScheduleSpec {
   readonly id: ScheduleId;
-  /** From 1; rises with each change by a user. */
+  /** Version of the schedule from 1; it rises with each change by a user. */
   readonly version: number;
   readonly createdAtMs: number;
   readonly modifiedAtMs: number;
@@ -75,7 +75,7 @@ export interface PastFiring {
   readonly cause: FiringCause | undefined;
   /** The time of the timetable; of missed ones the last. */
   readonly nominalMs: number;
-  /** When it was decided. */
+  /** Time of the decision. */
   readonly atMs: number;
   readonly invocationId: InvocationId | undefined;
   readonly detail: string | undefined;

@@ -9,7 +9,7 @@ export type Submission =
   | { readonly kind: "stored" }
   /** An invocation that this schedule did not create has this id. */
   | { readonly kind: "taken" }
-  /** It may or may not be stored; the same command may be submitted again. */
+  /** The command may or may not be stored; it may be submitted again. */
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Receives the end of the run, once. `lost`: no report will come; watch the run again. */

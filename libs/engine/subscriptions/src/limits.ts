@@ -6,7 +6,7 @@ export const RECORDS_UNDER_WAY_MAX = 1_000;
 export const BYTES_UNDER_WAY_MAX = 32 * 1024 * 1024;
 /** Bounds of the random pauses after which a consumer that failed is started again (ingress.md §13.4). */
 export const RESTART_BOUNDS = { firstMs: 200, longestMs: 10_000 } as const;
-/** After this long without a failure the pause starts from the beginning. */
+/** Time without a failure after which the pause starts from the beginning. */
 export const HEALTHY_MS = 30_000;
 /** A record that its partition could not accept is offered again after this time, without limit. */
 export const OFFER_AGAIN_MS = 200;

@@ -140,7 +140,7 @@ class Runner implements RecordReceiver {
   #state: SubscriptionStatus["state"] = "starting";
   #assigned: readonly number[] = [];
   #positions = new Map<number, ConsumerPosition>();
-  /** By partition; an entry stays until its record is handled or skipped. */
+  /** Records that wait for another attempt, by partition; an entry stays until its record is handled or skipped. */
   readonly #resting = new Map<number, Resting>();
   #lastFailure: string | undefined;
   #nextRetryAtMs: number | undefined;

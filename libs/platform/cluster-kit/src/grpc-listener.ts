@@ -16,7 +16,7 @@ export interface GrpcListenerSettings extends ListenerSettings {
 
 export interface GrpcListener extends ProcessPart {
   readonly port: number;
-  /** From now on the service is answered and reported healthy. `name`: its full name, `perdure.control.v1.Registry`. */
+  /** Serves a service and reports it as healthy. `name`: its full name, `perdure.control.v1.Registry`. */
   serve(name: string, definition: ServiceDefinition, handlers: UntypedServiceImplementation): void;
 }
 

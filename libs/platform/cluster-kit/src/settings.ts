@@ -185,7 +185,9 @@ export function redisOptionsOf(
   };
 }
 
-/** At the start an error means a mistake in the settings; later the file may be invalid for a moment. */
+/**
+ * Throws OPS0001 when the file has no usable certificate. It is checked at the start alone, because later it may be invalid for a moment.
+ */
 function checkAuthorities(file: string, protocol: string): void {
   if (protocol !== "rediss:")
     throw new PerdureError("OPS0001", "'redis.ca-file' is for a 'redis.url' that begins with rediss://");

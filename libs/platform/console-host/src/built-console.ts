@@ -30,7 +30,7 @@ export interface BuiltFile {
 export interface BuiltConsole {
   /** The page, with its placeholders. */
   readonly page: string;
-  /** By path below the base, without a leading slash. */
+  /** Files by their path below the base, without a leading slash. */
   readonly files: ReadonlyMap<string, BuiltFile>;
 }
 

@@ -1,4 +1,4 @@
-/** Which headers belong to one connection, so that a program that forwards a message must not forward them (RFC 9110 §7.6.1). */
+/** Lists the headers that belong to one connection, which a program that forwards a message must not forward (RFC 9110 §7.6.1). */
 
 /** Lower case. Beside the names of the RFC those of older clients, and of the upgrade from HTTP/1.1 to HTTP/2. */
 export const HOP_BY_HOP_HEADERS: ReadonlySet<string> = new Set([

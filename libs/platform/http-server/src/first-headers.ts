@@ -37,7 +37,7 @@ export class FirstHeaders {
     if (this.#waiting.size > 0) this.#waiting.delete(socket);
   }
 
-  /** After this no connection is cut any more. */
+  /** Stops the check, so that no connection is cut any more. */
   close(): void {
     this.#waiting.clear();
     this.#timer?.cancel();

@@ -24,7 +24,7 @@ export interface Handshakes {
 
 /** Ends connections of a server whose handshake is not complete after `timeoutMs`. Node's `handshakeTimeout` should be several times longer. */
 export function boundHandshakes(server: Server, clock: Clock, timeoutMs: number): Handshakes {
-  /** By the address and port of the client, the only key that both events of a handshake share. */
+  /** Waiting handshakes by the address and port of the client, the only key that both events of a handshake share. */
   const waiting = new Map<string, Handshake>();
   let isStepping = false;
   const step = (): void => {

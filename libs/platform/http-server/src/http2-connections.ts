@@ -99,7 +99,7 @@ export class Http2Connections {
     if (this.#isClosing) session.close();
   }
 
-  /** With a guard, connections with open streams are checked by PINGs instead. */
+  /** Closes a session that is idle. With a guard, connections with open streams are checked by PINGs instead. */
   #closeIdle(session: ServerHttp2Session): void {
     if (this.#sessions.get(session)?.isIdle !== false) session.close();
   }

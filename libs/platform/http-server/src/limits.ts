@@ -39,7 +39,7 @@ export const connectionWindowBytes = 4 * 1024 * 1024;
 /** TCP keep-alive probes start after this much silence: finds peers that vanished while they wait for a result. */
 export const tcpKeepAliveMs = 30_000;
 
-/** While draining, connections that became idle are closed this often. */
+/** Interval at which connections that became idle are closed while draining. */
 export const drainSweepMs = 50;
 
 /** Time in which an idle connection may send one more request after draining has begun: a client in use sends it within a round trip. */

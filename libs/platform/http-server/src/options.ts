@@ -46,7 +46,7 @@ export interface HttpPortOptions {
   readonly checksHost?: boolean;
   /** Checks each request before its handler. */
   readonly guard?: RequestGuard | undefined;
-  /** With certificates the port accepts TLS alone (ALPN selects the HTTP version), and new connections get the current certificate. */
+  /** Certificates with which the port accepts TLS alone (ALPN selects the HTTP version); new connections get the current one. */
   readonly certificates?: CertificateSource | undefined;
   /** Checks each new connection before anything is read from it; destroys the socket when it returns false. */
   readonly admit?: (socket: Socket) => boolean;

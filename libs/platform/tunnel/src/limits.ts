@@ -20,7 +20,7 @@ export const HOST_CHARS_MAX = 253;
 export const BACKOFF_BOUNDS = { firstMs: 20, longestMs: 30_000 } as const;
 /** The same for SRV records that cannot be resolved. */
 export const RESOLVE_RETRY_BOUNDS = { firstMs: 2_000, longestMs: 30_000 } as const;
-/** After a connection that served for this long, the backoff starts again at its first pause. */
+/** Time of service after which a connection resets the backoff to its first pause. */
 export const BACKOFF_RESET_MS = 5_000;
 /** Interval of resolving the SRV records of relays. */
 export const RESOLVE_EVERY_MS = 30_000;
@@ -56,7 +56,7 @@ export const LOCAL_SOCKETS_MAX = 64;
 
 /** Verified signatures that are cached: a runtime signs a path once in a second. */
 export const SIGNATURES_MAX = 512;
-/** Longer tokens are refused without verification. */
+/** Length beyond which a token is refused without verification. */
 export const TOKEN_CHARS_MAX = 4_096;
 /** Addresses whose route is cached. */
 export const ROUTES_MAX = 4_096;

@@ -11,7 +11,7 @@ export interface Credentials {
   readonly foreign: readonly string[];
 }
 
-/** Longer values are not cloud credentials. */
+/** Length beyond which a value is not a cloud credential. */
 const CREDENTIAL_CHARS_MAX = 4_096;
 const BEARER = /^bearer ([^\s,]+)$/i;
 /** A value that holds an API key anywhere is not forwarded, even when the value is malformed. */

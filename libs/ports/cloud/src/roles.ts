@@ -22,7 +22,7 @@ export type EnvironmentEndpoint = "ingress" | "admin" | "tunnel";
 /** What a caller requests at an endpoint. */
 export interface AccessRequest {
   readonly endpoint: EnvironmentEndpoint;
-  /** In capitals, as in HTTP; unused for tunnels. */
+  /** Method in capitals, as in HTTP; unused for tunnels. */
   readonly method: string;
   /** Path in the received form, without the query and not decoded; unused for tunnels. */
   readonly path: string;

@@ -112,7 +112,7 @@ export interface GatewayReport {
 export interface RateShare {
   readonly environmentId: EnvironmentId;
   readonly door: "ingress" | "admin";
-  /** More than 0, at most 1. */
+  /** Share of the rate: more than 0, at most 1. */
   readonly share: number;
 }
 

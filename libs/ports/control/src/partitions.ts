@@ -16,7 +16,7 @@ export interface Completion {
 export interface InvokeObserver {
   /** Durable. `previous` is the invocation that already existed under this id. */
   submitted(previous: Invocation | undefined): void;
-  /** Only when `wait` is true. */
+  /** Called with the completion, only when `wait` is true. */
   completed(completion: Completion): void;
   /** The partition could not accept the command; it may or may not be stored. */
   unavailable(reason: string): void;

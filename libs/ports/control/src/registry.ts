@@ -17,7 +17,7 @@ export interface RetryPolicy {
 
 /** Content-type pattern of a handler's input (ingress.md §3.2). */
 export interface InputRule {
-  /** No body and no content type allowed. */
+  /** Whether a request must have neither a body nor a content type. */
   readonly none: boolean;
   readonly required: boolean;
   /** `type/subtype`, `type/*`, any type. */

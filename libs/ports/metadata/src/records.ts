@@ -29,7 +29,7 @@ export interface ServiceOverrides {
 /** One revision of a service, as one deployment serves it. */
 export interface ServiceRevision {
   readonly definition: ServiceDefinition;
-  /** From 1; rises with every registration of the service. */
+  /** Revision from 1; it rises with every registration of the service. */
   readonly revision: number;
   readonly overrides: ServiceOverrides;
 }
@@ -40,14 +40,14 @@ export interface DeploymentRecord {
   /** Lower-case names; sent with every request to the deployment. */
   readonly additionalHeaders: Readonly<Record<string, string>>;
   readonly metadata: Readonly<Record<string, string>>;
-  /** When it was registered, or last replaced by force (ms since 1970). */
+  /** Time of the registration, or of the last replacement by force (ms since 1970). */
   readonly createdAtMs: number;
   readonly protocolType: "bidiStream" | "requestResponse";
   readonly minProtocolVersion: number;
   readonly maxProtocolVersion: number;
   /** SDK name and version that the endpoint reported at discovery. */
   readonly sdkVersion: string | undefined;
-  /** In the order of the manifest. */
+  /** Services in the order of the manifest. */
   readonly services: readonly ServiceRevision[];
   /** Result of the latest check against existing invocations; undefined when this code was not checked. */
   readonly verification?: Verification | undefined;
@@ -68,7 +68,7 @@ export interface SubscriptionRecord {
   readonly sink: string;
   /** Consumer options, `group.id` always among them. */
   readonly options: Readonly<Record<string, string>>;
-  /** No process consumes while this is set; the group's offsets stay where they are. */
+  /** Whether no process consumes; the group's offsets stay where they are. */
   readonly paused: boolean;
   /** Records that an operator decided to skip, newest last. */
   readonly skipped: readonly RecordPlace[];
@@ -80,7 +80,7 @@ export interface RecordPlace {
   readonly offset: number;
 }
 
-/** At most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */
+/** Allows at most `limit` starts in `periodMs`, evenly spread, after up to `burst` at once. */
 export interface RuleRate {
   readonly limit: number;
   readonly periodMs: number;

@@ -30,7 +30,7 @@ export interface RegisterRequest {
   readonly breaking: boolean;
   /** Discovers and validates, but stores nothing. */
   readonly dryRun: boolean;
-  /** Without force: an existing address that still serves what is stored is returned instead of refused. */
+  /** Whether, without force, an existing address that still serves what is stored is returned instead of refused. */
   readonly acceptUnchanged: boolean;
   /** The result of `checkRegistration`, to be stored with the deployment. */
   readonly verification?: Verification | undefined;

@@ -54,9 +54,9 @@ export interface WorkerStatus {
 export interface LeadershipStatus {
   readonly partition: number;
   readonly epoch: number;
-  /** Since when it has the lease. */
+  /** Time since which the worker has the lease. */
   readonly sinceMs: number;
-  /** When the lease ends unless it is renewed; undefined until it has been read. */
+  /** Time at which the lease ends unless it is renewed; undefined until it has been read. */
   readonly leaseExpiresAtMs: number | undefined;
 }
 

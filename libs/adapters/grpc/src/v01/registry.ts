@@ -49,7 +49,7 @@ export type ChangeMethod = (typeof CHANGES)[number];
 /** The result of a change, and the options of the revisions that a dry run returned, which no state shows. */
 interface ChangeResult {
   readonly value: unknown;
-  /** In the order of the services of the deployment that `value` is or holds; empty when it names none. */
+  /** Options of the services of the deployment that `value` is or holds, in their order; empty when it names none. */
   readonly effective: readonly EffectiveOptions[];
 }
 

@@ -8,7 +8,7 @@ import type { Client } from "pg";
 interface AddedColumn {
   readonly table: string;
   readonly column: string;
-  /** Without NOT NULL: earlier releases do not write it. */
+  /** Type of the column, without NOT NULL, because earlier releases do not write the column. */
   readonly type: string;
 }
 

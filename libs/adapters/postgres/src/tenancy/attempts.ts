@@ -3,7 +3,7 @@ import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
 
 export interface Tried {
-  /** In this window, with this attempt. */
+  /** Number of attempts in this window, this one included. */
   readonly count: number;
   readonly endsAtMs: number;
 }

@@ -30,7 +30,7 @@ export interface AuditFilter {
   readonly action?: string | undefined;
   readonly fromMs?: number | undefined;
   readonly toMs?: number | undefined;
-  /** Only lines older than this one. */
+  /** Number of a line: only older lines are returned. */
   readonly before?: number | undefined;
 }
 

@@ -11,7 +11,7 @@ export interface DeviceCodeRecord {
   readonly status: DeviceStatus;
   /** The user that approved or denied it. */
   readonly userId: UserId | undefined;
-  /** Between two polls. */
+  /** Minimum time between two polls. */
   readonly intervalMs: number;
   readonly polledAtMs: number | undefined;
   readonly createdAtMs: number;
@@ -45,7 +45,7 @@ export class DeviceCodesTable {
     await this.#session.write(text, values);
   }
 
-  /** No other transaction changes it until this one ends. */
+  /** Returns a device code that no other transaction changes until this one ends. */
   lock(deviceHash: Uint8Array): Promise<DeviceCodeRecord | undefined> {
     return this.#session.row(`SELECT ${COLUMNS} FROM perdure_device_codes WHERE device_hash = $1 FOR UPDATE`, [deviceHash]);
   }

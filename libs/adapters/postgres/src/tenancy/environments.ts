@@ -35,7 +35,7 @@ export interface EnvironmentRecord {
   readonly changedAtMs: number;
   readonly lastTrafficAtMs: number;
   readonly eraseAtMs: number | undefined;
-  /** Its account used up the month's traffic. */
+  /** Whether the account has used up the month's traffic. */
   readonly isThrottled: boolean;
 }
 

@@ -81,7 +81,7 @@ export class LoginsTable {
     return (await this.#session.write(text, [id, userId, nowMs])) === 1;
   }
 
-  /** Its tokens are refused from now on. Undefined when it was over already, or belongs to another user. */
+  /** Ends a session, so that its tokens are refused. Returns undefined when it was over already, or belongs to another user. */
   end(id: string, userId: UserId, nowMs: number): Promise<SessionRecord | undefined> {
     const text = `UPDATE perdure_sessions s SET ended_at_ms = $3 WHERE id = $1 AND user_id = $2 AND ended_at_ms IS NULL
       RETURNING ${SESSION}`;
@@ -119,7 +119,7 @@ export class LoginsTable {
     await this.#session.write("INSERT INTO perdure_refresh_tokens VALUES ($1, $2, $3)", [tokenHash, sessionId, nowMs]);
   }
 
-  /** With its session, which no other transaction changes until this one ends. */
+  /** Returns a refresh token with its session, which no other transaction changes until this one ends. */
   async lockRefreshToken(
     tokenHash: Uint8Array,
   ): Promise<{ readonly session: SessionRecord; readonly isUsed: boolean } | undefined> {

@@ -15,7 +15,7 @@ export interface WaitingMail {
   readonly id: number;
   readonly sealed: Uint8Array;
   readonly createdAtMs: number;
-  /** With this one. */
+  /** Number of attempts, this one included. */
   readonly tries: number;
 }
 
@@ -93,5 +93,5 @@ export class MailsTable {
   }
 }
 
-/** Longer than any period: a month, or the time after which an idle environment is suspended. */
+/** Time for which notices are kept: longer than a month, or the time after which an idle environment is suspended. */
 const NOTICES_KEPT_MS = 400 * 86_400_000;

@@ -10,7 +10,7 @@ export interface TunnelRecord {
   readonly workerId: string | undefined;
   readonly connectedAtMs: number;
   readonly inFlight: number;
-  /** That its client declared; undefined when it declared none. */
+  /** Ports that the tunnel's client declared; undefined when it declared none. */
   readonly ports: readonly number[] | undefined;
 }
 

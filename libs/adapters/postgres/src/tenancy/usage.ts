@@ -49,7 +49,7 @@ export class UsageTable {
     await this.#session.write(text, [environmentId, source, atMs, counted, storedBytes]);
   }
 
-  /** When a source reported last, of any environment; undefined when none has. */
+  /** Returns the time of the last report of any source and environment; undefined when none has reported. */
   async lastReportMs(): Promise<number | undefined> {
     const text = 'SELECT max(seen_at_ms) AS "atMs" FROM perdure_usage_sources';
     return (await this.#session.row<{ atMs?: number | undefined }>(text, []))?.atMs;

@@ -7,7 +7,7 @@ export interface UserRecord {
   readonly email: string;
   readonly name: string | undefined;
   readonly createdAtMs: number;
-  /** When they proved that the address is theirs; undefined or missing when they did not. */
+  /** Time at which the user proved to own the address; undefined or missing without a proof. */
   readonly emailVerifiedAtMs?: number | undefined;
 }
 
@@ -26,7 +26,7 @@ export class UsersTable {
     await this.#session.write("INSERT INTO perdure_users VALUES ($1, $2, $3, $4, $5)", values);
   }
 
-  /** Nothing when they have another address by now. */
+  /** Marks the address as verified; changes nothing when the user has another address by now. */
   async verified(id: UserId, email: string, nowMs: number): Promise<void> {
     const text = `UPDATE perdure_users SET email_verified_at_ms = coalesce(email_verified_at_ms, $3)
       WHERE id = $1 AND lower(email) = lower($2)`;

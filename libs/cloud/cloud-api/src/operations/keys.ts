@@ -181,7 +181,7 @@ function isExpired({ expiresAtMs }: ApiKeyRecord, nowMs: number): boolean {
   return expiresAtMs !== undefined && expiresAtMs <= nowMs;
 }
 
-/** Without hash and secret. */
+/** Returns a key without hash and secret. */
 export function keyView(key: ApiKeyRecord) {
   return {
     keyId: key.id,

@@ -150,7 +150,7 @@ function readAwaitingOn(body: Uint8Array): AwaitingOn {
   return { kind: "awaitingOn", awaitingOn, executingSideEffects };
 }
 
-/** In the order of their numbers on the wire. */
+/** Behaviours in the order of their numbers on the wire. */
 const behaviors: readonly ErrorBehavior[] = ["retry", "pause", "fail"];
 
 function readError(body: Uint8Array): ErrorMessage {

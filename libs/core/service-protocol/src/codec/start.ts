@@ -28,7 +28,7 @@ export interface StartMessage {
   readonly debugId: string;
   /** Journal entries that follow, commands and notifications alike. */
   readonly knownEntries: number;
-  /** In state key order (§3.4); that order is the caller's business. */
+  /** State entries in state key order (§3.4), which the caller must provide. */
   readonly state: readonly StateEntry[];
   /** False only when `state` is all there is. */
   readonly partialState: boolean;

@@ -1,4 +1,4 @@
-/** Which completions of a stored command are still pending, and the seed of its handler's random numbers. */
+/** Determines which completions of a stored command are pending, and the seed of its handler's random numbers. */
 import { randomSeedOf } from "@perdure/base";
 import { decodeCommand, isFault } from "@perdure/service-protocol";
 import type { JournalEntry } from "../entry.js";

@@ -32,7 +32,7 @@ export interface ResultColumn {
 
 export interface ResultBatch {
   readonly rowCount: number;
-  /** By column, then row. */
+  /** Values by column, then row. */
   readonly values: readonly (readonly CellValue[])[];
 }
 

@@ -111,7 +111,7 @@ class ProcessSlot {
   #process: EngineProcess | undefined;
   /** A statement is about to run in this slot. */
   #isReserved = false;
-  /** When processes ended by themselves, within the window. */
+  /** Times at which processes ended by themselves, within the window. */
   #failedAtMs: readonly number[] = [];
 
   constructor(ports: SqlProcessPorts, options: SqlEngineOptions) {

@@ -20,7 +20,7 @@ export interface SpawnOptions {
   readonly environment: readonly string[];
 }
 
-/** Its third stream beyond the standard ones carries messages (`frames.ts`). */
+/** Spawns a process of SQL statements. Its third stream beyond the standard ones carries messages (`frames.ts`). */
 export function spawnSqlProcess({ entry, memoryBytesMax, heapBytesMax, environment }: SpawnOptions): ChildProcess {
   const node = [process.execPath, `--max-old-space-size=${Math.floor(heapBytesMax / MIB)}`, fileURLToPath(entry)];
   const dataKib = String(Math.ceil((memoryBytesMax + PROCESS_RESERVED_BYTES) / 1024));

@@ -79,7 +79,10 @@ export function createStoreThread({ entry, store, clock, logger }: StoreThreadPo
   };
 }
 
-/** On Linux an abstract socket name; elsewhere a file that only this user may open. The token rejects other processes in any case. */
+/**
+ * Returns a new address: an abstract socket name on Linux, elsewhere a file that only this user may open. The token rejects other
+ * processes.
+ */
 function newAddress(): { readonly address: StoreAddress; readonly remove: () => void } {
   const token = randomBytes(TOKEN_BYTES).toString("hex");
   if (process.platform === "linux") {

@@ -30,7 +30,10 @@ export function checkCondition(text: string): CheckedCondition {
   return firstProblem(text, tokens) ?? shapeProblem(tokens) ?? { kind: "condition" };
 }
 
-/** Only white space may be between tokens, so no comment hides anything, and the tokenizer and the engine see the same text. */
+/**
+ * Returns the first problem of a condition. Only white space may be between tokens, so that no comment hides anything, and the tokenizer
+ * and the engine see the same text.
+ */
 function firstProblem(text: string, tokens: readonly Token[]): CheckedCondition | undefined {
   let at = 0;
   for (const token of tokens) {

@@ -15,7 +15,9 @@ export interface ScanHints {
   readonly filters: ReadonlyMap<string, ColumnFilter>;
   /** This many rows that pass the filters are enough. */
   readonly limit: number | undefined;
-  /** Only the first `count` of the rows that pass the filters, ordered by this column, are needed, and rows equal to the last of them. */
+  /**
+   * Set when only the first `count` rows that pass the filters, ordered by this column, are needed, and the rows equal to the last of them.
+   */
   readonly top: TopHint | undefined;
   /** Columns whose values are read, those of the filters included; undefined = any. */
   readonly columns: ReadonlySet<string> | undefined;

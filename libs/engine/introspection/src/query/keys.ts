@@ -29,7 +29,7 @@ import {
 } from "./from.js";
 import { child, children, isNode, nodes, type SyntaxNode, text } from "./syntax-tree.js";
 
-/** Only rows of a table matter where a column has one of the values that a query returns. */
+/** States that only rows matter whose column has one of the values that a query returns. */
 export interface KeySource {
   readonly column: string;
   readonly type: ColumnType;
@@ -100,7 +100,7 @@ class Finder {
     this.#add(other, one, ofOne, true);
   }
 
-  /** Only rows of `narrowed` with values of `by` matter. `isInner`: a row of `by` without a match is not shown either. */
+  /** Records that only rows of `narrowed` with values of `by` matter. `isInner`: a row of `by` without a match is not shown either. */
   #add(narrowed: ColumnReference, by: ColumnReference, scope: SelectScope, isInner: boolean): void {
     const query = selectOf(by, scope, isInner);
     if (query !== undefined) this.#put(narrowed, query, new Set([by.owner.table]), false);

@@ -148,7 +148,7 @@ function ofEntry(text: string, count: number): number | undefined {
   return id.ok ? partitionOf(id.value as InvocationId, count) : undefined;
 }
 
-/** When it may run, as far as only time is concerned. */
+/** Returns the time at which the entry may run, as far as only time is concerned. */
 function nextAt({ createdAtMs, runAtMs }: FlowEntryRow): number {
   return runAtMs ?? createdAtMs;
 }

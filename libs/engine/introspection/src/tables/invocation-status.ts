@@ -23,7 +23,7 @@ export const invocationStatus: SqlTable = {
   },
 };
 
-/** In the reference an invocation is also invoked while it waits for a slot. */
+/** Returns the text of a status. As in the reference, an invocation is also invoked while it waits for a slot. */
 function statusText(status: Invocation["status"]): string {
   return status === "ready" ? "invoked" : status;
 }

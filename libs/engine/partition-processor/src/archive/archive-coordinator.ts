@@ -77,7 +77,10 @@ export class ArchiveCoordinator {
     return !changesCompleted(command) && !this.#mayBeArchived(leader, command.id);
   }
 
-  /** While a look-up of the invocation is under way, later messages wait behind it to keep their order. */
+  /**
+   * Whether the invocation may be in the archive. While a look-up of it is under way it may, so that later messages wait behind the look-up
+   * and keep their order.
+   */
   #mayBeArchived({ archived }: LeaderPartition, id: InvocationId): boolean {
     return this.#resolver.isRequested(id) || archived?.ids.mayHave(id) !== false;
   }

@@ -33,7 +33,7 @@ export class ArchivedIds {
   #nextName = 0;
   /** Hash table with open addressing; 0 marks a free slot. */
   #slots = new Float64Array(SLOTS_MIN);
-  /** By slot: the chunk that keeps the fingerprint for longest. */
+  /** Chunk that keeps the fingerprint for longest, by slot. */
   #owners = new Uint32Array(SLOTS_MIN);
   #count = 0;
   #isComplete: boolean;

@@ -1,4 +1,4 @@
-/** Which commands may concern an invocation that has left the store for the archive. */
+/** Determines which commands may concern an invocation that has left the store for the archive. */
 import { isWorkflowRun, type PartitionCommand } from "@perdure/state-machine";
 
 /**

@@ -21,7 +21,7 @@ export class Waiters {
     return this.#byId.size === 0 && this.#pendingReplies.size === 0;
   }
 
-  /** From now on until `answered`, the caller is notified when no response can come any more. */
+  /** Registers a caller: until `answered` it is notified when no response can come any more. */
   expectReply(id: InvocationId, pendingReply: PendingReply): void {
     this.#pendingReplies.set(pendingReply, id);
   }
@@ -30,7 +30,7 @@ export class Waiters {
     this.#pendingReplies.delete(pendingReply);
   }
 
-  /** No partition here accepted the request. */
+  /** Reports to a caller that no partition here accepted its request. */
   refuse(pendingReply: PendingReply, reason: string): void {
     this.answered(pendingReply);
     pendingReply.unavailable(reason);

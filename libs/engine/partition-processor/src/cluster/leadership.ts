@@ -132,7 +132,7 @@ export class PartitionLeadership implements AsyncDisposable {
     return this.#isDraining;
   }
 
-  /** From now on hands all partitions over and acquires none, until `stay` is called. */
+  /** Hands all partitions over and acquires none, until `stay` is called. */
   standDown(): void {
     this.#isDraining = true;
   }

@@ -85,7 +85,7 @@ export class PartitionTerm implements LeaderHandle {
     this.#stopped();
   }
 
-  /** From now on requests do not reach the partition here, and its messages stay in the store. */
+  /** Ends the term: requests no longer reach the partition here, and its messages stay in the store. */
   #leave(): void {
     this.#peers.close();
     if (this.#processor !== undefined) this.#worker.leaderPartitions.remove(this.#partition, this.#processor);

@@ -51,7 +51,7 @@ export class Overlay<V> {
     this.#pending.set(key, value);
   }
 
-  /** From now on the pending rows are those being written. */
+  /** Marks the pending rows as those that are being written. */
   seal(): void {
     const drained = this.#inFlight;
     this.#inFlight = this.#pending;

@@ -60,7 +60,7 @@ export class RowCache implements SyncReads {
     return (this.#shown.get(name) ?? this.#young.get(name) ?? this.#old.get(name))?.value as Invocation | undefined;
   }
 
-  /** From now on the invocation can be read as if the store had it, until it is hidden or a row of it is written. */
+  /** Makes the invocation readable as if the store had it, until it is hidden or a row of it is written. */
   show(invocation: Invocation, entries: readonly JournalEntry[]): void {
     const { id } = invocation.facts;
     this.#shown.set(rowName({ kind: "invocation", id }), { value: invocation });

@@ -15,7 +15,7 @@ export function timerName(timer: TimerKey): string {
   return `${timer.dueAtMs}${timer.kind}${timer.id}${timer.sequence}`;
 }
 
-/** By varint of the length, then by bytes: the protocol's order of state keys (§3.4). */
+/** Orders state by the varint of the key's length, then by bytes: the protocol's order of state keys (§3.4). */
 export function inStorageOrder(state: Map<string, Uint8Array>): Map<string, Uint8Array> {
   const order = (key: string): string => lengthText(key.length) + key;
   return new Map([...state].sort((a, b) => (order(a[0]) < order(b[0]) ? -1 : 1)));

@@ -10,7 +10,7 @@ interface CachedState {
 }
 
 export class StateCache {
-  /** In order of use, oldest first. */
+  /** State of objects in the order of use, oldest first. */
   readonly #objects = new Map<string, CachedState>();
   #bytes = 0;
 

@@ -23,7 +23,7 @@ export class FakePartitions implements Partitions {
   readonly cancelled: InvocationId[] = [];
   /** Called at each submission. */
   fault: () => InjectedFault = () => "none";
-  /** With true each run ends as soon as it is stored; otherwise the test ends runs. */
+  /** Whether each run ends as soon as it is stored; otherwise the test ends runs. */
   endsAtOnce = false;
   submissionCount = 0;
   readonly #waiting = new Map<InvocationId, Set<(completion: Completion) => void>>();

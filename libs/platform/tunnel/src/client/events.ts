@@ -25,7 +25,7 @@ export type TunnelClientEvent =
       readonly method: string;
       /** `http://127.0.0.1:9080` */
       readonly destination: string;
-      /** Without query. */
+      /** Path of the request without the query. */
       readonly path: string;
       /** 0: the relay reset the request. */
       readonly status: number;

@@ -9,7 +9,7 @@ import type { TunnelLocal } from "./options.js";
 /** A local service that requests are forwarded to. */
 export interface LocalService {
   readonly scheme: "http" | "https";
-  /** Without brackets. */
+  /** Host; an IPv6 address has no brackets. */
   readonly host: string;
   readonly port: number;
   /** Value of the header `host`. */

@@ -8,7 +8,7 @@ export class MemoryProvisioner implements Provisioner {
   readonly removed: { readonly environmentId: EnvironmentId; readonly erase: boolean }[] = [];
   /** Called with every accepted desired state; may call `ready` or `fail` to answer at once. */
   onApply: (desired: DesiredRuntime) => void = () => undefined;
-  /** While set, `apply` and `remove` reject with it. */
+  /** Error with which `apply` and `remove` reject while it is set. */
   failure: Error | undefined;
   readonly #states = new Map<EnvironmentId, RuntimeState>();
   readonly #listeners = new Set<(environmentId: EnvironmentId, state: RuntimeState | undefined) => void>();

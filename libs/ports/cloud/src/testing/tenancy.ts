@@ -70,7 +70,7 @@ export class MemoryTenancy implements Tenancy {
   readonly runtimes = new Map<string, EnvironmentId>();
   /** Number of calls of `environment` and `authenticate`, which shows what a cache saves. */
   readonly callCounts = { environment: 0, authenticate: 0 };
-  /** While true every call is rejected with TEN0001. */
+  /** Whether every call is rejected with TEN0001. */
   isAway = false;
   readonly #environments = new Map<EnvironmentId, EnvironmentFacts>();
   readonly #credentials = new Map<
