@@ -78,7 +78,7 @@ export interface AdminPorts {
   readonly isCommitting?: (() => Promise<boolean>) | undefined;
   /** Text in the Prometheus exposition format. */
   readonly metrics: () => string | Promise<string>;
-  /** Where requests are counted; not counted when absent. */
+  /** Metrics that count requests; requests are not counted when absent. */
   readonly measures?: Metrics | undefined;
   /** Begins the spans of requests. */
   readonly edge?: Edge | undefined;

@@ -17,7 +17,7 @@ const LOCAL_INGRESS = "http://localhost:8080";
 export interface SelectedEnvironment {
   /** Name of its profile; `local` is this machine. */
   readonly name: string;
-  /** What selected it, as text for the user: `--env`, a variable, a file. */
+  /** Origin of the selection, as text for the user: `--env`, a variable, a file. */
   readonly chosenBy: string;
   readonly kind: "local" | "cloud" | "other";
   /** Base of the management API, without a slash at the end; may have a path. */

@@ -11,7 +11,7 @@ export const USAGE: ExitCode = 2;
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly exitCode: ExitCode;
-  /** What to do next; commands in it are shown as the user types them. */
+  /** Next step for the user; commands in it are shown as the user types them. */
   readonly advice: string | undefined;
   /** Code of the server that refused: `PERD0403`, `META0003` … */
   readonly code: string | undefined;

@@ -5,7 +5,7 @@
 import { BoundedCache } from "@perdure/base";
 import { type BareEnvironmentId, parseBareEnvironmentId } from "@perdure/cloud";
 
-/** What a host name refers to. */
+/** Destination that a host name refers to. */
 export type NamedHost =
   | { readonly kind: "environment"; readonly bare: BareEnvironmentId; readonly region: string }
   /** Not a name under the gateway's domain. */

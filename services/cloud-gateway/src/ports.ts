@@ -1,4 +1,4 @@
-/** What the gateway needs and what it offers. */
+/** Ports of the gateway, and the interface that it offers. */
 import type { AddressInfo } from "node:net";
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { BareEnvironmentId, Tenancy } from "@perdure/cloud";

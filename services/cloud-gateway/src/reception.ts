@@ -22,7 +22,7 @@ import * as refusal from "./refusal.js";
 import { type RequestHead, type RequestLine, readHead } from "./request-head.js";
 import type { RequestIds } from "./request-id.js";
 
-/** Where a request came in. */
+/** Listener through which a request came in. */
 export interface Entrance {
   readonly endpoint: GatewayEndpoint;
   /** The environment of the port, whatever host is named. */

@@ -2,7 +2,7 @@
 
 import { WAKE_RETRY_SECONDS } from "./limits.js";
 
-/** What a caller receives. `code` is the `restate_code` of the body, which command lines print. */
+/** Response to a refused caller. `code` is the `restate_code` of the body, which command lines print. */
 export interface GatewayRefusal {
   readonly status: number;
   readonly code: string;

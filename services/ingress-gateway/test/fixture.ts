@@ -11,7 +11,7 @@ export interface Fixture extends AsyncDisposable {
   readonly port: number;
   readonly ingress: Ingress;
   readonly partitions: ScriptedPartitions;
-  /** What was logged as warning or error. */
+  /** Logged warnings and errors. */
   readonly complaints: { fields: object; message: string }[];
 }
 

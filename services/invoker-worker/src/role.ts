@@ -60,7 +60,7 @@ export interface InvokerWorker extends AsyncDisposable {
   readonly partitions: Partitions;
   readonly counters: Readonly<ProcessorCounters>;
   readonly slots: Slots;
-  /** What the invoker holds in memory, for introspection. */
+  /** Returns the invoker's in-memory state of an invocation, for introspection. */
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
   /** Virtual queues, limits and buckets of a partition; reads the store. */

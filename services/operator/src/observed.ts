@@ -8,7 +8,7 @@ import type { Metrics, ObservedValue } from "@perdure/telemetry";
 import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
 import type { ReconciledKind } from "./metrics.js";
 
-/** What the gauges read of a controller. */
+/** Facts of a controller that the gauges read. */
 interface ObservedController {
   readonly kind: ReconciledKind;
   /** Objects that wait to be reconciled. */

@@ -70,7 +70,7 @@ export interface OperatorOptions extends ServicesAndTunnelsOptions, Omit<CachesO
 
 export interface Operator extends AsyncDisposable {
   readonly isLeading: boolean;
-  /** What the operator waits for before it can work; empty when it watches everything. */
+  /** Returns the resources that the operator waits for before it can work; empty when it watches everything. */
   waitingFor(): readonly string[];
   /** Resolves when it watches everything, or the signal fires. */
   untilWatching(signal: AbortSignal): Promise<void>;
@@ -134,7 +134,7 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
   };
 }
 
-/** What reconciling environments needs, and all metrics. */
+/** Ports for the reconciliation of environments, and all metrics. */
 type EnvironmentPorts = EnvironmentReconcilePorts & Pick<OperatorPorts, "metrics">;
 
 /** Caches, writers and definitions that the kinds of the operator share. */

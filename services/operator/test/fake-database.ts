@@ -5,7 +5,7 @@ import { VirtualClock } from "@perdure/testkit";
 import { type DatabaseDriver, EnvironmentDatabases } from "../src/environment/databases.js";
 
 export class FakeDatabase implements DatabaseDriver {
-  /** What the roles' passwords are, by the id of the environment. */
+  /** Passwords of the roles, by the id of the environment. */
   readonly passwords = new Map<string, string>();
   /** Ids of environments that have rows in the platform's tables. */
   readonly shared = new Set<string>();

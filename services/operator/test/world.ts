@@ -47,7 +47,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
   readonly #environments: Reflector<EnvironmentResource>;
   readonly #stop = new AbortController();
   readonly #watching: Promise<void>;
-  /** What its operators make roles in; undefined: in the PostgreSQL of their Secret. */
+  /** Database in which the operators create roles; undefined: in the PostgreSQL of their Secret. */
   readonly database: FakeDatabase | undefined;
   #operators: readonly { readonly operator: Operator; readonly client: KubernetesClient }[] = [];
 
@@ -229,7 +229,7 @@ export async function defineAll(client: KubernetesClient): Promise<void> {
   }
 }
 
-/** What a chart would bring: namespaces, roles, the database's Secret. */
+/** Creates what a chart would install: namespaces, roles, the database's Secret. */
 export async function furnish(
   kubernetes: ControlPlane,
   postgresUrl = "postgres://perdure@db.example.org/perdure",

@@ -8,7 +8,7 @@ import type { DiscoveryTarget } from "./ports.js";
 
 const ABSOLUTE = /^([a-z][a-z0-9+.-]*):\/\/(.*)$/i;
 
-/** What makes two addresses the same destination. */
+/** Facts that decide whether two addresses are the same destination. */
 export interface Sameness {
   /** Additional headers of deployments that are part of their destination. */
   readonly routingHeaders: readonly string[];

@@ -1,4 +1,4 @@
-/** What the steps of the composition pass on: settings that were checked, then stores and transports, then the registry and the worker. */
+/** Types of the parts that the steps of the composition pass on: checked settings, then stores and transports, then registry and worker. */
 import type { Partitions } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
 import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
@@ -22,7 +22,7 @@ export interface DeferredServerParts {
   ingressPort: number | undefined;
 }
 
-/** What the settings say, read and checked before anything is opened. */
+/** Settings, read and checked before anything is opened. */
 export interface CheckedSettings {
   readonly identity: RequestIdentity | undefined;
   readonly listenerGuards: GuardOptions;
@@ -38,13 +38,13 @@ export interface Endpoints {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
 }
 
-/** What the roles are built on. */
+/** Stores and endpoints that the roles are built on. */
 export interface Foundation extends CheckedSettings, Stores, Endpoints {
   readonly settings: StandaloneSettings;
   readonly deferred: DeferredServerParts;
 }
 
-/** What the listeners and the sources of work need. */
+/** Roles that the listeners and the sources of work need. */
 export interface Roles extends Foundation {
   readonly registry: RegistryRole;
   readonly worker: InvokerWorker;

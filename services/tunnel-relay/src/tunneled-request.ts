@@ -9,7 +9,7 @@ import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
 import { type ProxyRequest, refuse } from "./proxy-request.js";
 import { Valve } from "./valve.js";
 
-/** Where a request is sent: a connection of a client, or another relay. */
+/** Destination of a request: a connection of a client, or another relay. */
 export interface Carrier {
   /** Undefined when the connection has just ended. The stream has a listener for its errors. */
   open(endStream: boolean): ClientHttp2Stream | undefined;

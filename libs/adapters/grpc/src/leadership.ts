@@ -4,7 +4,7 @@ import type { LeaseHolder, Member } from "@perdure/storage";
 export interface LeaderClaim {
   readonly partition: number;
   readonly epoch: number;
-  /** Where the leader answers, `host:port`. */
+  /** Address of the leader, `host:port`. */
   readonly address: string;
 }
 

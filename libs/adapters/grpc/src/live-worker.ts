@@ -6,7 +6,7 @@ import type { DeploymentUsage } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
 import type { WorkerStatus } from "./codec/workers.js";
 
-/** What a worker reports about itself. The class of the worker role has most of these methods. */
+/** Reads of a worker's state. The class of the worker role has most of these methods. */
 export interface LiveWorker {
   /** Partitions that it leads now. */
   leaderPartitions(): readonly number[];

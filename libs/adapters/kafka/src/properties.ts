@@ -12,7 +12,7 @@ import { CLIENT_RETRIES_MAX, FETCH_BYTES, FETCH_PARTITION_BYTES, SESSION_MS } fr
 import { type AwsAccess, awsCredentials, mskIamOf, mskToken } from "./msk-iam.js";
 import { postForm } from "./token-request.js";
 
-/** Where the properties come from: with a guard, from users who are not trusted. */
+/** Origin of the properties: with a guard they come from users who are not trusted. */
 export interface PropertiesContext {
   /** Admits connections; with a guard, properties must not name files. */
   readonly guard?: EgressGuard | undefined;

@@ -58,7 +58,7 @@ export class Wire implements AsyncDisposable {
     }
   }
 
-  /** What clients send from now on waits until `release`. */
+  /** Holds back everything that clients send until `release`. */
   hold(): void {
     this.#isHeld = true;
     for (const [near, far] of this.#pairs) near.unpipe(far).pause();

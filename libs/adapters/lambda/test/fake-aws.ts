@@ -9,7 +9,7 @@ export interface LambdaCall {
   readonly invocationType: string | undefined;
 }
 
-/** What the function returns, or the error it ends with. */
+/** Result of the function, or the error that it ends with. */
 export type LambdaAnswer =
   | { readonly kind: "result"; readonly payload: unknown }
   | { readonly kind: "functionError"; readonly payload: unknown }

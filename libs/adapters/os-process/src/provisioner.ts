@@ -39,9 +39,9 @@ export interface ProcessProvisionerOptions {
    * next time that it is requested.
    */
   readonly configFile?: string | undefined;
-  /** Where runtimes may connect to for their users; `open` lets tenants reach into the network of this machine. */
+  /** Rules for the destinations of runtimes; `open` lets tenants reach into the network of this machine. */
   readonly egress: "guarded" | "open";
-  /** What happens to the runtimes on dispose: `leave` keeps them running for the next provisioner. Default: `stop`. */
+  /** Fate of the runtimes on dispose: `leave` keeps them running for the next provisioner. Default: `stop`. */
   readonly onDispose?: "stop" | "leave" | undefined;
   /** A directory of cgroup v2 that only this process uses; without one runtimes have a lower priority than the platform. */
   readonly cgroup?: string | undefined;

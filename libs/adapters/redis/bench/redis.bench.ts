@@ -112,7 +112,7 @@ async function measure(redis: RedisServer, store: RedisPartitionStore, partition
   );
 }
 
-/** What 100,000 sleeping invocations take in memory. */
+/** Measures the memory of 100,000 suspended invocations. */
 async function suspendedInvocations(redis: RedisServer, store: RedisPartitionStore, count: number): Promise<void> {
   await redis.request("FLUSHALL");
   const epoch = await store.claim(0);

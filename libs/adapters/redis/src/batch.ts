@@ -34,7 +34,7 @@ export interface PackedBatch {
   readonly staged: readonly StagedPayload[];
 }
 
-/** What a leader caches of the stored rows. When a batch that changed the cache is not committed, the cache must be dropped. */
+/** Stored rows that a leader caches. When a batch that changed the cache is not committed, the cache must be dropped. */
 export interface LeaderCache {
   /** The payloads in chunks. */
   readonly sets: ChunkSets;

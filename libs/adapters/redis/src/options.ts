@@ -1,4 +1,4 @@
-/** Where Redis is, how to log in, and how long to wait for it. */
+/** Address of Redis, its credentials, and the timeouts of its connections. */
 import type { ConnectionOptions } from "node:tls";
 import type { Random, Secret } from "@perdure/base";
 

@@ -22,7 +22,7 @@ import type { PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
 import { scanHash, scanObjects, scanValues } from "./scans.js";
 
-/** Where the rows of a partition are. */
+/** Location of a partition's rows: the reads and the prefix of their keys. */
 export interface PartitionRows {
   readonly reads: PartitionReads;
   /** Prefix of the partition's keys. */

@@ -10,7 +10,7 @@ export class AdminApiError extends Error {
   readonly status: number;
   /** `META0003`, `PERD0403` …; undefined when the answer has none. */
   readonly code: string | undefined;
-  /** What to do, in a sentence or two; undefined when `message` is enough, in particular for codes without advice. */
+  /** Advice in a sentence or two; undefined when `message` is enough, in particular for codes without advice. */
   readonly advice: string | undefined;
   /** Id by which operators find the request in the server's logs. */
   readonly requestId: string | undefined;

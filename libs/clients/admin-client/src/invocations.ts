@@ -88,7 +88,7 @@ export class InvocationsApi {
   }
 }
 
-/** What to do with which invocations: those that meet a condition over `sys_invocation`, or those of a list of ids. */
+/** Operation and its invocations: those that meet a condition over `sys_invocation`, or those of a list of ids. */
 export type BatchStart = Omit<z.input<typeof StartBatch>, "dry_run" | "ids"> & { readonly ids?: readonly string[] | undefined };
 
 export class BatchesApi {

@@ -4,7 +4,7 @@ import { PAGE_ITEMS_MAX } from "./limits.js";
 
 export type OperationMethod = "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
 
-/** What server and clients agree on. The body of a request is in `requests.ts` beside the operation, so that clients need not load it. */
+/** Agreement of server and clients. The body of a request is in `requests.ts` beside the operation, so that clients need not load it. */
 export interface AdminOperation {
   readonly method: OperationMethod;
   /** Parameters in braces: `/services/{service}`; with a star one takes the rest of the path: `/{*serde}`. */

@@ -22,7 +22,7 @@ export type TolerantShape<S extends z.core.SomeType> =
                 ? z.ZodUnion<{ [Index in keyof Options]: TolerantShape<Options[Index]> }>
                 : S;
 
-/** What a client reads where the server sends a value of the shape. */
+/** Type that a client reads where the server sends a value of the shape. */
 export type Tolerant<S extends z.ZodType> = z.output<TolerantShape<S>>;
 
 const tolerantShapes = new WeakMap<z.core.$ZodType, z.core.$ZodType>();

@@ -67,7 +67,7 @@ export const accountOperations = {
   DescribeAccount: {
     request: nothing,
     response: accountShape.extend({
-      /** What the plan allows (cloud.md §5.4). */
+      /** Plan of the account with its limits (cloud.md §5.4). */
       plan: planShape,
       /** Plans that members may choose without an operator. */
       plans: z.array(planShape).default([]),

@@ -1,4 +1,4 @@
-/** What parts of tenancy need that read and write sealed data. */
+/** Ports of the parts of tenancy that read and write sealed data. */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { TenancyDatabase } from "@perdure/postgres";
 import type { KeyRing } from "./key-ring.js";

@@ -27,7 +27,7 @@ export interface OidcPorts {
   readonly ring: KeyRing;
   readonly clock: Clock;
   readonly random: Random;
-  /** Where the provider redirects users after sign-in. */
+  /** Address to which the provider redirects users after sign-in. */
   readonly redirectUri: string;
   /** Sends requests to the provider. */
   readonly fetch: ProviderFetch;

@@ -7,7 +7,7 @@ import type { FlowRate } from "./rule.js";
 
 export type FlowLevel = "Scope" | "Level1" | "Level2";
 
-/** What keeps the head of a queue from starting. */
+/** Reason for which the head of a queue cannot start. */
 export type FlowBlock =
   /** The queue was paused by an operator. */
   | { readonly kind: "paused" }
@@ -103,7 +103,7 @@ export interface FlowBucketRow {
   readonly available: number;
 }
 
-/** What blocks one invocation that waits for a slot. */
+/** Reasons for which one invocation waits for a slot. */
 export interface FlowWait {
   readonly scope: string;
   readonly limitKey: string | undefined;

@@ -111,7 +111,7 @@ function waitLevel(node: LimitNode, entry: SchedulerEntry, waiting: number, nowM
   };
 }
 
-/** What keeps the entry from starting, from the scope down; undefined: only entries that are served before it. */
+/** Returns the first reason, from the scope down, for which the entry cannot start; undefined: only entries that are served before it. */
 function blockOf(entry: SchedulerEntry, nowMs: number): FlowBlock | undefined {
   if (entry.queue.isPaused) return { kind: "paused" };
   for (const node of [...above(entry)].reverse()) {

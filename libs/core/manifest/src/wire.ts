@@ -12,7 +12,7 @@ const StringMap = z.record(z.string(), z.string());
 const SERVICE_NAME = /^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9._-]*$/;
 const HANDLER_NAME = /^([a-zA-Z]|_[a-zA-Z0-9])[a-zA-Z0-9_]*$/;
 
-/** What a service and a handler have in common. */
+/** Fields that a service and a handler have in common. */
 const shared = {
   documentation: z.string().nullish(),
   metadata: StringMap.nullish(),

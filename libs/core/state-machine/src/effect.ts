@@ -24,7 +24,7 @@ export interface EntryStored {
   readonly run: number;
   readonly index: number;
   readonly entry: JournalEntry;
-  /** What the attempt sends to the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
+  /** Message of the attempt to the SDK: the entry itself, an ack by command index, an ack by completion id, or nothing. */
   readonly delivery:
     | {
         readonly kind: "push" /** Command index to acknowledge right after, when its command requested it. */;

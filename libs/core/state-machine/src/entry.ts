@@ -9,7 +9,7 @@ export interface JournalEntry {
   readonly appendedAtMs: number;
 }
 
-/** What happened between entries, for display: failed attempts and pauses. The newest 16 are kept per invocation. */
+/** Event between entries, for display: a failed attempt or a pause. The newest 16 are kept per invocation. */
 export interface JournalEvent {
   readonly kind: "transientError" | "paused";
   readonly afterIndex: number;

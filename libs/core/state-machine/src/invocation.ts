@@ -126,7 +126,7 @@ export interface Invoked extends Common {
 }
 export interface Suspended extends Common {
   readonly status: "suspended";
-  /** What is still awaited: leaves that are already resolved are pruned. */
+  /** Future that is still awaited; leaves that are already resolved are pruned. */
   readonly awaiting: Future;
 }
 /** Invocation that could go on and waits for a slot in its scope. */

@@ -92,7 +92,7 @@ function completionLeaf(completionId: number, journal: ParsedJournal): AwaitLeaf
     : { kind: "answer", step: callStep.index, type: callStep.type };
 }
 
-/** What a pending step waits for. */
+/** Returns the leaf that a pending step waits for. */
 export function leafOfStep(step: JournalStep): AwaitLeaf {
   const { command, index } = step;
   switch (command?.kind) {

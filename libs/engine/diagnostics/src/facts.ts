@@ -18,11 +18,11 @@ export interface InvokerView {
   readonly nextRetryAtMs: number | undefined;
   readonly lastAttemptDeploymentId: string | undefined;
   readonly lastFailure: AttemptError | undefined;
-  /** What the running handler awaits, as JSON in the form of introspection; only SDKs on service protocol 7 report it. */
+  /** Future that the running handler awaits, as JSON in the form of introspection; only SDKs on service protocol 7 report it. */
   readonly lastAwaitingJson: string | undefined;
   /** Set while the invocation waits for a slot of its worker. */
   readonly slotWait?: { readonly sinceMs: number } | undefined;
-  /** What the endpoint has sent in the running attempt. Undefined when no attempt runs, and from workers of earlier versions. */
+  /** Extent of the endpoint's answer in the running attempt. Undefined when no attempt runs, and from workers of earlier versions. */
   readonly endpointAnswer?: EndpointAnswer | undefined;
 }
 

@@ -26,7 +26,7 @@ import { type Gap, isBefore, type Sign, type Stretch, StretchReader } from "./st
 
 export type InvocationPhase = "delayed" | "queued" | "running" | "suspended" | "backingOff" | "paused" | "completed";
 
-/** What an invocation in that phase waits for; `delivery` is the way from submission to the first run. */
+/** Event that an invocation in that phase waits for; `delivery` is the way from submission to the first run. */
 export type WaitsFor = "startTime" | "delivery" | "lock" | "slot" | "notification" | "retry" | "resume" | undefined;
 
 export interface PhaseSegment {

@@ -38,7 +38,7 @@ function endSentence({ id, situation }: ChainLink, nowMs: number): string {
   return `The last invocation of this chain is ${id} (${targetText(situation.invocation.facts.target)}): ${lowerFirst(ownSentence(situation, nowMs))}`;
 }
 
-/** What one invocation waits for, without the chain. */
+/** Returns the sentence about one invocation's wait, without the chain. */
 export function ownSentence(situation: Situation, nowMs: number): string {
   const { wait, sinceMs, invocation, route } = situation;
   const since = `for ${lasting(nowMs - sinceMs)}`;

@@ -31,7 +31,7 @@ export interface JournalStep {
   readonly command: JournalCommand | undefined;
   /** The label from user code, "" when there is none. */
   readonly name: string;
-  /** What the step refers to: a target, a state key, a promise, an id; "" when nothing. */
+  /** Subject of the step: a target, a state key, a promise, an id; "" when it has none. */
   readonly subject: string;
   readonly startedAtMs: number;
   /** Undefined while pending. */

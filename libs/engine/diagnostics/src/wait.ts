@@ -26,9 +26,9 @@ export type Wait =
       readonly pauseRequested: boolean;
       /** The newest command of the handler. */
       readonly lastStep: JournalStep | undefined;
-      /** What the handler awaits; undefined when its SDK does not report it. */
+      /** Future that the handler awaits; undefined when its SDK does not report it. */
       readonly awaiting: AwaitNode | undefined;
-      /** What the endpoint has sent in this attempt; undefined when the worker does not report it. */
+      /** Extent of the endpoint's answer in this attempt; undefined when the worker does not report it. */
       readonly endpointAnswer: EndpointAnswer | undefined;
       /** Commands without a result, the newest first: the handler may await them or do other work. */
       readonly open: readonly AwaitLeaf[];

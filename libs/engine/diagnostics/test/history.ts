@@ -87,7 +87,7 @@ export class PlayedHistory {
     return this.invocation.facts;
   }
 
-  /** What a reader of the store and the invoker would get now. */
+  /** Snapshot that a reader of the store and the invoker would get now. */
   get snapshot(): InvocationSnapshot {
     const { length } = this.invocation.journal;
     const entries = Array.from({ length }, (_, index) => this.partition.entry(ID, index) as JournalEntry);

@@ -46,7 +46,7 @@ export interface IntrospectionSource {
   readonly live: LiveRows;
 }
 
-/** Where the statement process finds committed data: plain data. Another kind of store is another variant. */
+/** Location of committed data for the statement process, as plain data. Another kind of store is another variant. */
 export interface SourceDescription {
   readonly store: StoreDescription;
   readonly partitionCount: number;
@@ -121,7 +121,7 @@ export interface StoredRows {
   scanInboxes(partition: number): AsyncIterable<InboxRow>;
 }
 
-/** What the invokers of all partitions hold in memory. */
+/** In-memory state of the invokers of all partitions. */
 export interface InvokerRows {
   status(id: InvocationId): HeldInvocation | undefined;
   statuses(): Iterable<HeldInvocation>;
@@ -155,7 +155,7 @@ export interface HeldInvocation {
   readonly lastAwaitingJson: string | undefined;
   /** Set while the run waits for a slot of its worker. */
   readonly slotWait?: { readonly service: string; readonly isContinuation: boolean; readonly sinceMs: number } | undefined;
-  /** What the endpoint has sent in the running attempt. */
+  /** Extent of the endpoint's answer in the running attempt. */
   readonly endpointAnswer?: "nothing" | "headers" | "messages" | undefined;
 }
 

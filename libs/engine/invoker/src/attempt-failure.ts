@@ -103,7 +103,7 @@ export function refusalFailure(
   };
 }
 
-/** What the handler itself reported (service-protocol §6.3). */
+/** Returns the failure that the handler itself reported (service-protocol §6.3). */
 export function reportedFailure(message: ErrorMessage): AttemptFailure {
   return {
     error: {

@@ -1,4 +1,4 @@
-/** What an attempt is given, and what it reports to its run. */
+/** Inputs of an attempt, and its reports to its run. */
 import type { Clock } from "@perdure/base";
 import type { EndpointTransport } from "@perdure/endpoint-transport";
 import type { AttemptCommand } from "@perdure/state-machine";

@@ -33,7 +33,7 @@ export interface ShareMember {
   readonly isWaiting: boolean;
 }
 
-/** What one service spent since the last commit. */
+/** Consumption of one service since the last commit. */
 export interface ServiceShare {
   readonly service: string;
   /** The epoch in which the service spent last. */

@@ -147,7 +147,7 @@ export const SLOT_BYTES = 64 * 1024;
 export const SLOT_MEMORY_SHARE = 1 / 4;
 /** Minimum of the reference; a process that is too small for it suspends handlers early enough. */
 export const SLOTS_DEFAULT_MIN = 1_000;
-/** What 64 connections of 128 streams carry to one endpoint: more attempts would hold slots and wait for a stream. */
+/** Streams that 64 connections of 128 streams carry to one endpoint: more attempts would hold slots and wait for a stream. */
 export const SLOTS_DEFAULT_MAX = 8_192;
 
 /** Characters of a failure's message that are logged; a handler may make the message as long as it likes, and SQL has all of it. */

@@ -10,7 +10,7 @@ export interface PaceLimits {
   readonly bytesPerSecond: number;
 }
 
-/** What an attempt has handled since it began. */
+/** Amounts that an attempt has handled since it began. */
 export interface Handled {
   readonly messages: number;
   readonly bytes: number;

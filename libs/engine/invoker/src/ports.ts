@@ -11,7 +11,7 @@ import type {
   StopRun,
 } from "@perdure/state-machine";
 
-/** What the processor offers the invoker. */
+/** Calls of the processor that the invoker uses. */
 export interface InvokerHost {
   /** Enqueues a command for the invocation's partition. Order is kept; the partition drops commands of earlier runs. */
   submit(command: AttemptCommand): void;
@@ -29,7 +29,7 @@ export interface InvokerHost {
   readState(id: InvocationId, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
 }
 
-/** What the invoker offers the processor. All calls return at once. */
+/** Calls of the invoker that the processor uses. All of them return at once. */
 export interface Invoker extends AsyncDisposable {
   startRun(effect: StartRun): void;
   entryStored(effect: EntryStored): void;
@@ -41,7 +41,7 @@ export interface Invoker extends AsyncDisposable {
    * their commands are submitted by then. A caller that needs an earlier end disposes of the invoker.
    */
   finishAttempts(): Promise<void>;
-  /** What introspection shows of an invocation that the invoker runs. */
+  /** Returns the facts that introspection shows of an invocation that the invoker runs. */
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
 }
@@ -62,7 +62,7 @@ export interface SlotWait {
   readonly sinceMs: number;
 }
 
-/** What the endpoint has sent in an attempt: nothing, response headers alone, or messages of the service protocol. */
+/** Extent of the endpoint's answer in an attempt: nothing, response headers alone, or messages of the service protocol. */
 export type EndpointAnswer = "nothing" | "headers" | "messages";
 
 /** The volatile view behind `sys_invocation_state`. */

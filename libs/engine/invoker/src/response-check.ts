@@ -1,4 +1,4 @@
-/** What an endpoint's response head means for the attempt (service-protocol §1.5). */
+/** Interprets an endpoint's response head for the attempt (service-protocol §1.5). */
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import { QUOTED_CHARS_MAX } from "./limits.js";
 

@@ -1,4 +1,4 @@
-/** What all runs of one invoker share. */
+/** State and dependencies that all runs of one invoker share. */
 
 import type { SummaryLog } from "@perdure/base";
 import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";

@@ -19,7 +19,7 @@ export class LeaderPartition {
   readonly cache: RowCache | undefined;
   readonly outbox: Outbox;
   readonly flow: PartitionFlow;
-  /** What the partition knows about the archive; undefined without an archive. */
+  /** Notes about the partition's rows in the archive; undefined without an archive. */
   readonly archived: ArchiveNotes | undefined;
   /** Earliest due time of the stored timers of each group, in ms since 1970; infinite when none is stored. */
   readonly nextDueAtMs: Record<TimerGroup, number> = {

@@ -152,7 +152,7 @@ export class Processor<I extends Invoker = Invoker> implements AsyncDisposable {
     if (!this.#group.isClosed) for (const { view } of this.#group.leaders.values()) view.populationCounters.addTo(all);
   }
 
-  /** What blocks an invocation that waits for a slot; undefined when it does not wait for one here. */
+  /** Returns the reasons for which an invocation waits for a slot; undefined when it does not wait for one here. */
   flowWait(id: InvocationId): FlowWait | undefined {
     const leader = this.#group.leaders.of(id);
     return leader === undefined || this.#group.isClosed ? undefined : waitOf(leader.flow.scheduler, id);

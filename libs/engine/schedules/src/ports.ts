@@ -8,7 +8,7 @@ export interface RecordedEvents {
   readonly events: readonly ScheduleEvent[];
 }
 
-/** What the engine needs. Reads return the latest state that this process has and never wait. */
+/** Stored schedules for the engine. Reads return the latest state that this process has and never wait. */
 export interface ScheduleBook {
   get(id: ScheduleId): Schedule | undefined;
   /** Oldest first. */

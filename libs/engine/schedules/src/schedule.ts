@@ -22,14 +22,14 @@ export interface SchedulePayload {
   readonly base64: string;
 }
 
-/** What happens to a time that comes while the previous run goes on. `cancelPrevious` fires as soon as the cancelled run has ended. */
+/** Treatment of a time that comes while the previous run goes on. `cancelPrevious` fires as soon as the cancelled run has ended. */
 export type OverlapPolicy =
   | { readonly kind: "skip" }
   | { readonly kind: "queue"; readonly max: number }
   | { readonly kind: "cancelPrevious" }
   | { readonly kind: "allow" };
 
-/** What happens to times that passed while no engine ran. */
+/** Treatment of times that passed while no engine ran. */
 export type CatchUpPolicy =
   | { readonly kind: "none" }
   | { readonly kind: "last" }

@@ -24,7 +24,7 @@ export interface ExchangeObserver {
   unreadable?(): void;
 }
 
-/** What all exchanges of one port share. */
+/** Settings that all exchanges of one port share. */
 export interface ExchangeContext {
   readonly clock: Clock;
   readonly isSecure: boolean;

@@ -1,4 +1,4 @@
-/** What a port serves, and its bounds. */
+/** Options of a port: its handler and its bounds. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { IncomingHttpHeaders, ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";

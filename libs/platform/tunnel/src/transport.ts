@@ -27,7 +27,7 @@ export function createTunnelTransport({ plain, toProxy }: TunnelTransports, acce
   return new TunnelTransport(plain, toProxy, access);
 }
 
-/** Where requests to an address are sent: to the proxy at this URI, or as the route defines. */
+/** Destination of requests to an address: the proxy at this URI, or a destination as the route defines. */
 type TransportRoute = { readonly kind: "proxy"; readonly uri: string } | Exclude<TunnelRoute, { kind: "own" }>;
 
 class TunnelTransport implements EndpointTransport {

@@ -1,4 +1,4 @@
-/** What an account may use: a row of a table of tenancy (cloud.md §5.4). */
+/** Defines the plans of accounts, which are rows of a table of tenancy (cloud.md §5.4). */
 import type { EnvironmentLimits } from "./environment.js";
 
 export interface AccountPlan {

@@ -16,10 +16,10 @@ export type KeyRole = (typeof keyRoles)[number];
 export const memberRoles = ["owner", "admin", "developer", "viewer", "billing"] as const;
 export type MemberRole = (typeof memberRoles)[number];
 
-/** Where a request comes in: ingress (port 8080), admin (port 9070), or the handshake of a tunnel. */
+/** Listener of a request: ingress (port 8080), admin (port 9070), or the handshake of a tunnel. */
 export type EnvironmentEndpoint = "ingress" | "admin" | "tunnel";
 
-/** What a caller requests at an endpoint. */
+/** Request of a caller at an endpoint of an environment. */
 export interface AccessRequest {
   readonly endpoint: EnvironmentEndpoint;
   /** Method in capitals, as in HTTP; unused for tunnels. */

@@ -24,7 +24,7 @@ export type Authentication =
   | { readonly kind: "elsewhere" }
   | { readonly kind: "unknown" };
 
-/** What a cache must drop. `everything` follows a gap in the stream of changes, so it always comes first. */
+/** Change that makes a cache drop entries. `everything` follows a gap in the stream of changes, so it always comes first. */
 export type TenancyChange =
   | { readonly kind: "everything" }
   | { readonly kind: "environment"; readonly id: EnvironmentId }

@@ -53,10 +53,10 @@ export interface LeaseHolder {
   readonly leftMs?: number;
 }
 
-/** What a worker publishes about itself to the other workers. */
+/** Facts that a worker publishes about itself to the other workers. */
 export interface Member {
   readonly id: WorkerId;
-  /** Where other workers and gateways reach it. */
+  /** Address at which other workers and gateways reach the worker. */
   readonly address: string;
   /** The worker hands its partitions over and acquires none. */
   readonly draining: boolean;

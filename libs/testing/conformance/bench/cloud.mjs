@@ -35,7 +35,7 @@ export async function measureCloud({ rounds, seconds, quick, say, machine, commi
   return textOf(bench, { machine, commit });
 }
 
-/** What is measured, how long, and the rows that came of it, printed as they come. */
+/** Holds the parameters of a measurement and the rows that it produced, printed as they come. */
 class CloudBench {
   rows = [];
   /** Loads of the machine while it was measured. */
@@ -88,7 +88,7 @@ async function measureEnvironments(bench) {
   return environments;
 }
 
-/** What the gateway adds. */
+/** Measures the latency that the gateway adds. */
 async function measureGateway(bench, first) {
   const { endpoint, rounds, seconds } = bench;
   await using plain = await Server.create("perdure");

@@ -10,7 +10,7 @@ import { root } from "./harness/processes.ts";
 
 const COUNTS = (process.env.COUNTS ?? "500,2000").split(",").map(Number);
 const QUICK_COUNT = 50;
-/** What the operator is set to: more than its default of 20, which would only add waiting. */
+/** Reconciles per second of the measured operator: more than its default of 20, which would only add waiting. */
 const PER_SECOND = 100;
 
 export async function measureKubernetes({ quick, say, machine, commit }) {

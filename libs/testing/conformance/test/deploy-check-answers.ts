@@ -1,4 +1,4 @@
-/** What a registration answers about a check of its code. */
+/** Shapes of a registration's answer about a check of its code. */
 
 interface Command {
   readonly type: string;

@@ -14,13 +14,13 @@ export interface LocalCloud {
   readonly apiPort: number;
   /** gRPC port of tenancy. */
   readonly tenancyPort: number;
-  /** Where tunnel clients dial in. */
+  /** Port that tunnel clients connect to. */
   readonly tunnelPort: number;
-  /** Where runtimes reach tunnels. */
+  /** Port at which runtimes reach tunnels. */
   readonly tunnelProxyPort: number;
   /** Ports of the first environment: this one for its ingress, the next for management; two for each. */
   readonly firstEnvironmentPort: number;
-  /** Where runtimes themselves listen, for the gateway alone. */
+  /** Ports on which runtimes themselves listen, for the gateway alone. */
   readonly runtimePorts: { readonly first: number; readonly last: number };
   /** Data of environments. */
   readonly directory: string;

@@ -74,7 +74,7 @@ export class ChildProgram {
   #exit: ProgramExit | undefined;
   #exited: Promise<ProgramExit> = Promise.resolve({ code: null, signal: null });
   #lines: string[] = [];
-  /** Where the output of the present process begins in the log file. */
+  /** Offset in the log file at which the output of the present process begins. */
   #logStart = 0;
   /** Wakes the one that waits for readiness. */
   #onChange: () => void = () => undefined;

@@ -13,7 +13,7 @@ export interface SupervisedPlace {
   readonly what: string;
   /** Has the list of the processes. */
   readonly directory: string;
-  /** What a user types to stop the group from elsewhere. */
+  /** Command that a user types to stop the group from elsewhere. */
   readonly stopCommand: string;
   /** Stops programs that are not on the list, when those on the list have ended; resolves with their names. */
   readonly stopOthers?: () => Promise<readonly string[]>;

@@ -37,7 +37,7 @@ export const PROGRESS_EVERY_MS = 10_000;
 export const UNPACK_MS_MAX = 60_000;
 /** Ports for servers of tests begin here: below are those of well-known servers, and some that browsers and `fetch` refuse. */
 export const PORT_MIN = 11_000;
-/** Where the system's own ports begin, if it does not report it: the default of Linux. */
+/** First port of the system's own range, if the system does not report it: the default of Linux. */
 export const SYSTEM_PORT_MIN = 32_768;
 /** Ports from here up to the system's own: ranges for programs that assign ports to what they start. */
 export const RANGES_PORT_MIN = 21_000;

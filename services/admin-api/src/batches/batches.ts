@@ -125,7 +125,7 @@ interface BatchLeadership {
 
 class KeptBatches implements SharedBatches {
   readonly #ports: BatchPorts;
-  /** What to do with records that cannot be read. With several processes such a record may be of another version. */
+  /** Treatment of records that cannot be read. With several processes such a record may be of another version. */
   readonly #unreadable: "refuse" | "skip";
   readonly #running = new Map<BatchId, RunningBatch>();
   readonly #closing = new AbortController();

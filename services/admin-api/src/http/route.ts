@@ -36,7 +36,7 @@ export interface ApiRoute {
   readonly operations: Readonly<Partial<Record<OperationMethod, RouteOperation>>>;
 }
 
-/** What the contract leaves to the server. */
+/** Part of an operation that the contract leaves to the server. */
 export type RouteImplementation = Omit<RouteOperation, "query" | "results"> & Pick<ApiRoute, "isInternal">;
 
 /** One operation of the contract with what answers it. */

@@ -31,7 +31,7 @@ const FEATURES = [
 ] as const;
 const NO_FEATURES = Object.fromEntries(FEATURES.map((name) => [name, false]));
 
-/** Where other processes commit, their own readiness covers it. */
+/** Reports a commit that works where other processes commit: their own readiness covers it. */
 const EVER_COMMITTING = (): Promise<boolean> => Promise.resolve(true);
 
 export function metaRoutes(

@@ -18,7 +18,7 @@ export interface ProfileOptions {
   readonly isUsed: boolean;
 }
 
-/** What to do when `[global.cloud]` belongs to another provider (cloud.md §1.7). */
+/** Returns the advice for a `[global.cloud]` that belongs to another provider (cloud.md §1.7). */
 export function foreignAdvice(reference: string): string {
   return [
     "Its values would win over every profile, and its token would be sent to this cloud. Either",

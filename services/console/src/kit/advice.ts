@@ -19,7 +19,7 @@ const BY_STATUS: Readonly<Record<number, string | undefined>> = {
   401: "Sign in again.",
 };
 
-/** What to do, in the terms of the console; undefined when there is no advice. */
+/** Returns the advice in the terms of the console; undefined when there is none. */
 export function browserAdvice(
   advice: string | undefined,
   code: string | undefined,

@@ -5,7 +5,7 @@
 import { type ComponentType, lazy } from "react";
 
 export interface LazyPart {
-  /** What can be rendered now: the part itself, or a component that waits for it. */
+  /** Returns the component that can be rendered now: the part itself, or one that waits for it. */
   readonly shown: () => ComponentType;
   /** Resolves when it is loaded, or cannot be loaded: its display shows the error then. */
   readonly preload: () => Promise<void>;

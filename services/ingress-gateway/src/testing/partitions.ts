@@ -20,7 +20,7 @@ interface Waiter {
 }
 
 export class ScriptedPartitions implements Partitions {
-  /** What was submitted, in order; resubmissions too. */
+  /** Submitted invocations in order, resubmissions included. */
   readonly invoked: Invoke[] = [];
   readonly submitted: Exclude<PartitionCommand, Invoke>[] = [];
   readonly records = new Map<string, Invocation>();

@@ -113,7 +113,7 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
   };
 }
 
-/** What the worker is built on. */
+/** Settings and connections that the worker is built on. */
 interface WorkerFoundation {
   readonly settings: InvokerWorkerSettings;
   /** Unique id of this process. */
@@ -261,7 +261,7 @@ async function startSubscriptions(
   return subscriptions;
 }
 
-/** What the worker reports about itself to other processes. */
+/** Returns the reads with which the worker reports about itself to other processes. */
 function liveOf({ id }: WorkerFoundation, worker: ClusterWorker, store: RedisPartitionStore, subscriptions: Subscriptions) {
   return {
     leaderPartitions: () => worker.leading(),

@@ -83,7 +83,7 @@ const retired = (version: ServiceVersion, why: string): Drained => ({
   why,
 });
 
-/** What needs the version; undefined when nothing does. A version that is not registered is not needed. */
+/** Returns the need for the version; undefined when nothing needs it. A version that is not registered is not needed. */
 function needOf(
   { deploymentId, hash }: ServiceVersion,
   { registered, pinned, running, serves }: VersionUsage,

@@ -5,7 +5,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { redisProgram } from "@perdure/servers";
 
 export interface Image {
-  /** What a container runs that names no command. */
+  /** Command of a container that names none. */
   readonly entrypoint: readonly string[];
   /** Put in front of PATH. */
   readonly path: string;

@@ -8,7 +8,7 @@ import type { ContainerSpec, Pod, Variable, Volume } from "./pod-spec.js";
 
 type Data = Readonly<Record<string, string>>;
 
-/** What references of a pod lead to. */
+/** Resolves the references of a pod. */
 export class References {
   readonly #client: KubernetesClient;
   readonly #namespace: string;

@@ -98,7 +98,7 @@ export class RealKubelet implements AsyncDisposable {
     return match;
   }
 
-  /** Where a name of the cluster leads to; throws when nowhere. */
+  /** Returns the address behind a name of the cluster; throws when there is none. */
   addressOf(name: string): string {
     const [address] = this.#names.addressesOf(name);
     if (address === undefined) throw new Error(`${name} leads nowhere`);

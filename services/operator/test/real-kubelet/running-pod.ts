@@ -38,7 +38,7 @@ export class RunningPod {
     this.#directory = join(ports.directory, "pods", pod.metadata.uid ?? pod.metadata.name);
   }
 
-  /** Where its ports are. */
+  /** Address of the pod's ports. */
   get address(): string {
     return this.#address;
   }

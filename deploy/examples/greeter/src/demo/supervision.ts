@@ -1,4 +1,4 @@
-/** What `make cluster` and `make cloud` print about their programs beside the demo. */
+/** Messages that `make cluster` and `make cloud` print about their programs beside the demo. */
 import type { SupervisionMessages } from "@perdure/processes";
 import { fact, heading, line, paint } from "#demo/terminal";
 

@@ -1,4 +1,4 @@
-/** What the data path knows of a registry as messages of `proto/control/v1/registry.proto`, and back. */
+/** Encodes the data path's view of a registry as messages of `proto/control/v1/registry.proto`, and decodes it. */
 
 import type {
   DeploymentView,

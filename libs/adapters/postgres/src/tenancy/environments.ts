@@ -204,7 +204,7 @@ export class EnvironmentsTable {
     await this.#session.write(text, [id, generation, reason]);
   }
 
-  /** Where its runtime answers from now on. */
+  /** Stores the address at which the environment's runtime answers. */
   async setUpstream(id: EnvironmentId, upstream: SealedUpstream | undefined): Promise<void> {
     const text =
       "UPDATE perdure_environments SET upstream_ingress = $2, upstream_admin = $3, upstream_secret = $4, tries = 0 WHERE id = $1";

@@ -6,7 +6,7 @@
  * own), ING ingress, STO storage, TEN tenancy, OPS operator and roles.
  */
 
-/** What an error carries besides its code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
+/** Entry of an error code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
 export type CatalogueEntry = { title: string; http: number; grpc: GrpcStatus };
 
 /** The gRPC status names we use. */

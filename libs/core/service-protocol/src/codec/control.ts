@@ -17,7 +17,7 @@ export interface Suspension {
   readonly awaitingOn: Future;
 }
 
-/** What to do about an error; an unsupported value means retry. Honoured on every version (§2.2). */
+/** Reaction to an error; an unsupported value means retry. Every version honours it (§2.2). */
 export type ErrorBehavior = "retry" | "pause" | "fail";
 
 export interface ErrorMessage {

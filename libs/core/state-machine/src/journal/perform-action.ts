@@ -115,7 +115,7 @@ function perform(
   }
 }
 
-/** Where another invocation sends its result: to a completion of this generation of the caller. */
+/** Returns the destination of another invocation's result: a completion of this generation of the caller. */
 function callerOf({ facts }: Invoked, completionId: number): Omit<Sink, "kind"> {
   return { callerId: facts.id, callerGeneration: generationMark(facts), completionId };
 }

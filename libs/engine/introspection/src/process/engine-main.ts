@@ -27,7 +27,7 @@ export const STREAM_FD = 3;
 export interface OpenStore extends AsyncDisposable {
   /** Property of its snapshots, see `IntrospectionSource`. */
   readonly isOneMoment: boolean;
-  /** What is committed now; disposed of when the statement has been read. */
+  /** Returns the rows that are committed now; disposed of when the statement has been read. */
   snapshot(): StoredRows & AsyncDisposable;
 }
 

@@ -22,7 +22,7 @@ import type { StoreService } from "./store-server.js";
 export interface SqlProcessPorts {
   /** Module that calls `runSqlProcess`. */
   readonly entry: URL;
-  /** Where the process finds committed data. */
+  /** Location of committed data for the process. */
   readonly source: SourceDescription;
   /** Serves the store of kind `served`; disposed of with the engine. */
   readonly storeService?: StoreService;

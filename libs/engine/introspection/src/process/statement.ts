@@ -1,4 +1,4 @@
-/** What a client of a statement waits for: first a response, then its chunks, whatever happens to the process that runs it. */
+/** Delivers the result of a statement to its client: first a response, then its chunks, whatever happens to the process that runs it. */
 import { unreachable } from "@perdure/base";
 import { refused } from "../errors.js";
 import type { SqlAnswer } from "../ports.js";

@@ -16,7 +16,7 @@ const FOREIGN = new Set([
   ...["insert", "update", "delete", "merge", "create", "alter", "drop", "attach", "detach", "copy", "export", "import", "load"],
   ...["install", "pragma", "call", "execute", "prepare", "explain", "describe", "summarize", "show", "set", "reset", "using"],
 ]);
-/** What may follow the table of a subquery. */
+/** Words that may follow the table of a subquery. */
 const AFTER_TABLE = new Set(["where", "group", "having", "order", "limit", "offset"]);
 /** Different engines treat other kinds of white space differently. */
 const BLANK = /^[ \t\r\n]*$/;

@@ -28,7 +28,7 @@ export function tablesByName(tables: readonly { name: string; columns: readonly 
   return new Map(tables.map(({ name, columns }) => [name, new Map(columns.map((column) => [column.name, column]))]));
 }
 
-/** What a statement reads, and where in its tree. */
+/** Tables and queries that a statement reads, with their places in its tree. */
 export interface StatementParts {
   /** How often each table is named. */
   readonly uses: ReadonlyMap<string, number>;

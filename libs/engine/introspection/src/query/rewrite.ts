@@ -18,7 +18,7 @@ const UNSIGNED: Readonly<Record<string, string>> = {
   integer: "UINTEGER",
   bigint: "UBIGINT",
 };
-/** What may follow a derived table and is therefore not its alias. */
+/** Words that may follow a derived table and are therefore not its alias. */
 const AFTER_DERIVED_TABLE = new Set(
   [
     "where group having order limit offset union except intersect on using join inner left right full cross natural window qualify",

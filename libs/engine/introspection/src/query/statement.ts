@@ -13,7 +13,7 @@ export type CheckedStatement =
       readonly kind: "statement";
       /** Text for the engine. */
       readonly text: string;
-      /** What must itself be a read-only query: the statement, or the subject of an EXPLAIN or DESCRIBE. */
+      /** Text that must itself be a read-only query: the statement, or the subject of an EXPLAIN or DESCRIBE. */
       readonly query: string;
     }
   | { readonly kind: "invalid"; readonly message: string };

@@ -27,7 +27,7 @@ export interface CheckedJournal {
   readonly guarded: readonly JournalEntry[];
   /** Number of commands in `entries`, which is the index of the stop. */
   readonly commands: readonly JournalEntry[];
-  /** What the journal has in place of the stop: an Output, a Run without a result, or nothing. */
+  /** Entry of the journal in place of the stop: an Output, a Run without a result, or nothing. */
   readonly next: JournalEntry | undefined;
 }
 

@@ -22,7 +22,7 @@ export interface CommandLabel {
   readonly name: string | undefined;
 }
 
-/** Where and how code and journal differ; fields that the endpoint does not report are undefined. */
+/** Place and kind of a difference between code and journal; fields that the endpoint does not report are undefined. */
 interface JournalMismatch {
   readonly kind: "mismatch";
   /** Index of the command; Input is 0. */

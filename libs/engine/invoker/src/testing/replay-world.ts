@@ -48,7 +48,7 @@ export const output = (value: string) => made(outputCommand(value));
 
 // ── handlers ─────────────────────────────────────────────────────────────────────────────────────
 
-/** What a handler does, step by step. `await` waits for the result of the command with this id. */
+/** Step of a handler. `await` waits for the result of the command with this id. */
 type Step = { readonly do: JournalCommand } | { readonly await: number } | { readonly fail: string };
 export const step = (name: string, id: number): Step[] => [{ do: runCommand(name, id) }, { await: id }];
 export const rest = (name: string, id: number): Step[] => [{ do: sleepCommand(name, id) }, { await: id }];

@@ -1,4 +1,4 @@
-/** What a leader knows about its partition in the archive: which ids may be there, and which generations must still be deleted there. */
+/** Records which ids of a leader's partition may be in the archive, and which generations must still be deleted there. */
 import { type AnyPartitionStore, DELETED_GENERATIONS } from "@perdure/storage";
 import { ARCHIVED_IDS, ArchivedIds } from "./archived-ids.js";
 import { DeletedGenerations } from "./deleted-generations.js";

@@ -10,7 +10,7 @@
 import { hashString, type InvocationId } from "@perdure/base";
 import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "../limits.js";
 
-/** Where chunks are stored; state keys are their numbers, and `COMPLETE`. */
+/** Object whose state has the chunks; state keys are their numbers, and `COMPLETE`. */
 export const ARCHIVED_IDS = Object.freeze({ service: ":archive", key: "ids" });
 /** State key whose presence means that the fingerprints of all archived invocations are stored. */
 export const COMPLETE = "complete";

@@ -139,7 +139,7 @@ export class FlowControl {
     this.#group.post({ kind: "barrier", passed: () => this.#admitMore(flow) });
   }
 
-  /** What the scheduler admitted is durable. */
+  /** Admits more invocations once the admitted ones are durable. */
   #admitMore(flow: PartitionFlow): void {
     flow.isBusy = false;
     this.#markStale(flow);

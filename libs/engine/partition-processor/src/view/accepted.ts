@@ -1,6 +1,6 @@
 import type { Effect, PartitionCommand } from "@perdure/state-machine";
 
-/** What a command has caused beside its mutations. */
+/** Consequences of a command beside its mutations. */
 export interface Accepted {
   readonly effects: readonly Effect[];
   /** Commands to other invocations, in their order. */

@@ -1,4 +1,4 @@
-/** What more workers cost, and what calls notice when a worker leaves. */
+/** Measures the cost of more workers, and the effect on calls when a worker leaves. */
 import { setTimeout as delay } from "node:timers/promises";
 import { median, perInvocationUs, table } from "../harness/figures.ts";
 import { until } from "../harness/processes.ts";

@@ -1,4 +1,4 @@
-/** What an invocation that has ended weighs in Redis for as long as its journal is kept, which says how much memory an environment needs. */
+/** Measures the size of an ended invocation in Redis while its journal is kept, which determines the memory that an environment needs. */
 import { setTimeout as delay } from "node:timers/promises";
 import { table } from "../harness/figures.ts";
 import { difference, redisCounters, register, startCluster, untilBalanced } from "./world.mjs";

@@ -14,7 +14,7 @@ import { measureRetained } from "./retained.mjs";
 import { measureSleepers } from "./sleepers.mjs";
 import { cpuOfCluster, difference, register, startCluster, total, untilBalanced } from "./world.mjs";
 
-/** What the cluster is compared by. */
+/** Handlers by which the cluster is compared. */
 const COMPARED = ["noop", "three", "counter"];
 
 export async function measureCluster({ rounds, seconds, sleepers, say, machine, commit }) {

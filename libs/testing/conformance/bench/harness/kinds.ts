@@ -1,4 +1,4 @@
-/** What a figure is of: a server that drives an endpoint. */
+/** Kinds of measured systems: a server that drives an endpoint. */
 
 /** `rust`: the published SDK, a release build on one thread. `typescript`: the published SDK under this Node. The cheap one comes first. */
 export const ENDPOINTS = ["rust", "typescript"] as const;

@@ -1,4 +1,6 @@
-/** What processes of this machine have used, from /proc. This file is also loaded by Node directly, so it imports nothing of the project. */
+/**
+ * Reads the consumption of this machine's processes from /proc. Node also loads this file directly, so it imports nothing of the project.
+ */
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { cpus } from "node:os";
@@ -73,7 +75,7 @@ export function machineCpuSeconds(): number {
   return busyMs.reduce((sum, each) => sum + each, 0) / 1000;
 }
 
-/** What the files below a directory occupy. */
+/** Returns the size of the files below a directory in MiB. */
 export function diskMiB(directory: string): number {
   const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
   const bytes = files.map(({ parentPath, name }) => statSync(join(parentPath, name), { throwIfNoEntry: false })?.blocks ?? 0);

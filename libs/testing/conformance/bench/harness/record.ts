@@ -1,4 +1,4 @@
-/** What a run has measured, as it is recorded. */
+/** Record of the measurements of a run. */
 import { median } from "./figures.js";
 import type { EndpointKind, ServerKind } from "./kinds.js";
 import type { Figure, Readings } from "./row.js";

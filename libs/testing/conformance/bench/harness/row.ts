@@ -4,7 +4,7 @@ import type { ServerKind } from "./kinds.js";
 import { cpuSeconds, endedChildrenCpuSeconds } from "./processes.js";
 import type { Server } from "./servers.js";
 
-/** What a figure has to be: of a ratio to the reference in the same run, or of Perdure's own value. */
+/** Bound that a figure must meet: of a ratio to the reference in the same run, or of Perdure's own value. */
 export interface Goal {
   readonly of: "ratio" | "value";
   readonly is: "at most" | "at least";
@@ -69,7 +69,7 @@ export interface CpuUse {
   readonly callers: number;
 }
 
-/** What `work` resolves with, and what it has cost. */
+/** Returns the result of `work` and its cost. */
 export async function withCpu<T>(
   { server, endpoint }: Run,
   work: () => Promise<T>,

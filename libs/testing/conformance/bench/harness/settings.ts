@@ -1,4 +1,4 @@
-/** What the environment says about a run. */
+/** Reads the settings of a run from the environment. */
 import { ENDPOINTS, type EndpointKind, type ServerKind } from "./kinds.js";
 
 export interface Settings {

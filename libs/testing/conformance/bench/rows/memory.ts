@@ -1,4 +1,4 @@
-/** What a process holds after many invocations. */
+/** Measures the memory of a process after many invocations. */
 import { atMost, type Row } from "../harness/row.js";
 import { wrkAnswered } from "../harness/wrk.js";
 

@@ -94,7 +94,7 @@ async function measureStatements(run: Run): Promise<Record<string, number>> {
   return { ...readings, slowestMs };
 }
 
-/** What has been called is what the statement counts. */
+/** Throws unless the statement counts at least the invocations that have been called. */
 function expectAll({ isShort }: Run, counts: readonly Readonly<Record<string, unknown>>[]): void {
   const of = (status: string): number => Number(counts.find((row) => row["status"] === status)?.["n"] ?? 0);
   const least = isShort ? INVOCATIONS_SHORT : INVOCATIONS;

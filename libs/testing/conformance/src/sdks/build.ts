@@ -45,7 +45,7 @@ export interface Built {
   readonly wasCached: boolean;
 }
 
-/** What is built: an endpoint of a language, or another program that a tool compiles from a folder. */
+/** Program to build: an endpoint of a language, or another program that a tool compiles from a folder. */
 export type Buildable = Pick<SdkLanguage, "sources" | "build"> & { readonly name: string };
 
 /** Rejects with the last lines of the tool that failed. */

@@ -87,7 +87,7 @@ interface Declared {
   readonly speaks: readonly [min: unknown, max: unknown];
 }
 
-/** What the manifest declares. An endpoint may listen before it serves, so discovery is repeated for a while. */
+/** Registers an endpoint with its manifest. An endpoint may listen before it serves, so discovery is repeated for a while. */
 function register(admin: TestAdminClient, endpoint: SdkProgram, mode: Mode): Promise<Declared> {
   return eventually(
     "the endpoint can be registered",

@@ -1,4 +1,4 @@
-/** What the services of the suites share: quick retries, a serde that is neither JSON nor bytes, and time that is not durable. */
+/** Helpers that the services of the suites share: quick retries, a serde that is neither JSON nor bytes, and time that is not durable. */
 import type { RetryPolicy, Serde } from "@restatedev/restate-sdk";
 
 /** Failing attempts repeat soon: the suites wait for the second attempt, not for the pause before it. */

@@ -79,7 +79,7 @@ export interface RenderOptions {
   readonly apis?: readonly string[];
 }
 
-/** What helm prints for a release that is not installed. Rejects with what it complains of. */
+/** Returns the text that helm prints for a release that is not installed. Rejects with helm's error. */
 export function renderText({
   values = "minimal",
   sets = [],

@@ -31,7 +31,7 @@ export interface Leaf {
   readonly value: unknown;
 }
 
-/** What helm itself hands to the chart of definitions. */
+/** Values that helm itself passes to the chart of definitions. */
 const OF_HELM: ReadonlySet<string> = new Set(["perdure-crds"]);
 
 /** Places where the schema stops knowing names, or that are no objects at all, in its order. */

@@ -3,7 +3,7 @@ import { utf8 } from "@perdure/base";
 import { MessageType, type OneWayCallCommand } from "@perdure/service-protocol";
 import type { AttemptScript, RawAttempt } from "../../src/index.js";
 
-/** What a script is called, what it deserves, and what it does. */
+/** Script of a broken endpoint, with its name and the code of the error that it must cause. */
 export interface Misdeed {
   readonly code: string;
   readonly what: string;
@@ -73,7 +73,7 @@ function suspensionOfDepth(levels: number): Uint8Array {
   return Uint8Array.from(reversed.reverse());
 }
 
-/** What this server takes as a message; the suite sets it. */
+/** Largest message that this server accepts; the suite sets it. */
 export const MESSAGE_BYTES_MAX = 1024 * 1024;
 
 /** A frame's header that announces a body of this many bytes. */

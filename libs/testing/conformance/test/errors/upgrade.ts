@@ -11,7 +11,7 @@ const PARTITIONS = 4;
 /** A version that this server does not support yet. */
 const LATER_VERSION = 8;
 
-/** What waits for an awakeable while the server is stopped. */
+/** Invocations that wait for an awakeable while the server is stopped. */
 const HELD = ["later", "damaged", "sound"] as const;
 
 export function describeUpgradeErrors(): void {

@@ -11,7 +11,7 @@ import { HostilePorts } from "./hostile.js";
 import { DIALLED_AT_A_TIME, HOSTILE_BATCH_MS_MAX } from "./limits.js";
 import { expectGrpcHealth, expectStatus, ProgramSubject, type Subject, sendAll, type Target } from "./subject.js";
 
-/** What endpoints of the fuzzer serve. */
+/** Name of the service that endpoints of the fuzzer serve. */
 export const SERVICE = "Fuzzed";
 const ID = "inv_1foAirY4KKzi2OP9sQb2q2BMJDpgwnQzrx";
 

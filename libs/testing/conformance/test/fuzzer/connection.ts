@@ -9,7 +9,7 @@ import { CONNECTION_MS_MAX, HOLD_MS_MAX } from "./limits.js";
 export type Ending = "fin" | "reset" | "destroy";
 
 export interface DrawnConnection {
-  /** What the bytes are, e.g. `http2: PING of the wrong length`. */
+  /** Description of the bytes, e.g. `http2: PING of the wrong length`. */
   readonly kind: string;
   /** One write each. */
   readonly segments: readonly Buffer[];

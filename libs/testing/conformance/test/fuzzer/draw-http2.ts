@@ -25,7 +25,7 @@ const LARGEST_FRAME = 16_384;
 const SETTING_IDS = [0, 1, 2, 3, 4, 5, 6, 8, 9, 0xffff] as const;
 const SETTING_VALUES = [0, 1, 2, 100, 16_384, 65_535, 2 ** 24, 2 ** 31 - 1, 2 ** 31, 2 ** 32 - 1] as const;
 
-/** What a listener understands: requests are drawn from these. */
+/** Parts of requests that a listener understands, from which requests are drawn. */
 export interface Requests {
   readonly authority: string;
   readonly paths: readonly string[];

@@ -4,7 +4,7 @@ import { type Draft, type DrawnConnection, drawDelivery, seedOf } from "./connec
 import { drawHttp1, drawHttp1Server } from "./draw-http1.js";
 import { drawHttp2, drawHttp2Server, type Requests, randomBytes } from "./draw-http2.js";
 
-/** What a listener speaks; `endpoint` and `relay`: the program dials the fuzzer. */
+/** Protocol of a listener; `endpoint` and `relay`: the program connects to the fuzzer. */
 export type Speech = "http" | "grpc" | "tunnel" | "endpoint" | "relay";
 
 const RANDOM_BYTES_MAX = 3_000;

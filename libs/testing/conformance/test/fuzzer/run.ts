@@ -29,7 +29,7 @@ export interface TargetResult {
   readonly memoryMiB: readonly [number, number];
 }
 
-/** What a program must not exceed; the first batch warms it up. */
+/** Bounds that a program must not exceed; the first batch warms the program up. */
 interface Baseline {
   readonly pid: number;
   readonly descriptors: number;
@@ -88,7 +88,7 @@ function* drawn({ name, speech, requests }: Target, seed: number, first: number,
   for (let index = first; index < last; index++) yield drawConnection(seed, name, index, speech, requests);
 }
 
-/** What is wrong with the program after a batch; undefined when nothing is. */
+/** Returns the problem of the program after a batch; undefined when there is none. */
 async function findProblem(target: Target, baseline: Baseline): Promise<string | undefined> {
   const { subject } = target;
   const death = (): string | undefined => {

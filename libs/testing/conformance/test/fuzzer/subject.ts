@@ -30,7 +30,7 @@ export interface Target {
   readonly subject: Subject;
   readonly speech: Speech;
   readonly requests: Requests;
-  /** Where the program listens; undefined when it dials the fuzzer. */
+  /** Port that the program listens on; undefined when it connects to the fuzzer. */
   readonly port: (() => number) | undefined;
   /** Sends them; resolves with how many were sent when all have ended. Rejects when the listener takes none. */
   send(connections: Iterable<DrawnConnection>): Promise<number>;

@@ -2,7 +2,7 @@
 
 /** How an invocation must end. */
 export interface ExpectedEnd {
-  /** What it is about, for messages. */
+  /** Subject of the fact, for messages. */
   readonly what: string;
   readonly id: string;
   /** Status when it was recorded, as `sys_invocation` has it. */

@@ -94,7 +94,7 @@ export class SimulatedOperator {
     }
   }
 
-  /** What must hold at the moment of the response, because responses wait until their batch is durable. */
+  /** Checks the conditions at the moment of the response, because responses wait until their batch is durable. */
   #check(verb: OperatorVerb, generation: GenerationRecord, answer: CommandAnswer): void {
     const { findings, ledger } = this.#world;
     if (ledger.latestGeneration(generation.id) !== generation) return; // Another generation by now.

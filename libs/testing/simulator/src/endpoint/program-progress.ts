@@ -1,11 +1,11 @@
-/** What a program of a simulated handler has requested and received so far. */
+/** Records the requests and results of a simulated handler's program so far. */
 import type { InvocationId } from "@perdure/base";
 import type { Future, NotificationId, ValueOrFailure } from "@perdure/service-protocol";
 import type { Conversation } from "./conversation.js";
 import type { LocalState } from "./local-state.js";
 import type { Assignment } from "./program.js";
 
-/** What a program requests of the session that runs it. */
+/** Request of a program to the session that runs it. */
 export type ProgramRequest =
   /** Go on when the future is resolved. `deaf`: only then, not at a cancellation. */
   | { readonly kind: "wait"; readonly future: Future; readonly deaf: boolean }

@@ -1,4 +1,4 @@
-/** What the checkers know of journals: which completions their commands expect, and whether each came once and belongs there. */
+/** Models journals for the checkers: which completions commands expect, and whether each came once and belongs there. */
 import type { InvocationId } from "@perdure/base";
 import { bytesEqual, toBinaryString } from "@perdure/base";
 import {

@@ -261,7 +261,7 @@ class NetworkConnection {
     this.#breakServer();
   }
 
-  /** What the client wrote arrives; what it was to read does not. */
+  /** Ends the client's side: the bytes that it wrote arrive, and the bytes that it was to read do not. */
   #clientGivesUp(): void {
     if (!this.#clientOpen) return;
     this.#clientOpen = false;

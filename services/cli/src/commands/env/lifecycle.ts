@@ -42,7 +42,7 @@ export async function resume(context: Context, reference: string | undefined): P
   show(context, facts, `'${facts.name}' is resumed.`);
 }
 
-/** What the gateway does with an `Authorization` header that is not one of the cloud. */
+/** Treatments by the gateway of an `Authorization` header that is not one of the cloud. */
 export const FORWARDING = ["forward", "remove"] as const;
 
 export interface EnvUpdateFlags {

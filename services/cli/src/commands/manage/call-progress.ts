@@ -53,7 +53,7 @@ export class CallProgress implements Disposable {
     }
   }
 
-  /** What to do after Ctrl-C: the invocation continues. */
+  /** Returns the advice after Ctrl-C: the invocation continues. */
   interrupted(): string {
     const id = this.#invocationId;
     if (id === undefined) return "The call continues in the server. Find it: perdure invocations list";

@@ -1,4 +1,4 @@
-/** What a registration would change: services, revisions, handlers. Pure. */
+/** Reports the changes of a registration: services, revisions, handlers. Pure. */
 import type { ServiceMetadata } from "@perdure/admin-client";
 
 export interface ServiceRevisionChange {
@@ -13,7 +13,7 @@ export interface ServiceRevisionChange {
   readonly typeChange: string | undefined;
 }
 
-/** What a registration would change about each of its services; `known` are the services that are served now. */
+/** Returns the changes of a registration to each of its services; `known` are the services that are served now. */
 export function changesOf(
   currentServices: readonly ServiceMetadata[],
   newServices: readonly ServiceMetadata[],

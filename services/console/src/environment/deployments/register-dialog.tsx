@@ -180,7 +180,7 @@ interface OutcomeProps {
   readonly isChecked: boolean;
 }
 
-/** What a preview found, or why the deployment was refused. */
+/** Shows the result of a preview, or the reason for which the deployment was refused. */
 function Outcome({ preview, cause, isChecked }: OutcomeProps) {
   return (
     <div aria-live="polite" className="stack">

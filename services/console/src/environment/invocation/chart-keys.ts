@@ -53,7 +53,7 @@ export function keyAction({ key, shiftKey, ctrlKey, metaKey, altKey }: KeyboardE
   return KEYS[key];
 }
 
-/** What a key can do in the chart. */
+/** Moves that keys make in the chart. */
 interface ChartMoves {
   readonly by: (rowCount: number) => void;
   readonly toFirst: () => void;

@@ -14,7 +14,7 @@ export interface MinimapProps {
 export function Minimap({ timeline, window, onWindow }: MinimapProps) {
   const { span } = timeline;
   const bars = useMemo(() => minimapBars(timeline), [timeline]);
-  /** Where the pointer was pressed, and the window that it moves; undefined: it draws a range. */
+  /** Place where the pointer was pressed, and the window that it moves; undefined: it draws a range. */
   const grip = useRef<{ readonly part: number; readonly moved: TimeSpan | undefined }>(undefined);
   const place = window === undefined ? undefined : placeOf(window, span);
   const partOf = (event: PointerEvent<HTMLElement>): number => {

@@ -13,7 +13,7 @@ export interface InvocationList {
   readonly isPaged: boolean;
   /** All ids are loaded. */
   readonly isWhole: boolean;
-  /** Where the ids continue; undefined when no further page is expected. */
+  /** Cursor of the next page of ids; undefined when no further page is expected. */
   readonly next: Cursor | undefined;
   /** The result is longer than a list can be. */
   readonly isCut: boolean;

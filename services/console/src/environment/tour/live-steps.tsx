@@ -5,7 +5,7 @@ import type { InvocationTimeline, TimelineStep } from "../invocation/invocation-
 
 export interface LiveStepsProps {
   readonly timeline: InvocationTimeline;
-  /** What is recorded of the moment when it was cut off. */
+  /** Record of the moment at which the attempt was cut off. */
   readonly cut: Crash | undefined;
 }
 
