@@ -26,7 +26,7 @@ export type SqlAnswer =
       readonly message: string;
       /** Code of the catalogue of errors, where it has one. */
       readonly code?: ErrorCode;
-      /** Only with `busy`. */
+      /** Seconds after which to try again; only with `busy`. */
       readonly retryAfterSeconds: number | undefined;
     };
 

@@ -5,13 +5,13 @@ export interface OperationFacts {
   readonly parameters: readonly string[];
   /** Paths of fields: `a.b`, `list[].x`, `map.*`. */
   readonly request: readonly string[];
-  /** By status, for statuses below 400. */
+  /** Answers by status, for statuses below 400. */
   readonly answers: Readonly<Record<string, readonly string[]>>;
 }
 
 type Node = { readonly [name: string]: unknown };
 
-/** By `METHOD /path`. */
+/** Returns the facts of a document by `METHOD /path`. */
 export function factsOf(document: unknown): Record<string, OperationFacts> {
   const root = document as Node;
   const facts: Record<string, OperationFacts> = {};

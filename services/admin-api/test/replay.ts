@@ -64,7 +64,7 @@ export class Replay {
   }
 }
 
-/** Without values that change from run to run, and with unordered lists sorted. */
+/** Returns the value without parts that change from run to run, and with unordered lists sorted. */
 export function comparable(value: Json | undefined, volatile: readonly string[] = []): Json | undefined {
   if (value === undefined) return undefined;
   const copy = structuredClone(value);

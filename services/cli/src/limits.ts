@@ -42,5 +42,5 @@ export const CONNECT_MS_MAX = 2_000;
 
 /** The user waits after Tab: candidates that have not arrived by then are left out. */
 export const COMPLETION_MS_MAX = 1_000;
-/** More candidates fill the terminal. */
+/** Maximum number of candidates of a completion; more fill the terminal. */
 export const COMPLETION_VALUES_MAX = 100;

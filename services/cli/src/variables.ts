@@ -9,7 +9,7 @@ import { FAILED, fail } from "./errors.js";
 import { CONFIG_BYTES_MAX } from "./limits.js";
 
 export interface EnvironmentVariable {
-  /** Its name, for messages. */
+  /** Name of the variable, for messages. */
   readonly name: string;
   readonly value: string;
   /** `shell`: set by the user who runs the command. `file`: from `.env`, whose author may be another one. */

@@ -75,7 +75,7 @@ export class Home implements Disposable {
     return JSON.parse(stdout) as T;
   }
 
-  /** At a terminal: answers each prompt, when its text has been shown, with these keys. */
+  /** Runs the program at a terminal: answers each prompt, when its text has been shown, with these keys. */
   async atTerminal(
     args: readonly string[],
     answers: readonly (readonly [question: string, keys: string])[],

@@ -22,7 +22,7 @@ export const testService = restate.service({
     refuse: async (_ctx: restate.Context, why: string) => {
       throw new restate.TerminalError(why, { errorCode: 418 });
     },
-    /** Its step never ends when it begins for the first time. */
+    /** Handler whose step never ends when it begins for the first time. */
     hang: async (ctx: restate.Context) =>
       await ctx.run("hang", async () => (remaining.hangs-- > 0 ? await new Promise<string>(() => undefined) : "free")),
     ask: async (ctx: restate.Context) => {

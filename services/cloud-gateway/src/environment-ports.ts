@@ -17,7 +17,7 @@ export class EnvironmentPortListeners implements AsyncDisposable {
   readonly #tenancy: Tenancy;
   readonly #logger: Logger;
   readonly #host: string;
-  /** By endpoint, port and environment. */
+  /** Open listeners by endpoint, port and environment. */
   readonly #open = new Map<string, OpenListener>();
   readonly #stop = new AbortController();
   #following: Promise<void> = Promise.resolve();

@@ -7,7 +7,7 @@ import type { GatewayEndpoint } from "./environments.js";
 import { KEY_BUCKETS_MAX } from "./limits.js";
 
 export class KeyRates {
-  /** By key and endpoint. */
+  /** Buckets by key and endpoint. */
   readonly #buckets = new BoundedCache<string, TokenBucket>({ entriesMax: KEY_BUCKETS_MAX });
 
   /** Undefined when the request may pass; otherwise the bucket that is empty. `share`: of this gateway. */

@@ -11,7 +11,7 @@ export const HTTP2_HEADER_BYTES_MAX = 64 * 1024;
 export const HTTP2_HEADER_PAIRS_MAX = 256;
 /** Path and query: as long as fits into a header section beside a token. */
 export const TARGET_CHARS_MAX = 16 * 1024;
-/** No plan allows a larger body (§6.5): what a service may receive in one message. */
+/** Largest body of a request: no plan allows more (§6.5) than a service may receive in one message. */
 export const BODY_BYTES_MAX = 32 * 1024 * 1024;
 /**
  * Bodies whose declared length is at most this are read before the runtime is contacted: one write instead of two, and a slow sender

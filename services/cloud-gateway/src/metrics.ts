@@ -21,7 +21,7 @@ export interface GatewayMetrics {
   bytes(endpoint: GatewayEndpoint, bytesIn: number, bytesOut: number): void;
   retried(): void;
   flooded(): void;
-  /** No request is held for the environment any more. */
+  /** Called when no request is held for the environment any more. */
   woke(result: WakeResult, durationMs: number): void;
 }
 

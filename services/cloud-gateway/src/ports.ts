@@ -48,7 +48,7 @@ export interface ListenOptions {
   readonly host?: string;
   /** 0 takes a free port. */
   readonly port: number;
-  /** Without it the port is cleartext. */
+  /** Certificates of the port; without them it is cleartext. */
   readonly certificates?: CertificateSource | undefined;
   /** The environment of the port, whatever host is named (cloud.md §1.8, development). */
   readonly environment?: BareEnvironmentId | undefined;

@@ -64,7 +64,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
   #body: BodyStream | Buffer | null = null;
   #bodyEnded = false;
   #meter: BodyMeter | undefined;
-  /** Since when the client reads nothing; undefined while it reads. */
+  /** Time since which the client reads nothing; undefined while it reads. */
   #stalledAtMs: number | undefined;
 
   constructor(ports: ProxiedRequestPorts, request: GatewayRequest, facts: EnvironmentFacts, upstream: UpstreamPool) {

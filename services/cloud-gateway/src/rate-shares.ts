@@ -104,7 +104,7 @@ export class RateSharing implements AsyncDisposable {
     }
   }
 
-  /** Only endpoints for which an equal part may be too small, here or at another gateway: most environments need no report. */
+  /** Returns the demands of endpoints for which an equal part may be too small, here or at another gateway: most need no report. */
   #demandsOf(activeMeters: ReadonlySet<RateMeter>, seconds: number): RateDemand[] {
     const demands: RateDemand[] = [];
     for (const meter of activeMeters) {

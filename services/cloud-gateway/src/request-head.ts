@@ -8,7 +8,7 @@ export interface RequestHead {
   readonly method: string;
   /** Path and query, starting with a slash. */
   readonly target: string;
-  /** Without the query, not decoded. */
+  /** Path without the query, not decoded. */
   readonly path: string;
   /** Lower case, without port; undefined when the client named none. */
   readonly host: string | undefined;

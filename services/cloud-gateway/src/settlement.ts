@@ -40,7 +40,7 @@ export class Settlement {
     if (this.#logsRequests) this.#log(request, outcome, durationMs);
   }
 
-  /** No query, body or token; of the path only the route (cloud.md §6.5). */
+  /** Logs a request without query, body or token; of the path only the route (cloud.md §6.5). */
   #log(request: GatewayRequest, outcome: RequestOutcome, durationMs: number): void {
     const { endpoint, environment, caller, head, status, reason, bytesIn, bytesOut, requestId } = request;
     this.#ports.logger.info(

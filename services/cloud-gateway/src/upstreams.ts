@@ -32,7 +32,7 @@ export class UpstreamPool {
 
 export class Upstreams implements AsyncDisposable {
   readonly #clock: Clock;
-  /** By environment and origin: another tenant may get the same port later. */
+  /** Pools by environment and origin: another tenant may get the same port later. */
   readonly #all = new Map<string, UpstreamPool>();
 
   constructor(clock: Clock) {

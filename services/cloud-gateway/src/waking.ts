@@ -28,7 +28,7 @@ export interface WakingPorts {
 interface Wake {
   readonly id: EnvironmentId;
   readonly sinceMs: number;
-  /** In the order of arrival, which is also the order of timeouts. */
+  /** Held requests in the order of arrival, which is also the order of timeouts. */
   readonly held: Set<HeldRequest>;
   /** Callers whose credential tenancy has checked for this wake-up, so that it wakes the environment for them. */
   readonly queriedCallerIds: Set<string>;

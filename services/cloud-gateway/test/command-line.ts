@@ -44,7 +44,7 @@ export class CommandLine implements Disposable {
   }
 }
 
-/** It comes as an optional package per platform, beside the package that the root names. */
+/** Returns the path of the program, which is an optional package per platform beside the package that the root names. */
 function binary(): string {
   const cli = createRequire(createRequire(import.meta.url).resolve("@restatedev/restate/package.json"));
   return cli.resolve(`@restatedev/restate-${process.platform}-${process.arch}/bin/restate`);

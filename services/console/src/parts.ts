@@ -6,7 +6,7 @@ import { type LazyPart, partOf } from "./shell/part.js";
 
 export const CloudConsole = partOf(() => import("./cloud/cloud-console.js"));
 
-/** After this time a page shows that it is loading. */
+/** Time after which a page shows that it is loading. */
 const LOADING_DELAY_MS = 600;
 
 /** Resolves when the part for the page's own address is loaded, or would take long. */

@@ -142,7 +142,7 @@ export async function expectNoSidewaysScroll(page: Page): Promise<void> {
   if (wide !== undefined) throw new Error(`${page.url()} is wider than its window:\n${wide.join("\n")}`);
 }
 
-/** Longer runs of letters and digits are not words: they may fill more than a line. */
+/** Length above which a run of letters and digits is not a word: it may fill more than a line. */
 const WORD_CHARS_MAX = 40;
 
 /** Throws when a word (letters and digits in a row) begins on one line and ends on another, or a table must be scrolled sideways. */

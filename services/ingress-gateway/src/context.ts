@@ -28,7 +28,7 @@ export interface IngressMetrics {
 
 export interface IngressPorts {
   readonly registry: RegistryView;
-  /** When `registry` is a replicated copy: reads the registries now. Undefined when it is the registry itself. */
+  /** Reads the registries now when `registry` is a replicated copy. Undefined when it is the registry itself. */
   readonly readRegistries?: ReadRegistries | undefined;
   readonly partitions: Partitions;
   readonly clock: Clock;

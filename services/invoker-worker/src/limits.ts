@@ -5,7 +5,7 @@
  */
 export const PARTITION_COUNT_DEFAULT = 24;
 
-/** More are of no use to one process, and each is claimed with a synced write at start. */
+/** Maximum of the setting: more partitions are of no use to one process, and each is claimed with a synced write at start. */
 export const PARTITION_COUNT_SETTING_MAX = 1024;
 
 /** Topic partitions whose lag is shown one by one; the sum covers all of them. */

@@ -69,7 +69,7 @@ export interface InvokerWorker extends AsyncDisposable {
   flowLimits(partition: number): FlowLimits;
   /** The limit that delays an invocation that waits for a slot of its scope; undefined when it does not wait. */
   flowWait(id: InvocationId): FlowWait | undefined;
-  /** With a reason: running attempts are cut off and no further ones begin, until it is called without. No state is lost. */
+  /** Cuts running attempts off and starts none while a reason is set. No state is lost. */
   hold(reason: Interruption | undefined): void;
   /** Cuts off the running attempt of `id`, see `InterruptibleInvoker`. */
   cutAttempt(id: InvocationId): CutAttempt | undefined;

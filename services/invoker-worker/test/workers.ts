@@ -26,7 +26,7 @@ const nowhere: EndpointTransport = {
 /** A worker with all that its process would have. */
 export interface Running extends AsyncDisposable {
   readonly worker: ClusterWorker;
-  /** From now on no request to Redis about leases gets a response. */
+  /** Makes every request to Redis about leases stay without a response. */
   cutOff(): void;
 }
 

@@ -22,7 +22,7 @@ export interface FailureReportPorts {
 
 /** Objects that are reconciled and have conditions. */
 export interface ReportedKind {
-  /** At least as new as the operator's last write; undefined when the object is deleted. */
+  /** Returns an object that is at least as new as the operator's last write; undefined when it is deleted. */
   readonly current: (key: string) => KubeObject | undefined;
   /** The status of an object that has none yet. */
   readonly firstStatus: Readonly<Record<string, unknown>>;

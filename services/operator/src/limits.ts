@@ -117,7 +117,7 @@ export const WAKE_POLL_MS_MAX = 3_600_000;
 export const DEFINITION_AGAIN_MS = 30_000;
 /** Interval of checks of a snapshot, which takes seconds to minutes; its completion is not watched. */
 export const WAIT_SNAPSHOT_MS = 2_000;
-/** After this many fire times without a snapshot the backup is reported as stale. */
+/** Fire times without a snapshot after which the backup is reported as stale. */
 export const SNAPSHOT_STALE_INTERVALS = 2;
 /** A deletion that takes this long is reported as stuck: it waits for a component that does not respond. */
 export const DELETION_STUCK_MS = 1_800_000;
@@ -126,7 +126,7 @@ export const REDIS_CHECK_MS = 60_000;
 export const REDIS_RECHECK_MS = 10_000;
 /** Volumes fill up over hours. */
 export const VOLUME_POLL_MS = 300_000;
-/** From this ratio on a volume is reported as filling: a log that is rewritten needs its space twice for a while. */
+/** Ratio from which a volume is reported as filling: a log that is rewritten needs its space twice for a while. */
 export const VOLUME_FULL_RATIO = 0.8;
 /** Steps in which the usage of a volume is reported. */
 export const VOLUME_STEPS = 100;

@@ -22,7 +22,7 @@ export interface ObservedParts {
   readonly controllers: ObservedController[];
   readonly caches: ObjectCache[];
   environments: Pick<ObjectCache<EnvironmentResource>, "values"> | undefined;
-  /** Only the leader reports the states of environments, or each would be counted once for each operator. */
+  /** Whether this process leads. Only the leader reports states of environments, or each would be counted once for each operator. */
   isLeading: () => boolean;
 }
 

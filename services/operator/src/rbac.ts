@@ -19,7 +19,7 @@ const READ = ["get", "list", "watch"];
 const KEEP = [...READ, "create", "patch", "delete"];
 const OWN = ["environments", "servicedeployments", "cloudenvironments"];
 
-/** In the whole cluster. */
+/** Rules in the whole cluster. */
 export const clusterRules: readonly PolicyRule[] = [
   { apiGroups: ["perdure.dev"], resources: OWN, verbs: [...READ, "patch"] },
   { apiGroups: ["perdure.dev"], resources: OWN.map((plural) => `${plural}/status`), verbs: ["patch"] },
@@ -53,7 +53,7 @@ export const clusterRules: readonly PolicyRule[] = [
   },
 ];
 
-/** In namespaces of environments, by a binding that the operator makes there. */
+/** Rules in namespaces of environments, by a binding that the operator makes there. */
 export const secretsRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["secrets"], verbs: ["get", "create", "patch"] },
 ];
@@ -72,7 +72,7 @@ export const removalRules: readonly PolicyRule[] = [
   { apiGroups: [""], resources: ["namespaces", "persistentvolumeclaims"], verbs: ["delete"] },
 ];
 
-/** In its own namespace. */
+/** Rules in the operator's own namespace. */
 export const ownNamespaceRules: readonly PolicyRule[] = [
   { apiGroups: ["coordination.k8s.io"], resources: ["leases"], verbs: ["get", "create", "update"] },
   { apiGroups: [""], resources: ["secrets"], verbs: READ },

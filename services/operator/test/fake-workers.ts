@@ -46,7 +46,7 @@ export class FakeWorkers implements AsyncDisposable {
     };
   }
 
-  /** At a new address. */
+  /** Listens at a new address. */
   async #listen(report: Partial<WorkerReport>): Promise<{ readonly address: string; readonly worker: FakeWorker }> {
     const address = `${this.#subnet}.${this.#servers.length + 1}`;
     const worker: FakeWorker = { requests: [], report: { ...QUIET, ...report }, missingMark: undefined, isDeaf: false };

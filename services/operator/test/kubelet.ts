@@ -8,7 +8,7 @@ export interface Kubelet extends AsyncDisposable {
   breakPods(isBroken: (pod: KubeObject) => boolean): void;
   /** Pods for which this is true have not started: nothing is reported about them. */
   holdStarts(isHeld: (pod: KubeObject) => boolean): void;
-  /** While held, pods that are to end do not. */
+  /** Holds or releases the end of pods that are to end. */
   holdEnds(isHeld: boolean): void;
   pods(namespace: string): readonly KubeObject[];
 }

@@ -27,7 +27,7 @@ export interface Spent {
 }
 
 export interface CrowdFigures {
-  /** From the creation of the first environment to the readiness of the last. */
+  /** Time from the creation of the first environment to the readiness of the last. */
   readonly growing: Spent;
   readonly quiet: Spent;
   /** Resident memory of the operator: the most there was, and in the end. */
@@ -42,7 +42,7 @@ const MIB = 1024;
 const WATCH_MS_MAX = 60_000;
 /** More than by default: each waits for the API server, which here shares two processors with all other processes. */
 const RECONCILES_AT_ONCE = 32;
-/** After this time without any reconcile, those that followed from earlier writes are complete. */
+/** Time without any reconcile after which those that followed from earlier writes are complete. */
 const QUIESCENT_MS = 2_000;
 const QUIESCENT_MS_MAX = 120_000;
 

@@ -2,7 +2,7 @@
 import { programBundle, ServiceProgram } from "@perdure/dev-cluster";
 import { freePorts } from "@perdure/servers";
 
-/** From the sources as they are now, before a test has to wait for it. */
+/** Bundles the operator from the sources as they are now, before a test has to wait for it. */
 export async function bundleOperator(): Promise<void> {
   await programBundle("services/operator");
 }
@@ -48,12 +48,12 @@ export class OperatorProgram implements AsyncDisposable {
     await this.#program.kill();
   }
 
-  /** Its exit code. */
+  /** Stops the program and returns its exit code. */
   async stop(): Promise<number | null> {
     return (await this.#program.stop()).code;
   }
 
-  /** After `kill` or `stop`. */
+  /** Starts the program again after `kill` or `stop`. */
   startAgain(): Promise<void> {
     return this.#program.startAgain();
   }

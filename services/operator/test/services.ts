@@ -44,7 +44,7 @@ export class Runtime implements AsyncDisposable {
     };
   }
 
-  /** From now on that version of the service answers with this code. */
+  /** Makes that version of the service answer with this code. */
   async serve(deployment: KubeObject, services: Code["services"], tunnel?: TunnelIdentity): Promise<string> {
     const name = nameOfVersion(deployment, tunnel);
     await this.serveAt(deployment.metadata.namespace ?? "", name, services);

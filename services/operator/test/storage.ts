@@ -24,11 +24,11 @@ interface Snapshot extends KubeObject {
 }
 
 export interface Storage extends AsyncDisposable {
-  /** From now on the cluster has snapshots. */
+  /** Gives the cluster snapshots. */
   defineSnapshots(): Promise<void>;
-  /** While held, no snapshot becomes ready. */
+  /** Holds or releases snapshots: while held, none becomes ready. */
   holdSnapshots(isHeld: boolean): void;
-  /** While held, no claim grows. */
+  /** Holds or releases growth: while held, no claim grows. */
   holdGrowth(isHeld: boolean): void;
 }
 

@@ -73,7 +73,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     return new World(kubernetes, client, await playKubelet(client, ports), database);
   }
 
-  /** Its pods are processes, and keep their metadata in the database of that URL. */
+  /** Starts a world whose pods are processes, and keep their metadata in the database of that URL. */
   static async startReal(postgresUrl: string): Promise<World<RealKubelet>> {
     const kubernetes = await leaseKubernetes();
     const client = connectKubernetes(kubernetes.kubeconfig());
@@ -82,7 +82,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     return new World(kubernetes, client, await RealKubelet.start({ kubernetes, clusterDns: cell.clusterDns }, client, ports));
   }
 
-  /** With its own rights, and shorter pauses than in production. */
+  /** Starts an operator with its own rights, and shorter pauses than in production. */
   startOperator(
     changed: Partial<OperatorOptions> = {},
     metrics = new Metrics(),
@@ -156,7 +156,7 @@ export class World<K extends AsyncDisposable = Kubelet> implements AsyncDisposab
     return this.until(metadata.name, (one) => conditionOf(one, "Ready")?.status === "True", withinMs);
   }
 
-  /** In peace, all of them. */
+  /** Stops all operators in an orderly way. */
   async endOperators(): Promise<void> {
     for (const { operator, client } of this.#operators) {
       await operator[Symbol.asyncDispose]();

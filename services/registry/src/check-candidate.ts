@@ -1,4 +1,4 @@
-/** Which invocations concern new code: those of the code that it would replace, and those that could be moved to it by hand. */
+/** Determines which invocations concern new code: those of the code that it would replace, and those that could be moved to it by hand. */
 import type { DeploymentRecord, RegisterOutcome } from "@perdure/metadata";
 import type { Invocation, InvocationFacts, Pinned } from "@perdure/state-machine";
 import type { Candidate } from "./check.js";
@@ -21,7 +21,7 @@ export function candidateOf(state: RegistryState, { kind, deployment }: Register
   return { record: deployment, view: deploymentView(deployment, defaults), rankOf, isMeant: () => true };
 }
 
-/** Only an invocation that does not run can be resumed on another deployment (service-protocol.md §7.3). */
+/** Selects invocations that can be resumed on the deployment; one that runs cannot be (service-protocol.md §7.3). */
 export function resumableOn(deployment: DeploymentRecord, defaults: ServiceDefaults): Candidate {
   const services = new Set(deployment.services.map(({ definition }) => definition.name));
   const rankOf = ({ target: { service } }: InvocationFacts, { deploymentId }: Pinned): number | undefined => {

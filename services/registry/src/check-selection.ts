@@ -20,7 +20,7 @@ export interface ChosenInvocation {
 export interface SelectionCriteria {
   /** Undefined: the candidate does not have the handler. */
   rankOf(facts: InvocationFacts, pinned: Pinned): number | undefined;
-  /** Which invocations in flight count. */
+  /** Whether an invocation in flight with this status counts. */
   isMeant(status: Invocation["status"]): boolean;
   readonly bounds: CheckBounds;
 }

@@ -77,7 +77,7 @@ export function planBoundsOf({ deployments, services, subscriptions }: PlanLimit
   return { deploymentsMax: deployments, servicesMax: services, subscriptionsMax: subscriptions };
 }
 
-/** From settings that have `retentionDefaults` and, as `invoker`, `attemptSettings`. */
+/** Returns the defaults of services from settings that have `retentionDefaults` and, as `invoker`, `attemptSettings`. */
 export function serviceDefaultsOf(
   worker: RetentionSettings & { readonly invoker: z.output<typeof attemptDefaultsGroup> },
 ): ServiceDefaults {

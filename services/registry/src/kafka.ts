@@ -143,7 +143,7 @@ export function decideSubscriptionRemoval(state: RegistryState, id: Subscription
   return { writes: [deleteSubscription(stored)], answer: undefined };
 }
 
-/** Without a group of its own a subscription would share its offsets with others, so its id is the group. */
+/** Returns the options of the consumer. The subscription's id is the group, or it would share its offsets with others. */
 function consumerOptions(id: SubscriptionId, cluster: Properties, given: Properties): Properties {
   const options: Record<string, string> = { ...given };
   options["group.id"] = given["group.id"] ?? cluster["group.id"] ?? id;

@@ -24,7 +24,7 @@ export function ingressGuard(options: GuardOptions): RequestGuard | undefined {
   return guardOf(options, (_method, path) => path === "/restate/health", addsNothing);
 }
 
-/** Its commands that add to what is stored are refused where they are submitted. */
+/** Returns the guard of the management API. Its commands that add to what is stored are refused where they are submitted. */
 export function adminGuard(options: GuardOptions): RequestGuard | undefined {
   const isRead = (method: string, path: string): boolean => method === "GET" || method === "HEAD" || isQuery(method, path);
   return guardOf({ ...options, storage: undefined }, isRead, () => true);

@@ -17,7 +17,7 @@ const RATE = { perSecond: AUDIT_LINES_PER_WINDOW / (AUDIT_WINDOW_MS / 1_000), bu
 
 export class TunnelAudit {
   readonly #clock: Clock;
-  /** By environment; refusals are counted apart from tunnels that were opened or closed. */
+  /** Rates by environment; refusals are counted apart from tunnels that were opened or closed. */
   readonly #rates = new BoundedCache<string, EventRate>({ entriesMax: AUDIT_ENVIRONMENTS_MAX });
   #waiting: TunnelEvent[] = [];
 

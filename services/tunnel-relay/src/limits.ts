@@ -4,7 +4,7 @@
 
 // ── tunnel clients ───────────────────────────────────────────────────────────────────────────────
 
-/** From accepting a socket to the client's answer; clients use the same timeout (§2.3). */
+/** Time from accepting a socket to the client's answer; clients use the same timeout (§2.3). */
 export const HANDSHAKE_MS = 5_000;
 /** Handshakes in progress at one time: each holds a socket of a client that is not authenticated yet. */
 export const HANDSHAKES_MAX = 1_000;
@@ -46,7 +46,7 @@ export const AUDIT_ENVIRONMENTS_MAX = 20_000;
 
 // ── draining ─────────────────────────────────────────────────────────────────────────────────────
 
-/** Between notifying clients to open another connection and closing this one to new requests (§2.7). */
+/** Time between notifying clients to open another connection and closing this one to new requests (§2.7). */
 export const DRAIN_NOTICE_MS = 1_000;
 /** How long requests in flight may take to finish. */
 export const DRAIN_MS = 120_000;

@@ -58,7 +58,7 @@ export class RelayPeers {
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #failures: SummaryLog;
-  /** By environment and name of the tunnel. */
+  /** Relays by environment and name of the tunnel. */
   readonly #holders: BoundedCache<string, RelayPeer>;
 
   constructor(origins: readonly string[], ca: PeersCa, { clock, logger, failures }: PeersPorts) {

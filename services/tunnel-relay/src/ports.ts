@@ -39,7 +39,7 @@ export interface RelayListenOptions {
   readonly host?: string | undefined;
   /** 0 binds a free port. */
   readonly port: number;
-  /** Without it the port is cleartext. */
+  /** Certificates of the port; without them it is cleartext. */
   readonly certificates?: CertificateSource | undefined;
 }
 

@@ -20,7 +20,7 @@ export interface LocalCluster {
 }
 
 export const HOST = "127.0.0.1";
-/** On stop, a process of a local cluster need not wait long for clients. */
+/** Shutdown timeout of a process of a local cluster, which need not wait long for clients. */
 const SHUTDOWN_TIMEOUT = "5s";
 
 export const common: RoleSettings = { "shutdown-timeout": SHUTDOWN_TIMEOUT };

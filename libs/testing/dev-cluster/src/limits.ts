@@ -2,7 +2,7 @@
 
 /** Timeout of the start of a role, which takes two seconds, and more on a small, busy machine. */
 export const READY_MS_MAX = 120_000;
-/** Between SIGTERM and SIGKILL of a role under test, which drains its listeners while clients hold requests open. */
+/** Time between SIGTERM and SIGKILL of a role under test, which drains its listeners while clients hold requests open. */
 export const STOP_MS_MAX = 80_000;
 /** Timeout of building the bundles, which takes about two seconds; another process may be building them. */
 export const BUILD_MS_MAX = 120_000;

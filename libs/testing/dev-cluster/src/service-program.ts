@@ -6,9 +6,9 @@ import { environmentOf, type RoleSettings } from "./cluster-settings.js";
 import { READY_MS_MAX, STOP_MS_MAX } from "./limits.js";
 
 export interface ServiceProgramOptions {
-  /** Its folder below `services`. */
+  /** Folder of the service below `services`. */
   readonly service: string;
-  /** Its name among the programs of a cluster; that of the folder when absent. */
+  /** Name of the program in a cluster; the name of the folder when absent. */
   readonly name?: string;
   readonly settings: RoleSettings;
   /** Environment variables beside the settings; of the variables of this process, it gets only PATH and HOME. */

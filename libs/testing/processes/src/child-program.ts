@@ -13,7 +13,7 @@ import { setTimeout as delay } from "node:timers/promises";
 const POLL_MS = 20;
 /** A program that is not ready by then will not be: the slowest, Kafka, takes 5 s, and minutes on a machine with much else to do. */
 const READY_MS_MAX = 180_000;
-/** Between SIGTERM and SIGKILL: roles drain for five seconds at most, servers write what they hold. */
+/** Time between SIGTERM and SIGKILL: roles drain for five seconds at most, servers write what they hold. */
 const STOP_MS_MAX = 15_000;
 /** Kept lines of the output and their length: enough to see why a program failed. */
 const LINES_MAX = 2_000;
@@ -24,7 +24,7 @@ const LAST_LINES_MAX = 40;
 const LOG_BYTES_MAX = 16 * 1024 * 1024;
 
 export interface ChildProgramOptions {
-  /** In errors; the file name of the command when absent. */
+  /** Name in errors; the file name of the command when absent. */
   readonly name?: string;
   readonly command: string;
   readonly args?: readonly string[];

@@ -5,9 +5,9 @@ export interface CommandOptions {
   readonly cwd?: string;
   /** All of its environment variables; those of this process when absent. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Its input; empty when absent. */
+  /** Input of the command; empty when absent. */
   readonly stdin?: string;
-  /** It is killed then. */
+  /** Time after which the command is killed. */
   readonly timeoutMs?: number;
   /** Called with each piece of its output, which may end within a line. */
   readonly onOutput?: (text: string) => void;

@@ -2,7 +2,7 @@
 
 /** Pause between two checks of a process: short enough to go unnoticed. */
 export const POLL_MS = 50;
-/** Between SIGTERM and SIGKILL: roles drain for five seconds at most, servers write what they hold. */
+/** Time between SIGTERM and SIGKILL: roles drain for five seconds at most, servers write what they hold. */
 export const STOP_MS_MAX = 15_000;
 /** A command that stops a group waits so long for the supervisor to stop everything in order, before it stops the processes itself. */
 export const ORDERLY_MS_MAX = 40_000;

@@ -11,10 +11,10 @@ import type { ProcessStage, Record } from "./record.js";
 export interface GroupMember {
   readonly pid: number;
   readonly isRunning: boolean;
-  /** Its own signal for an orderly end, when that is not SIGTERM. */
+  /** Signal for an orderly end of the program, when that is not SIGTERM. */
   readonly stopSignal?: NodeJS.Signals;
   stop(options: { readonly withinMs: number }): Promise<unknown>;
-  /** After it has ended. */
+  /** Starts the program again after it has ended. */
   startAgain(): Promise<void>;
 }
 

@@ -9,7 +9,7 @@ import { isAlive, Record } from "./record.js";
 import { stopListed } from "./stop-listed.js";
 
 export interface SupervisedPlace {
-  /** In messages, e.g. `cluster`. */
+  /** Name of the group in messages, e.g. `cluster`. */
   readonly what: string;
   /** Has the list of the processes. */
   readonly directory: string;

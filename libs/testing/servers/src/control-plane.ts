@@ -10,7 +10,7 @@ export interface ControlPlaneAccess {
   readonly port: number;
   /** PEM of the authority that signed the API server's certificate. */
   readonly ca: string;
-  /** By user; `ADMIN` is one of them. */
+  /** Tokens by user; `ADMIN` is one of the users. */
   readonly tokens: Readonly<Record<string, string>>;
   /** Files of the control plane; kubeconfig files are written there. */
   readonly directory: string;

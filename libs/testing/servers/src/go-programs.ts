@@ -79,7 +79,10 @@ async function run(
   if (code !== 0) throw new Error(`${program} ended with ${code ?? signal}: ${lines.join("\n")}`);
 }
 
-/** With `-v` go prints the import path of each package when it compiles it, and "go: downloading …" before. */
+/**
+ * Whether a line of the output names a package. With `-v` go prints the import path of each package that it compiles, and "go: downloading
+ * …" before.
+ */
 const isPackage = (line: string): boolean => !line.includes(" ") && !line.startsWith("#");
 
 /** Held by one running process at a time; the lock of a process that has ended is taken over. */

@@ -189,7 +189,7 @@ function startupMessage(): Buffer {
   return Buffer.concat([length, text]);
 }
 
-/** After a crash the database's children need a moment to notice that they are orphans; until then it does not start. */
+/** Starts the server after a crash. The database's children need a moment to notice that they are orphans; until then it does not start. */
 export async function startPostgresPatiently(options: PostgresServerOptions): Promise<PostgresServer> {
   for (let tries = 1; ; tries++) {
     try {

@@ -23,7 +23,7 @@ export interface LeaderPorts {
   readonly route: (partition: number) => Receiver | undefined;
   readonly claimed: (partition: number, by: Leader) => void;
   readonly applied: (batches: readonly PartitionBatch[]) => void;
-  /** It will not come back: another process has to lead. */
+  /** Called with a leader that will not come back: another process has to lead. */
   readonly gone: (leader: Leader) => void;
   /** Whether this leader is the last that claimed the partition. */
   readonly leads: (leader: Leader, partition: number) => boolean;

@@ -83,7 +83,7 @@ export class Pipe<T> {
     });
   }
 
-  /** Nothing arrives any more, also not what is under way. */
+  /** Breaks the connection: nothing arrives any more, including messages under way. */
   break(): void {
     this.#broken = true;
     this.#held.length = 0;

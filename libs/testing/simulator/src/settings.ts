@@ -40,7 +40,7 @@ export interface SimulationSettings {
   readonly objects: number;
   readonly callers: number;
   readonly operatorActions: number;
-  /** When the last caller starts and faults stop. */
+  /** Time at which the last caller starts and faults stop. */
   readonly stormMs: number;
   readonly retentionMs: number;
   readonly cleanupIntervalMs: number;

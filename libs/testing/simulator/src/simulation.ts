@@ -285,7 +285,7 @@ class Simulation {
     return true;
   }
 
-  /** Nothing has happened for long. Every wait must have a reason; then operators and external clients end the waits. */
+  /** Ends waits after nothing has happened for long. Every wait must have a reason; then operators and external clients end it. */
   #help(): void {
     const { ledger, findings, trace } = this.#world;
     const unfinished = [...ledger.unfinished()];
@@ -313,7 +313,7 @@ class Simulation {
 
   // ── retention ──────────────────────────────────────────────────────────────────────────────────
 
-  /** When all retention is over, only permanent rows may be left: epochs, deduplication, state. */
+  /** Ends all retention. After that only permanent rows may be left: epochs, deduplication, state. */
   async #endRetention(): Promise<void> {
     const { scheduler, settings, findings } = this.#world;
     const untilMs = scheduler.clock.monotonicMs() + 2 * settings.retentionMs + 3 * settings.cleanupIntervalMs;

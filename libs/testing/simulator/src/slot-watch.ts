@@ -9,7 +9,7 @@ export class SlotWatch {
   readonly #name: string;
   readonly #slots: Slots;
   readonly #transport: SimulatedTransport;
-  /** Since when runs have waited without a free slot in between. */
+  /** Time since which runs have waited without a free slot in between. */
   #fullSinceMs: number | undefined;
 
   constructor(world: SimulatedWorld, name: string, slots: Slots, transport: SimulatedTransport) {

@@ -3,7 +3,7 @@ import type { InvocationId } from "@perdure/base";
 import type { Invocation, JournalEntry, PartitionSnapshot } from "@perdure/state-machine";
 import type { PartitionStore } from "@perdure/storage";
 
-/** More timers and messages than any world has. */
+/** Maximum number of rows of a snapshot: more timers and messages than any world has. */
 const ROWS_MAX = 10_000;
 
 export async function snapshotOf(store: PartitionStore, partition: number): Promise<PartitionSnapshot> {

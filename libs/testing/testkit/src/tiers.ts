@@ -68,7 +68,7 @@ const CHROMIUM: ProgramNeed = {
 };
 const DATABASES = [REDIS, POSTGRES] as const;
 
-/** In order: a suite with suffixes of several tiers belongs to the last of them. */
+/** Tiers in order: a suite with suffixes of several tiers belongs to the last of them. */
 export const TIERS: readonly Tier[] = [
   { name: "node", target: "test", suffixes: ["", "server"], needs: [] },
   // Rules of the tree: they read every source, so `make check` runs them and `make test` does not run them again.

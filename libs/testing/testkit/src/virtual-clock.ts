@@ -1,4 +1,4 @@
-/** In tests and simulations time moves only when the test advances it, so no test waits, and timers fire in one defined order. */
+/** Provides time that moves only when a test or simulation advances it, so no test waits, and timers fire in one defined order. */
 import type { Clock, TimerHandle } from "@perdure/base";
 
 type Timer = { dueMs: number; order: number; fire: (() => void) | undefined };
@@ -26,7 +26,7 @@ export class VirtualClock implements Clock {
     return this.#pending;
   }
 
-  /** When the next timer is due; `undefined` without one. */
+  /** Time at which the next timer is due; `undefined` without one. */
   get nextDueMs(): number | undefined {
     this.#dropCancelled();
     return this.#heap[0]?.dueMs;

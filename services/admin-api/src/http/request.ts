@@ -125,7 +125,7 @@ function isJson(contentType: string | undefined): boolean {
   return essence === "application/json" || (essence.startsWith("application/") && essence.endsWith("+json"));
 }
 
-/** Without this check a misspelt field would count as an absent one. */
+/** Returns the error for unknown fields. Without this check a misspelt field would count as an absent one. */
 function unknownFields(error: z.ZodError): string | undefined {
   const names = error.issues.flatMap((issue) =>
     issue.code === "unrecognized_keys" ? issue.keys.map((key) => [...issue.path.map(String), key].join(".")) : [],

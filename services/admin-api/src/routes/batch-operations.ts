@@ -104,7 +104,7 @@ async function selectionOf(ports: AdminPorts, body: StartRequest, limit: number,
   return { ids: ids.slice(0, limit), more: ids.length > limit };
 }
 
-/** Nothing is stored and no invocation changes. */
+/** Evaluates a batch. Nothing is stored and no invocation changes. */
 async function dryRun(ports: AdminPorts, body: StartRequest, limit: number, signal: AbortSignal): Promise<object> {
   if (body.filter !== undefined && body.filter !== null) {
     const { matched, more, sample } = await preview(ports.sql, body.filter, limit, signal);

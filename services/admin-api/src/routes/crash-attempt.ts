@@ -12,7 +12,7 @@ import { invocationParam } from "../ids.js";
 import type { InsightSource } from "../insight/source.js";
 import type { AdminPorts } from "../ports.js";
 
-/** No routes where attempts cannot be stopped. */
+/** Returns the route that cuts an attempt off; none where attempts cannot be stopped. */
 export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }: AdminPorts): readonly ApiRoute[] {
   if (crashAttempt === undefined) return [];
   return [

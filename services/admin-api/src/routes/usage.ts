@@ -7,7 +7,7 @@ import { json } from "../http/answer.js";
 import { type ApiRoute, route } from "../http/route.js";
 import type { AdminPorts } from "../ports.js";
 
-/** No route where usage is not counted. */
+/** Returns the route of usage; none where usage is not counted. */
 export function usageRoutes({ usage }: Pick<AdminPorts, "usage">): readonly ApiRoute[] {
   if (usage === undefined) return [];
   return [

@@ -18,20 +18,20 @@ export interface TestAdminSetup {
   registry: Registry & RegistryView;
   partitions?: ScriptedPartitions;
   subscriptionStatuses?: AdminPorts["subscriptionStatuses"];
-  /** Without it, there are no schedules, and none can be created. */
+  /** Schedules of the API; without them none exist and none can be created. */
   schedules?: Schedules;
   sql?: Sql;
-  /** Without it, no invocation is stored. */
+  /** Source of invocations; without it no invocation is stored. */
   insight?: InsightSource;
-  /** Without it, no batch exists and none can begin. */
+  /** Batches of the API; without them none exists and none can begin. */
   batches?: BatchService;
-  /** By default no endpoint answers. */
+  /** Call of an endpoint; by default no endpoint answers. */
   callEndpoint?: AdminPorts["callEndpoint"];
   metrics?: () => string | Promise<string>;
   /** Alive and ready by default. */
   health?: AdminPorts["health"];
   isCommitting?: AdminPorts["isCommitting"];
-  /** By default no attempt runs; null: attempts cannot be cut off. */
+  /** Interruption of an attempt. By default no attempt runs; null: attempts cannot be cut off. */
   crashAttempt?: AdminPorts["crashAttempt"] | null;
   /** Not counted by default. */
   usage?: AdminPorts["usage"];
@@ -78,7 +78,10 @@ const NO_SCHEDULES: Schedules = {
   runNow: noMore,
 };
 
-/** Without an engine, queries are refused as unavailable. An answer that does not match the OpenAPI document becomes a 599. */
+/**
+ * Creates the API under test. Without an engine, queries are refused as unavailable. An answer that does not match the OpenAPI document
+ * becomes a 599.
+ */
 export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
   const logger = setup.logger ?? silentLogger;
   const ports: AdminPorts = {

@@ -39,7 +39,7 @@ export function serviceView(registry: Registry, located: LocatedRevision): Respo
   };
 }
 
-/** Only what the handler sets itself, except for `public`, which considers its service. */
+/** Returns the options that the handler sets itself, except for `public`, which considers its service. */
 export function handlerView(
   registry: Registry,
   located: LocatedRevision,
@@ -79,7 +79,7 @@ function describe(contentType: string, jsonSchema: unknown): string {
   return describeJsonSchema(jsonSchema) ?? contentType;
 }
 
-/** With a content type that also applies to empty answers, the type does not show whether there is a body. */
+/** Returns the output's content type. A type that also applies to empty answers does not show whether there is a body. */
 function outputTypeText({ contentType, setContentTypeIfEmpty }: OutputDefinition): string {
   if (contentType === undefined) return "none";
   return setContentTypeIfEmpty ? `optional ${contentType}` : contentType;

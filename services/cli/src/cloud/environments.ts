@@ -50,7 +50,7 @@ export async function listEnvironments(
   return (await client.account(account.accountId, "ListEnvironments", {}, { signal: context.signal })).environments;
 }
 
-/** By id, then by name; of several environments with that name the one that is not being deleted. */
+/** Returns the environment with this id, else with this name; of several with the name the one that is not being deleted. */
 function environmentNamed(
   context: Context,
   all: readonly EnvironmentSummary[],

@@ -16,7 +16,7 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 
-/** Only the user may read the file. */
+/** Mode with which only the user may read the file. */
 const MODE = 0o600;
 
 /** The text of a file of at most `bytesMax`; undefined when there is none. Throws when it is larger. */

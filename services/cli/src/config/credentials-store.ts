@@ -27,7 +27,7 @@ const credentialsShape = z.object({
   current: z.string().optional(),
   /** Folder of the official command line's files, if one was chosen. */
   officialFolder: z.string().optional(),
-  /** By origin of the Cloud API. */
+  /** Logins by the origin of the Cloud API. */
   logins: z.record(z.string(), loginShape).default({}),
 });
 

@@ -11,7 +11,7 @@ export interface ProgressIndicator {
   stop(): void;
 }
 
-/** No output: for `--json`. */
+/** Progress indicator without output, for `--json`. */
 export const silentProgress: ProgressIndicator = { step() {}, done() {}, stop() {} };
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"] as const;

@@ -62,7 +62,7 @@ function fitted<Row>(
 
 const ESCAPE_OR_CHARACTER = /\x1b\[[0-9;]*m|[\s\S]/gu;
 
-/** At most `width` characters, the last one `…` when the text was cut; escapes for colours are kept, so that they end. */
+/** Returns at most `width` characters, the last one `…` when the text was cut; escapes for colours are kept, so that they end. */
 export function cut(text: string, width: number): string {
   if (widthOf(text) <= width) return text;
   let [kept, shown] = ["", 0];

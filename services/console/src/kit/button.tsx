@@ -6,7 +6,7 @@ import "./button.css";
 export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   /** `quiet` by default. One `primary` on a page or dialog; `danger` for what cannot be undone. */
   readonly appearance?: "primary" | "quiet" | "bare" | "danger";
-  /** With `bare`: the button deletes something, after a confirmation. */
+  /** Whether a `bare` button deletes something, after a confirmation. */
   readonly isDanger?: boolean;
   readonly type?: "button" | "submit";
   /** Something is under way: it cannot be pressed again. */

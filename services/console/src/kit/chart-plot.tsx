@@ -16,7 +16,7 @@ export interface PlotProps {
   /** Distances between the labels of values; the smallest for which the labels fit is used. */
   readonly steps?: readonly number[] | undefined;
   readonly height: number;
-  /** Which moment is pointed at. */
+  /** Called with the index of the moment that is pointed at. */
   readonly onPoint: (index: number | undefined) => void;
 }
 

@@ -25,7 +25,7 @@ export interface ChartProps {
   readonly height?: number;
 }
 
-/** From half a day on, a time of day alone is ambiguous. */
+/** Milliseconds of a day; from half a day on, a time of day alone is ambiguous. */
 const DAY_MS = 86_400_000;
 
 const plain = (value: number): string => value.toLocaleString(undefined, { maximumFractionDigits: 2 });

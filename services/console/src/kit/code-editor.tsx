@@ -4,7 +4,7 @@ import { lazy, type ReactNode, Suspense, useId } from "react";
 import "./code-editor.css";
 import { FieldNotes } from "./field.js";
 
-/** When it cannot be loaded, a plain field replaces it. */
+/** Editor that is loaded on demand. When it cannot be loaded, a plain field replaces it. */
 const Mirror = lazy(() => import("./code-editor-mirror.js").catch(() => ({ default: Plain })));
 
 type CodeLanguage = "json" | "sql" | "text";

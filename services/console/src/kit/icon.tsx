@@ -42,7 +42,7 @@ import Trash2 from "lucide-react/icons/trash-2";
 import Users from "lucide-react/icons/users";
 import X from "lucide-react/icons/x";
 
-/** By their meaning in the console. */
+/** Icons by their meaning in the console. */
 const ICONS = {
   acknowledge: Check,
   add: Plus,

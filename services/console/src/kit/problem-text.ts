@@ -9,7 +9,7 @@ export interface ProblemDetails {
   /** Advice. */
   readonly advice: string | undefined;
   readonly requestId: string | undefined;
-  /** No server answered the request. */
+  /** Whether no server answered the request. */
   readonly isNoAnswer: boolean;
 }
 

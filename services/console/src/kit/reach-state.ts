@@ -1,4 +1,4 @@
-/** While a banner shows that the server cannot be reached, pages do not show it again. */
+/** Records whether a banner shows that the server cannot be reached; meanwhile pages do not show it again. */
 import { useSyncExternalStore } from "react";
 
 const listeners = new Set<() => void>();

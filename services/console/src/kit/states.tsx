@@ -4,7 +4,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { ProblemNote } from "./problem.js";
 import "./states.css";
 
-/** Longer than any page of a server that is well. */
+/** Time that no page of a healthy server needs. */
 const LONG_MS = 3_000;
 
 export function Loading({ what = "Loading" }: { readonly what?: string }) {

@@ -5,7 +5,7 @@ import { ProblemNote } from "../kit/problem.js";
 import { fetchServed, type Served } from "./served.js";
 
 interface Props {
-  /** When it changes, the error is cleared: another page is open. */
+  /** Place of the page. When it changes, the error is cleared: another page is open. */
   readonly place?: string;
   readonly children: ReactNode;
 }

@@ -28,11 +28,11 @@ export interface NavGroup {
 
 export interface FrameProps {
   readonly groups: readonly NavGroup[];
-  /** Only in the palette: places that are too many for a sidebar. */
+  /** Places in the palette alone, because they are too many for a sidebar. */
   readonly more?: readonly NavGroup[];
   /** Beside the logo: the current environment or account, and links to others. */
   readonly place: ReactNode;
-  /** At the foot of the sidebar: the signed-in user. */
+  /** Foot of the sidebar: the signed-in user. */
   readonly foot?: ReactNode;
   readonly children: ReactNode;
 }

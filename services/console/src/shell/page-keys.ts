@@ -8,7 +8,7 @@ const NONE: readonly PageKey[] = [];
 let shown = NONE;
 const listeners = new Set<() => void>();
 
-/** While the page is shown. `keys` is a constant. */
+/** Registers keys while the page is shown. `keys` is a constant. */
 export function usePageKeys(keys: readonly PageKey[]): void {
   useEffect(() => {
     publish(keys);

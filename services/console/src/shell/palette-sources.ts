@@ -19,7 +19,7 @@ export type PaletteSource = () => readonly PaletteEntry[] | Promise<readonly Pal
 
 const sources = new Set<PaletteSource>();
 
-/** While the component is shown. */
+/** Registers a source of the palette while the component is shown. */
 export function usePaletteSource(source: PaletteSource): void {
   const latest = useRef(source);
   latest.current = source;

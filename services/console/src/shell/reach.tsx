@@ -1,4 +1,4 @@
-/** While a server cannot be reached for a moment, one banner replaces a page of failures, and the page continues by itself. */
+/** Replaces a page of failures by one banner while a server cannot be reached for a moment; the page continues by itself. */
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
@@ -7,7 +7,7 @@ import { useToast } from "../kit/toast.js";
 import { fetchServed, type Served } from "./served.js";
 import "./reach.css";
 
-/** Between two tries to reach it. */
+/** Pause between two attempts to reach the server. */
 const TRY_AGAIN_MS = 1_000;
 
 type ReachState = Served["kind"];

@@ -3,7 +3,7 @@ import type { NavGroup } from "./frame.js";
 
 export interface Press {
   readonly key: string;
-  /** With Ctrl, ⌘ or Alt the key belongs to the browser, or to the palette. */
+  /** Whether Ctrl, ⌘ or Alt is pressed: then the key belongs to the browser, or to the palette. */
   readonly hasModifier: boolean;
   /** A field for text, or an open element that handles keys. */
   readonly isReserved: boolean;

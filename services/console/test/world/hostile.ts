@@ -15,7 +15,7 @@ export const PAYLOADS = [
 /** All of them, as one text. */
 export const HOSTILE = PAYLOADS.join(" ");
 
-/** In the form of a stack of user code. */
+/** Returns an error with a stack in the form of user code. */
 function stacked(message: string): Error {
   const error = new Error(message);
   error.stack = `Error: ${message}\n    at ${HOSTILE} (${HOSTILE}:1:1)`;

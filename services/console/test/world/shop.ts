@@ -26,7 +26,7 @@ const OrderShape = z.object({
 });
 type Order = z.infer<typeof OrderShape>;
 
-/** Which steps really ran, in this process. */
+/** Steps that really ran in this process. */
 export const ran: string[] = [];
 
 const orders = service({

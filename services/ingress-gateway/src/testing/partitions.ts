@@ -27,7 +27,7 @@ export class ScriptedPartitions implements Partitions {
   /** Observers without a final result yet, by invocation. */
   readonly waiting = new Map<string, Set<Waiter>>();
   detachCount = 0;
-  /** When set, every request is unavailable, for this reason. */
+  /** Reason for which every request is unavailable while it is set. */
   down: string | undefined = undefined;
   readonly #script: Script;
   readonly #nowMs: () => number;

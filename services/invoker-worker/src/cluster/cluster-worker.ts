@@ -81,7 +81,7 @@ export interface ClusterWorker extends AsyncDisposable {
   standDown(): void;
   stay(): void;
   isDraining(): boolean;
-  /** While barred the worker leads nothing, whether or not it drains. */
+  /** Bars the worker or admits it again. A barred worker leads nothing, whether or not it drains. */
   setBarred(isBarred: boolean): void;
 }
 

@@ -28,9 +28,9 @@ export interface Activity {
   readonly readySeconds: number;
   /** Seconds since the last activity. */
   readonly idleSeconds: number;
-  /** When the first timer of the partitions led here is due; null: there is none. */
+  /** Time at which the first timer of the partitions led here is due; null: there is none. */
   readonly timerDueAtMs: number | null;
-  /** When the first schedule of the environment is due; null: there is none; absent: no registry is reachable. */
+  /** Time at which the first schedule of the environment is due; null: there is none; absent: no registry is reachable. */
   readonly scheduleDueAtMs?: number | null;
   /** Topics whose records must be read: nothing else reports a new record. */
   readonly subscriptions: number;

@@ -118,7 +118,7 @@ interface WorkerFoundation {
   readonly settings: InvokerWorkerSettings;
   /** Unique id of this process. */
   readonly id: string;
-  /** At which other processes reach it. */
+  /** Address at which other processes reach the worker. */
   readonly address: string;
   readonly tls: Awaited<ReturnType<typeof openPeerCredentials>>;
   readonly redis: RedisConnections;

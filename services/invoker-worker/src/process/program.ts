@@ -12,7 +12,10 @@ const spec: ProcessSpec<typeof settings> = {
   start: startWorker,
 };
 
-/** With `accept-data-loss <mark>` as the first arguments, only accepts that Redis lost its data. Resolves with the exit code. */
+/**
+ * Runs the worker. With `accept-data-loss <mark>` as the first arguments, only accepts that Redis lost its data. Resolves with the exit
+ * code.
+ */
 export function runWorker(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === ACCEPT_DATA_LOSS) return runAcceptDataLoss(args.slice(1), environment);
   return runProgram(spec, "leads partitions of a cluster and runs their invocations", args, environment);

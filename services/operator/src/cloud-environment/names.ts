@@ -1,7 +1,7 @@
 /** Names of the objects of a hosted environment, and of its tunnel, which differs between clusters. */
 import { API_GROUP, bareIdOf, type CloudEnvironment } from "@perdure/custom-resources";
 
-/** On everything that the operator makes for a CloudEnvironment: its name. */
+/** Label of everything that the operator makes for a CloudEnvironment. Its value is the object's name. */
 export const CLOUD_LABEL = `${API_GROUP}/cloud-environment`;
 
 const UID_CHARS = 6;

@@ -26,7 +26,7 @@ const behavior = {
 };
 const target = { apiVersion: "apps/v1", kind: "StatefulSet", name: "worker" };
 
-/** With the engine `hpa`. */
+/** Returns the autoscaler of the engine `hpa`. */
 export function autoscaler(environment: EnvironmentResource): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
   if (autoscaling === undefined || autoscaling.engine !== "hpa" || !isAutoscaled(environment)) return [];
@@ -50,7 +50,7 @@ export function autoscaler(environment: EnvironmentResource): KubeObject[] {
   ];
 }
 
-/** With the engine `keda`; `prometheusAddress` is a URL that KEDA reaches. */
+/** Returns the autoscaler of the engine `keda`; `prometheusAddress` is a URL that KEDA reaches. */
 export function scaledObject(environment: EnvironmentResource, prometheusAddress: string): KubeObject[] {
   const { autoscaling } = environment.spec.workers;
   if (autoscaling === undefined || autoscaling.engine !== "keda" || !isAutoscaled(environment)) return [];

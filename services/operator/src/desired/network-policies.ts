@@ -14,7 +14,7 @@ interface PolicyPort {
   readonly port: number;
 }
 
-/** At least one peer each; `openRule` allows all peers. */
+/** Peers of a rule, at least one; `openRule` allows all peers. */
 type PolicyPeers = readonly [PolicyPeer, ...PolicyPeer[]];
 
 interface PolicyRules {
@@ -112,7 +112,10 @@ function databaseRules({ database: { cidrs, port } }: Cell) {
   return first === undefined ? [] : [to([first, ...more], tcp(port))];
 }
 
-/** Only where tracing is configured. The peers are listed, because users choose the addresses that workers send attempts to. */
+/**
+ * Returns rules for the trace collector, only where tracing is configured. Peers are listed, because users choose the addresses that
+ * workers send attempts to.
+ */
 function collectorRules(cell: Cell) {
   const { tracingEndpoint, collector } = cell;
   if (tracingEndpoint === undefined) return [];
@@ -155,7 +158,7 @@ function userEgress(environment: EnvironmentResource): Readonly<Record<string, u
   return mode === "open" ? {} : to(mode === "public" ? [...PUBLIC, ...listed] : listed);
 }
 
-/** Without empty parts, which an API server drops. */
+/** Returns a peer without empty parts, which an API server drops. */
 function cleaned(peer: Readonly<Record<string, unknown>>): PolicyPeer {
   return JSON.parse(JSON.stringify(peer)) as PolicyPeer;
 }

@@ -25,7 +25,10 @@ const ANSWERS = `REDISCLI_AUTH="$REDIS_PASSWORD" exec redis-cli ping`;
 /** A log of 16 GiB takes minutes to load from a slow disk; what takes an hour is started again. */
 const LOADING_PERIOD_S = 5;
 const LOADING_PERIODS_MAX = 720;
-/** With `fsync: always` a disk that stalls stalls every answer: a minute of that is no reason to load the log again. */
+/**
+ * Period of the liveness probe. With `fsync: always` a stalled disk stalls every answer; a minute of that is no reason to load the log
+ * again.
+ */
 const SILENT_PERIOD_S = 10;
 const SILENT_PERIODS_MAX = 9;
 

@@ -88,7 +88,7 @@ export function frontRequests({ spec }: EnvironmentResource): ResourceAmounts {
   };
 }
 
-/** Nothing is requested beyond a limit. */
+/** Returns the amount, or the limit when that is less: nothing is requested beyond a limit. */
 export function lesserQuantity(amount: string, limit: string | undefined): string {
   return limit !== undefined && quantityOf(limit) < quantityOf(amount) ? limit : amount;
 }

@@ -9,7 +9,7 @@ export const TUNNEL_TOKEN = "tunnel-token";
 export const TOKEN_KEY = "token";
 const TUNNELS_PATH = "/var/run/perdure/tunnels";
 
-/** By the dotted names of settings. */
+/** Returns settings by their dotted names. */
 export function tunnelSettings({ spec }: EnvironmentResource): Readonly<Record<string, string>> {
   if (spec.tunnels === undefined) return {};
   return { "tunnels.proxy-url": spec.tunnels.proxyUrl, "tunnels.token-file": `${TUNNELS_PATH}/${TOKEN_KEY}` };

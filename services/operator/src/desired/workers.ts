@@ -26,7 +26,7 @@ import { ADMIN_MEMORY_LIMIT, frontRequests, frontsOf, quantityOf, type ResourceA
 import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
 
-/** On the StatefulSet: which template it was given last. */
+/** Annotation of the StatefulSet with the hash of the template that it was given last. */
 export const TEMPLATE_HASH = "perdure.dev/template-hash";
 export const SIGNING_KEY = "signing-key";
 export const POSTGRES = "postgres";

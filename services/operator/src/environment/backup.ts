@@ -139,7 +139,7 @@ async function lastOf(
   return { lastSnapshotId, lastSnapshotTime, lastSnapshotMs };
 }
 
-/** More than so many fire times went by without one. */
+/** Whether more fire times than allowed went by without a backup. */
 function isOverdue(timetable: Timetable, sinceMs: number, nowMs: number): boolean {
   let at: number | undefined = sinceMs;
   for (let n = 0; n < SNAPSHOT_STALE_INTERVALS; n++) {

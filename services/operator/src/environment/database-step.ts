@@ -41,7 +41,7 @@ export type DatabaseResult =
       readonly isWaiting: boolean;
       readonly outcome: StepOutcome;
     }
-  /** No URL that pods may use. */
+  /** There is no URL that pods may use. */
   | { readonly kind: "refused"; readonly outcome: StepOutcome };
 
 export interface DatabasePorts {

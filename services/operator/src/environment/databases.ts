@@ -31,7 +31,7 @@ interface Failed {
 
 export class EnvironmentDatabases {
   readonly #ports: DatabasesPorts;
-  /** By the name of the environment; entries of deleted environments are removed. */
+  /** Failures by the name of the environment; entries of deleted environments are removed. */
   readonly #failed = new Map<string, Failed>();
 
   constructor(ports: DatabasesPorts) {

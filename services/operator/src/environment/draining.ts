@@ -73,7 +73,7 @@ export async function nextScaling(
   return { replicas: isOverdue ? ordinal : requested, draining, isOverdue };
 }
 
-/** Since when: as it was noted, for the same worker. */
+/** Returns the draining of a worker, with the start time that was noted for the same worker. */
 function drainingOf({ environment, nowMs }: ScalingFacts, ordinal: number, report: WorkerReport | undefined): Draining {
   const { drainingOrdinal, drainingSince } = environment.status?.workers ?? {};
   const isSame = drainingOrdinal === ordinal && drainingSince !== undefined;

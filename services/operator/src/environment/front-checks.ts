@@ -18,7 +18,7 @@ interface FrontChecksPorts {
 
 export class FrontChecks {
   readonly #ports: FrontChecksPorts;
-  /** Since when connections to environments are tried in vain, monotonic, by name. */
+  /** Monotonic time since which connections to an environment fail, by its name. */
   readonly #triedSinceMs = new Map<string, number>();
 
   constructor(ports: FrontChecksPorts) {

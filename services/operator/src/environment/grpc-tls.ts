@@ -45,7 +45,7 @@ export async function ensureGrpcTls(
   return data;
 }
 
-/** In a Secret of its own, which no pod is given. */
+/** Creates the authority in a Secret of its own, which no pod is given. */
 async function ensureAuthority(
   environment: EnvironmentResource,
   store: AuthorityStore,

@@ -63,7 +63,7 @@ export function routableOutcome(front: Rollout | undefined): StepOutcome {
   return bad(type, "GatewayLag", "no front pod is ready yet");
 }
 
-/** In order of evaluation: the first one that is not true is the reason of `Ready`. */
+/** Conditions in order of evaluation: the first one that is not true is the reason of `Ready`. */
 const NEEDED = ["Accepted", "NamespaceReady", "NetworkIsolated", "StorageReady", "WorkersReady", "Routable"];
 
 /** `rest`: state of the hibernation. */

@@ -21,7 +21,7 @@ export class OwnWrites {
     this.#written.delete(name);
   }
 
-  /** At least as new as what we wrote. */
+  /** Returns a version of the environment that is at least as new as the operator's last write. */
   fresh(cached: EnvironmentResource): EnvironmentResource {
     const { name } = cached.metadata;
     const written = this.#written.get(name);

@@ -12,7 +12,7 @@ export interface PrunePorts {
   readonly applier: Pick<ObjectApplier, "discardObject">;
 }
 
-/** Only of these kinds anything is ever deleted, only what our label is on, and only what this environment owns. */
+/** Deletes unwanted objects: only of these kinds, only with the operator's label, and only what this environment owns. */
 export async function pruneUnwanted(environment: EnvironmentResource, ports: PrunePorts, signal: AbortSignal): Promise<void> {
   await prune(environment, resources.disruptionBudgets, disruptionBudgets(environment), ports, signal);
   await prune(environment, resources.autoscalers, autoscaler(environment), ports, signal);

@@ -27,13 +27,13 @@ interface CachedCheck {
 
 export interface RedisCheckResult {
   readonly storage: StepOutcome;
-  /** Which data it may lose; undefined when no problem was found. */
+  /** Data that Redis may lose; undefined when no problem was found. */
   readonly durability: Observation | undefined;
 }
 
 export class RedisChecks {
   readonly #ports: RedisChecksPorts;
-  /** By the name of the environment; entries of deleted environments are removed. */
+  /** Checks by the name of the environment; entries of deleted environments are removed. */
   readonly #cached = new Map<string, CachedCheck>();
 
   constructor(ports: RedisChecksPorts) {

@@ -10,7 +10,7 @@ import { numbersOf, versionEdge } from "./version-edge.js";
 export interface Release {
   /** The release to upgrade to, if the upgrade is allowed. */
   readonly version: string;
-  /** Its channel has a newer release, and the environment waits for its turn. */
+  /** Whether the channel has a newer release and the environment waits for its turn. */
   readonly isWaiting: boolean;
 }
 

@@ -11,7 +11,7 @@ import { UNSEEN_TRUST_MS } from "../limits.js";
 
 /** Label of a volume whose environment was deleted: the name of that environment. */
 const RETAINED_FROM = "perdure.dev/retained-from";
-/** On a volume: the reclaim policy that its storage class gave it, where that was not `Retain`. */
+/** Annotation of a volume: the reclaim policy that its storage class gave it, where that was not `Retain`. */
 const POLICY_BEFORE = "perdure.dev/reclaim-policy-before";
 
 interface ClaimWithVolume extends KubeObject {
@@ -33,7 +33,7 @@ export interface Retained {
 /** Retains the volumes of existing environments. The state of a volume is cached for `UNSEEN_TRUST_MS`: volumes are not watched. */
 export class VolumeRetention {
   readonly #clock: Clock;
-  /** By the name of the environment, then by the name of the volume. */
+  /** Volumes by the name of the environment, then by the name of the volume. */
   readonly #retained = new Map<string, Map<string, { readonly uid: string; readonly atMs: number }>>();
 
   constructor(clock: Clock) {

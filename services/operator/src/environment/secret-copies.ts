@@ -22,7 +22,7 @@ export type SecretClient = Pick<KubernetesClient, "find" | "create" | "apply">;
 
 interface Copy {
   readonly secret: KubeObject;
-  /** When the copy was read or written, monotonic. */
+  /** Monotonic time at which the copy was read or written. */
   readonly atMs: number;
 }
 
@@ -37,7 +37,7 @@ interface SecretCopiesPorts {
 
 export class SecretCopies implements SecretClient {
   readonly #ports: SecretCopiesPorts;
-  /** By key, oldest first. */
+  /** Copies by key, oldest first. */
   readonly #copies = new BoundedCache<string, Copy>({ entriesMax: SECRET_COPIES_MAX });
   /** Namespaces that were created so recently that no other writer has added anything, with the time of creation. */
   readonly #new = new Map<string, number>();

@@ -22,7 +22,7 @@ interface LastCheck {
 
 export class StartChecks {
   readonly #clock: Clock;
-  /** By the name of the environment; entries of deleted environments, and of those that were ready once, are removed. */
+  /** Checks by the name of the environment; entries of deleted environments, and of those that were ready once, are removed. */
   readonly #lastChecks = new Map<string, LastCheck>();
 
   constructor(clock: Clock) {

@@ -18,7 +18,7 @@ export async function reportKeyChange(
   await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 
-/** No pod was replaced, but a Secret of the operator was deleted or changed. */
+/** Reports that a Secret of the operator was deleted or changed and is restored; no pod was replaced. */
 export async function reportPasswordRestored(environment: EnvironmentResource, events: EventRecorder): Promise<void> {
   const note = "Secret redis-auth was missing or changed: it holds again the password that Redis and the workers run with";
   const event = { type: "Warning", reason: "RedisPasswordRestored", action: "Restore", note } as const;

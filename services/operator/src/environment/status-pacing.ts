@@ -20,7 +20,7 @@ interface Written {
 
 export class StatusPacing {
   readonly #clock: Clock;
-  /** By the name of the environment; entries of deleted environments, and of those that were ready once, are removed. */
+  /** Writes by the name of the environment; entries of deleted environments, and of those that were ready once, are removed. */
   readonly #written = new Map<string, Written>();
 
   constructor(clock: Clock) {

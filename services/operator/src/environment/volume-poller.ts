@@ -16,7 +16,7 @@ interface VolumePollerPorts {
 
 export class VolumePoller {
   readonly #ports: VolumePollerPorts;
-  /** By the name of the environment, monotonic. */
+  /** Monotonic time of the last poll, by the name of the environment. */
   readonly #polledAtMs = new Map<string, number>();
 
   constructor(ports: VolumePollerPorts) {

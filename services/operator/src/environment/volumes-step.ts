@@ -34,7 +34,7 @@ interface VolumesPorts {
 }
 
 export interface VolumesResult {
-  /** When it is not good, Redis must not be created. */
+  /** Outcome of the step. When it is not good, Redis must not be created. */
   readonly outcome: StepOutcome;
   /** Volumes for the status to record while the environment has data. */
   readonly records: readonly VolumeRecord[];

@@ -36,7 +36,7 @@ export interface Pod extends KubeObject {
   };
 }
 
-/** By ordinal, lowest first. Rejects with the API server's error. */
+/** Returns the pods by ordinal, lowest first. Rejects with the API server's error. */
 export async function workerPods(
   environment: EnvironmentResource,
   client: KubernetesClient,

@@ -82,7 +82,7 @@ export async function workersStep(
   return { outcome: isDraining ? { ...outcome, againMs: WAIT_DRAIN_MS } : outcome, draining: scaling?.draining };
 }
 
-/** From us to the autoscaler: a field that its only owner drops falls back to its default, which here would be one worker. */
+/** Hands replicas over to the autoscaler: a field that its only owner drops falls back to its default, which here would be one worker. */
 async function handReplicasOver(
   { spec }: EnvironmentResource,
   set: RollingSet,

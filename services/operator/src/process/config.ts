@@ -39,7 +39,7 @@ const addressRanges = z
 /** One that a runtime would not start with must not get as far as that. */
 const collectorAddress = z.url({ protocol: /^https?$/, error: "must be an address such as http://collector:4318" }).optional();
 
-/** With a tag or a digest: the image behind `latest` changes without a change of the spec. */
+/** Image with a tag or a digest: the image behind `latest` changes without a change of the spec. */
 const imageReference = z
   .string()
   .regex(/^[a-z0-9][a-z0-9.:/_-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*(@sha256:[a-f0-9]{64})?|@sha256:[a-f0-9]{64})$/, {

@@ -12,7 +12,10 @@ const spec: ProcessSpec<typeof settings> = {
   start: startOperatorProcess,
 };
 
-/** With `check-leftovers` as the first argument, only checks for objects that need an operator. Resolves with the exit code. */
+/**
+ * Runs the operator. With `check-leftovers` as the first argument, only checks for objects that need an operator. Resolves with the exit
+ * code.
+ */
 export function runOperator(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   if (args[0] === "check-leftovers") return runLeftoverCheck(args.slice(1), environment);
   return runProgram(spec, "reconciles environments in a Kubernetes cluster with their custom resources", args, environment);

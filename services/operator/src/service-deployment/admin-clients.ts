@@ -11,7 +11,7 @@ export type AdminResult<T> =
   | { readonly kind: "answered"; readonly value: T }
   /** The API refuses; a retry has the same result until something changes. */
   | { readonly kind: "refused"; readonly message: string; readonly status: number; readonly code: string | undefined }
-  /** No response, or no request because of a recent failure. */
+  /** There was no response, or no request because of a recent failure. */
   | { readonly kind: "unreachable"; readonly message: string; readonly againMs: number };
 
 export interface DesiredRegistration {
@@ -55,7 +55,7 @@ export class AdminClients {
   readonly #clock: Clock;
   readonly #random: Random | undefined;
   readonly #transport: ApiTransport | undefined;
-  /** By the address of the management API; the entry with the oldest failure is dropped first. */
+  /** Circuits by the address of the management API; the entry with the oldest failure is dropped first. */
   readonly #circuits = new BoundedCache<string, Circuit>({ entriesMax: CIRCUITS_MAX });
 
   constructor({ clock, random, transport }: AdminClientPorts) {
@@ -175,5 +175,7 @@ export class AdminClients {
   }
 }
 
-/** No response, a proxy without a backend, or a server that requests a delay. A 500 is a response: discovery failed. */
+/**
+ * Whether a status means that no API answered: no response, a proxy without a backend, or a delay. A 500 is a response: discovery failed.
+ */
 const isOutage = (status: number): boolean => status === 0 || status === 429 || (status >= 502 && status <= 504);

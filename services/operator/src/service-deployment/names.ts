@@ -19,9 +19,9 @@ export const TEMPLATE = `${API_GROUP}/template`;
 export const DEPLOYMENT_ID = `${API_GROUP}/deployment-id`;
 /** Register target of that id: the spec's `register`, as JSON. */
 export const REGISTERED_AT = `${API_GROUP}/registered-at`;
-/** When another version superseded this one, RFC 3339. */
+/** Annotation: time at which another version superseded this one, RFC 3339. */
 export const SUPERSEDED_AT = `${API_GROUP}/superseded-at`;
-/** When the pods of an unused version are removed, RFC 3339. */
+/** Annotation: time at which the pods of an unused version are removed, RFC 3339. */
 export const REMOVE_AFTER = `${API_GROUP}/remove-after`;
 
 /** Longest name that Kubernetes accepts for a Service. */

@@ -8,7 +8,7 @@ import type { KubeObject, ObjectCache } from "@perdure/kubernetes";
 import { CACHED_ANSWERS_MAX } from "../limits.js";
 
 export class OwnSets {
-  /** By uid, as returned by our last write; the oldest is dropped first. */
+  /** Objects by uid, as returned by the operator's last write; the oldest is dropped first. */
   readonly #written = new BoundedCache<string, KubeObject>({ entriesMax: CACHED_ANSWERS_MAX });
 
   note(set: KubeObject): void {

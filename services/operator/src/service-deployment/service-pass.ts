@@ -34,7 +34,7 @@ export class ServicePass {
   readonly #versions: readonly ServiceVersion[];
   readonly #targets = new Map<string, Promise<RegistrationTarget>>();
   #againMs = Number.POSITIVE_INFINITY;
-  /** By this pass. */
+  /** Id of the deployment that this pass has registered. */
   #registeredId: string | undefined;
 
   constructor(deployment: ServiceDeployment, key: string, owner: ServiceDeployments, signal: AbortSignal) {
@@ -79,7 +79,7 @@ export class ServicePass {
     if (againMs !== undefined) this.#againMs = Math.min(this.#againMs, againMs);
   }
 
-  /** No rollout is possible: existing versions continue, and old ones are drained. */
+  /** Ends the pass when no rollout is possible: existing versions continue, and old ones are drained. */
   async #blocked({ observation, againMs }: StepOutcome): Promise<ReconcileResult> {
     const drained = await this.#drainOthers(undefined, false);
     this.#again(againMs);
@@ -204,7 +204,7 @@ export class ServicePass {
     return ready?.status === "True" ? undefined : `environment ${id} is not ready: ${ready?.message ?? ""}`;
   }
 
-  /** From now on the version is called. The process may end after each annotation: the next pass continues from there. */
+  /** Makes the version the called one. The process may end after each annotation: the next pass continues from there. */
   async #takeOver(latest: ServiceVersion, id: string): Promise<StepOutcome> {
     const deployment = this.#deployment;
     const at = deployment.spec.perdure.register;

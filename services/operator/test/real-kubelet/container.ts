@@ -41,7 +41,7 @@ export class Container {
     return this.#isReady;
   }
 
-  /** Its last output, also from before a restart. */
+  /** Returns the last output of the container, also from before a restart. */
   lastOutput(): string {
     return `${this.#earlierOutput}${this.#child?.lines.join("\n") ?? ""}`.slice(-LAST_OUTPUT_CHARS_MAX);
   }

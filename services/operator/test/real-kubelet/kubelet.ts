@@ -161,7 +161,7 @@ export class RealKubelet implements AsyncDisposable {
     await running?.pod.kill();
   }
 
-  /** To our node: there is no scheduler. */
+  /** Binds the pod to this node: there is no scheduler. */
   async #bind({ metadata }: Pod): Promise<void> {
     const { name, namespace, uid = "" } = metadata;
     if (this.#bound.has(uid)) return;

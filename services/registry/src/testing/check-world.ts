@@ -44,7 +44,7 @@ export class RegistryWorld implements CheckPorts {
   readonly partitionCount = PARTITIONS;
   readonly clock = new VirtualClock();
   readonly rows: Invocation[] = [];
-  /** By invocation; a body of one byte for each entry by default. */
+  /** Journals by invocation; a body of one byte for each entry by default. */
   readonly journals = new Map<InvocationId, readonly JournalEntry[]>();
   readonly checks: { readonly subject: ReplaySubject; readonly candidate: DeploymentView; readonly timeoutMs: number }[] = [];
   readonly stateReads: string[] = [];

@@ -13,7 +13,7 @@ export interface EndpointScript {
 }
 
 export interface TestEndpoint extends AsyncDisposable {
-  /** Without trailing slash. */
+  /** URI without a trailing slash. */
   readonly uri: string;
   /** Received requests, oldest first. */
   readonly requests: { path: string; headers: Record<string, unknown> }[];

@@ -1,7 +1,7 @@
 /** Rules with defaults for the fields that a test does not set. */
 import type { RuleChange } from "@perdure/metadata";
 
-/** Without limits, enabled, whatever is there now. */
+/** Returns a change without limits, enabled, whatever is there now. */
 export function aRuleChange(change: Partial<RuleChange> & { pattern: string }): RuleChange {
   return {
     concurrency: undefined,

@@ -202,7 +202,7 @@ async function consoleOf({ console: { directory } }: TenancySettings, logger: Lo
   return consoleHost;
 }
 
-/** Its place in the tree and in images, relative to the bundle. */
+/** Directory of the built console in the tree and in images, relative to the bundle. */
 const BUILT_CONSOLE = fileURLToPath(new URL("../../console/dist", import.meta.url));
 
 const FORWARDING_SETTING = "console.forwarding-key-file";

@@ -137,7 +137,7 @@ export class SimulatedCaller {
     });
   }
 
-  /** Its gateway may still be trying; with a random id, another gateway cannot recognise the repetition. */
+  /** Submits the request again. Its gateway may still be trying; with a random id, another gateway cannot recognise the repetition. */
   #submitAnew(): void {
     const { facts } = this.command;
     if (hasDeterministicId(facts)) return;

@@ -18,7 +18,7 @@ export function crowdSeed(seed: number): number {
   return seed + SEED_OFFSET;
 }
 
-/** More than one page of everything that is read in pages: timers (512), messages of the outbox (256), rows of a journal (512). */
+/** Number of timers; more than one page of everything that is read in pages: timers (512), outbox messages (256), journal rows (512). */
 const PAGE_SCHEDULED = 530;
 
 /** Draws the settings of a crowd over those of the seed. In one of six all pages are full. */

@@ -195,7 +195,7 @@ function drawCall(random: SeededRandom, setting: Setting, later: boolean): Progr
   }
 }
 
-/** No handler waits for a send, so it may take any lock; but `attach` may wait for it, so it obeys the caller's rule as well. */
+/** Draws a send. No handler waits for it, so it may take any lock; but `attach` may wait for it, so it obeys the caller's rule as well. */
 function drawSend(random: SeededRandom, setting: Setting): ProgramOperation {
   const call = drawCall(random, setting, false);
   if (call.op !== "call") return call;

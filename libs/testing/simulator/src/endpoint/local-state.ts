@@ -8,7 +8,7 @@ type HandlerScript<T> = Generator<ProgramRequest, T, void>;
 
 export class LocalState {
   readonly #conversation: Conversation;
-  /** By binary string; null: absent. */
+  /** Cached values by binary string; null: absent. */
   readonly #cached = new Map<string, Uint8Array | null>();
   #complete: boolean;
 

@@ -63,7 +63,7 @@ export class EndpointSession {
   #script: Generator<ProgramRequest, ValueOrFailure, void> | undefined;
   #waiting: Extract<ProgramRequest, { kind: "wait" }> | undefined;
   #working = false;
-  /** Since when the handler can do nothing until a frame arrives. */
+  /** Time since which the handler can do nothing until a frame arrives. */
   #blockedSinceMs: number | undefined;
   #requestEnded = false;
   #over = false;
@@ -92,7 +92,7 @@ export class EndpointSession {
     });
   }
 
-  /** Since when the handler keeps its stream and waits; undefined while it works, or after a suspension was requested. */
+  /** Time since which the handler keeps its stream and waits; undefined while it works, or after a suspension was requested. */
   get blockedSinceMs(): number | undefined {
     return this.#over || this.#requestEnded || this.#working || this.#proposed.size > 0 ? undefined : this.#blockedSinceMs;
   }

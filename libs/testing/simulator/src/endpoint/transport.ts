@@ -116,7 +116,7 @@ class SimulatedStream implements EndpointStream, ResponseWriter {
     return this.#attempt.name;
   }
 
-  /** Since when the endpoint is blocked, while the leader reads the stream. */
+  /** Time since which the endpoint is blocked while the leader reads the stream. */
   get blockedSinceMs(): number | undefined {
     return this.#attempt.aborted || this.#attempt.responseOver || this.#requestOver ? undefined : this.#session.blockedSinceMs;
   }

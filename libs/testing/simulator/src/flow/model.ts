@@ -8,7 +8,7 @@ import { type FlowRule, RuleBook } from "@perdure/flow-control";
 import { type Invocation, type InvocationFacts, isSlotted, waitsForSlot } from "@perdure/state-machine";
 import type { SimulationFindings } from "../findings.js";
 
-/** After a change of rules, starts that were under way still go by the old ones. Longer than the slowest commit. */
+/** Time after a change of rules in which starts under way still follow the old ones. Longer than the slowest commit. */
 const GRACE_MS = 15_000;
 /** A start is admitted, then applied: two may be closer together in the record than when they were admitted. */
 const RATE_SLACK_MS = 1_000;
@@ -183,7 +183,9 @@ export class FlowModel {
     }
   }
 
-  /** While an invocation waits under a key that has no limit of its own, other keys of the scope get their turns and no more. */
+  /**
+   * Checks turns: while an invocation waits under a key that has no limit of its own, other keys of the scope get their turns and no more.
+   */
   #turns(started: InvocationFacts): void {
     const key = firstOf(started.limitKey);
     for (const waiting of this.#waiting.values()) {

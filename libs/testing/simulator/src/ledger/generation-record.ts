@@ -24,7 +24,7 @@ export interface GenerationRecord {
   /** Set at its end. */
   outcome: Outcome | undefined;
   isDeleted: boolean;
-  /** Its removal was requested: a caller that submits again because it missed the response will be accepted again. */
+  /** Whether the removal was requested: a caller that submits again because it missed the response is then accepted again. */
   removalRequested: boolean;
 }
 

@@ -11,7 +11,7 @@ import { type GenerationRecord, resultText } from "./generation-record.js";
 
 /** The messages that one attempt has sent, recorded at its endpoint. */
 export class AttemptMessages {
-  /** By their index among the commands of the handler. */
+  /** Commands by their index among the commands of the handler. */
   readonly commands = new Map<number, JournalEntry["body"]>();
   /** Results of runs, with their completion ids. */
   readonly results = new Set<string>();

@@ -39,7 +39,7 @@ export class Medium {
   readonly #leases = new Map<number, StoredLease>();
   readonly #epochs = new Map<number, number>();
   readonly #members = new Map<string, { readonly member: Member; readonly untilMs: number }>();
-  /** No request gets a response. */
+  /** Whether no request gets a response. */
   isDown = false;
   /** Another, empty data set is in place of this one, until the data are restored: the expected mark is missing. */
   #isEmptied = false;

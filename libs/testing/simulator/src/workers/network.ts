@@ -143,7 +143,7 @@ class NetworkConnection {
   readonly #back: Pipe<Uint8Array>;
   #clientOpen = true;
   #serverOpen = true;
-  /** Since when it has been silent; undefined while both directions work. */
+  /** Time since which the connection has been silent; undefined while both directions work. */
   #silentSinceMs: number | undefined;
   readonly #unlisten: (() => void)[] = [];
 

@@ -10,7 +10,7 @@ export const PROBE_MS_MAX = 1_500;
 export const PROBE_PAUSE_MS = 1_000;
 /** Pause between two polls of a service that does not answer (yet, or any more): the developer waits for it. */
 export const SEARCH_PAUSE_MS = 300;
-/** After so many polls without an answer the interval is the one of a service that answers. */
+/** Polls without an answer after which the interval is the one of a service that answers. */
 export const QUICK_PROBES_MAX = 200;
 /** A lost connection is reported after so many polls without an answer: a reload by the service's own tool is over by then. */
 export const LOST_PROBES_MAX = 10;

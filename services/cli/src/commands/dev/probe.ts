@@ -20,7 +20,7 @@ export interface HandlerEndpoint {
 
 export type Probed =
   | HandlerEndpoint
-  /** No program listens. */
+  /** No program listens at the address. */
   | { readonly kind: "silent" }
   /** Handlers that accept only signed requests. */
   | { readonly kind: "signed"; readonly usesHttp11: boolean }

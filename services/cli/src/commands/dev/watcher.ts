@@ -6,11 +6,11 @@ import { LOST_PROBES_MAX } from "./limits.js";
 import type { HandlerEndpoint, Probed } from "./probe.js";
 
 export type Sight =
-  /** It answers for the first time. */
+  /** The service answers for the first time. */
   | { readonly kind: "appeared"; readonly probed: Probed }
-  /** It was unreachable, and is back with the same handlers. */
+  /** The service was unreachable, and is back with the same handlers. */
   | { readonly kind: "reloaded"; readonly probed: Probed }
-  /** It serves other handlers than before, whether or not it was unreachable meanwhile. */
+  /** The service has other handlers than before, whether or not it was unreachable meanwhile. */
   | { readonly kind: "changed"; readonly probed: Probed }
   | { readonly kind: "gone"; readonly why: string };
 
@@ -43,7 +43,7 @@ export class Sights {
     return before !== "there" ? { kind: "reloaded", probed } : undefined;
   }
 
-  /** Its connection broke although every poll succeeded. */
+  /** Called when the service's connection broke although every poll succeeded. */
   reloaded(): void {
     if (this.#state !== "there") return;
     this.#state = "lost";

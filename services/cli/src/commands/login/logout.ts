@@ -29,7 +29,7 @@ export async function logout(context: Context, flags: LogoutFlags): Promise<void
   }
 }
 
-/** From both files first: a token that is no longer stored cannot be stolen from this machine. */
+/** Removes the login from both files first: a token that is no longer stored cannot be stolen from this machine. */
 async function removeLogin(context: Context, apiOrigin: string): Promise<StoredLogin | undefined> {
   const login = await context.store.update((credentials) => {
     const stored = credentials.logins[apiOrigin];

@@ -103,7 +103,7 @@ export function registerSchedules(program: Command, context: Context): void {
     );
 }
 
-/** By id, else by name. */
+/** Finds a schedule by its id, else by its name. */
 async function find(context: Context, name: string): Promise<ScheduleView> {
   const { schedules } = adminOf(context);
   if (name.startsWith("sch_")) {

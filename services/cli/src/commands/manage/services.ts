@@ -155,7 +155,7 @@ function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
   }
 }
 
-/** In single quotes, as every shell accepts it. */
+/** Returns the text in single quotes, which every shell accepts. */
 export function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }

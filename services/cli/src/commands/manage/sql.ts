@@ -48,7 +48,7 @@ function show({ output }: Context, rows: readonly SqlRow[]): void {
   if (rows.length > 0) output.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
 }
 
-/** In the order of their first appearance; the server omits null columns. */
+/** Returns the columns in the order of their first appearance; the server omits null columns. */
 function columnsOf(rows: readonly SqlRow[]): readonly string[] {
   const names = new Set<string>();
   for (const row of rows) for (const name of Object.keys(row)) names.add(name);

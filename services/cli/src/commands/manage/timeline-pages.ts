@@ -24,7 +24,7 @@ export class GrowingTimeline {
   readonly #admin: AdminClient;
   readonly #id: string;
   readonly #stepsMax: number;
-  /** By index, in ascending order. */
+  /** Steps by index, in ascending order. */
   #steps = new Map<number, StepView>();
   /** Index from which the next poll must read: the first pending step, or the end. */
   #fromStep = 0;

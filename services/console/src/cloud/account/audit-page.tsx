@@ -219,5 +219,5 @@ function offer(file: Blob, name: string): void {
   setTimeout(() => URL.revokeObjectURL(url), REVOKE_URL_AFTER_MS);
 }
 
-/** By then the browser has begun to write the file. */
+/** Time after which the browser has begun to write the file. */
 const REVOKE_URL_AFTER_MS = 60_000;

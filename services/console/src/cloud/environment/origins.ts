@@ -1,6 +1,6 @@
 /** Origins that may call from browsers are entered one a line. Pure. */
 
-/** At most as many as the Cloud API takes. */
+/** Maximum number of origins that the Cloud API accepts. */
 const ORIGINS_MAX = 50;
 
 export function originsOf(text: string): readonly string[] {

@@ -4,9 +4,9 @@
  */
 import type { ApiTransport } from "@perdure/admin-client";
 
-/** Longer than any runtime takes that comes up at all. */
+/** Time for which requests are retried: longer than any runtime takes that comes up at all. */
 const RETRY_MS_MAX = 20_000;
-/** Between two tries, when the server sends a longer `retry-after`. */
+/** Longest pause between two attempts, when the server sends a longer `retry-after`. */
 const PAUSE_MS_MAX = 2_000;
 
 export interface RetryingTransportOptions {

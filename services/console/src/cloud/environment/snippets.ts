@@ -98,7 +98,7 @@ spec:
   ];
 }
 
-/** With a key that was just made, and is shown only once. */
+/** Returns the shell command that exports a key which was just made, and is shown only once. */
 export function keyExport(key: string): string {
   return `export ${KEY_VARIABLE}='${key}'`;
 }

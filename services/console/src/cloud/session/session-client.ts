@@ -132,7 +132,7 @@ export class SessionClient {
   }
 }
 
-/** Only of answers of the cloud itself; the body stays to be read. */
+/** Returns the error code of an answer of the cloud itself; the body stays to be read. */
 async function codeOf(response: Response): Promise<string | undefined> {
   if (!new URL(response.url, "http://here.invalid").pathname.startsWith("/console/cloud/")) return undefined;
   try {

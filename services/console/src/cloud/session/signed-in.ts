@@ -1,4 +1,4 @@
-/** After a sign-in in another window the user is sent back, and the first window is notified at once. */
+/** Sends the user back after a sign-in in another window, and notifies the first window at once. */
 
 const CHANNEL = "perdure.signed-in";
 /** Target of the login in the other window. */

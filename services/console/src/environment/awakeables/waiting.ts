@@ -11,7 +11,7 @@ export interface PendingAwakeable {
   readonly invocationId: string;
   readonly target: string;
   readonly status: string;
-  /** Since when the invocation is as it is. */
+  /** Time since which the invocation has its present status. */
   readonly since: string | undefined;
 }
 

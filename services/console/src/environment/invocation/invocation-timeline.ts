@@ -31,7 +31,7 @@ export interface TimelineAttempt extends TimeSpan {
   readonly number: number;
   readonly outcome: string;
   readonly isRunning: boolean;
-  /** Only its end is recorded. */
+  /** Whether only the end of the step is recorded. */
   readonly isStartUnknown: boolean;
   readonly deploymentId: string | undefined;
   readonly failure: AttemptView["failure"];
@@ -47,12 +47,12 @@ export interface InvocationTimeline {
   readonly id: string;
   readonly target: string;
   readonly status: string;
-  /** From its creation to its end, or to now. */
+  /** Time from the invocation's creation to its end, or to now. */
   readonly span: TimeSpan;
   readonly isDone: boolean;
-  /** In order, without gaps and overlaps; together they cover exactly `span`. */
+  /** Phases in order, without gaps and overlaps; together they cover exactly `span`. */
   readonly phases: readonly TimelinePhase[];
-  /** In the order in which they occur; they add up to the length of `span`. Phases that did not occur are left out. */
+  /** Sums of phases in the order in which they occur; they add up to the length of `span`. Phases that did not occur are left out. */
   readonly sums: readonly PhaseSum[];
   readonly attempts: readonly TimelineAttempt[];
   readonly steps: readonly TimelineStep[];

@@ -6,7 +6,7 @@ import { stepKind, stepName, type TimelineStep } from "./invocation-timeline.js"
 import { GROUPED_STEPS_MIN } from "./limits.js";
 
 export interface StepGroup {
-  /** In the order of the journal, at least `GROUPED_STEPS_MIN`. */
+  /** Steps in the order of the journal, at least `GROUPED_STEPS_MIN`. */
   readonly steps: readonly TimelineStep[];
 }
 

@@ -99,15 +99,15 @@ export type TimelineRow = PhasesRow | AttemptsRow | AttemptRow | StepRow | Group
 export interface RowsOptions {
   /** Keys of rows that are unfolded. */
   readonly unfolded: ReadonlySet<string>;
-  /** By invocation id. */
+  /** Children by invocation id. */
   readonly children: ReadonlyMap<string, TimelineChild>;
   /** Steps only: no rows for attempts when there was but one. */
   readonly isCompact?: boolean | undefined;
   /** Like steps share a row. */
   readonly isGrouped?: boolean | undefined;
-  /** Only steps of the invocation itself with this text. */
+  /** Text that the shown steps of the invocation itself must have. */
   readonly search?: string | undefined;
-  /** Only steps of the invocation itself that this attempt began. */
+  /** Attempt that must have begun the shown steps of the invocation itself. */
   readonly attempt?: number | undefined;
   /** Journal index of a step that is shown even when its group is folded. */
   readonly shown?: number | undefined;
@@ -244,7 +244,7 @@ export function placeOf(span: TimeSpan, window: TimeSpan): BarPlacement | undefi
 }
 
 export interface TimelineTick {
-  /** Since the invocation was created. */
+  /** Milliseconds since the invocation was created. */
   readonly offsetMs: number;
   /** Percent of the window's width. */
   readonly left: number;
@@ -263,7 +263,7 @@ const STEPS_MS: readonly number[] = [
   ...[1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000, 2_000, 5_000].map((count) => count * DAY_MS),
 ];
 
-/** At round times since `originMs`, at most `countMax` of them. */
+/** Returns ticks at round times since `originMs`, at most `countMax` of them. */
 export function ticksOf(window: TimeSpan, originMs: number, countMax: number): readonly TimelineTick[] {
   const whole = lengthOf(window);
   if (whole <= 0) return [{ offsetMs: window.fromMs - originMs, left: 0 }];

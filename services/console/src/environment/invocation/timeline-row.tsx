@@ -63,7 +63,7 @@ export function barSpan(row: TimelineRow): TimeSpan | undefined {
 
 export interface RowNameProps {
   readonly row: TimelineRow;
-  /** Since an attempt was cut off. */
+  /** Fate of the step since an attempt was cut off. */
   readonly fate: StepFate;
   readonly onToggle: (() => void) | undefined;
 }

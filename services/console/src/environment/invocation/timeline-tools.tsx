@@ -10,7 +10,7 @@ import { groupedSteps } from "./step-groups.js";
 interface StepViewOptions {
   readonly search: string;
   readonly isGrouped: boolean;
-  /** Only steps that this attempt began; undefined: all. */
+  /** Attempt that must have begun the shown steps; undefined: all steps. */
   readonly attempt: number | undefined;
   readonly jump: { readonly key: string } | undefined;
 }

@@ -1,4 +1,4 @@
-/** On a narrow screen a timeline's rows are two lines high, which the layout must take into account. */
+/** Detects a narrow screen, on which a timeline's rows are two lines high, so that the layout takes it into account. */
 import { useSyncExternalStore } from "react";
 
 /** The same width as in `timeline.css`. */

@@ -92,7 +92,7 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
   );
 }
 
-/** In the order of the list, also those of pages that were not read yet. */
+/** Returns all ids in the order of the list, also those of pages that were not read yet. */
 async function allIdsOf(
   admin: AdminClient,
   list: InvocationList,

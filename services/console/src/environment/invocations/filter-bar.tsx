@@ -24,7 +24,7 @@ export interface FilterBarProps {
   readonly problem: string | undefined;
   /** Reference to the form whose only field is the condition. */
   readonly formRef: Ref<HTMLFormElement>;
-  /** By status, of the filter without its statuses; undefined until they are loaded. */
+  /** Counts by status, of the filter without its statuses; undefined until they are loaded. */
   readonly counts: ReadonlyMap<string, number> | undefined;
 }
 
@@ -117,7 +117,7 @@ type ConditionLineProps = Pick<FilterBarProps, "filter" | "problem" | "formRef">
   readonly onChange: (filter: InvocationFilter) => void;
 };
 
-/** After an edit by hand it is a condition of the user's; the id of an invocation opens its page. */
+/** Shows the condition for editing. An edited text is the user's own condition; the id of an invocation opens its page. */
 function ConditionLine({ filter, onChange, problem, formRef }: ConditionLineProps) {
   const [, go] = useLocation();
   const line = lineOr(filter);

@@ -1,4 +1,4 @@
-/** When the invocations of a list were created, as bars that show a burst or a gap. Pure. */
+/** Shows the times of creation of a list's invocations as bars, which reveal a burst or a gap. Pure. */
 import type { InvocationFilter, SqlRow } from "@perdure/admin-client";
 import { numberOf } from "../rows.js";
 import { HISTOGRAM_BARS } from "./limits.js";

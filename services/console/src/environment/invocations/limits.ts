@@ -18,7 +18,7 @@ export const ROWS_AHEAD_MOVING = 180;
 export const ROWS_BEHIND = 20;
 /** Rows that are remembered, so that scrolling back shows them at once: a few megabytes. */
 export const ROWS_KEPT = 6_000;
-/** While the list scrolls faster than this, rows that pass by are not requested. */
+/** Pause of scrolling after which rows are requested; rows that pass by faster are not. */
 export const SCROLL_DEBOUNCE_MS = 60;
 /** A poll of the newest ids reads every invocation; it takes at most this share of the server's time. */
 export const HEAD_SHARE = 0.25;

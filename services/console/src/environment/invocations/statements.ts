@@ -68,7 +68,7 @@ export function countsStatement(condition: string | undefined): string {
   return `SELECT status, completion_result AS result, count(*) AS n FROM sys_invocation${where(condition)} GROUP BY 1, 2`;
 }
 
-/** By status: those of `sys_invocation`, with `succeeded` and `failed` for completed ones. */
+/** Returns counts by status: those of `sys_invocation`, with `succeeded` and `failed` for completed ones. */
 export function countsByStatus(rows: readonly SqlRow[]): ReadonlyMap<string, number> {
   const counts = new Map<string, number>();
   for (const row of rows) {

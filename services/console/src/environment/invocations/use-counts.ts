@@ -6,7 +6,7 @@ import { lineOf, withStatuses } from "./filter-address.js";
 import { COUNTS_MS, COUNTS_SHARE } from "./limits.js";
 import { countsByStatus, countsStatement } from "./statements.js";
 
-/** By status, for the filter without its statuses; undefined until they are loaded. */
+/** Returns counts by status, for the filter without its statuses; undefined until they are loaded. */
 export function useCounts(filter: InvocationFilter, isLive: boolean): ReadonlyMap<string, number> | undefined {
   const condition = conditionOrNone(withStatuses(filter, []));
   const tookMs = useRef(0);

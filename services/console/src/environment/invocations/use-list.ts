@@ -9,7 +9,7 @@ import { type Cursor, headStatement, idsOfHead, pageOf, pageStatement } from "./
 
 export interface InvocationList {
   readonly ids: readonly string[];
-  /** More than the newest are loaded. */
+  /** Whether more pages than the newest are loaded. */
   readonly isPaged: boolean;
   /** All ids are loaded. */
   readonly isWhole: boolean;

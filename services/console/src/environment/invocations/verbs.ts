@@ -6,7 +6,7 @@ import type { ListSelection } from "./selection.js";
 
 export interface BulkVerb {
   readonly verb: InvocationVerb;
-  /** On its button. */
+  /** Label of the button. */
   readonly label: string;
   /** Participle in texts such as `12 were …` and `cannot be …`. */
   readonly done: string;

@@ -9,7 +9,7 @@ export interface Cause extends InvocationIssue {
   readonly callers: readonly { readonly handler: string; readonly count: number }[];
 }
 
-/** In the order of the rows, without the rows of callers. */
+/** Returns causes in the order of the rows, without the rows of callers. */
 export function causesOf(issues: readonly InvocationIssue[]): readonly Cause[] {
   const parentOf = new Map<InvocationIssue, InvocationIssue>();
   for (const issue of issues) {

@@ -177,7 +177,7 @@ export function withoutReason(issues: readonly InvocationIssue[]): readonly stri
     .map(({ invocationId }) => invocationId);
 }
 
-/** By invocation, from the rows of `sys_journal_events`: the last failure in the events of each. */
+/** Returns the last failure in the events of each invocation, from the rows of `sys_journal_events`. */
 export function reasonsOf(events: readonly SqlRow[]): ReadonlyMap<string, string> {
   const reasons = new Map<string, string>();
   for (const row of events) {

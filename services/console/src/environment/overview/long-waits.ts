@@ -6,7 +6,7 @@ import type { SqlRow } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 import type { ServiceSlotWait } from "./slot-waits.js";
 
-/** By status, how long an invocation may be in it before it is shown to operators. */
+/** Time that an invocation may be in a status before it is shown to operators. */
 const LONG_MS = { ready: 30_000, pending: 5 * 60_000 } as const;
 
 export interface LongWait {
@@ -18,7 +18,7 @@ export interface LongWait {
   readonly invocationId: string;
 }
 
-/** From the rows that count invocations by service and status; the longest wait first. */
+/** Returns long waits from the rows that count invocations by service and status; the longest wait first. */
 export function longWaitsOf(now: readonly SqlRow[], slotWaits: readonly ServiceSlotWait[]): readonly LongWait[] {
   const forSlots = new Set(slotWaits.map(({ service }) => service));
   return now

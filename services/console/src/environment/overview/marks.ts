@@ -62,7 +62,7 @@ export interface Reviewed {
   readonly marked: readonly MarkedCause[];
 }
 
-/** In the order of the causes. */
+/** Separates open from marked causes, each in the order of the causes. */
 export function reviewed(causes: readonly Cause[], marks: readonly Mark[], nowMs: number): Reviewed {
   const open: { cause: Cause; isWorse: boolean }[] = [];
   const marked: MarkedCause[] = [];

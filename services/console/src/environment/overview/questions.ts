@@ -49,7 +49,7 @@ GROUP BY 1, 2, 3, 4 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;
 /** A user who watches the page expects it to change. */
 const EVERY_MS = 5_000;
 const EVERY_MS_MAX = 60_000;
-/** At most a tenth of the time is spent on the requests of one page. */
+/** Divisor of the time that is spent on the requests of one page: at most a tenth of it. */
 const SHARE = 10;
 
 /** Pause before the next request, after an answer that took so long. */

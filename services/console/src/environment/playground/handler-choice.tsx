@@ -1,4 +1,4 @@
-/** Which handler of which service, and of which key. */
+/** Lets the user choose a handler, its service and its key. */
 import type { HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { ChoiceField, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";

@@ -26,7 +26,7 @@ interface FieldProps extends SchemaFieldsProps {
   readonly path: string;
   readonly isRequired: boolean;
   readonly depth: number;
-  /** Its frame and its name are those of the union that it is a variant of. */
+  /** Whether the part is a variant of a union, which provides its frame and its name. */
   readonly isVariant?: boolean;
 }
 

@@ -19,7 +19,7 @@ export type FormFieldKind =
   | { readonly kind: "group"; readonly parts: readonly NamedPart[] }
   /** One of several forms. */
   | { readonly kind: "variant"; readonly variants: readonly Variant[] }
-  /** No simpler field fits: it is entered as JSON. */
+  /** No simpler field fits, so the value is entered as JSON. */
   | { readonly kind: "json" };
 
 export interface FieldShape {

@@ -45,7 +45,7 @@ export function exampleOfPart(part: unknown, root: unknown, depth = 0): unknown 
   }
 }
 
-/** Longer examples add nothing, and a user with such a limit enters a text of their own. */
+/** Maximum length of an example: longer ones add nothing, and a user with such a limit enters a text of their own. */
 const TEXT_CHARS_MAX = 1_000;
 
 function textOfLength(schema: JsonSchema): string {

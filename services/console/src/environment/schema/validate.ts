@@ -10,7 +10,7 @@ export interface SchemaProblem {
   readonly message: string;
 }
 
-/** More errors than a user corrects at a time. */
+/** Maximum number of errors: more than a user corrects at a time. */
 export const PROBLEMS_MAX = 20;
 const DEPTH_MAX = 64;
 

@@ -7,12 +7,12 @@ import { schemaTypeText } from "./schema-lines.js";
 import { contradicts, problemCount } from "./validate.js";
 
 export interface Variant {
-  /** Its title, the value that distinguishes it from the others, or its type; different for each. */
+  /** Title of the variant, the value that distinguishes it from the others, or its type; different for each. */
   readonly label: string;
   readonly part: unknown;
 }
 
-/** At least two; none for a schema without a union. */
+/** Returns the variants, at least two; none for a schema without a union. */
 export function variantsOf(part: unknown, root: unknown): readonly Variant[] {
   const { schema, types, choices } = read(part, root);
   const parts =

@@ -4,9 +4,9 @@
  */
 
 export interface ParsedStatement {
-  /** Without comments and semicolons at its end. */
+  /** Statement without comments and semicolons at its end. */
   readonly text: string;
-  /** In upper case; empty when the text has only spaces and comments. */
+  /** First word in upper case; empty when the text has only spaces and comments. */
   readonly keyword: string;
 }
 
@@ -28,12 +28,12 @@ export function statementOf(written: string): ParsedStatement {
 /** Statements whose rows can be rows of another; the others have few. */
 const NESTABLE: ReadonlySet<string> = new Set(["SELECT", "WITH", "FROM", "VALUES", "TABLE"]);
 
-/** At most `rows` rows of it. */
+/** Returns a statement with at most `rows` rows of it. */
 export function boundedStatement({ text, keyword }: ParsedStatement, rows: number): string {
   return NESTABLE.has(keyword) ? `SELECT * FROM (\n${text}\n) LIMIT ${rows}` : text;
 }
 
-/** Which columns it has, of which types; undefined for statements that are not described. */
+/** Returns the statement that lists the columns and their types; undefined for statements that are not described. */
 export function describingStatement({ text, keyword }: ParsedStatement): string | undefined {
   return NESTABLE.has(keyword) ? `DESCRIBE SELECT * FROM (\n${text}\n)` : undefined;
 }

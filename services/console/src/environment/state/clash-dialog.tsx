@@ -1,4 +1,4 @@
-/** When another user has changed the key meanwhile, the dialog shows both versions and the user chooses. Nothing is overwritten unseen. */
+/** Shows both versions of a key that another user has changed meanwhile, and lets the user choose. Nothing is overwritten unseen. */
 import type { ReactNode } from "react";
 import { Badge, Button, Dialog, DialogActions } from "../../kit/index.js";
 import type { Clash } from "./changes.js";

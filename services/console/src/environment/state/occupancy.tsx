@@ -15,7 +15,7 @@ interface LockHolder {
 
 export interface Occupancy {
   readonly holder: LockHolder | undefined;
-  /** In the order in which they will run. */
+  /** Waiting invocations in the order in which they will run. */
   readonly waiting: readonly { readonly id: string; readonly target: string; readonly createdAt: string | undefined }[];
   readonly waitingCount: number;
 }

@@ -9,14 +9,14 @@ export interface ShownValue {
   readonly text: string;
 }
 
-/** In the best format for the value. */
+/** Returns the value in the format that suits it best. */
 export function shownValue(bytes: Uint8Array): ShownValue {
   const text = utf8Of(bytes);
   if (text === undefined) return { form: "hex", text: hexOf(bytes) };
   return isJson(text) ? { form: "json", text: wideJson(text) } : { form: "text", text };
 }
 
-/** In the chosen format; undefined when the value cannot be shown so. */
+/** Returns the value in the chosen format; undefined when it cannot be shown so. */
 export function valueAs(bytes: Uint8Array, form: ValueForm): string | undefined {
   if (form === "hex") return hexOf(bytes);
   const text = utf8Of(bytes);

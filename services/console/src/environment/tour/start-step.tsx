@@ -76,7 +76,7 @@ function Beginning({ progress, note }: Pick<TourState, "progress" | "note">) {
   );
 }
 
-/** From the cloud, a service on a developer's machine is reached through a tunnel, which the developer opens. */
+/** Explains the tunnel through which the cloud reaches a service on a developer's machine, and which the developer opens. */
 function Tunnel() {
   return (
     <>
