@@ -1,6 +1,6 @@
 /**
  * Bugs that the simulator must find (`make sim PLANT=name`, `PLANT=all`): each replaces text of product modules in a bundle of its own, never in
- * the tree. A text that is not there exactly once ends the run with an error: whoever changes the module changes the plant. `world` is the
+ * the tree. A text that is not there exactly once ends the run with an error, so a change of the module changes the plant too. `world` is the
  * number of the world that found it in the run that docs/contributing/simulator.md records; a short run tries that one first.
  */
 import { readFile } from "node:fs/promises";

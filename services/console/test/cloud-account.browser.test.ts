@@ -32,7 +32,7 @@ async function expectForbidden(control: Locator, why: RegExp): Promise<void> {
 
 describe("a new user", () => {
   test(
-    "signs up, is led to a first environment, and from there to its addresses",
+    "signs up, gets to a first environment, and from there to its addresses",
     async () => {
       const page = await cloud.open(undefined, "/sign-up?return=/");
       await page.getByLabel(/mail/i).fill("newcomer@perdure.test");

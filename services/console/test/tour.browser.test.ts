@@ -1,5 +1,5 @@
 /**
- * The tour is the first page for a new user, and it demonstrates durable execution; so it is run with the very sample that it tells the
+ * The tour is the first page for a new user, and it demonstrates durable execution; so it is run with the very sample that it shows to the
  * user to start, and the lines that the sample's process prints are counted.
  */
 

@@ -36,7 +36,7 @@ test.each<[ReconciledKind, string, Readonly<Record<string, string>>]>([
   ["Environment", "env-0123456789", { "k8s.namespace.name": "env-0123456789" }],
   ["ServiceDeployment", "shop/greeter", { "k8s.namespace.name": "shop" }],
   ["CloudEnvironment", "hosted", {}],
-])("a look at %s %s has a span that tells the namespace alone, where there is one", async (kind, key, place) => {
+])("a reconcile of %s %s has a span with the namespace alone, where there is one", async (kind, key, place) => {
   const spans = (await spansOf(kind, key, fine)).map(({ name, attributes, error }) => ({ name, attributes, error }));
   const attributes = { ...place, "perdure.reconcile.result": "ok" };
   expect(spans).toEqual([{ name: `reconcile ${kind}`, attributes, error: undefined }]);

@@ -89,7 +89,7 @@ const find = (resource: Parameters<typeof world.client.find>[0], name: string) =
   world.client.find<KubeObject & { spec: Record<string, unknown> }>(resource, name, OPERATOR_NAMESPACE);
 
 test(
-  "a key that comes later is noticed at once; then tunnels are up, with a wall around them, and are their object's",
+  "a key that comes later is noticed at once; then tunnels are up, with network policies, and are their object's",
   async () => {
     await apply(aCloud({ name: "shop", tunnel: { replicas: 3 } }));
     const missing = await until("shop", "the key is missed", (one) => condition(one, "CredentialsValid")?.status === "False");

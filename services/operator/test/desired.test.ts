@@ -291,7 +291,7 @@ test("more workers replace none of those that are there, although a second front
   expect(hash({})).toBe(hashOf(runtimeSettings(anEnvironment(), cell)));
 });
 
-test("each process of a front pod has what the spec gives it, and the quota has room for that", () => {
+test("each process of a front pod has what the spec gives it, and the quota allows that", () => {
   const resources = { requests: { cpu: "500m", memory: "1Gi" }, limits: { cpu: "2", memory: "2Gi" } };
   const [pod] = podsOf(front(anEnvironment({ front: { resources } }), cell, INPUTS));
   expect(pod?.containers.map((container) => container.resources)).toEqual([resources, resources, resources]);
@@ -343,7 +343,7 @@ test("an autoscaler counts seconds of ready work, and then the operator does not
   expect(autoscaler(anEnvironment({ workers: { autoscaling }, suspended: true }))).toEqual([]);
 });
 
-test("the quota has room for what the spec adds up to, also while it is being replaced", () => {
+test("the quota allows the sum of the spec, also while pods are being replaced", () => {
   for (const size of ["free", "small", "medium", "large"] as const) {
     const environment = anEnvironment({ size });
     const { hard } = (quotas(environment)[0] as KubeObject)["spec"] as { readonly hard: Readonly<Record<string, string>> };

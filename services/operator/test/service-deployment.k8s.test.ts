@@ -302,7 +302,7 @@ test(
 );
 
 test(
-  "old unused versions make room for a new one when the limit is reached",
+  "old unused versions are removed for a new one when the limit is reached",
   async () => {
     const namespace = await aNamespace();
     const held: string[] = [];

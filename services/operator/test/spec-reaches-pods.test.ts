@@ -93,7 +93,7 @@ describe("limits and retention reach the programs that keep to them", () => {
     ["limits.maxJournalEntries", { limits }, "worker", { PERDURE_WORKER__INVOKER__JOURNAL_ENTRIES_LIMIT: "100" }],
     ["limits.maxBodyBytes", { limits }, "gateway", { PERDURE_INGRESS__REQUEST_SIZE_LIMIT: "4096" }],
     [
-      "limits.requestsPerSecond, of each of two doors half",
+      "limits.requestsPerSecond, half for each of two listeners",
       { size: "medium", limits: { ...limits, requestsPerSecond: 99 } },
       "gateway",
       { PERDURE_INGRESS__REQUESTS_PER_SECOND_LIMIT: "50" },

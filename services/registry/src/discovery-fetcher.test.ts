@@ -17,7 +17,7 @@ const request = { method: "GET", path: "/discover", headers: { accept: "x" }, re
 
 const unused: EndpointTransport = {
   open() {
-    throw new Error("the other transport was asked");
+    throw new Error("the other transport was called");
   },
   async [Symbol.asyncDispose]() {},
 };

@@ -76,7 +76,7 @@ describe("an address behind a tunnel", () => {
     `${PROXY}/${OTHER}/t/http/localhost/9080/`,
     `${PROXY}/${BARE}/t/_/drain-tunnel`,
     `http://10.0.0.1:9080/${OTHER}/t/http/x/1/`,
-  ])("T7: %s is another environment's, and nobody is asked", async (uri) => {
+  ])("T7: %s is another environment's, and no request is sent", async (uri) => {
     const { registry, requestedUris } = aRegistry({ tunnels });
     expect(await refusalOf(registry, aRegisterRequest(uri))).toMatchObject({
       status: 400,

@@ -175,7 +175,7 @@ describe("forgotten password", () => {
     expect((await reset(link, OTHER_PASSWORD)).location).toBe("/login");
   });
 
-  test("pending invitations leave room for links, and all mails together have a bound", async () => {
+  test("pending invitations leave places for links, and all mails together have a bound", async () => {
     const { ports } = cloud;
     const { tables } = ports.database;
     const wait = (count: number) =>

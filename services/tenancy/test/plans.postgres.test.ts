@@ -83,7 +83,7 @@ describe("quotas of a month", () => {
     ]);
   });
 
-  test("traffic beyond the plan is throttled until there is room again, and gateways get that fact", async () => {
+  test("traffic beyond the plan is throttled until the plan allows more, and gateways get that fact", async () => {
     const owner = await cloud.user();
     const account = await owner.account();
     const id = await active(owner, account);

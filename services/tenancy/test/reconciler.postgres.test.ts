@@ -281,7 +281,7 @@ describe("usage and quotas", () => {
     expect(new Set(shown)).toEqual(new Set(["between us"]));
   });
 
-  test("beyond the plan an environment is suspended, and resumes when there is room", async () => {
+  test("beyond the plan an environment is suspended, and resumes when the plan allows it", async () => {
     obliging();
     reconcile();
     const other = await cloud.user();

@@ -187,7 +187,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
         break;
       case "BOOKMARK":
         break;
-      case "ERROR": // An expired watch is told so in an answer that began with 200.
+      case "ERROR": // The server reports an expired watch in a response that began with 200.
         throw new KubernetesApiError(`watch ${this.resource.plural}`, object.code ?? 500, JSON.stringify(object));
     }
     this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;

@@ -60,7 +60,7 @@ test("what fails comes back later and later, until it worked", async () => {
   expect(queue.failuresOf("a")).toBe(0);
 });
 
-test("of several times the earliest counts, and a key that comes by itself is not visited again for it", async () => {
+test("of several times the earliest counts, and a key that comes by itself is not processed again for it", async () => {
   const { queue, clock, takeNext } = aQueue();
   queue.addAfter("a", 5_000);
   queue.addAfter("a", 1_000);
@@ -175,7 +175,7 @@ test("a key that fails returns with its priority, but not before users' changes"
   expect(await drained(queue)).toEqual(["changed", "a", "new", "b"]);
 });
 
-test("creations leave room for others: only so many are worked on at one time", async () => {
+test("creations leave capacity for others: only so many are processed at one time", async () => {
   const { queue, acquired, takeNext } = aQueue({ bulkAtOnce: 2 });
   for (const key of ["a", "b", "c"]) queue.add(key, "creation");
   void takeNext();

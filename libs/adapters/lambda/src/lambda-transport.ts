@@ -31,7 +31,7 @@ class LambdaTransport implements EndpointTransport {
 
   open(request: StreamRequest, listener: StreamListener): EndpointStream {
     const { address } = request;
-    invariant(address.kind === "lambda", "the Lambda transport is asked for Lambda addresses only");
+    invariant(address.kind === "lambda", "the Lambda transport is called with Lambda addresses only");
     const { arn, assumeRoleArn, compression } = address;
     const target = {
       arn,

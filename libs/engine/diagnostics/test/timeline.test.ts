@@ -51,7 +51,7 @@ function expectTrue(truth: readonly Truth[], { segments }: Timeline, where: stri
 }
 
 describe("a history run through the core", () => {
-  test(`adds up at every moment, and is told truly where it is not inferred (${SEEDS} lives)`, () => {
+  test(`adds up at every moment, and is true where it is not inferred (${SEEDS} histories)`, () => {
     const covered = new Set<string>();
     for (let seed = 1; seed <= SEEDS; seed++) {
       const random = new SeededRandom(seed);

@@ -316,7 +316,7 @@ describe("what a statement names", () => {
     ["an entry's status", `select stage from sys_vqueue_entry_status where entry_id = '${waiting}'`],
     ["a scope", "select id from sys_vqueue_meta where scope = 's1'"],
     ["a scope's limits", "select usage from sys_user_limits where scope = 's1'"],
-  ])("%s is asked for in its partition alone", async (_what, sql) => {
+  ])("%s is requested in its partition alone", async (_what, sql) => {
     expect((await query(sql)).length).toBeGreaterThan(0);
     expect(requestedPartitions).toEqual([home("s1")]);
   });

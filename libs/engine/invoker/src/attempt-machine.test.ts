@@ -82,7 +82,7 @@ describe("an attempt", () => {
     [6, false, false],
     [7, true, true],
     [7, false, false],
-  ] as const)("on v%i a proposal with ack flag %s asks for an ack alone: %s", (version, flagged, ackOnly) => {
+  ] as const)("on v%i a proposal with ack flag %s requests an ack alone: %s", (version, flagged, ackOnly) => {
     const attempt = new Harness({ version }).command(run(1));
     attempt.control(
       { kind: "proposeRunCompletion", resultCompletionId: 1, result: { kind: "value", value: utf8("9") } },

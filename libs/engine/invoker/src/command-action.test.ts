@@ -149,7 +149,7 @@ describe("preconditions", () => {
       "RT0017",
     ],
     [
-      "a malformed invocation id to ask for",
+      "a malformed invocation id to request",
       { kind: "getInvocationOutput", target: { kind: "invocationId", invocationId: "" }, resultCompletionId: 1, name: "" },
       "RT0017",
     ],

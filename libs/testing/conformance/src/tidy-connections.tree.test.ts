@@ -152,7 +152,7 @@ describe("errors of connections", () => {
     expect(violationsOf(source)).toEqual([]);
   });
 
-  test("a client of HTTP/2 lets nobody push: streams that nobody asked for would have no listener", () => {
+  test("a client of HTTP/2 accepts no pushes: streams that it did not request would have no listener", () => {
     const wrong = sources
       .filter(({ text }) => CLIENT_SESSION.test(text) && !text.includes("enablePush: false"))
       .map(({ path }) => path);

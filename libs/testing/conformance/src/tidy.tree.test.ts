@@ -1,6 +1,6 @@
 /**
- * Why: rules of the house that no compiler knows, checked on the tree itself: who may import whom, what a pure core may touch, a
- * page for every error code, imports that are declared, and nothing of somebody's machine in the files.
+ * Checks rules of the project that no compiler knows on the tree itself: which package may import which, what a pure core may touch, a
+ * page for every error code, imports that are declared, and nothing of a developer's machine in the files.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { builtinModules } from "node:module";
@@ -253,7 +253,7 @@ test("every make target that a document names exists", () => {
   expect(named.filter((one) => !targets.has(one.split(": ")[1]))).toEqual([]);
 });
 
-test("the version that the program tells is the package's", () => {
+test("the version that the program reports is the package's", () => {
   const { version } = JSON.parse(read("package.json")) as Manifest;
   expect(read("libs/platform/telemetry/src/version.ts")).toContain(`VERSION = "${version}"`);
 });

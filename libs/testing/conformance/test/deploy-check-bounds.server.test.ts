@@ -92,7 +92,7 @@ describe("the answer of a check", () => {
     });
   });
 
-  test("in place of what runs is asked about that first, and force alone does not override what is found", async () => {
+  test("in place of what runs is checked against that first, and force alone does not override what is found", async () => {
     const name = newName();
     const first = await SdkEndpoint.start({ services: shopOf(name), inactivityMs: 20 });
     const id = (await register(first)).json as Registered;
@@ -119,7 +119,7 @@ describe("the answer of a check", () => {
     expect(left.status).toBe(409);
   });
 
-  test("does not ask handlers that opted out", async () => {
+  test("does not check handlers that opted out", async () => {
     const { name } = await openShop();
     const requests: string[] = [];
     const endpoint = await serve({ services: shopOf(name, "optedOut"), onRequest: (path) => void requests.push(path) });
@@ -221,7 +221,7 @@ describe("the answer of a check", () => {
 });
 
 describe("a registered deployment", () => {
-  test("can be asked whether what is stuck could be resumed on it, which it then can", async () => {
+  test("can be checked for whether stuck invocations could be resumed on it, which they then can", async () => {
     const { name, waiting, stuck, broken } = await openShop();
     const repaired = await register(await candidate(name, "repaired"));
     const { id } = repaired.json as Registered;
@@ -238,7 +238,7 @@ describe("a registered deployment", () => {
     expect(await statusOf(waiting)).toBe("suspended");
   });
 
-  test("is told of those that could not", async () => {
+  test("is answered with those that could not", async () => {
     const { name, stuck } = await openShop();
     const { id } = (await register(await candidate(name, "renamed"))).json as Registered;
     const answer = await world.admin.post(`/deployments/${id}/verify`, { completed_per_handler: 5 });

@@ -75,7 +75,7 @@ async function traces(name: string): Promise<unknown> {
 }
 
 describe("a registration with a check", () => {
-  test("is told that the same code goes on with everything, and nothing has happened by asking", async () => {
+  test("is answered that the same code goes on with everything, and the check changes nothing", async () => {
     const { name, waiting, stuck, first } = await openShop();
     const before = await traces(name);
     const endpoint = await candidate(name, "nothing");
@@ -154,7 +154,7 @@ describe("a registration with a check", () => {
       "renamed",
       { handler: "order", command_index: 6, expected: { type: "Run", name: "charge" }, actual: { type: "Run", name: "bill" } },
     ],
-  ])("is refused when a step is %s, and told where", async (change, expected) => {
+  ])("is refused when a step is %s, and the error names the place", async (change, expected) => {
     const { name } = await openShop();
     const before = await traces(name);
     const deployments = (await world.admin.get("/deployments")).text;
@@ -230,7 +230,7 @@ describe("a registration with a check", () => {
     expect(await traces(name)).toEqual(before);
   });
 
-  test("is told when completed ones would end otherwise, and granted", async () => {
+  test("is granted with a report when completed ones would end otherwise", async () => {
     const { name } = await openShop();
     const answer = await register(await candidate(name, "otherOutput"), { verify: true });
     expect(answer.status).toBe(201);

@@ -33,7 +33,7 @@ afterAll(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-test("a write that fails ends the process with its code, and a start with room finds all that was accepted", async () => {
+test("a write that fails ends the process with its code, and a start with free space finds all that was accepted", async () => {
   const text = randomBytes(PAYLOAD_BYTES).toString("base64");
   const accepted: string[] = [];
   for (let i = 0; i < SENDS_MAX && world.server.isRunning; i++) {

@@ -312,7 +312,7 @@ describe("the ingress refuses", () => {
     expect(await world.ingress.result(["Echo", "size"], "x".repeat(REQUEST_BYTES_MAX - 2))).toBe(REQUEST_BYTES_MAX - 2);
   });
 
-  test("nothing of a preflight, and names the services when asked for its health", async () => {
+  test("nothing of a preflight, and names the services in answers about its health", async () => {
     const preflight = await world.ingress.http.request("OPTIONS", "/Echo/echo", {
       headers: { origin: "http://here", "access-control-request-method": "POST" },
     });

@@ -230,7 +230,7 @@ describe("the official command line", () => {
     }
   });
 
-  test("reads, edits and clears state, and asks SQL", async () => {
+  test("reads, edits and clears state, and runs SQL", async () => {
     const key = newName();
     await world.ingress.result(["Store", key, "put"], { color: "cli blue" });
     expect(await restate("state", "get", "Store", key)).toContain("cli blue");

@@ -331,7 +331,7 @@ describe("older and batch forms of operations", () => {
     expect(tooMany.status).toBe(400);
   });
 
-  test("a sleeper's time does not matter: it can be ended at any time", async () => {
+  test("a suspended invocation's wait does not matter: it can be ended at any time", async () => {
     const { invocationId } = await world.ingress.send(["Life", "busy"], { name: newName(), ms: FOREVER_MS });
     expect(await verb(invocationId, "kill")).toBe(200);
     expect((await world.ingress.attach(invocationId)).status).toBe(409);

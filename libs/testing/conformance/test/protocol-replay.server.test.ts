@@ -67,7 +67,7 @@ const callOf = (handlerName: string, parameter: string, first: number): CallComm
 });
 
 describe("a replay", () => {
-  test("has every entry in the order in which it was told", async () => {
+  test("has every entry in the order in which it was sent", async () => {
     const order: string[] = [];
     const { name, expectNoFailures } = await serve(async (attempt) => {
       const { entries } = await attempt.replay();

@@ -187,7 +187,7 @@ describe("a command is answered", () => {
     expectNoFailures();
   });
 
-  test("with an acknowledgement when it asks for one, behind its completion", async () => {
+  test("with an acknowledgement when it requests one, behind its completion", async () => {
     const { name, expectNoFailures } = await serve(
       async (attempt) => {
         await attempt.replay();

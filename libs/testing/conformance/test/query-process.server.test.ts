@@ -75,7 +75,7 @@ test("calls are answered while statements use all the time there is", async () =
   expect(await eventually("a turn", () => rowsOf("select 1 as one"))).toEqual([{ one: 1 }]);
 });
 
-test("beyond what it can bear, callers are asked to come back, and to those who stayed it answers afterwards", async () => {
+test("beyond its capacity, callers get a retry time, and those that stayed get their answers afterwards", async () => {
   const waiting = waitFor(80, world.server.adminUrl);
   const refused = await waiting.first;
   expect(refused.status).toBe(429);
@@ -115,7 +115,7 @@ test("refuses nesting without end", async () => {
   expect(answer.status).toBe(400);
 });
 
-test("a server that is told to stop while statements run stops", async () => {
+test("a server that gets SIGTERM while statements run stops", async () => {
   const other = await TestWorld.start();
   await post(other.admin.http, "select 1"); // The thread is there.
   const waiting = waitFor(2, other.server.adminUrl);

@@ -40,7 +40,7 @@ describe("the timeline", () => {
     return explained;
   };
 
-  test("of a call that succeeded shows its steps, sizes only unless payloads are asked for", async () => {
+  test("of a call that succeeded shows its steps, sizes only unless payloads are requested", async () => {
     const id = await send("quick", "a value");
     await world.ingress.outcome(id);
     const { phases, attempts, steps } = await timeline(id);
@@ -61,7 +61,7 @@ describe("the timeline", () => {
     }
   });
 
-  test("of a delayed, suspended and woken one tells these apart", async () => {
+  test("of a delayed, suspended and woken one distinguishes these", async () => {
     const name = newName();
     const { invocationId: id } = await world.ingress.send(["Stuck", "awaits"], name, { delay: "150ms" });
     await untilStatus(id, "suspended");

@@ -223,7 +223,7 @@ describe("a server without any of that", () => {
     expect(await world.ingress.outcome(invocationId)).toEqual({ value: "back" });
   });
 
-  test("aborts a handler that does not let go in time, and only after it was asked", async () => {
+  test("aborts a handler that does not end in time, and only after it was requested to", async () => {
     let attempts = 0;
     const letGo = Promise.withResolvers<void>();
     const stubborn = service({

@@ -125,11 +125,11 @@ describe("a hibernated environment", () => {
   test.each<[string, Case, string]>([
     ["something is due in thirty seconds", { nextWakeTime: at(30_000) }, "Waking"],
     ["something is overdue", { nextWakeTime: at(-HOUR_MS) }, "Waking"],
-    ["somebody asks for it", { wake: "w2" }, "Waking"],
+    ["a wake-up is requested", { wake: "w2" }, "Waking"],
     ["its spec was changed", { generation: 2 }, "Waking"],
     ["it shall not sleep any more", { afterIdle: "0s" }, "Waking"],
-    ["the wish that it was put to sleep with is still there", { wake: "w1" }, "Asleep"],
-    ["that wish was taken back", {}, "Asleep"],
+    ["the request with which it was hibernated is still there", { wake: "w1" }, "Asleep"],
+    ["that request was withdrawn", {}, "Asleep"],
     ["it is suspended", { suspended: true, generation: 2 }, "awake"],
   ])("when %s is %s", async (_, given, state) => {
     expect(await stateAfter({ hibernation: asleep, ...given })).toBe(state);

@@ -24,7 +24,7 @@ test.each<[string, Case, string, boolean]>([
   ["one that is new begins with the release of its channel", {}, "1.5.0", false],
   ["a fast one with a newer one", { channel: "fast" }, "1.6.0", false],
   ["a pinned one with its own", { channel: "pinned" }, "1.4.0", false],
-  ["one that asks for more gets more", { version: "1.7.0" }, "1.7.0", false],
+  ["one that requests more gets more", { version: "1.7.0" }, "1.7.0", false],
   ["one that runs goes there", { current: "1.4.0", target: "1.4.0" }, "1.5.0", false],
   ["unless enough are on their way", { current: "1.4.0", target: "1.4.0", underWay: 2 }, "1.4.0", true],
   ["who has begun goes on", { current: "1.4.0", target: "1.5.0", underWay: 2 }, "1.5.0", false],

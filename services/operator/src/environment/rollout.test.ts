@@ -79,7 +79,7 @@ test.each([
   [{ containerStatuses: [{ state: { waiting: { reason: "ContainerCreating" } } }] }, undefined],
   [{ conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/3 nodes" }] }, "Unschedulable"],
   [{}, undefined],
-])("a pod that says %j is in trouble: %s", (status, reason) => {
+])("a pod that reports %j has a problem: %s", (status, reason) => {
   const pod = workerPodOf({ apiVersion: "v1", kind: "Pod", metadata: { name: "worker-12" }, status });
   expect([pod?.ordinal, pod?.problem?.reason]).toEqual([12, reason]);
 });

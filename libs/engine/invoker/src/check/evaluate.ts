@@ -42,7 +42,7 @@ export type ReplayResult =
 
 /**
  * Result of the guarded replay. `waits`: the handler waits for something, which is correct at the end of the journal and nowhere else;
- * only a replay without the stop can tell the two apart.
+ * only a replay without the stop can distinguish the two.
  */
 export type GuardedResult = ReplayResult | { readonly kind: "waits" } | { readonly kind: "returned" };
 

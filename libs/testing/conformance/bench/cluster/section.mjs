@@ -1,5 +1,5 @@
 /**
- * The cluster beside standalone and the reference: what an invocation costs all of its processes together, what it asks of Redis, how
+ * The cluster beside standalone and the reference: what an invocation costs all of its processes together, what it requests of Redis, how
  * that grows with workers, how long a partition is without a leader when it is handed over, and what sleeping invocations weigh.
  */
 import { loadavg } from "node:os";

@@ -207,7 +207,7 @@ export class ChaosLoad {
     const values = this.#success(key, answer) as string[];
     const expected = [...this.#options.record.values(key)];
     if (expected[1] !== message || JSON.stringify(values) !== JSON.stringify(expected))
-      throw new Error(`the workflow saw ${JSON.stringify(expected)} and its caller was told ${JSON.stringify(values)}`);
+      throw new Error(`the workflow saw ${JSON.stringify(expected)} and its caller received ${JSON.stringify(values)}`);
   }
 
   #resolve({ id, name }: PendingAwakeable): void {
@@ -270,7 +270,7 @@ export class ChaosLoad {
       expected.length !== job.steps * (job.depth + 1) + (job.waits ? 1 : 0) ||
       JSON.stringify(values) !== JSON.stringify(expected)
     )
-      this.violated(`${job.name} saw ${JSON.stringify(expected)} and its caller was told ${JSON.stringify(values)}`);
+      this.violated(`${job.name} saw ${JSON.stringify(expected)} and its caller received ${JSON.stringify(values)}`);
   }
 }
 

@@ -229,7 +229,7 @@ test(
 );
 
 test(
-  "an upgrade changes what was asked for, rolls nothing else, and keeps the signing root",
+  "an upgrade changes what was requested, rolls nothing else, and keeps the signing root",
   async () => {
     const spec = { environmentId: ID, accountId: "acc_0123456789abcdef", region: "eu", version: "0.1.0", redis: { bundled: {} } };
     const environment = {

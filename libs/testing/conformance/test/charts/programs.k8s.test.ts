@@ -80,7 +80,7 @@ const EXPECTED_LINES: Readonly<Record<string, readonly string[]>> = {
 };
 
 test(
-  "without certificates tenancy is told that network policies alone keep others out",
+  "without certificates tenancy is configured to rely on network policies alone",
   async () => {
     const tenancy = containersIn(await render({ values: "loadbalancer" })).find(({ name }) => name === "tenancy");
     expect(await settingsOf(tenancy as Container)).toContain("allow-cleartext = true");

@@ -60,7 +60,7 @@ describe("the edge", () => {
     });
   });
 
-  test("by balancers of connections: our own doors have the given certificates", () => {
+  test("by balancers of connections: our own listeners have the given certificates", () => {
     const objects = of("loadbalancer");
     for (const [component, ports, secret] of [
       ["gateway", [8080, 9070], "wildcard"],
@@ -75,7 +75,7 @@ describe("the edge", () => {
     }
   });
 
-  test("by Ingress: each door has a class of its own, since a controller has one port", () => {
+  test("by Ingress: each listener has a class of its own, since a controller has one port", () => {
     const objects = of("ingress").filter(({ kind }) => kind === "Ingress");
     expect(objects.map(({ metadata, spec }) => [metadata.name, spec["ingressClassName"]])).toEqual([
       ["perdure-ingress", "calls"],
@@ -118,7 +118,7 @@ describe("network policies", () => {
     expect(JSON.stringify(spec["ingress"])).toContain('"app.kubernetes.io/component":"operator"');
   });
 
-  test("the collector of traces is reached by every program, and told to environments with where it is", async () => {
+  test("the collector of traces is reached by every program, and environments get its address", async () => {
     const selectors = {
       namespaceSelector: { matchLabels: { "kubernetes.io/metadata.name": "observability" } },
       podSelector: { matchLabels: { "app.kubernetes.io/name": "collector" } },
@@ -144,7 +144,7 @@ describe("network policies", () => {
     expect(JSON.stringify(untraced)).not.toMatch(/10\.9\.8\.7|TRACING/);
   });
 
-  test("only doors are open to everybody", () => {
+  test("only public listeners are open to every client", () => {
     const open = of("everything")
       .filter(({ kind }) => kind === "NetworkPolicy")
       .flatMap(({ metadata, spec }) =>

@@ -309,7 +309,7 @@ describe("hooks", () => {
     expect(hookOf(named(objects, "NetworkPolicy/perdure-predelete"))).toBeUndefined();
   });
 
-  test("the database's Job may try again but not for ever; what asks before the end asks once", () => {
+  test("the database's Job may try again but not for ever; the check before the end runs once", () => {
     expect(named(of("minimal"), "Job/perdure-migrations").spec).toMatchObject({ backoffLimit: 3, activeDeadlineSeconds: 900 });
     expect(named(of("minimal"), "Job/perdure-predelete").spec).toMatchObject({ backoffLimit: 0, activeDeadlineSeconds: 300 });
   });

@@ -54,7 +54,7 @@ function run(paths: readonly string[]): Promise<{ readonly isGood: boolean; read
   });
 }
 
-test("it comes with what it needs, asks each program at its probes, and is let in there and nowhere else", () => {
+test("it comes with what it needs, requests the probes of each program, and is let in there and nowhere else", () => {
   expect(hooks.map(nameOf).sort()).toEqual(["Job/perdure-test", "NetworkPolicy/perdure-test", "ServiceAccount/perdure-test"]);
   const [container] = containersIn(hooks);
   const urls = container?.env.find(({ name }) => name === "READY_URLS")?.value?.split(" ") ?? [];

@@ -100,7 +100,7 @@ describe("with a key in the profile, and nobody logged in", () => {
   );
 
   test(
-    "a wrong, a revoked and a foreign one are told apart only as far as they may be",
+    "a wrong, a revoked and a foreign one are distinguished only as far as they may be",
     async () => {
       await using cli = new Cli();
       const { id, text } = await environment.key();

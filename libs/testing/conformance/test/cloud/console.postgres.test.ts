@@ -48,7 +48,7 @@ afterAll(async () => {
 
 describe("a visitor's page", () => {
   test(
-    "registers, calls, asks and reads, and nothing of its session reaches a handler",
+    "registers, calls, queries and reads, and nothing of its session reaches a handler",
     async () => {
       const headers = { "x-secret": "sesame" };
       const registered = await owner.post(at("admin", "/deployments"), { uri: endpoint.url, additional_headers: headers });

@@ -103,7 +103,7 @@ describe("T4, T6: where a tenant's runtime connects to", () => {
   });
 });
 
-test("T5: of what answers instead of a service, little is told: no header, and 256 characters of text", async () => {
+test("T5: an answer from something other than a service reveals little: no header, and 256 characters of text", async () => {
   const listener = await TestListener.open(
     createServer((_req, res) => {
       res.writeHead(500, { "content-type": "text/plain", "x-secret": SECRET });
@@ -188,7 +188,7 @@ test("T12, T32: neither credentials nor lies reach handlers, journals or logs", 
   }
 });
 
-describe("T14: access ends at both doors when it is taken away", () => {
+describe("T14: access ends at both endpoints when it is removed", () => {
   test("from a key", async () => {
     const { id, text } = await a.environment.key();
     expect((await a.environment.request("ingress", "POST", "/Echo/headers", text)).status).toBe(200);
@@ -240,10 +240,10 @@ test("T19: statements and state show one's own environment", async () => {
   expect(changing.status).toBeGreaterThanOrEqual(400);
 });
 
-describe("T20: a tenant that asks for too much", () => {
+describe("T20: a tenant that sends too many requests", () => {
   const HEALTH = "/restate/health"; // With a key it is forwarded to the runtime and counted.
 
-  test("gets one rate, by whichever gateways it asks", async () => {
+  test("gets one rate, whichever gateways it uses", async () => {
     const customer = await world.customer("free");
     const environment = await customer.environment();
     const { text } = await environment.key();

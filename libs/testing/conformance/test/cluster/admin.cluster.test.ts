@@ -245,7 +245,7 @@ describe("the management API of a cluster", () => {
     });
   }, 60_000);
 
-  test("ends well when it is told to", async () => {
+  test("ends in order when it is stopped", async () => {
     expect(await probe(Number(new URL(String((await admin.ready())["admin"])).port))).toMatchObject({ status: 200 });
     expect(await admin.stop()).toMatchObject({ code: 0 });
   }, 60_000);

@@ -137,7 +137,7 @@ describe("invocations that have been archived", () => {
   );
 
   test(
-    "are told of at every door as they were before",
+    "are reported by every API as they were before",
     async () => {
       const answers = {
         echo: await call("one"),

@@ -162,7 +162,7 @@ describe("a cluster", () => {
   );
 
   test(
-    "moves everything to the others when a worker is asked to drain, and some back when it may stay; a hook is held until it is drained",
+    "moves everything to the others when a worker is drained, and some back when it may stay; a hook is held until it is drained",
     async () => {
       const workers = cluster.workers.filter((worker) => worker.isRunning); // One was killed.
       const drainClients = await Promise.all(

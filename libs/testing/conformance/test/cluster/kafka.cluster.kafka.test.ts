@@ -185,7 +185,7 @@ describe("a topic", () => {
       await eventually("the other partition goes on", async () => (await ledgerNumbers("m1")).length === 1, LONG_MS);
       const behind = `perdure_worker_kafka_partition_lag_records{subscription="${id}",partition="0"}`;
       await eventually(
-        "metrics tell how far it is behind, and that it is stuck",
+        "metrics report how far it is behind, and that it is stuck",
         async () => {
           const texts = await Promise.all(cluster.workers.map(metrics));
           const stuck = texts.map((text) => numberOf(text, "perdure_worker_kafka_subscriptions_stuck"));

@@ -81,7 +81,7 @@ test("a gateway with our certificates gets ready, one with somebody else's or no
   }
 }, 60_000);
 
-test("a certificate that cannot be read is told by the name of its setting", async () => {
+test("the error about a certificate that cannot be read names its setting", async () => {
   const settings = { ...filesOf("half", (await makeCertificates()).trusted), "tls.private-key-file": join(folder, "none.pem") };
   const program = await ServiceProgram.launch({ service: "registry", settings: { ...LOCAL, ...settings } });
   things.push(program);

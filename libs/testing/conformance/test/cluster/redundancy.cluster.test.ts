@@ -94,7 +94,7 @@ describe("what is registered", () => {
   );
 
   test(
-    "is one revision after the other and nothing twice when both registries are asked at once",
+    "is one revision after the other and nothing twice when both registries are called at once",
     async () => {
       const endpoints = await Promise.all(Array.from({ length: 10 }, () => serve("Shared")));
       const registrations = await Promise.all(
@@ -255,7 +255,7 @@ describe("a batch", () => {
   );
 
   test(
-    "is cancelled through whichever management API is asked",
+    "is cancelled through every management API",
     async () => {
       const filter = "target_service_name = 'Done'";
       const begun = await admins[0].post("/invocations/batch", { operation: "purge-journal", filter });

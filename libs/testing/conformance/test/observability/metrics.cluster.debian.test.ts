@@ -49,7 +49,7 @@ beforeAll(async () => {
 afterAll(() => platform[Symbol.asyncDispose](), 60_000);
 
 describe("docs/operating/metrics.md", () => {
-  test.each(roles)("names what %s tells, and nothing else", (role) => {
+  test.each(roles)("names the metrics of %s, and nothing else", (role) => {
     const documented = [...documentedMetrics().values()].filter((metric) => metric.roles.has(role)).map(({ name }) => name);
     expect([...(metricsByRole.get(role) ?? new Map()).keys()].toSorted()).toEqual(documented.toSorted());
   });

@@ -129,7 +129,7 @@ describe("alert rules", () => {
     }
   });
 
-  test("are explained with expressions that ask for what is told, and links that lead somewhere", () => {
+  test("are explained with expressions over existing metrics, and links that lead somewhere", () => {
     for (const file of readdirSync(RUNBOOKS)) {
       const text = readFileSync(join(RUNBOOKS, file), "utf8");
       const code = [...text.matchAll(/`([^`]+)`/g)].map(([, inside]) => inside as string);
@@ -154,7 +154,7 @@ describe("dashboards", () => {
     expect(new Set(all.map(({ uid }) => uid)).size).toBe(4);
   });
 
-  test.each(all)("$file belongs to no Grafana: no id of its own, and a data source that is asked for", (dashboard) => {
+  test.each(all)("$file belongs to no Grafana: no id of its own, and a data source that is chosen", (dashboard) => {
     const { id, schemaVersion, templating, panels } = dashboard;
     expect(id).toBeUndefined();
     expect(schemaVersion).toBeGreaterThanOrEqual(39);

@@ -1,4 +1,4 @@
-// What gateways, workers and management APIs ask of the registry. Its state is small and changes rarely, so it is sent whole: a watcher that
+// Requests of gateways, workers and management APIs to the registry. Its state is small and changes rarely, so it is sent whole: a watcher that
 // missed something has everything with the next message.
 //
 // Changes are answered when they are durable and visible to `WatchState`. Errors carry a google.rpc.Status in their details, with an ErrorInfo:
