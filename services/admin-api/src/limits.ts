@@ -45,7 +45,7 @@ export const BATCHES_RUNNING_MAX = 8;
 export const BATCHES_KEPT_MAX = 200;
 /** … invocations of all of them together: some 100 MB of results at the very most. */
 export const BATCH_RESULTS_KEPT_MAX = 1_000_000;
-/** How long the results of a finished batch are available. */
+/** Time for which the results of a finished batch are available. */
 export const BATCH_KEPT_MS = 24 * 3_600_000;
 
 /** Interval of the deletion of finished batches that are too old. */

@@ -11,7 +11,7 @@ import type { Edge, Metrics } from "@perdure/telemetry";
 import type { BatchService } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 
-/** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
+/** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
 export type SqlFormat = "json" | "arrow";
 
 /**

@@ -6,7 +6,7 @@ export const REQUEST_MS_MAX = 20_000;
 /** Largest file of settings or `.env`: far more than a user writes by hand. */
 export const CONFIG_BYTES_MAX = 4 * 1_048_576;
 
-/** How long to wait for another `perdure` that is writing the same file: a renewal of a token takes a request. */
+/** Time to wait for another `perdure` that is writing the same file: a renewal of a token takes a request. */
 export const LOCK_WAIT_MS_MAX = 30_000;
 /** Pause between two attempts to take a lock. */
 export const LOCK_POLL_MS = 25;
@@ -33,7 +33,7 @@ export const AUDIT_EVENTS_MAX = 10_000;
 export const DRAIN_ON_EXIT_MS = 10_000;
 /** Time until `perdure link` reports that a tunnel does not connect. */
 export const TUNNEL_READY_MS_MAX = 30_000;
-/** How long a registration may wait for the service to listen: it may be starting. */
+/** Time that a registration may wait for the service to listen: it may be starting. */
 export const SERVICE_WAIT_MS_MAX = 30_000;
 /** Pause between two checks whether a service listens. */
 export const SERVICE_POLL_MS = 250;

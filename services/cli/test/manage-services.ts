@@ -1,7 +1,7 @@
 /** Services that the suites of management commands deploy. */
 import * as restate from "@restatedev/restate-sdk";
 
-/** How often handlers still misbehave. */
+/** Number of failures and hangs that handlers still produce. */
 export const remaining = { failures: 0, hangs: 1 };
 
 export const testService = restate.service({

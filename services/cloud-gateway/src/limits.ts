@@ -80,7 +80,7 @@ export const UPSTREAM_HEADER_BYTES_MAX = 64 * 1024;
 export const REWRITTEN_BYTES_MAX = 32 * 1024 * 1024;
 /** Answers to anonymous requests are small. */
 export const PUBLIC_ANSWER_BYTES_MAX = 64 * 1024;
-/** How long an answer to `/version` is served to all clients: it changes when a runtime is upgraded. */
+/** Time for which an answer to `/version` is served to all clients: it changes when a runtime is upgraded. */
 export const VERSION_TTL_MS = 30_000;
 export const HEALTH_TTL_MS = 1_000;
 
@@ -90,7 +90,7 @@ export const HEALTH_TTL_MS = 1_000;
 export const POSITIVE_TTL_MS = 30_000;
 export const REFRESH_AFTER_MS = 20_000;
 export const NEGATIVE_TTL_MS = 5_000;
-/** How long cached answers are used while tenancy cannot be reached (§4.4). */
+/** Time for which cached answers are used while tenancy cannot be reached (§4.4). */
 export const STALE_MS = 300_000;
 /** Part by which these times are shortened at random: after a gap in the change events everything is looked up again, but not at once. */
 export const LOOKUP_JITTER = 0.1;

@@ -177,5 +177,5 @@ export class Waking {
 }
 
 export const wakeResults = ["awake", "late", "abandoned", "gone"] as const;
-/** How a wake-up ended. `late`: all held requests were refused. `abandoned`: all clients left. `gone`: the environment was deleted. */
+/** End of a wake-up. `late`: all held requests were refused. `abandoned`: all clients left. `gone`: the environment was deleted. */
 export type WakeResult = (typeof wakeResults)[number];

@@ -12,7 +12,7 @@ export interface CrowdOptions {
   /** The operator's `reconcile.per-second`. */
   readonly perSecond: number;
   readonly readyWithinMs: number;
-  /** How long the finished cell is observed after the last reconcile. */
+  /** Time for which the finished cell is observed after the last reconcile. */
   readonly quietMs: number;
   readonly report?: (line: string) => void;
 }

@@ -29,7 +29,7 @@ export interface CheckedSettings {
   readonly tunnels: TunnelSetup | undefined;
 }
 
-/** How endpoints are reached. */
+/** Transports to endpoints, with their tracing and egress guard. */
 export interface Endpoints {
   readonly tracing: TracingPorts | undefined;
   readonly guard: EgressGuard | undefined;

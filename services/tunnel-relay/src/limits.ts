@@ -26,7 +26,7 @@ export const HEALTH_TIMEOUT_MS = 10_000;
 export const HEALTH_MISSED_MAX = 2;
 /** Interval of checking the credentials of open tunnels again (§2.7: closed within 60 s); a change event triggers the check at once. */
 export const REAUTHORISE_MS = 30_000;
-/** How long a tunnel stays open without a successful check of its credential. */
+/** Time that a tunnel stays open without a successful check of its credential. */
 export const STALE_MS = 300_000;
 /** Native memory of one connection, in megabytes: bounds what a client can make the relay buffer. */
 export const SESSION_MEMORY_MEGABYTES = 32;
@@ -48,7 +48,7 @@ export const AUDIT_ENVIRONMENTS_MAX = 20_000;
 
 /** Time between notifying clients to open another connection and closing this one to new requests (§2.7). */
 export const DRAIN_NOTICE_MS = 1_000;
-/** How long requests in flight may take to finish. */
+/** Time that requests in flight may take to finish. */
 export const DRAIN_MS = 120_000;
 
 // ── requests of runtimes ─────────────────────────────────────────────────────────────────────────
@@ -68,11 +68,11 @@ export const RETRY_AFTER_SECONDS = 5;
  * executing it (§2.5). A longer request is not kept: its runtime retries.
  */
 export const REPLAYED_BYTES_MAX = 64 * 1024;
-/** How far a throttled environment may be ahead of its rate, as time: one chunk of a stream. */
+/** Lead that a throttled environment may have over its rate, as time: one chunk of a stream. */
 export const THROTTLED_BURST_MS = 100;
 /** Throttled environments whose pace is kept. */
 export const THROTTLED_MAX = 10_000;
-/** How long a header section from a runtime may take. */
+/** Time that a header section from a runtime may take. */
 export const HEADERS_TIMEOUT_MS = 10_000;
 /** Idle connections of runtimes. */
 export const IDLE_CONNECTION_MS = 120_000;
@@ -81,14 +81,14 @@ export const IDLE_CONNECTION_MS = 120_000;
 
 /** Timeout of the request to a peer whether it holds a name. */
 export const PEER_QUESTION_MS = 2_000;
-/** How long the answer of a peer is cached. */
+/** Time for which the answer of a peer is cached. */
 export const PEER_HOLDS_MS = 5_000;
 /** Names in that cache. */
 export const PEER_NAMES_MAX = 10_000;
 
 // ── caches ─────────────────────────────────────────────────────────────────────────────────────
 
-/** How long facts of an environment and the owner of a token are valid; a change event evicts them earlier. */
+/** Time for which facts of an environment and the owner of a token are valid; a change event evicts them earlier. */
 export const CACHED_MS = 30_000;
 /** Part by which this is shortened at random: what a relay looks up when it starts must not expire together. */
 export const CACHED_JITTER = 0.1;
@@ -106,5 +106,7 @@ export const REPORT_MS = 10_000;
 /** Delay of the report after a connection opened or closed, so that many changes make one report. */
 export const REPORT_SOON_MS = 200;
 export const REPORTS_PER_MESSAGE = 500;
-/** How long the rest of a request may arrive after the complete answer: clients may fail on a reset before they have read the answer. */
+/**
+ * Time for which the rest of a request may arrive after the complete answer: clients may fail on a reset before they have read the answer.
+ */
 export const LINGER_MS = 2_000;

@@ -31,7 +31,7 @@ export interface RelayOptions {
   readonly peersCa?: (() => string | undefined) | undefined;
   /** Default: 30. */
   readonly handshakesPerMinute?: number | undefined;
-  /** How long requests in flight may take once the relay closes (ms). Default: 120 s. */
+  /** Milliseconds that requests in flight may take once the relay closes. Default: 120 s. */
   readonly drainMs?: number | undefined;
 }
 

@@ -23,7 +23,7 @@ export interface TunneledRequestPorts {
   /** Another carrier for a request that was declined; undefined when there is none. */
   readonly another: (declined: Carrier) => Carrier | undefined;
   readonly clock: Clock;
-  /** How long (ms) to wait after forwarding this many bytes of a body. */
+  /** Returns the milliseconds to wait after forwarding this many bytes of a body. */
   readonly pace: (bytes: number) => number;
   /** Called once, when the request ends, with the body bytes of both directions. */
   readonly counted: (bytes: number) => void;

@@ -20,7 +20,7 @@ export interface MutualTls {
   readonly privateKey: string;
 }
 
-/** How processes prove to each other that they belong together. */
+/** Means by which processes prove to each other that they belong together. */
 export type PeerCredentials = MutualTls | RenewableTls | SharedToken;
 
 const CHANNEL_OPTIONS: ChannelOptions = {

@@ -6,9 +6,9 @@ export const BATCH_BYTES_MAX = 256 * 1024;
 export const BATCH_ITEMS_MAX = 1_024;
 /** Bytes that may wait for a slow connection before new requests are refused. */
 export const LINK_QUEUED_BYTES_MAX = 64 * 1024 * 1024;
-/** The largest message that a process accepts: the largest legal payload (32 MiB by default) with room for its envelope. */
+/** The largest message that a process accepts: the largest legal payload (32 MiB by default) with its envelope. */
 export const MESSAGE_BYTES_MAX = 128 * 1024 * 1024;
-/** How long a request waits for a partition to have a leader again before it fails as unavailable. */
+/** Time that a request waits for a partition to have a leader again before it fails as unavailable. */
 export const LEADER_WAIT_MS = 15_000;
 /** Requests that wait for a leader, all partitions together. */
 export const LEADERLESS_MAX = 100_000;
@@ -25,7 +25,7 @@ export const KEEPALIVE_MS = 2_000;
 export const KEEPALIVE_TIMEOUT_MS = 2_000;
 /** A registration discovers an endpoint first, which has its own time limit well below this. */
 export const CHANGE_DEADLINE_MS = 120_000;
-/** How long a durable change waits for this process to receive the state that shows it; after that the change resolves all the same. */
+/** Time that a durable change waits for this process to receive the state that shows it; after that the change resolves all the same. */
 export const STATE_WAIT_MS = 3_000;
 /**
  * Time for one state of a registry. A caller of a gateway waits for it; when it does not arrive, the request is decided by the last state.

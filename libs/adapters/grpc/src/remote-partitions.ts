@@ -130,7 +130,7 @@ export class RemotePartitions implements Partitions, Courier {
     for (const routed of leaderless) routed.failed("this process is shutting down");
   }
 
-  /** How requests come back here. */
+  /** Returns requests to this class when a leader refuses or finishes them. */
   readonly #router: RequestRouter = {
     again: (routed) => this.#waitForLeader(routed),
     remove: (routed) => this.#leaderless.delete(routed),

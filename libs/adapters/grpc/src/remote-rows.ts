@@ -186,7 +186,7 @@ export class RemoteRows {
     });
   }
 
-  /** How far each worker is with the subscriptions that it reads. */
+  /** Returns the progress of each worker with the subscriptions that it reads. */
   async subscriptionStatuses(): Promise<readonly SubscriptionStatus[]> {
     const statuses: SubscriptionStatus[] = [];
     const table = {

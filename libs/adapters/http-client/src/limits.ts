@@ -1,6 +1,6 @@
 /** Bounds and timings of the connections to endpoints. The protocol's published defaults (service-protocol §1.2), which SDK servers are tuned for. */
 
-/** How long a connection may take, TLS and the peer's first SETTINGS included. */
+/** Timeout for opening a connection, TLS and the peer's first SETTINGS included. */
 export const CONNECT_TIMEOUT_MS = 10_000;
 
 /** It is waited for in steps of this length. A step that ends so long after its time is one in which this process stood … */

@@ -4,7 +4,7 @@
  */
 import { type Clock, PerdureError } from "@perdure/base";
 
-/** How the server gets AWS credentials for users; the same as for Lambda functions. */
+/** Rules for AWS credentials of users; the same as for Lambda functions. */
 export interface AwsAccess {
   /** Users must name a role: the server's own credentials are not used for them. */
   readonly rolesOnly: boolean;

@@ -13,7 +13,7 @@ export interface RunningProcess {
   /** Undefined when it could not be started. */
   readonly pid: number | undefined;
   readonly fingerprint: string;
-  /** How it ended, as text for operators; resolves once. */
+  /** Resolves once with the way in which the process ended, as text for operators. */
   readonly ended: Promise<string>;
   /** Requests the process to end, then kills it; `atOnce` kills it without a request. Resolves when it is gone. */
   stop(options?: { readonly atOnce: boolean }): Promise<void>;

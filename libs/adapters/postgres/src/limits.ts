@@ -19,7 +19,7 @@ export const LISTEN_CHECK_TIMEOUT_MS = 3_000;
 /** Pauses between attempts to read changes while the database is down: first and longest. */
 export const FOLLOW_AGAIN_FIRST_MS = 100;
 export const FOLLOW_AGAIN_LONGEST_MS = 2_000;
-/** How often a process tries to become the leader, and how often the leader checks that it still is. */
+/** Interval at which a process tries to become the leader, and at which the leader checks that it still is. */
 export const LEADER_POLL_MS = 1_000;
 /** A slower poll counts as a lost connection: a leader must not continue for long after the database has accepted another one. */
 export const LEADER_POLL_TIMEOUT_MS = 3_000;

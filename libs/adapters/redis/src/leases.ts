@@ -16,9 +16,9 @@ import { acquireScript, holderScript, releaseScript, renewScript } from "./scrip
 export interface RedisLeasesOptions {
   readonly environment: string;
   readonly worker: WorkerId;
-  /** How long a lease lasts without renewal. Default 2 s. */
+  /** Time that a lease lasts without renewal. Default 2 s. */
   readonly leaseMs?: number;
-  /** How much earlier it ends for its holder. Default 200 ms. */
+  /** Time by which the lease ends earlier for its holder. Default 200 ms. */
   readonly marginMs?: number;
   /** Undefined: partitions of any data set are leased. */
   readonly dataSet?: ExpectedDataSet | undefined;

@@ -74,7 +74,7 @@ export const INSTANCE_EPOCHS = 2 ** 32;
 /** Time limit of a probe of an external Redis, because the caller has others to probe. */
 export const PROBE_MS_MAX = 3_000;
 
-/** How long a commit of a readiness probe is sent again; a probe itself waits less and finds it under way. */
+/** Time for which a commit of a readiness probe is sent again; a probe itself waits less and finds it under way. */
 export const PROBE_COMMIT_MS = 2_000;
-/** How long the key that it writes is there. */
+/** Time for which the key that the probe writes exists. */
 export const PROBE_KEPT_MS = 60_000;

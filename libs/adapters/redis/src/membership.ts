@@ -8,7 +8,7 @@ import { beatScript } from "./scripts.js";
 
 export interface RedisMembershipOptions {
   readonly environment: string;
-  /** How long a worker stays on the list without beating. Default 3 s. */
+  /** Time that a worker stays on the list without a heartbeat. Default 3 s. */
   readonly memberMs?: number;
 }
 

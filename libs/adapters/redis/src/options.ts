@@ -22,7 +22,7 @@ export interface RedisConnectionOptions {
   readonly caFile?: string;
   /** Replicas that must have a commit before it counts, 0 for none. Only as good as `min-replicas-to-write` of the server. */
   readonly replicas?: number;
-  /** How long a commit or a read waits for a Redis that is away before it fails with STO0001. Default 10 s. */
+  /** Time that a commit or a read waits for an unreachable Redis before it fails with STO0001. Default 10 s. */
   readonly timeoutMs?: number;
   /** Prefix of every key, for a server that others use too; '' when absent. Braces in it put all keys of a cluster on one node. */
   readonly keyPrefix?: string;

@@ -49,7 +49,7 @@ export class CountedRedis implements AsyncDisposable {
     return new CountedRedis(server, await connectTo(server.port));
   }
 
-  /** How often the commands of these names ran, in scripts or by themselves. */
+  /** Returns the number of runs of the commands with these names, in scripts or by themselves. */
   async callsDuring(names: readonly string[], work: () => Promise<unknown>): Promise<number> {
     const before = await this.#calls(names);
     await work();

@@ -26,7 +26,7 @@ export interface InvocationFilter {
   /** Keys of objects and workflows. */
   readonly keys?: readonly string[];
   readonly statuses?: readonly InvocationStatus[];
-  /** How the invocation ended. */
+  /** Outcome of the invocation. */
   readonly result?: InvocationResult;
   /** Also matches invocations that ended like this, beside those with `statuses`. */
   readonly orEndedWith?: readonly InvocationResult[];

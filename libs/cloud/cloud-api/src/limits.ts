@@ -4,7 +4,7 @@
 export const REQUESTS_MAX = 256;
 /** Number of these requests that one network may have: half, so that one network cannot use up all slots. */
 export const REQUESTS_OF_NETWORK_MAX = 128;
-/** How long browsers use only https for a name: a year, as HSTS preload lists require. */
+/** Time for which browsers use only https for a name: a year, as HSTS preload lists require. */
 export const HSTS_SECONDS = 31_536_000;
 /** Records of the audit log in one answer, by default. */
 export const AUDIT_PAGE_DEFAULT = 100;
@@ -26,7 +26,7 @@ export const CALLING_USERS_MAX = 100_000;
 export const INVITATION_MS = 7 * 86_400_000;
 /** Open invitations of an account: enough for a big team, too few to send spam with. */
 export const INVITATIONS_MAX = 50;
-/** How long a destroyed environment can be restored (cloud.md §5.2). */
+/** Time for which a destroyed environment can be restored (cloud.md §5.2). */
 export const ERASE_AFTER_MS = 7 * 86_400_000;
 /** Environments that exist, deleting ones included, for each that the plan allows: one may be replaced at once, but not repeatedly. */
 export const KEPT_PER_PLANNED = 2;

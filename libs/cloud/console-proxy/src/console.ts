@@ -20,7 +20,7 @@ import { PageGuard } from "./page-guard.js";
 import { SessionRoutes } from "./session-routes.js";
 
 export interface ConsoleRouteOptions {
-  /** How endpoints of environments are reached. */
+  /** Link to the gateway, through which endpoints of environments are reached. */
   readonly gateway: GatewayLink;
   /** The built page; undefined where it does not exist: users then get their profile. */
   readonly host: ConsoleHost | undefined;

@@ -6,7 +6,7 @@ import type { Clock } from "./clock.js";
 
 export interface CacheExpiry {
   readonly clock: Clock;
-  /** How long a value is returned after it was set, in milliseconds; `set` may pass another time for one value. */
+  /** Milliseconds for which a value is returned after it was set; `set` may pass another time for one value. */
   readonly ttlMs: number;
 }
 

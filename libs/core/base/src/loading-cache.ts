@@ -8,7 +8,7 @@ import type { Clock } from "./clock.js";
 import { LOAD_RETRY_MS } from "./limits.js";
 import { type Random, systemRandom } from "./random.js";
 
-/** How long a loaded value is used; all times in milliseconds from the end of the load. */
+/** Lifetimes of a loaded value, in milliseconds from the end of the load. */
 export interface CacheLifetime {
   /** The value is returned without a load; 0: only the callers that wait for the load get it. */
   readonly ttlMs: number;

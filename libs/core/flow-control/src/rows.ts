@@ -70,7 +70,7 @@ export interface FlowEntryRow {
   readonly createdAtMs: number;
   readonly transitionedAtMs: number;
   readonly firstStartAtMs: number | undefined;
-  /** How often it was handed to the invoker. */
+  /** Number of times that the invocation was handed to the invoker. */
   readonly runCount: number;
   readonly deploymentId: string | undefined;
 }

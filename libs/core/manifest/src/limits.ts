@@ -9,7 +9,7 @@ export const SERVICES_MAX = 4096;
 /** Handlers of one service. */
 export const HANDLERS_MAX = 4096;
 
-/** How much of an undecodable response an error quotes: enough to recognise a proxy's error page. */
+/** Maximum characters that an error quotes of an undecodable response: enough to recognise a proxy's error page. */
 export const QUOTED_RESPONSE_CHARS_MAX = 4096;
 
 /** Longest duration in a manifest, in milliseconds (some 285 years): sums with the clock stay safe integers. */

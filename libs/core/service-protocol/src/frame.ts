@@ -186,7 +186,7 @@ function messageTooLarge(type: number, length: number, limit: number): ProtocolF
 }
 
 /**
- * Writes a header into `into` at `at`, which must have `frameHeaderBytes` of room.
+ * Writes a header into `into` at `at`, which must have `frameHeaderBytes` of free space.
  *
  * @param length bytes of the body, below 2³²
  */

@@ -8,7 +8,7 @@ import { leavesOf } from "./awaiting.js";
 import { CHAIN_DEPTH_MAX, CHAIN_INVOCATIONS_MAX } from "./limits.js";
 import { type Situation, type Wait, waitsOn } from "./wait.js";
 
-/** How one invocation of a chain depends on the next. */
+/** Relation in which one invocation of a chain depends on the next. */
 export type Relation = "asked" | "lockHolder" | "call" | "attach";
 
 export interface ChainLink {

@@ -5,7 +5,7 @@
 import type { InvocationId } from "@perdure/base";
 import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perdure/state-machine";
 
-/** How far the endpoint has answered: not at all, with response headers alone, or with messages of the service protocol. */
+/** Extent of the endpoint's answer: none, response headers alone, or messages of the service protocol. */
 export type EndpointAnswer = "nothing" | "headers" | "messages";
 
 /** State of an invocation in its invoker, when an invoker holds it. */
@@ -86,7 +86,7 @@ export interface RouteFacts {
   readonly isPinned: boolean;
   /** The retry policy that applies; undefined `attemptsMax`: unlimited. */
   readonly retry: { readonly attemptsMax: number | undefined; readonly onMaxAttempts: "pause" | "kill" } | undefined;
-  /** How long a waiting handler keeps its stream; 0 when it suspends at once. Undefined when the registry has no value. */
+  /** Time for which a waiting handler keeps its stream; 0 when it suspends at once. Undefined when the registry has no value. */
   readonly idleMs: number | undefined;
 }
 

@@ -6,7 +6,7 @@ import { invariant, utf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
 import type { ColumnType, SqlValue } from "./table.js";
 
-/** Rows for which a new buffer has room; its size doubles from there. */
+/** Rows that fit into a new buffer; its size doubles from there. */
 const ROWS_MIN = 64;
 const TEXT_BYTES_MIN = 1024;
 /** Up to this many bytes, a loop copies faster than a call. */
@@ -56,7 +56,7 @@ abstract class ValueColumn {
   abstract get bytes(): number;
   /** Appends a value; undefined is NULL. */
   abstract push(cell: SqlValue): void;
-  /** Makes room for a value at `length`. */
+  /** Grows the buffer for a value at `length`. */
   protected abstract skip(): void;
 
   pushNull(): void {

@@ -167,7 +167,7 @@ export const RANGES_AHEAD = 8;
 /** Rows of a LIMIT above which most ranges are read anyway. */
 export const LIMIT_AHEAD_MIN = 1000;
 
-/** How long closing waits until the thread has closed the store; then the thread is terminated. */
+/** Time that closing waits until the thread has closed the store; then the thread is terminated. */
 export const STORE_THREAD_CLOSE_MS = 3000;
 
 /** Concurrent reads of the store for all statements: each takes one of the four threads that commits need as well. */

@@ -15,7 +15,7 @@ import type {
 import type { AttemptError, JournalEntry, JournalEvent, ServiceType } from "@perdure/state-machine";
 import type { InboxRow, KeyValue, LockRow, NodeRow, PartitionRow, PromiseRow, StateRange, StateRow } from "@perdure/storage";
 
-/** How rows are encoded: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
+/** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
 export type SqlFormat = "json" | "arrow";
 
 /**

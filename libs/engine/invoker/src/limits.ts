@@ -1,7 +1,7 @@
 /** Bounds and timings of attempts, with the reason for each value. Settings that users may change are in `options.ts`. */
 import type { ShareLimits } from "./fair-shares.js";
 
-/** How long a response may continue after the handler's final message until its stream is reset (service-protocol §6.4). */
+/** Time for which a response may continue after the handler's final message until its stream is reset (service-protocol §6.4). */
 export const DRAIN_MS = 5_000;
 
 /**
@@ -136,7 +136,9 @@ export const UNANSWERED_PER_SERVICE_MAX = 256;
 export const STREAMLESS_PER_SERVICE_MAX = 128;
 /** A stream that waits longer does not just wait for a handshake: its endpoint accepts no more streams. */
 export const STREAM_WAIT_MS = 200;
-/** How long an attempt without a message counts: handlers that are silent at first still get 512 attempts a second of each service. */
+/**
+ * Time for which an attempt without a message counts: handlers that are silent at first still get 512 attempts a second of each service.
+ */
 export const UNANSWERED_MS = 500;
 
 /**

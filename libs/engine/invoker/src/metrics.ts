@@ -19,7 +19,7 @@ export interface InvokerMetrics {
   backingOff(change: 1 | -1): void;
 }
 
-/** How the endpoint is reached; `none`: the attempt ended before that was decided. */
+/** Transport to the endpoint; `none`: the attempt ended before that was decided. */
 export type AttemptTransport = "h1" | "h2" | "lambda" | "none";
 
 export const noMetrics: InvokerMetrics = {

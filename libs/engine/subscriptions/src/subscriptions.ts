@@ -50,7 +50,7 @@ export interface RecordCounts {
   readonly invoked: number;
   /** Number of records that an operator skipped. */
   readonly skipped: number;
-  /** How often a record could not become an invocation. */
+  /** Number of failures to turn a record into an invocation. */
   readonly stuck: number;
 }
 

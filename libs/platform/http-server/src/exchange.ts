@@ -1,5 +1,5 @@
 /**
- * One request and its answer, independent of the HTTP version. An exchange moves bytes; it calls its observer about room to write and about
+ * One request and its answer, independent of the HTTP version. An exchange moves bytes; it calls its observer about free buffer space and about
  * a client that has disconnected.
  */
 import type { Clock } from "@perdure/base";
@@ -14,7 +14,7 @@ export interface BodyReceiver {
 
 /** Observes how the answer is sent. */
 export interface ExchangeObserver {
-  /** There is room again after `write` returned false. */
+  /** Called when more can be written after `write` returned false. */
   drained?(): void;
   /** The client disconnected before the end of the answer. At most once, and never after `finished`. */
   gone(): void;
@@ -30,7 +30,7 @@ export interface ExchangeContext {
   readonly isSecure: boolean;
   /** Bytes of a body that are read and dropped after an early answer, to keep the connection of HTTP/1.1; above that it is closed. */
   readonly discardedBytesMax: number;
-  /** How long a client that still sends may read its answer. */
+  /** Time for which a client that still sends may read its answer. */
   readonly lingerMs: number;
 }
 

@@ -10,7 +10,7 @@ import { type Clock, Ring, type TimerHandle } from "@perdure/base";
 
 /** Checks per timeout: a session is closed at most this share of it late. */
 const CHECKS = 5;
-/** How long a closed session is kept: far beyond the two seconds for which the rest of a body is awaited. */
+/** Time for which a closed session is kept: far beyond the two seconds for which the rest of a body is awaited. */
 const CLOSED_KEPT_MS = 30_000;
 /** Some 15 KiB each. With more, the oldest are kept for a shorter time. */
 const CLOSED_KEPT_MAX = 4_096;

@@ -1,6 +1,6 @@
 /** Every bound of the HTTP kit, with the reason for its value. All can be overridden per port. */
 
-/** Bytes of one request's header section: twice Node's default, room for large tokens; more is an attack or a bug (431). */
+/** Bytes of one request's header section: twice Node's default, enough for large tokens; more is an attack or a bug (431). */
 export const headerBytesMaxDefault = 32 * 1024;
 
 /** Time for a connection to send its first bytes and to finish a header section: no regular client needs ten seconds (slowloris). */
@@ -54,7 +54,7 @@ export const inlineAnswerBytesMax = 4096;
 /** Interval at which connections of HTTP/2 with a guard are checked. */
 export const guardSweepMs = 1_000;
 
-/** How long a client that is still sending has to notice the answer and the request to close. */
+/** Time that a client that is still sending has to notice the answer and the request to close. */
 export const lingerMsDefault = 2000;
 
 /** Minimum average rate of a body, in bytes per second: a slower one holds memory for nothing (cloud.md §6.5). */
@@ -66,5 +66,5 @@ export const bodyRateGraceMs = 30_000;
 /** Interval at which slow bodies are detected. */
 export const bodySweepMs = 1000;
 
-/** Maximum factor by which a body's buffer grows towards the length that the client announced: 64 KB make room for 2 MB. */
+/** Maximum factor by which a body's buffer grows towards the length that the client announced: 64 KB may grow to 2 MB. */
 export const announcedGrowthFactor = 32;

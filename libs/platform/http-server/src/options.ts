@@ -35,7 +35,7 @@ export interface HttpPortOptions {
   readonly connectionsMax?: number;
   /** Requests of one HTTP/1.1 connection that wait for answers; a connection with more is closed. Unlimited by default. */
   readonly pipelinedMax?: number;
-  /** How long a client that is still sending may read its answer. */
+  /** Time for which a client that is still sending may read its answer. */
   readonly lingerMs?: number;
   /** Bytes of a body that are read and dropped after an early answer, to keep the connection; for exchanges. */
   readonly discardedBytesMax?: number;

@@ -33,7 +33,7 @@ export const PING_EVERY_MS = 30_000;
 export const PING_TIMEOUT_MS = 10_000;
 export const PINGS_MISSED_MAX = 2;
 
-/** How long a connection that takes no new requests may finish those it has (cloud.md §2.7). */
+/** Time in which a connection that takes no new requests may finish those it has (cloud.md §2.7). */
 export const DRAIN_MS = 120_000;
 
 /** Time for the bytes of the last request to leave the process; Node does not always emit an event for it. */

@@ -7,7 +7,7 @@ import type { BareEnvironmentId } from "@perdure/cloud";
 import { hasTunnelScheme, parseProxyPath, parseTunnelUri, placeOfTunnel, type TunnelAddress } from "./address.js";
 import { parseDestination, withoutQuery } from "./destination.js";
 
-/** How a runtime reaches its environment's tunnels. */
+/** Access of a runtime to its environment's tunnels. */
 export interface TunnelAccess {
   readonly bare: BareEnvironmentId;
   /** Origin of the proxy of a relay. */

@@ -48,7 +48,7 @@ export interface StreamListener {
   /** `write` may be called freely again. */
   drain(): void;
   /**
-   * The stream waits for a connection with room for it, or no longer waits. True may be passed inside `open`; false is not passed for a
+   * The stream waits for a connection that accepts it, or no longer waits. True may be passed inside `open`; false is not passed for a
    * stream that fails.
    */
   waiting?(isWaiting: boolean): void;

@@ -197,7 +197,7 @@ describe("a server that is killed in the middle of a batch", () => {
   test(
     "keeps results and progress of a batch that was over",
     async () => {
-      const { id } = await begin({ operation: "purge", filter: "status = 'completed'", limit: 40, reason: "a clean desk" });
+      const { id } = await begin({ operation: "purge", filter: "status = 'completed'", limit: 40, reason: "cleaning up" });
       const before = await untilOver(id);
       const results = await resultsOf(id);
       await world.server.kill();

@@ -16,7 +16,7 @@ export interface Gate {
   rules(...changes: readonly object[]): Promise<void>;
   /** Until so many are inside. */
   inside(group: string, count: number): Promise<unknown>;
-  /** How many of a scope wait. */
+  /** Returns the number of waiting invocations of a scope. */
   waiting(scope: string): Promise<number>;
   done(ids: readonly string[]): Promise<unknown[]>;
 }

@@ -1,4 +1,4 @@
-/** How callers reach a leader: directly in a world of leaders, through a gateway in a world of clusters. */
+/** Connects callers to a leader: directly in a world of leaders, through a gateway in a world of clusters. */
 import type { InvocationId } from "@perdure/base";
 import type { Partitions } from "@perdure/control";
 

@@ -69,7 +69,7 @@ const uint32 = (value: number): Buffer => {
 
 const setting = (id: number, value: number): Buffer => Buffer.concat([Buffer.from([0, id]), uint32(value)]);
 
-/** How a test sends the frames of one connection. */
+/** Ways in which a test cuts the frames of one connection into segments, by name. */
 export const SEGMENTATIONS: Readonly<Record<string, (frames: readonly Buffer[]) => readonly Buffer[]>> = {
   "in one segment": (frames) => [Buffer.concat(frames)],
   "frame by frame": (frames) => frames,

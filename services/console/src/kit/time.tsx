@@ -2,7 +2,7 @@
 import { useSyncExternalStore } from "react";
 import { ago, durationText, exactMoment } from "./time-text.js";
 
-/** How long ago, or until when; `at`: RFC 3339 or milliseconds. The exact moment is its title. */
+/** Shows the time since or until a moment; `at`: RFC 3339 or milliseconds. The exact moment is its title. */
 export function Moment({ at }: { readonly at: string | number | null | undefined }) {
   const nowMs = useNow();
   if (at === null || at === undefined) return <span className="quiet">–</span>;

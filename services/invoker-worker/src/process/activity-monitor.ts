@@ -16,7 +16,7 @@ export interface ActivitySources {
   readonly registry: Pick<Registry, "subscriptions"> & { readonly schedules: Pick<Schedules, "list"> };
 }
 
-/** How busy a worker is; times in milliseconds since 1970. */
+/** Activity of a worker; times in milliseconds since 1970. */
 export interface Activity {
   /** Whether work would be delayed or cut off if the worker ended now. */
   readonly inFlight: boolean;

@@ -97,7 +97,7 @@ export class AccountsTable {
     return this.#session.rows(`SELECT ${PLAN} FROM perdure_plans p ORDER BY p.id`);
   }
 
-  /** How many accounts a user owns, and how many the best plan among them (or `free`) allows. */
+  /** Returns the number of accounts that a user owns, and the number that the best plan among them (or `free`) allows. */
   async owned(userId: UserId): Promise<{ readonly count: number; readonly max: number }> {
     const text = `SELECT count(*) AS count, greatest(max(p.accounts_per_owner_max),
         (SELECT accounts_per_owner_max FROM perdure_plans WHERE id = 'free')) AS max

@@ -1,4 +1,4 @@
-/** How often something was tried by an address or against an account, in windows of time that begin with the first attempt. */
+/** Counts attempts from an address or against an account, in windows of time that begin with the first attempt. */
 import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
 

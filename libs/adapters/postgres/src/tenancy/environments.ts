@@ -124,7 +124,7 @@ export class EnvironmentsTable {
     return this.#session.rows(`SELECT ${COLUMNS} FROM perdure_environments WHERE status <> 'DELETED' ORDER BY id`);
   }
 
-  /** How many there are of each status, the deleted ones left out. */
+  /** Returns the number of environments of each status, the deleted ones left out. */
   /** Environments that are not deleted. */
   async countByPlanAndStatus(): Promise<readonly { readonly plan: string; readonly status: string; readonly count: number }[]> {
     const text =
@@ -133,7 +133,7 @@ export class EnvironmentsTable {
     return await this.#session.rows<{ plan: string; status: string; count: number }>(text, []);
   }
 
-  /** How many count against the plan: those that are being deleted do not. */
+  /** Returns the number of environments that count against the plan: those that are being deleted do not. */
   async countOf(accountId: AccountId): Promise<number> {
     const text =
       "SELECT count(*) AS count FROM perdure_environments WHERE account_id = $1 AND status NOT IN ('DELETING', 'DELETED')";

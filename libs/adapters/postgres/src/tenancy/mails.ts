@@ -33,7 +33,7 @@ export class MailsTable {
     ]);
   }
 
-  /** How many wait. */
+  /** Returns the number of waiting mails. */
   async count(): Promise<number> {
     return (await this.#session.row<{ count: number }>("SELECT count(*) AS count FROM perdure_mails"))?.count ?? 0;
   }

@@ -41,7 +41,7 @@ export class SqlSession {
     return (await this.rows<R>(text, values))[0];
   }
 
-  /** How many rows were written. */
+  /** Resolves with the number of rows that were written. */
   async write(text: string, values: readonly Value[] = []): Promise<number> {
     return (await this.#run(text, values)).rowCount ?? 0;
   }

@@ -80,7 +80,7 @@ export function notificationVariantOf(body: Uint8Array): NotificationVariant {
   throw missing("result");
 }
 
-/** How a notification counts when an awaited future is evaluated (§9.2). */
+/** Returns the outcome of a notification in the evaluation of an awaited future (§9.2). */
 export function notificationOutcomeOf(body: Uint8Array): "success" | "failure" {
   return notificationVariantOf(body) === "failure" ? "failure" : "success";
 }

@@ -30,7 +30,7 @@ export function tablesByName(tables: readonly { name: string; columns: readonly 
 
 /** Tables and queries that a statement reads, with their places in its tree. */
 export interface StatementParts {
-  /** How often each table is named. */
+  /** Number of times that each table is named. */
   readonly uses: ReadonlyMap<string, number>;
   readonly selects: readonly SyntaxNode[];
 }

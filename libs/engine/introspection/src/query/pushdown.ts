@@ -207,7 +207,7 @@ function topOf(select: SyntaxNode, from: readonly Reference[], { columns }: Tabl
   return isShadowed ? undefined : { column: reference.column, isDescending: text(first, "type") === "DESCENDING", count };
 }
 
-/** How many rows a LIMIT passes, including those that OFFSET skips. */
+/** Returns the number of rows that a LIMIT passes, including those that OFFSET skips. */
 function rowsOfLimit(modifier: SyntaxNode | undefined): number | undefined {
   if (modifier === undefined || text(modifier, "type") !== "LIMIT_MODIFIER") return undefined;
   const limit = wholeConstant(child(modifier, "limit"));

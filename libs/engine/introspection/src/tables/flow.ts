@@ -195,7 +195,7 @@ function blockJson({ head, scope, limitKey }: QueueRow["queue"]): string | undef
 
 const LEVEL_TEXTS: Readonly<Record<FlowLevel, string>> = { Scope: "scope", Level1: "level1", Level2: "level2" };
 
-/** How long the head has been waiting for this reason. */
+/** Returns the time that the head has been waiting for this reason. */
 function blockedMs({ queue: { head }, nowMs }: QueueRow, kind: FlowBlock["kind"]): number {
   return head?.blockedOn?.kind === kind ? Math.max(0, nowMs - head.sinceMs) : 0;
 }

@@ -49,7 +49,7 @@ class Rules implements RuleSource {
   }
 }
 
-/** One leader; `running` are the invocations that its invoker was asked to run and not to stop. */
+/** One leader; `running` are the invocations that its invoker must run and has no order to stop. */
 class World {
   readonly running = new Map<InvocationId, number>();
   readonly #random: SeededRandom;

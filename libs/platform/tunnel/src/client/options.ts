@@ -39,7 +39,7 @@ export interface TunnelOptions {
   readonly ca?: string | undefined;
   readonly clock: Clock;
   readonly random: Random;
-  /** How long requests in flight may take once the tunnel closes (ms). Default: 120 s. */
+  /** Milliseconds that requests in flight may take once the tunnel closes. Default: 120 s. */
   readonly drainMs?: number | undefined;
   /** Resolves SRV records. Default: the system's resolver. */
   readonly resolveSrv?: ((name: string) => Promise<readonly SrvRecord[]>) | undefined;

@@ -10,7 +10,7 @@ export interface StoredPartitions {
   readonly mark: string | undefined;
   /** Number of partitions that were ever led, which are all once a first start has finished; 0: nothing is stored. */
   readonly partitionCount: number;
-  /** How often an operator accepted that the metadata of these partitions were lost. */
+  /** Number of times that an operator accepted that the metadata of these partitions were lost. */
   readonly acceptedLossCount: number;
 }
 

@@ -9,7 +9,7 @@ import { largePayloads } from "./large-payloads.js";
 import { reopening } from "./reopening.js";
 import { timersAndQueues } from "./timers-and-queues.js";
 
-/** How the tests of a driver open the store. */
+/** Store under test, as its driver opens it. */
 export interface StoreUnderTest {
   /** Opens a store without data, separate from any opened before. The caller disposes it. */
   readonly open: () => Promise<PartitionStore>;

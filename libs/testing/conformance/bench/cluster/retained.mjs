@@ -4,7 +4,7 @@ import { table } from "../harness/figures.ts";
 import { difference, redisCounters, register, startCluster, untilBalanced } from "./world.mjs";
 
 const CALLERS = 64;
-/** How much of Redis' memory may still change while nothing happens. */
+/** Part of Redis' memory that may still change while nothing happens. */
 const STILL_BYTES = 64 * 1024;
 
 export async function measureRetained(endpoint, { count, note }) {

@@ -1,4 +1,4 @@
-/** How long a server does nothing else: by its own metric, and by what a health check notices. */
+/** Measures the time in which a server does nothing else: by its own metric, and by a health check. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Server } from "./servers.js";
 

@@ -1,4 +1,4 @@
-/** How soon a new process answers, and what it holds when nobody calls it. */
+/** Measures the start of a process until its first answer, and its memory before any call. */
 import { setTimeout as delay } from "node:timers/promises";
 import { atMost, type Row } from "../harness/row.js";
 

@@ -35,7 +35,7 @@ interface Addition {
   readonly by: number;
 }
 
-/** How much a job and its children add to each of its two counters. */
+/** Returns the amount that a job and its children add to each of its two counters. */
 export function additionsOf({ steps, depth }: ChaosJob): number {
   return steps * (depth + 1);
 }

@@ -40,7 +40,7 @@ export async function buildImages(build: ImageBuild): Promise<ReadonlyMap<string
   return builder.built;
 }
 
-/** How a command runs in an image: replacements for `node` and `/`, and the image's environment. */
+/** Environment in which a command runs in an image: replacements for `node` and `/`, and the image's environment. */
 export function commandOf(image: BuiltImage, ...args: readonly string[]) {
   const { Entrypoint = [], Env = [], WorkingDir = "/" } = image.config;
   const [program, ...fixed] = Entrypoint;

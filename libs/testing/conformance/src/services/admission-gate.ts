@@ -17,7 +17,7 @@ export interface GateRequest {
   /** Entries of one group are counted together. */
   readonly group: string;
   readonly name: string;
-  /** How long it stays; undefined: until `leave` or `leaveAll`. */
+  /** Time that the invocation stays; undefined: until `leave` or `leaveAll`. */
   readonly ms?: number;
 }
 

@@ -62,7 +62,7 @@ async function runs(cli: Cli, ...args: string[]): Promise<string> {
 
 describe("with the token of a login in the profile", () => {
   test(
-    "whoami, register, list, call, ask",
+    "whoami, register, list, call, query",
     async () => {
       await using cli = new Cli();
       profile(cli, { accessToken: customer.user.token });

@@ -191,7 +191,7 @@ describe("a cluster", () => {
           const statuses = await Promise.all(drainClients.map((client) => client.request("GET")));
           const due = statuses.map(({ timerDueAtMs }) => timerDueAtMs).filter((ms) => ms !== null);
           if (statuses.every(({ inFlight }) => inFlight === false) && Math.abs(Number(due[0]) - dueAtMs) < 5_000) return true;
-          throw new Error(`due at ${dueAtMs}, told ${JSON.stringify(statuses)}`);
+          throw new Error(`due at ${dueAtMs}, got ${JSON.stringify(statuses)}`);
         },
         15_000,
       );

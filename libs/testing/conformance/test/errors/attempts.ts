@@ -63,7 +63,7 @@ export function describeAttemptErrors(getWorld: () => TestWorld): void {
   });
 
   describe("an endpoint", () => {
-    test("that asks for time gets it: RT0023", async () => {
+    test("that requests a delay gets it: RT0023", async () => {
       const at: number[] = [];
       const script = (attempt: Parameters<NonNullable<(typeof MISDEEDS)[string]>["script"]>[0]) => {
         at.push(performance.now());

@@ -98,7 +98,7 @@ export function describeRegistrationErrors(getWorld: () => TestWorld, getLambda:
       expectRefusal(await register(await answering({ manifest: { protocolMode: undefined } })), 500, "META0013");
     });
 
-    test("META0014: an HTTP/1.1 server, asked in HTTP/2", async () => {
+    test("META0014: an HTTP/1.1 server, called in HTTP/2", async () => {
       const uri = await listen(createServer((_request, response) => response.end("hello")));
       expectRefusal(await register(uri), 500, "META0014");
     });
@@ -139,7 +139,7 @@ export function describeRegistrationErrors(getWorld: () => TestWorld, getLambda:
     });
   });
 
-  describe("a service tells", () => {
+  describe("a registration reports", () => {
     const notices = async (name: string) => {
       const { info } = (await getWorld().admin.get(`/services/${name}`)).json as { info?: { code: string }[] };
       return (info ?? []).map(({ code }) => code);
@@ -158,7 +158,7 @@ export function describeRegistrationErrors(getWorld: () => TestWorld, getLambda:
       provoked.add("RT0021");
     });
 
-    test("RT0022: a journal kept shorter than it asked for", async () => {
+    test("RT0022: a journal kept shorter than it requested", async () => {
       await getWorld().deploy({
         services: [service({ name: "Archive", handlers: { hi: async () => 1 }, options: { journalRetention: 48 * HOUR_MS } })],
       });

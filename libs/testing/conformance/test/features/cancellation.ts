@@ -44,7 +44,7 @@ export function describeCancellation(scenario: Scenario): void {
       expect(await stage.ingress.outcome(invocationId)).toEqual([409, 409]);
     });
 
-    scenario("may ask to hear of it as a promise", async (stage) => {
+    scenario("may receive it as a promise", async (stage) => {
       const { invocationId } = await stage.send("Persistent", "explicit");
       await stage.admin.invocation(invocationId, "cancel");
       expect(await stage.ingress.outcome(invocationId)).toBe("asked to stop");
@@ -78,7 +78,7 @@ export function describeCancellation(scenario: Scenario): void {
   });
 
   describe("a killed invocation", () => {
-    scenario("takes the callees with it, awaited and not, without asking", async (stage) => {
+    scenario("cancels the callees too, awaited and not", async (stage) => {
       for (const handler of ["start", "startDetached"]) {
         const key = stage.key();
         const root = await stage.sendOn("Root", key, handler, "sleep");

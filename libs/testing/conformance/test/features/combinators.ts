@@ -31,7 +31,7 @@ const CASES: readonly (readonly [what: string, tree: Tree, expected: CombinedRes
   ["any passes over failures", any(runFails("one"), callFails("two"), awakeable("good")), { value: "good" }],
   ["any fails when all do", any(runFails("one"), awakeableFails("two")), { failures: ["one", "two"] }],
   [
-    "allSettled tells of each",
+    "allSettled reports each",
     allSettled(call("a"), runFails("b"), awakeable("c"), awakeableFails("d"), sleep(5)),
     { value: ["ok a", "no b", "ok c", "no d", "ok slept 5"] },
   ],

@@ -64,7 +64,7 @@ export function describeFailures(scenario: Scenario): void {
       expect(probe.count(`pauseAfterStep:${name}`)).toBe(1);
     });
 
-    scenario("may ask to be paused", async (stage) => {
+    scenario("may request a pause", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "pauseError", name);
       await eventually("its attempt", () => probe.count(`pauseError:${name}`) === 1);

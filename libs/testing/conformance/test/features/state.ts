@@ -60,7 +60,7 @@ export function describeState(scenario: Scenario): void {
       expect(await object.call("keys")).toEqual(["a"]);
     });
 
-    scenario("is read on demand when a handler asks for lazy state", async (stage) => {
+    scenario("is read on demand when a handler chooses lazy state", async (stage) => {
       const object = objectOf(stage);
       await object.call("put", { a: "A", b: "B", c: "C" });
       expect(await object.call("lazyGet", "b")).toBe("B");

@@ -5,7 +5,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import type { SeededRandom } from "@perdure/testkit";
 import { CONNECTION_MS_MAX, HOLD_MS_MAX } from "./limits.js";
 
-/** How the sender ends a connection that the program has not ended: FIN and waits, RST, or it goes without either. */
+/** End of a connection that the program has not ended: the sender sends FIN and waits, sends RST, or closes without either. */
 export type Ending = "fin" | "reset" | "destroy";
 
 export interface DrawnConnection {

@@ -37,7 +37,7 @@ export const HOSTILE_RELAYS = 10;
 export const HOSTILE_RELAY_MS = 4_000;
 /** A tunnel that served for 5 s begins with the shortest pause again. */
 export const RELAY_SERVED_MS = 5_500;
-/** How long the platform may take to make an environment. */
+/** Time that the platform may take to make an environment. */
 export const ENVIRONMENT_READY_MS = 60_000;
 /** Every handshake of the fuzzer comes from one network. */
 export const HANDSHAKES_PER_MINUTE = 1_000_000;

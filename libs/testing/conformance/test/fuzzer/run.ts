@@ -14,7 +14,7 @@ export interface FuzzOptions {
   /** Number of connections to each listener. */
   readonly connections: number;
   readonly batch?: number;
-  /** How long a program may take to close what a batch left; shorter for tests of the fuzzer. */
+  /** Time that a program may take to close what a batch left; shorter for tests of the fuzzer. */
   readonly drainMs?: number;
   readonly progress?: (line: string) => void;
 }

@@ -114,7 +114,7 @@ test(
 );
 
 test(
-  "the image of the server keeps a call through kill -9, and tells engines that it lives",
+  "the image of the server keeps a call through kill -9, and reports to engines that it is alive",
   async () => {
     const { program, args, cwd, env } = commandOf(image("server"));
     // What the suites start is one file; this one is what the engine would do.

@@ -191,7 +191,7 @@ describe("a trace of a cluster", () => {
   );
 
   test(
-    "that nobody wants is kept where it fails, and where its caller asks for it",
+    "that is not sampled is kept where it fails, and where its caller requests it",
     async () => {
       const unwanted = { headers: { traceparent: `00-${UNKEPT}-${CALLER}-00` } };
       expect(await ingress.result(["Tree", "failOnce"], null, unwanted)).toBe("done");

@@ -93,7 +93,7 @@ describe("what users say", () => {
   };
 
   test(
-    "becomes no series, and what one program tells stays within what a Prometheus can bear",
+    "becomes no series, and the series of one program stay within what a Prometheus can bear",
     async () => {
       await platform.say("zebra");
       const once = await seriesOf();
@@ -185,7 +185,7 @@ describe("dashboards on series of running programs", () => {
     goingOn(recordings).filter(({ series }) => usedMetrics.has(series.replace(/\{.*$/, "")));
 
   test(
-    "show something wherever what they ask for is told",
+    "show data wherever their metrics exist",
     async () => {
       const series = playedSeries();
       const answered = expressions.filter((expression) => isAnswered(whole(expression), series));

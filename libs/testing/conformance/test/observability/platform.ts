@@ -82,7 +82,7 @@ export class Platform implements AsyncDisposable {
       "probes.bind-port": operatorPort,
     });
     const operatorUrl = `http://127.0.0.1:${operatorPort}/metrics`;
-    await eventually("the operator tells about itself", () =>
+    await eventually("the operator reports its metrics", () =>
       scrape(operatorUrl).then(
         () => true,
         () => false,

@@ -1,6 +1,6 @@
 /** Why: what a recorded world holds and how it must end is written down when it is recorded; the suites go by that. */
 
-/** How an invocation must end. */
+/** Required end of an invocation. */
 export interface ExpectedEnd {
   /** Subject of the fact, for messages. */
   readonly what: string;

@@ -44,7 +44,7 @@ export class Conversation {
   readonly #commands: { readonly type: number; readonly body: Uint8Array }[] = [];
   #replayed = 0;
   readonly #received: ReceivedNotification[] = [];
-  /** How many of `#received` the handler has waited for. */
+  /** Number of entries of `#received` that the handler has waited for. */
   #consumed = 0;
   #consumedCancels = 0;
   #completionId = 0;

@@ -1,4 +1,4 @@
-/** How programs wait for results: at once, or later for several in one of the ways that SDKs have. */
+/** Lets programs wait for results: at once, or later for several in one of the ways that SDKs have. */
 import type { Future, NotificationId } from "@perdure/service-protocol";
 import { textOf } from "./notification-text.js";
 import type { HandlerScript, Pending, ProgramProgress } from "./program-progress.js";

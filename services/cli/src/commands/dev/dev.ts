@@ -152,7 +152,7 @@ const nodeHint = (): string =>
   `The project needs Node ${NODE_MIN} or later. perdure dev runs it with the Node ${process.versions.node} that Perdure brings (${dirname(process.execPath)}); ` +
   "'npm run dev' alone uses the one of your shell.";
 
-/** How to install the packages of a project that has none yet; undefined when there is nothing to install. */
+/** Returns the command that installs the packages of a project that has none yet; undefined when there is nothing to install. */
 async function whatToInstall(
   context: Context,
   report: DevReport,

@@ -54,7 +54,7 @@ const packageShape = z.looseObject({
   devDependencies: texts,
 });
 
-/** How to start the project in this folder; undefined when no file shows it. */
+/** Returns the command that starts the project in this folder; undefined when no file shows it. */
 export function startOf(folder: string): StartCommand | undefined {
   const has: Has = (name) => existsSync(join(folder, name));
   if (has("package.json")) {
@@ -134,7 +134,7 @@ function runScript({ name }: { name: string }, has: Has): Omit<StartCommand, "is
 
 export type Install = Pick<StartCommand, "command" | "args">;
 
-/** How to install the packages of the project in this folder; undefined when it has none, or they are installed. */
+/** Returns the command that installs the packages of the project in this folder; undefined when it has none, or they are installed. */
 export function installOf(folder: string): Install | undefined {
   const has: Has = (name) => existsSync(join(folder, name));
   const manifest = has("package.json") ? packageIn(readFileSync(join(folder, "package.json"), "utf8")) : undefined;

@@ -23,7 +23,7 @@ export function makerText(userId: string, self: string, members: readonly Maker[
   return members === undefined ? `by ${userId}` : `by ${userId} (former member)`;
 }
 
-/** How long a key is valid; the longest is for ever. */
+/** Choices for the validity of a key; the longest is for ever. */
 export const EXPIRIES = [
   { value: "30", label: "In 30 days" },
   { value: "90", label: "In 90 days" },

@@ -9,7 +9,7 @@ const sessionShape = z.object({
   csrf: z.string(),
   /** Unix seconds. */
   confirmedUntil: z.number().nullable(),
-  /** How they show that it is them: by a password here, or through the provider of this name. */
+  /** Proof of the user's identity: a password here, or a sign-in through the provider of this name. */
   confirmBy: z.object({ password: z.boolean(), provider: z.string().nullable() }),
   /** Path of the Cloud API for command lines. */
   apiUrl: z.string(),

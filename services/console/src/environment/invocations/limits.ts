@@ -34,7 +34,7 @@ export const EXPORTED_MAX = 100_000;
 export const EXPORTED_AT_ONCE = 2_000;
 /** Number of invocations from which on an action that cannot be undone needs a typed confirmation. */
 export const MANY = 2;
-/** How often the counts of the status chips are requested. */
+/** Interval at which the counts of the status chips are requested. */
 export const COUNTS_MS = 10_000;
 /** A count reads every invocation; it takes at most this share of the server's time. */
 export const COUNTS_SHARE = 0.05;

@@ -49,7 +49,7 @@ export function rowOf(row: SqlRow): InvocationListRow | undefined {
   };
 }
 
-/** How long it took, or has existed so far; never below zero, also when clocks differ. */
+/** Returns the duration of an invocation, or its age so far; never below zero, also when clocks differ. */
 export function tookMs({ status, createdMs, completedMs }: InvocationListRow, nowMs: number): number {
   const end = status === "completed" ? (completedMs ?? createdMs) : nowMs;
   return Math.max(0, end - createdMs);
