@@ -25,7 +25,7 @@ export type Work = "cache" | "requests" | "fault";
 
 /** Requests of one kind in a row. */
 const REQUESTS = 1_000;
-/** After a fault of its watch a client has this time to know the last state. */
+/** Time in which a client must know the last state after a fault of its watch. */
 const RECOVERY_MS = 8_000;
 
 interface Client {

@@ -47,7 +47,7 @@ export const MEMORY_CHECK_EVERY_MS = 2_000;
 export const MEMORY_CHECKS_MAX = 3;
 /** Above this part of its memory the runtime is killed without a request to end. */
 export const MEMORY_SHARE_AT_ONCE = 1.5;
-/** With control groups the kernel's bound is this part of its memory: our own check comes first, and records the reason. */
+/** Factor of the kernel's memory bound over our own: our check comes first and records the reason. Only with control groups. */
 export const CGROUP_MEMORY_SLACK = 1.25;
 /** Memory for the processes of SQL statements, which adapt to what is available. */
 export const CGROUP_SQL_MIB = 512;

@@ -23,7 +23,7 @@ export interface ArchiveRecord {
    * it (the state and promises of a workflow), or because its journal is deleted earlier.
    */
   readonly expires: boolean;
-  /** In the form of `encodeInvocation`. */
+  /** Row in the form of `encodeInvocation`. */
   readonly row: Uint8Array;
   /** Entries in the form of `packRows`; empty for none. */
   readonly journal: Uint8Array;

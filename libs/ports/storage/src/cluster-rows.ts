@@ -20,8 +20,8 @@ export interface PartitionRow {
   readonly leader: string | undefined;
   readonly leaderAddress: string | undefined;
   readonly epoch: number | undefined;
-  /** Since when the leader has the lease. */
+  /** Time since which the leader has the lease. */
   readonly leaderSinceMs: number | undefined;
-  /** When another worker may take the partition unless the lease is renewed; undefined where there are no leases. */
+  /** Time from which another worker may take the partition unless the lease is renewed; undefined where there are no leases. */
   readonly leaseExpiresAtMs: number | undefined;
 }

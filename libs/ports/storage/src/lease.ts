@@ -12,7 +12,7 @@ export interface HeldLease {
   readonly partition: number;
   /** The epoch of the change of hands. `PartitionStore.claim` makes a higher one. */
   readonly epoch: number;
-  /** On the holder's own monotonic clock: from then on the holder no longer leads, whatever the medium responds. */
+  /** Expiry on the holder's own monotonic clock: from then on the holder no longer leads, whatever the medium responds. */
   readonly endsAtMs: number;
 }
 

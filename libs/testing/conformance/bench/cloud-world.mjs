@@ -9,7 +9,7 @@ import { root, until } from "./harness/processes.ts";
 
 const PASSWORD = "correct horse battery staple";
 const CLIENT = "perdure-cli";
-/** It stops its programs in order, each within 15 s. */
+/** Time for stopping the programs, which happens in order, each within 15 s. */
 const STOP_MS_MAX = 60_000;
 
 /**

@@ -61,7 +61,7 @@ class CloudBench {
 
 const bearer = ({ apiKey }) => [`authorization: Bearer ${apiKey}`];
 
-/** From nothing to a durable call, and what idle environments cost. Returns the environments. */
+/** Measures the time from nothing to a durable call, and the cost of idle environments. Returns the environments. */
 async function measureEnvironments(bench) {
   const { cloud, user, endpoint, quick } = bench;
   const firstCallMs = [];
@@ -183,7 +183,7 @@ ${table(["What", "Figure", "Goal", "Reached"], rows)}
 `;
 }
 
-/** At a steady rate, until the signal fires. */
+/** Sends calls at a steady rate until the signal fires. */
 async function floodOf(environment, signal) {
   const everyMs = 1000 / FLOOD_PER_SECOND;
   const under = new Set();

@@ -3,7 +3,7 @@ import { TIMEOUT_FACTOR } from "@perdure/testkit";
 
 /** Timeout of a start, which takes about a second on a loaded two-core machine. */
 export const SERVER_START_MS = 30_000 * TIMEOUT_FACTOR;
-/** Between SIGTERM and SIGKILL; a server drains its listeners for some seconds while a client holds a request open. */
+/** Time between SIGTERM and SIGKILL; a server drains its listeners for some seconds while a client holds a request open. */
 export const SERVER_STOP_MS = 20_000 * TIMEOUT_FACTOR;
 /** Timeout of one request of a test; calls that wait for something slow set their own. */
 export const REQUEST_MS = 20_000 * TIMEOUT_FACTOR;

@@ -64,7 +64,7 @@ async function startWorld(endpoint) {
 
 // ── cost ─────────────────────────────────────────────────────────────────────────────────────────
 
-/** By workload the medians of each server, the cluster's by role. */
+/** Returns the medians of each server by workload, the cluster's by role. */
 async function compare({ cluster, standalone, reference }, { rounds, seconds, note }) {
   const figures = {};
   for (const name of COMPARED) {

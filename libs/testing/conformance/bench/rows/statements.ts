@@ -1,6 +1,6 @@
 /** Statements of the official command line (Q1 to Q18), of the console, and those that operators begin with. */
 
-/** By title. `$id`, `$ids` and `$deployment` are filled in from the data. */
+/** Statements by title. `$id`, `$ids` and `$deployment` are filled in from the data. */
 export const STATEMENTS: readonly (readonly [title: string, sql: string])[] = [
   ["count by status", "SELECT status, COUNT(*) AS n FROM sys_invocation GROUP BY status"],
   [

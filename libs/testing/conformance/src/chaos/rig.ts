@@ -12,7 +12,7 @@ export interface FaultReport {
    * ascending.
    */
   readonly pausesMs: readonly number[];
-  /** From the fault until others held all leases; undefined when no worker had to take over. */
+  /** Time from the fault until others held all leases; undefined when no worker had to take over. */
   readonly takeoverMs: number | undefined;
   /** The longest time without any answer to any caller, from the fault to full recovery. */
   readonly quietMs: number;

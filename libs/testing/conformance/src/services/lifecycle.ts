@@ -11,14 +11,14 @@ export const BACK_OFF_MS = 3_000;
 export const lifecycleService = service({
   name: "Life",
   handlers: {
-    /** Its stream is open, and it does not react to cancellation. */
+    /** Handler that keeps its stream open and does not react to cancellation. */
     busy: async (ctx: Context, { name, ms }: { name: string; ms: number }) =>
       ctx.run("busy", async () => {
         probe.bump(`busy:${name}`);
         await delay(ms);
         return "done";
       }),
-    /** Its stream is open, and it would suspend on request. */
+    /** Handler that keeps its stream open and would suspend on request. */
     waiting: async (ctx: Context, name: string) => {
       const { id, promise } = ctx.awakeable<unknown>();
       probe.put(`waiting:${name}`, id);

@@ -73,7 +73,7 @@ export interface Rendered {
 export interface RenderOptions {
   readonly values?: ValuesName;
   readonly sets?: readonly string[];
-  /** That of this tree when absent. */
+  /** Chart; that of this tree when absent. */
   readonly chart?: string;
   /** All optional ones when absent. */
   readonly apis?: readonly string[];

@@ -42,7 +42,7 @@ export class TestCluster implements AsyncDisposable {
     return this.use(await ServiceProgram.launch(options));
   }
 
-  /** On fixed ports, so that the address stays the same after a restart. */
+  /** Returns settings of a registry with fixed ports, so that the address stays the same after a restart. */
   async registrySettings(
     more: RoleSettings = {},
   ): Promise<RoleSettings & { readonly "grpc.bind-port": number; readonly "probes.bind-port": number }> {

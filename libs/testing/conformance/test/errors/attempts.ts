@@ -16,7 +16,7 @@ import { storeObject } from "../../src/services/store.js";
 import { expectFailure } from "./codes.js";
 import { MISDEEDS, TOO_DEEP } from "./misdeeds.js";
 
-/** Between two attempts of scripts, which have two, and then are killed. */
+/** Options of scripts: short pauses, two attempts, then a kill. */
 const BRIEF = {
   inactivityTimeout: 30,
   abortTimeout: 120 * TIMEOUT_FACTOR,

@@ -106,7 +106,7 @@ export function describeFailures(scenario: Scenario): void {
   });
 }
 
-/** Its attempts are used up and it makes no other; pausing it again is answered as already paused. */
+/** Checks that an invocation is paused: its attempts are used up and it makes no other; pausing it again is answered as already paused. */
 async function expectPaused(stage: Stage, invocationId: string, attempts: () => number): Promise<void> {
   const before = attempts();
   await delay(QUIET_MS);

@@ -13,7 +13,7 @@ export interface DrawnConnection {
   readonly kind: string;
   /** One write each. */
   readonly segments: readonly Buffer[];
-  /** Between the last byte and the end. */
+  /** Time between the last byte and the end. */
   readonly holdMs: number;
   readonly ending: Ending;
 }

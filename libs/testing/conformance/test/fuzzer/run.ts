@@ -25,7 +25,7 @@ export interface TargetResult {
   readonly seconds: number;
   /** Before the first batch and after the last. */
   readonly descriptors: readonly [number, number];
-  /** After the first batch and after the last. */
+  /** Memory after the first batch and after the last. */
   readonly memoryMiB: readonly [number, number];
 }
 
@@ -33,7 +33,7 @@ export interface TargetResult {
 interface Baseline {
   readonly pid: number;
   readonly descriptors: number;
-  /** At the listener, and sockets that are left over. */
+  /** Open connections at the listener, and sockets that are left over. */
   readonly connections: number;
   readonly drainMs: number;
   memoryMiB: number | undefined;

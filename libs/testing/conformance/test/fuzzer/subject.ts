@@ -20,7 +20,7 @@ export interface Subject {
   readonly pid: number;
   readonly isRunning: boolean;
   readonly lastLines: readonly string[];
-  /** After its death, with the same settings. */
+  /** Starts the program again after its death, with the same settings. */
   restart(): Promise<void>;
 }
 

@@ -80,7 +80,7 @@ export function dashboards(): readonly Dashboard[] {
     .map((file) => ({ file, ...(JSON.parse(readFileSync(join(DASHBOARDS, file), "utf8")) as Omit<Dashboard, "file">) }));
 }
 
-/** With Grafana's variables replaced by something that Prometheus understands. */
+/** Returns the expression with Grafana's variables replaced by something that Prometheus understands. */
 export function withoutVariables(expression: string): string {
   return expression.replaceAll("$__rate_interval", "5m").replace(/\$[a-z]+/g, ".*");
 }

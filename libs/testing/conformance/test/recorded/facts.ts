@@ -7,7 +7,7 @@ export interface ExpectedEnd {
   readonly id: string;
   /** Status when it was recorded, as `sys_invocation` has it. */
   readonly status: string;
-  /** Its result; undefined for a failure. */
+  /** Result of the invocation; undefined for a failure. */
   readonly value?: unknown;
   /** Code of its failure. */
   readonly code?: number;

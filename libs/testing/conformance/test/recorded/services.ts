@@ -49,7 +49,7 @@ function failWhileRecording(): void {
   if (!replay.isOpen) throw failure("not while recording");
 }
 
-/** Its stack trace, which is recorded, names no files of the machine that recorded it. */
+/** Returns an error whose recorded stack trace names no files of the machine that recorded it. */
 function failure(message: string): Error {
   const error = new Error(message);
   error.stack = `Error: ${message}\n    at a recorded handler`;
