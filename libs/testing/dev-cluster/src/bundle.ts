@@ -3,14 +3,21 @@
  * it.
  */
 import { execFile } from "node:child_process";
-import { closeSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { closeSync, existsSync, openSync, readdirSync, rmSync, statSync } from "node:fs";
+import { dirname, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { BUILD_MS_MAX } from "./limits.js";
 
-export const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
+/** The root of this tree, from the source of this module as well as from a bundle that contains it. */
+export const ROOT = rootAbove(dirname(fileURLToPath(import.meta.url)));
+
+function rootAbove(folder: string): string {
+  if (existsSync(join(folder, "pnpm-workspace.yaml"))) return folder;
+  if (folder === dirname(folder)) throw new Error("no folder above this module is the root of Perdure's sources");
+  return rootAbove(dirname(folder));
+}
 
 /** Path of the main module of a program as it was built last; `folder` is relative to the root. */
 export const builtBundle = (folder: string): string => join(ROOT, folder, "dist/main.mjs");

@@ -88,7 +88,7 @@ test(
     });
     expect(before.length).toBeGreaterThan(1);
     await expect(DevCluster.start({ ...CLUSTER_OPTIONS, workers: 1, directories })).rejects.toThrow(
-      /invoker-worker did not get ready[\s\S]*STO0003[\s\S]*another format/,
+      /worker1 ended before it was ready[\s\S]*STO0003[\s\S]*another format/,
     );
     expect(await withRedis(directories.redis, contents)).toEqual(before);
   },
