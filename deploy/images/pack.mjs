@@ -91,15 +91,18 @@ function packConsole(target) {
 
 const IMPORT = /(?:from|import\()\s*"(\.{1,2}\/[^"]+)"|^import "(\.{1,2}\/[^"]+)"/gm;
 
+/** Entry points of a bundle: the program, and the processes and threads that it starts (`deploy/build.mjs` names them). */
+const ENTRY = /^main\.mjs$|-(?:process|thread)\.mjs$/;
+
 /** Names of files that a bundle consists of: its entry points and what they import, so that those of earlier builds stay behind. */
-function filesOf(dist) {
+export function filesOf(dist) {
   const found = new Set();
   const follow = (file) => {
     if (found.has(file)) return;
     found.add(file);
     for (const path of importsOf(join(dist, file))) if (isPart(dist, path)) follow(path.slice(2));
   };
-  for (const file of readdirSync(dist)) if (file === "main.mjs" || file.endsWith("-thread.mjs")) follow(file);
+  for (const file of readdirSync(dist)) if (ENTRY.test(file)) follow(file);
   if (!found.has("main.mjs")) throw new Error(`${dist} has no bundle: build first`);
   return [...found];
 }

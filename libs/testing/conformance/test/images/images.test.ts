@@ -1,7 +1,9 @@
 /** Contents of images are listed in several places, which must agree; `make test-images` checks that images work. */
 
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
 import { expect, test } from "@jest/globals";
 import { ROOT } from "@perdure/dev-cluster";
 
@@ -67,4 +69,30 @@ test("the console is in the images of all programs that serve it, and the builde
   // Its builder reads how it is compiled, with everything that this extends.
   const { extends: base } = JSON.parse(read("services/console/tsconfig.json")) as { readonly extends: string };
   expect(given).toContain(`!${relative(ROOT, join(ROOT, "services/console", base))}`);
+});
+
+test("an image gets every entry point of a bundle with what it imports, and no file of an earlier build", async () => {
+  const dist = mkdtempSync(join(tmpdir(), "perdure-pack-"));
+  try {
+    const files = {
+      "main.mjs": 'import { a } from "./chunk-A.mjs";',
+      "chunk-A.mjs": 'const later = () => import("./lazy-B.mjs");',
+      "lazy-B.mjs": "",
+      "sql-process.mjs": 'import { c } from "./chunk-C.mjs";',
+      "chunk-C.mjs": "",
+      "sql-store-thread.mjs": "",
+      "chunk-OLD.mjs": "",
+    };
+    for (const [name, text] of Object.entries(files)) writeFileSync(join(dist, name), text);
+    const { filesOf } = (await import(pathToFileURL(join(ROOT, "deploy/images/pack.mjs")).href)) as {
+      readonly filesOf: (dist: string) => readonly string[];
+    };
+    expect(filesOf(dist).toSorted()).toEqual(
+      Object.keys(files)
+        .filter((name) => name !== "chunk-OLD.mjs")
+        .toSorted(),
+    );
+  } finally {
+    rmSync(dist, { recursive: true });
+  }
 });
