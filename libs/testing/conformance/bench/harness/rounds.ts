@@ -93,7 +93,7 @@ class Turns implements AsyncDisposable {
   async take(): Promise<void> {
     if (this.#failure !== undefined) return;
     const began = performance.now();
-    const timeout = AbortSignal.timeout(Math.max(1, this.#leftMs));
+    const timeout = AbortSignal.timeout(Math.ceil(Math.max(1, this.#leftMs)));
     const isOver = new Promise<never>((_, reject) => {
       timeout.addEventListener("abort", () => reject(new Error(`not done within ${this.#row.secondsMax} s`)));
     });
