@@ -69,7 +69,12 @@ async function runSuites(suites, workers) {
   const file = join(folder, "results.json");
   try {
     const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
-    const options = [`--maxWorkers=${workers}`, `--reporters=${join(root, "deploy/testing/reporter.mjs")}`, "--runTestsByPath"];
+    const options = [
+      `--maxWorkers=${workers}`,
+      `--reporters=${join(root, "deploy/testing/reporter.mjs")}`,
+      "--testPathIgnorePatterns=/node_modules/", // The configuration leaves out suites of images; here every suite is named.
+      "--runTestsByPath",
+    ];
     await run(process.execPath, [...jest, ...options, ...suites.map((path) => relative(root, path))], {
       PERDURE_TEST_RESULTS: file,
     });
