@@ -29,7 +29,7 @@ console.log(comparisonTable(comparisons));
 const grown = comparisons.filter(hasGrown);
 for (const { row, figure, commit } of grown) say(`${row}: ${figure} has grown by more than a tenth since ${commit}`);
 if (comparisons.every(({ growth }) => growth === undefined)) {
-  say("no record has any of these rows");
+  console.error("no record has any of these rows: run `make bench` with them on a quiet machine first");
   process.exit(2);
 }
 process.exit(grown.length > 0 || hasFailed(run) ? 1 : 0);

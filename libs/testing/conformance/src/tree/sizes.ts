@@ -121,7 +121,7 @@ function nameOfCall(call: AstNode): string {
   return callee === "" ? "" : `${callee}(${title})`;
 }
 
-/** `test` for `test(…)`, `test.each(…)(…)` and `test.skip(…)`; the last name for a call of a member. */
+/** Returns the name of the called function: `test` for `test(…)` and for every form of it (`test.each(…)(…)`), otherwise the name of the member that is called. */
 function calleeOf(call: AstNode): string {
   let callee = call["callee"] as AstNode;
   while (callee.type === "CallExpression") callee = callee["callee"] as AstNode;
