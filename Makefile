@@ -28,8 +28,9 @@ PATTERNS = $(foreach pattern,$(FILTER),'$(pattern)')
 # A filtered run starts at once: suites that start a program build it themselves when its sources are newer.
 TO_TEST = $(if $(FILTER),$(INSTALLED),build)
 CLUSTER ?=
+NAME ?=
 
-.PHONY: help build run cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench bench-check chaos fuzz microbench conformance screenshots charts images images-check clean
+.PHONY: help build run example cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench bench-check chaos fuzz microbench conformance screenshots charts images images-check clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -49,6 +50,9 @@ $(BUNDLE): $(INSTALLED) deploy/build.mjs deploy/bundle.mjs deploy/console.mjs $(
 
 run: build ## Demo: a greeter survives kill -9 of the server, then both stay up
 	@exec $(NODE) deploy/examples/greeter/src/demo/main.ts
+
+example: build ## Demo of one pattern, with a kill -9 in the middle (NAME=saga; without a name: the list)
+	@$(NODE) deploy/run-ts.mjs deploy/examples/patterns/src/demo/main.ts $(NAME)
 
 cluster: build ## Demo: a whole cluster (PostgreSQL, Redis, Kafka, every role) on this machine, which stays up
 	@exec $(CLUSTER_PROGRAM) up
