@@ -7,7 +7,7 @@ NODE := node_modules/node/bin/node
 JEST := $(NODE) --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js
 INSTALLED := node_modules/.perdure-installed
 BUNDLE := services/standalone/dist/main.mjs
-# The Kafka client computes a pause that may be negative, which Node tells everybody about.
+# The Kafka client computes a pause that may be negative, for which Node prints a warning.
 CLUSTER_PROGRAM := $(NODE) --disable-warning=TimeoutNegativeWarning deploy/cluster/dist/main.mjs
 CLOUD_PROGRAM := $(NODE) deploy/cloud/dist/main.mjs
 MANIFESTS := package.json pnpm-workspace.yaml pnpm-lock.yaml $(wildcard libs/*/*/package.json services/*/package.json deploy/examples/*/package.json deploy/*/package.json)

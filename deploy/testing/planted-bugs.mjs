@@ -55,7 +55,7 @@ export const PLANTED_BUGS = [
     "else if (page.length === TIMER_PAGE) this.#lower(",
     "else if (page.length > TIMER_PAGE) this.#lower(",
   ]),
-  plant("later-timers-forgotten", "Later timers of a page are forgotten", 1, [
+  plant("later-timers-forgotten", "Later timers of a page are never fired", 1, [
     processor("timers.ts"),
     "if (later !== undefined) this.#lower(leader, group, later.dueAtMs);",
     "if (later !== undefined) void later;",
@@ -135,7 +135,7 @@ export const PLANTED_BUGS = [
     'if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);',
     'if (invocation.status === "completed") return;',
   ]),
-  plant("cancelled-before-start", "Callers of an invocation that is cancelled before its start hear nothing", 11, [
+  plant("cancelled-before-start", "Callers of an invocation that is cancelled before its start get no response", 11, [
     partition("invocation/control.ts"),
     "  notifyWaiters(invocation, outcome, out);\n",
     "  void outcome;\n",
@@ -180,7 +180,7 @@ export const PLANTED_BUGS = [
     "if (leased.endsAtMs <= nowMs) this.#lose(",
     "if (leased.endsAtMs + 5_000 <= nowMs) this.#lose(",
   ]),
-  plant("lock-not-released", "Now and then an object keeps its lock when nobody waits for it", 1, [
+  plant("lock-not-released", "Now and then an object keeps its lock when no invocation waits for it", 1, [
     partition("lock/lock.ts"),
     '  out.mutate({ kind: "deleteLock", service, key });\n',
     '  if (Math.floor(out.nowMs) % 4 > 0) out.mutate({ kind: "deleteLock", service, key });\n',
@@ -207,7 +207,7 @@ export const PLANTED_BUGS = [
     "        write.set(keys.outboxKey(partition, mutation.message.seq), encodeOutboxCommand(mutation.message.command));\n",
     "",
   ]),
-  plant("invocation-not-deleted", "One invocation in four stays when it is forgotten", 1, [
+  plant("invocation-not-deleted", "One invocation in four stays stored when its retention ends", 1, [
     stored,
     "        invocations.set(mutation.id, undefined);\n",
     "        if (mutation.id.charCodeAt(24) % 4 === 0) break;\n        invocations.set(mutation.id, undefined);\n",

@@ -16,7 +16,7 @@ const reference = JSON.parse(readFileSync(new URL("../testdata/reference-openapi
 
 /** Facts of the reference's document that ours omits, with the reason. Expressions are matched against `METHOD /path: fact`. */
 const LEFT_OUT: readonly (readonly [RegExp, string])[] = [
-  [/auth(\.|$)/, "tokens of one cloud platform cannot be minted here; a request that asks for them is refused (400)"],
+  [/auth(\.|$)/, "tokens of one cloud platform cannot be minted here; a request for them is refused (400)"],
   [
     /^(GET|POST|PATCH) \/(deployments|kafka-clusters).*: answer \d+ (.*\.)?info(\[|$)(?!.*services)/,
     "there is nothing to note of them",

@@ -90,9 +90,9 @@ test(
   "a failed creation shows the reason, and what to do",
   async () => {
     const { onApply } = cloud.provisioner;
-    cloud.provisioner.onApply = ({ environmentId }) => cloud.provisioner.fail(environmentId, "no room on this machine");
+    cloud.provisioner.onApply = ({ environmentId }) => cloud.provisioner.fail(environmentId, "no space on this machine");
     try {
-      expect(await refusal("env", "create", "hopeless")).toMatch(/^1 .*no room on this machine.*perdure env resume hopeless/s);
+      expect(await refusal("env", "create", "hopeless")).toMatch(/^1 .*no space on this machine.*perdure env resume hopeless/s);
     } finally {
       cloud.provisioner.onApply = onApply;
     }

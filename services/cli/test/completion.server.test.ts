@@ -106,7 +106,7 @@ test(
 );
 
 test(
-  "a server that is away, silent or unknown offers nothing, soon and without a word",
+  "a server that is away, silent or unknown offers nothing, soon and without a message",
   async () => {
     expect(await tab(["call", ""], { PERDURE_ADMIN_URL: "http://127.0.0.1:1" })).toEqual([]);
     expect(await tab(["call", ""], { PERDURE_ADMIN_URL: "not a URL" })).toEqual([]);

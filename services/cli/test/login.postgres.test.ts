@@ -12,7 +12,7 @@ import { FakeEndpoint, SmallCloud } from "./small-cloud.js";
 const TEST_MS = 120_000;
 
 const MINE = "# mine\n[other]\nadmin_base_url = 'http://x:1'   # odd\n";
-const FOREIGN = `# of somebody else
+const FOREIGN = `# of another program
 [global.cloud]   # theirs
 access_token = "a.b.c"
 

@@ -1,7 +1,7 @@
 /**
  * Shares one event loop fairly among environments. The kernel hands requests over in the order of arrival, so hundreds of requests of one
  * tenant would all be forwarded before a neighbour's request that was read after them. So admitted requests are forwarded in turns of the
- * event loop, a bounded number in each: at once while this turn has room and no line waits, otherwise from one line per environment,
+ * event loop, a bounded number in each: at once while this turn has capacity left and no line waits, otherwise from one line per environment,
  * round robin (deficit round robin, Shreedhar and Varghese 1995). A single request waits at most one turn and one round,
  * however long the lines of other environments are.
  */

@@ -53,7 +53,7 @@ const corpus: readonly (readonly [name: string, bytes: () => string])[] = [
   ["a method that is none", () => request([], "", "G\u00cbT /S/h HTTP/1.1")],
   ["a version that is none", () => request([], "", "GET /S/h HTTP/1.10")],
   ["no host", () => "GET /S/h HTTP/1.1\r\n\r\n"],
-  ["words", () => "hello, is there anybody?\r\n\r\n"],
+  ["words", () => "hello, is this HTTP?\r\n\r\n"],
 ];
 
 test.each(corpus)("T3: %s: refused in JSON, the connection closed or clean, and no runtime receives it", async (_name, bytes) => {

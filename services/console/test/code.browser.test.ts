@@ -186,7 +186,7 @@ const otherOrders = service({
   handlers: {
     place: async (): Promise<string> => "placed",
     assemble: async (): Promise<string> => "assembled",
-    approve: async (ctx: Context): Promise<string> => ctx.run("ask twice", () => "approved"),
+    approve: async (ctx: Context): Promise<string> => ctx.run("request twice", () => "approved"),
     rest: async (ctx: Context, ms: number): Promise<void> => ctx.sleep(ms, "rest"),
   },
 });

@@ -27,7 +27,7 @@ test("everything is reached with the keyboard", async () => {
   await page.keyboard.press("?");
   await page.getByRole("dialog", { name: "Keyboard shortcuts" }).waitFor();
   await expectAccessible(page);
-  // Letters do nothing within an open dialog.
+  // Shortcuts do nothing within an open dialog.
   await page.keyboard.press("g");
   await page.keyboard.press("o");
   await page.getByRole("checkbox", { name: "Single-key shortcuts" }).click();

@@ -31,7 +31,7 @@ describe("limits", () => {
     expect(fixture.partitions.invoked[0]!.input.length).toBeGreaterThan(50_000);
   });
 
-  test.each(bothProtocols)("bodies beyond the common budget hear 429 over %s", async (http) => {
+  test.each(bothProtocols)("bodies beyond the common budget are refused with 429 over %s", async (http) => {
     await using fixture = await startIngress({ options: { bufferedBodyBytesMax: 1000 } });
     await using client = openClient(http, fixture.port);
     const answer = await client.send({ path: "/Greeter/bin", headers: octets, body: "x".repeat(1001) });
@@ -71,7 +71,7 @@ describe("limits", () => {
     expect((await client.send(health)).status).toBe(200);
   });
 
-  test.each(bothProtocols)("more header lines than anybody needs hear 431 over %s", async (http) => {
+  test.each(bothProtocols)("more header lines than the limit are refused with 431 over %s", async (http) => {
     await using fixture = await startIngress();
     await using client = openClient(http, fixture.port);
     const headers = (count: number) => Object.fromEntries(Array.from({ length: count }, (_, i) => [`x-${i}`, "v"]));

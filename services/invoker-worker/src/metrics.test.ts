@@ -35,7 +35,7 @@ test("outcomes are counted by how an invocation ended", () => {
   worker.completed(failed(409, "killed"));
   worker.completed(failed(409, "canceled"));
   worker.completed(failed(409, "Cancelled"));
-  worker.completed(failed(409, "somebody was faster"));
+  worker.completed(failed(409, "another process was faster"));
   worker.completed(failed(500, "killed"));
   expect(samples(metrics, "perdure_worker_invocations_completed_total")).toEqual([
     'perdure_worker_invocations_completed_total{result="success"} 1',

@@ -9,7 +9,7 @@ import { createInvokerWorker, type InvokerWorker } from "./role.js";
 const EMPTY: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
 const nowhere: EndpointTransport = {
   open() {
-    throw new Error("nothing is registered, so nobody is called");
+    throw new Error("nothing is registered, so no endpoint is called");
   },
   async [Symbol.asyncDispose]() {},
 };

@@ -32,7 +32,7 @@ describe("workers of a cluster", () => {
     await until("a share for the third", () => counts(a, b, c).join() === "2,3,3" && all(a, b, c).join() === EVERY.join());
     await c.worker.drain();
     expect(c.worker.leading()).toEqual([]);
-    await until("all is led again", () => all(a, b).join() === EVERY.join());
+    await until("every partition has a leader again", () => all(a, b).join() === EVERY.join());
     await b[Symbol.asyncDispose]();
     await until("one leads all", () => all(a).join() === EVERY.join());
   }, 60_000);
@@ -67,7 +67,7 @@ describe("workers of a cluster", () => {
     await sleep(3_000); // Longer than a lease.
     expect(all(a, b)).toEqual([]);
     await redis.startAgain();
-    await until("all is led again", () => all(a, b).join() === EVERY.join());
+    await until("every partition has a leader again", () => all(a, b).join() === EVERY.join());
     for (const id of ids) expect((await b.worker.partitions.describe(id))?.status).toBe("invoked");
     await submit(b);
   }, 60_000);

@@ -35,8 +35,12 @@ describe("workers on a Redis Cluster", () => {
     const node = redis.nodes[1] as (typeof redis.nodes)[number];
     await node.kill();
     await node.startAgain();
-    await until("all is led again", () => all(a).join() === EVERY.join(), 30_000);
-    await until("all is told again", async () => (await statuses(a, ids).catch(() => new Set())).has("invoked"), 30_000);
+    await until("every partition has a leader again", () => all(a).join() === EVERY.join(), 30_000);
+    await until(
+      "every status is readable again",
+      async () => (await statuses(a, ids).catch(() => new Set())).has("invoked"),
+      30_000,
+    );
     expect(await statuses(a, ids)).toEqual(new Set(["invoked"]));
     await submit(a);
   }, 120_000);

@@ -18,7 +18,7 @@ export const PARTITIONS = 8;
 const EMPTY: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
 const nowhere: EndpointTransport = {
   open() {
-    throw new Error("nothing is registered, so nobody is called");
+    throw new Error("nothing is registered, so no endpoint is called");
   },
   async [Symbol.asyncDispose]() {},
 };
@@ -45,7 +45,7 @@ export class Workers implements AsyncDisposable {
   async startAll(...ids: string[]): Promise<Running[]> {
     const workers: Running[] = [];
     for (const id of ids) workers.push(await this.start(id));
-    await until("all is led", () => all(...workers).length === PARTITIONS);
+    await until("every partition has a leader", () => all(...workers).length === PARTITIONS);
     return workers;
   }
 

@@ -65,7 +65,7 @@ export class ObjectApplier {
     return true;
   }
 
-  /** Makes what is not there: one request, where looking first would be two. False: there is something of that name, which stays as it is. */
+  /** Creates an object that does not exist, with one request: a read first would be a second one. False: an object of that name exists and stays as it is. */
   async create(object: KubeObject, signal: AbortSignal): Promise<boolean> {
     const resource = resourceOf(object);
     const { name, namespace } = object.metadata;
@@ -119,12 +119,12 @@ export class ObjectApplier {
     this.#applied.clear();
   }
 
-  /** Forgets an object that is deleted because it is no longer needed, so that creating it again later does not count as a revert. */
+  /** Discards an object that is deleted because it is no longer needed, so that creating it again later does not count as a revert. */
   discardObject(resource: Resource, name: string, namespace: string | undefined): void {
     this.#applied.delete(`${resource.plural}/${keyOf(name, namespace)}`);
   }
 
-  /** Forgets the objects of a deleted namespace, and the namespace itself. */
+  /** Discards the objects of a deleted namespace, and the namespace itself. */
   discardNamespace(namespace: string): void {
     this.#discardWithin(namespace);
     for (const map of [this.#applied, this.#reverts, this.#pausedUntilMs])

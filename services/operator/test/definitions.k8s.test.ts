@@ -51,7 +51,7 @@ const aCloud = (name: string): KubeObject => ({
 
 const untilReconciled = (name: string): Promise<unknown> =>
   eventually(
-    `${name} was looked at`,
+    `${name} was reconciled`,
     async () => {
       const existing = await world.client.find<KubeObject & { status?: { conditions?: readonly unknown[] } }>(
         resources.cloudEnvironments,
@@ -89,7 +89,7 @@ async function goesOnWithout(plural: string): Promise<void> {
   }
   const one = aService({ name, namespace: OPERATOR_NAMESPACE, image: "one", spec: { replicas: 0 } }, "http://127.0.0.1:9");
   await world.client.create(one);
-  await eventually("it was looked at", async () => conditionIn(await statusOf(world.client, one), "Ready"), SOON_MS);
+  await eventually("it was reconciled", async () => conditionIn(await statusOf(world.client, one), "Ready"), SOON_MS);
 }
 
 test.each(PLURALS)(
@@ -133,8 +133,8 @@ test(
     await world.client.apply(one, { manager: "people", force: true });
     const condition = async () => conditionIn(await statusOf(world.client, one), "CrdOutdated");
     await world.client.apply(older("servicedeployments", "drainAutoscaling"), { manager: "test", force: true });
-    await eventually("it is told", () => hasMetric("perdure_operator_crd_outdated", "servicedeployments", 1), SOON_MS);
-    const crdCondition = await eventually("the object tells it", condition, SOON_MS);
+    await eventually("the metric reports it", () => hasMetric("perdure_operator_crd_outdated", "servicedeployments", 1), SOON_MS);
+    const crdCondition = await eventually("the condition reports it", condition, SOON_MS);
     expect(crdCondition).toMatchObject({
       status: "True",
       reason: "SchemaDiffers",

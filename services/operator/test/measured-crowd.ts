@@ -98,7 +98,7 @@ async function untilQuiescent(program: OperatorProgram): Promise<Sample> {
     await new Promise((resolve) => setTimeout(resolve, QUIESCENT_MS));
     const now = await sample(program);
     if (spentBetween(before, now).reconciles === 0) return now;
-    if (performance.now() > deadline) throw new Error(`environments are still looked at after ${QUIESCENT_MS_MAX} ms`);
+    if (performance.now() > deadline) throw new Error(`environments are still reconciled after ${QUIESCENT_MS_MAX} ms`);
     before = now;
   }
 }

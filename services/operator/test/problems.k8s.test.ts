@@ -36,7 +36,7 @@ function busyClient(kubeconfig: string): KubernetesClient {
       throw new KubernetesApiError(
         "patch environments",
         409,
-        JSON.stringify({ reason: "Conflict", message: "somebody was faster" }),
+        JSON.stringify({ reason: "Conflict", message: "another writer was faster" }),
       );
     }
     return apply<T>(object, options);

@@ -145,7 +145,7 @@ test(
         waker.requestWake(desired.environmentId);
         const value = await wakeOf();
         if (value !== undefined && value !== before) return value;
-        if (performance.now() > deadline) throw new Error("nobody woke it");
+        if (performance.now() > deadline) throw new Error("it was not woken");
       }
     };
     waker.requestWake(desired.environmentId);

@@ -325,7 +325,7 @@ test(
     const third = service({ name: "Room", namespace, image: "room:3" });
     await runtime.serve(third, greeter("Room", "three"));
     await apply(third);
-    await until(third, "it finds no room", (status) => conditionIn(status, "Registered")?.reason === "NotReady");
+    await until(third, "it is unschedulable", (status) => conditionIn(status, "Registered")?.reason === "NotReady");
     expect(await runtime.call("Room", "greet")).toBe("two");
     await runtime.resolve(held[0] as string);
     await untilVersion(third);

@@ -187,9 +187,11 @@ describe("every kind of unusable response has its code", () => {
   };
 
   test("META0003: an unreachable endpoint, or a bad status, which is quoted", async () => {
-    const endpoint = await endpointThatSays("h2c", { status: 404, body: "nothing", headers: { "x-hint": "wrong door" } });
+    const endpoint = await endpointThatSays("h2c", { status: 404, body: "nothing", headers: { "x-hint": "wrong endpoint" } });
     const quoted = await discoverWith(endpoint.uri).catch((cause: Error) => cause.message);
-    expect(quoted).toMatch(/^\[META0003\] got status code '404 Not Found'\. Make sure .*"x-hint":"wrong door".* Body: nothing$/);
+    expect(quoted).toMatch(
+      /^\[META0003\] got status code '404 Not Found'\. Make sure .*"x-hint":"wrong endpoint".* Body: nothing$/,
+    );
     const address = endpoint.uri;
     await endpoint[Symbol.asyncDispose]();
     expect(await codeOf(discoverWith(address))).toEqual([500, "META0003"]);

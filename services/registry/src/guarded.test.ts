@@ -65,7 +65,7 @@ describe("a guarded registry", () => {
     },
   );
 
-  test("reports a refused connection in the same words, and does not retry", async () => {
+  test("reports a refused connection with the same message, and does not retry", async () => {
     const denied = { kind: "failed", failure: { kind: "denied", message: "destination not allowed" } } as const;
     const { registry, requestedUris } = await aGuardedRegistry(denied);
     const refusal = await refusalOf(registry, aRegisterRequest("https://rebind.example.com/"));

@@ -111,7 +111,7 @@ describe("storage", () => {
   test.each([
     ["a deployment without services", "registry/deployment/dp_x", { id: "dp_14pRvKO3JzniV4tg6GOFKOl" }],
     ["a deployment with a bad id", "registry/deployment/dp_x", { id: "dp_x" }],
-    ["a kind of document nobody knows", "registry/secret/x", {}],
+    ["an unknown kind of document", "registry/secret/x", {}],
     ["a damaged rule book", "registry/rule-book", { version: -1, rules: [] }],
     ["a damaged cluster", "registry/kafka-cluster/k", { name: "" }],
     ["a damaged subscription", "registry/subscription/s", { id: "sub_1" }],

@@ -272,7 +272,7 @@ test("listeners receive every change once it can be read, until they are removed
   const counts: number[] = [];
   const stop = world.registry.onChange(() => counts.push(world.registry.kafkaClusters().length));
   world.registry.onChange(() => {
-    throw new Error("a listener with a bug concerns nobody else");
+    throw new Error("a listener with a bug does not disturb the others");
   });
   await world.registry.createKafkaCluster("a", { "bootstrap.servers": "b" });
   await world.registry.createKafkaCluster("b", { "bootstrap.servers": "b" });

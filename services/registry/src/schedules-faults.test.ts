@@ -55,7 +55,7 @@ class Scene {
     const metadata: MetadataStore = {
       get: (key) => inner.get(key),
       list: (prefix) => inner.list(prefix),
-      write: (writes) => (this.#diskWorks ? inner.write(writes) : Promise.reject(new Error("disk trouble by the test"))),
+      write: (writes) => (this.#diskWorks ? inner.write(writes) : Promise.reject(new Error("disk error by the test"))),
       [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
     };
     this.partitions.fault = () => {

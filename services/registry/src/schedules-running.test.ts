@@ -40,7 +40,7 @@ async function boot(): Promise<void> {
   store = {
     get: (key) => inner.get(key),
     list: (prefix) => inner.list(prefix),
-    write: (writes) => (isStoreBroken() ? Promise.reject(new Error("disk trouble by the test")) : inner.write(writes)),
+    write: (writes) => (isStoreBroken() ? Promise.reject(new Error("disk error by the test")) : inner.write(writes)),
     [Symbol.asyncDispose]: () => inner[Symbol.asyncDispose](),
   };
   const ports = { metadata: store, registry, clock, random: systemRandom, logger: silentLogger };

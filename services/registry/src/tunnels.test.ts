@@ -13,7 +13,7 @@ const PROXY = "https://tunnel.us.perdure.example:9080";
 const tunnels = new TunnelRoutes({ bare: BARE, proxyUrl: "http://10.0.0.1:9080", publicUrl: PROXY });
 const guard = createEgressGuard(
   { allowPlainHttp: false, ownDomains: ["perdure.example"], ownRanges: [], allowances: [] },
-  { resolve: (_name, done) => done(new Error("nobody looks names up"), []), onDenied() {} },
+  { resolve: (_name, done) => done(new Error("no name is looked up"), []), onDenied() {} },
 );
 
 const MANIFEST = {

@@ -10,7 +10,7 @@ export function storageIsFull(bytesMax: number): PerdureError {
   return new PerdureError("TEN0003", `the plan of this environment allows ${bytesMax} stored bytes, and they are used up`);
 }
 
-/** Called for each command, so that no notification is necessary when there is room again. */
+/** Called for each command, so that no notification is necessary when there is space again. */
 export interface StorageFull {
   readonly isFull: boolean;
   readonly bytesMax: number;

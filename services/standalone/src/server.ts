@@ -16,7 +16,7 @@ const ADVICE: ErrorAdvice = {
   STO0003: "Restore the directory from a backup, or move it away to start empty.",
   STO0005:
     "Bring back the directory that belongs to the other one (worker.storage-rocksdb.path, meta.storage-path), or start once with the worker.accept-data-loss that the message names.",
-  STO0004: "Make room on the disk, then start again: nothing that was acknowledged is lost.",
+  STO0004: "Free space on the disk, then start again: nothing that was acknowledged is lost.",
 };
 
 /** Resolves with the exit code once the server has stopped (at once for `--print-config`). */

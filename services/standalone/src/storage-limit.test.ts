@@ -41,7 +41,7 @@ async function aLimit(bytes: number) {
   return { limit, clock, held, store, check };
 }
 
-test("it is full beyond the limit, within one check, and has room again somewhat below it", async () => {
+test("it is full beyond the limit, within one check, and has space again somewhat below it", async () => {
   const { limit, store, check, held } = await aLimit(1_000);
   expect(limit.isFull).toBe(false);
   store.bytes = 1_001;

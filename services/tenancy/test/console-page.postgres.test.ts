@@ -35,7 +35,7 @@ describe("the page", () => {
     });
 
   test.each(["/", "/accounts", "/accounts/acc_1/environments/env_1/invocations?filter=x", "/no/such/page"])(
-    "is served at %s, to anybody",
+    "is served at %s, without credentials",
     async (path) => {
       const { status, headers, text } = await browse(path);
       expect([status, headers["content-type"], headers["cache-control"]]).toEqual([200, "text/html; charset=utf-8", "no-cache"]);

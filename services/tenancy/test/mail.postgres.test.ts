@@ -1,4 +1,4 @@
-/** Login by mail, on a real database: confirmed addresses, forgotten passwords, and what answers reveal to others. */
+/** Login by mail, on a real database: confirmed addresses, reset passwords, and what answers reveal to others. */
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { Secret } from "@perdure/base";
@@ -125,7 +125,7 @@ describe("confirming an address", () => {
   });
 });
 
-describe("forgotten password", () => {
+describe("password reset", () => {
   test("is replaced by a reader of the mail: once, and it ends all sessions, of devices too", async () => {
     const { browser, email } = await member();
     const { users, logins, audit, accounts } = cloud.ports.database.tables;

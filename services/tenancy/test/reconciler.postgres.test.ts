@@ -118,10 +118,10 @@ describe("environments are created and deleted", () => {
   });
 
   test("a provisioner that refuses counts as failing", async () => {
-    provisioner.failure = new Error("no room");
+    provisioner.failure = new Error("no space");
     reconcile();
     const id = await create();
-    expect(await status(id, "FAILED")).toMatchObject({ failure: "no room" });
+    expect(await status(id, "FAILED")).toMatchObject({ failure: "no space" });
   });
 
   test("suspended, resumed, with another key: the runtime follows", async () => {

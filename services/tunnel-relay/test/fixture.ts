@@ -219,7 +219,7 @@ export async function rawClient(
 
 function expectStart(startHeaders: Readonly<Record<string, unknown>>): void {
   if (startHeaders[":path"] !== START_TUNNEL_PATH || startHeaders[":method"] !== "GET")
-    throw new Error(`asked ${String(startHeaders[":path"])}`);
+    throw new Error(`unexpected request ${String(startHeaders[":path"])}`);
 }
 
 /** Headers of a client with valid credentials. */

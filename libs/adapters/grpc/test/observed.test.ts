@@ -13,7 +13,7 @@ function anObserver(log: string[], role: string, traceparent: string | undefined
     begin: (name, target, caller) => ({
       traceparent,
       run: (work) => work(),
-      end: (error) => void log.push(`${role} ${target}/${name} ${error ?? "ok"} from ${caller ?? "nobody"}`),
+      end: (error) => void log.push(`${role} ${target}/${name} ${error ?? "ok"} from ${caller ?? "none"}`),
     }),
   };
 }
@@ -30,9 +30,9 @@ test("are reported with their result", async () => {
   };
   const server = await TestServer.start(
     tenancyDefinition,
-    observedHandlers(tenancyDefinition, handlers, anObserver(log, "asked", undefined)),
+    observedHandlers(tenancyDefinition, handlers, anObserver(log, "served", undefined)),
   );
-  const client = server.connect(anObserver(log, "asking", "00-trace"));
+  const client = server.connect(anObserver(log, "called", "00-trace"));
   const call = () =>
     callUnary(client, tenancyDefinition.ask, create(TenancyQuestionSchema, {}), { deadlineMs: 10_000, callee: "it" });
   try {
@@ -44,10 +44,10 @@ test("are reported with their result", async () => {
   }
   const method = "perdure.control.v1.Tenancy/Ask";
   expect(log).toEqual([
-    `asked ${method} ok from 00-trace`,
-    `asking ${method} ok from nobody`,
-    `asked ${method} INTERNAL from 00-trace`,
-    `asking ${method} INTERNAL from nobody`,
+    `served ${method} ok from 00-trace`,
+    `called ${method} ok from none`,
+    `served ${method} INTERNAL from 00-trace`,
+    `called ${method} INTERNAL from none`,
   ]);
   expect(observedMethods(tenancyDefinition)).toContain("Ask");
   expect(observedMethods(tenancyDefinition)).not.toContain("Watch");

@@ -102,7 +102,7 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     expect(remote.deployments()).toEqual([]);
   });
 
-  test("refuses in the same words, with the same status and code", async () => {
+  test("refuses with the same message, status and code", async () => {
     const registry = await createTestRegistry();
     const remote = await connect([(await serve(registry)).address]);
     await remote.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" });

@@ -66,7 +66,7 @@ describe("endpoints that misbehave", () => {
       },
     ],
     [
-      "reports an error without a word",
+      "reports an error without a message",
       "RT0007",
       (stream) => {
         stream.respond({ ":status": 200, "content-type": contentType });

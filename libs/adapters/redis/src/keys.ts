@@ -46,7 +46,7 @@ export function environmentPrefix({ keyPrefix }: KeyPrefixed, environment: strin
 
 function checkedEnvironment(environment: string): string {
   if (ENVIRONMENT.test(environment)) return environment;
-  throw new PerdureError("OPS0001", "an environment's name is made of letters, digits, dots, dashes and underscores");
+  throw new PerdureError("OPS0001", "an environment's name has only letters or digits, dots, dashes and underscores");
 }
 
 /** Services have no slash in their names; if one ever has, it is escaped. */

@@ -48,7 +48,7 @@ describe("what was done", () => {
     const second = await lead(redis);
     expect(await first.put(entry(4, MessageType.Run))).toMatchObject({ kind: "fenced" });
     expect(await second.put(entry(4, MessageType.Run))).toEqual(COMMITTED);
-    expect(await readActions(redis, ENVIRONMENT, () => "somebody else's name")).toEqual({ source: "data", actions: 4 });
+    expect(await readActions(redis, ENVIRONMENT, () => "another worker's name")).toEqual({ source: "data", actions: 4 });
   });
 
   test("begins at zero under another name when a Redis was restored, and is not reported while only some partitions have the name", async () => {

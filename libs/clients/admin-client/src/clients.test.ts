@@ -16,7 +16,7 @@ function scene(...answers: readonly (Canned | Error)[]) {
   const left = [...answers];
   const transport: ApiTransport = async (request) => {
     requests.push(request);
-    const answer = left.shift() ?? new Error("nobody is there");
+    const answer = left.shift() ?? new Error("no server is there");
     if (answer instanceof Error) throw answer;
     return { status: answer.status, header: (name) => answer.headers?.[name], body: utf8(answer.body ?? "") };
   };

@@ -34,7 +34,7 @@ test.each([
   ["asleep", environmentWith([{ status: "False", reason: "Hibernated" }]), { phase: "ready", generation: 3, upstream }],
   ["rolling", environmentWith([{ status: "False", reason: "RollingOut" }]), { phase: "starting", generation: 3 }],
   ["of an older spec", environmentWith([{ status: "True", reason: "Ready" }], 1), { phase: "starting", generation: 3 }],
-  ["not looked at", environmentWith([]), { phase: "starting", generation: 3 }],
+  ["not reconciled", environmentWith([]), { phase: "starting", generation: 3 }],
   [
     "refused",
     environmentWith([

@@ -25,7 +25,7 @@ export function existingAccountText(loginLink: string, resetLink: string): Text 
     text: paragraphs(
       "There was an attempt to sign up for Perdure with this address, which has an account. If it was you, sign in:",
       loginLink,
-      "Forgotten the password? Choose a new one:",
+      "To choose a new password:",
       resetLink,
       "If it was not you, do nothing: nothing was changed.",
     ),

@@ -6,7 +6,7 @@
 
 /** SipHash with one round for each word and three at the end, both key halves zero. An unsigned 64-bit value. */
 export function siphash13(input: Uint8Array): bigint {
-  // The four words of state; `h` is the high half and `l` the low one. The start values spell "somepseudorandomlygeneratedbytes".
+  // The state has four words; `h` is the high half and `l` the low one. The start values spell "somepseudorandomlygeneratedbytes".
   let h0 = 0x736f6d65;
   let l0 = 0x70736575;
   let h1 = 0x646f7261;

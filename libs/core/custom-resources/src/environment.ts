@@ -104,7 +104,7 @@ const bundledRedis = withRules(
       .describe("Data may take this much of the requested memory, and never more than 45 % of the limit."),
     resources: resources()
       .optional()
-      .describe("From the size when absent; without a memory limit, one that leaves room to rewrite the log."),
+      .describe("From the size when absent; without a memory limit, one that leaves space to rewrite the log."),
     fsync: z.enum(["always", "everysec"]).default("always").describe("everysec may lose a second of work in a crash."),
   }),
   fixedOnceSet("storageClassName"),

@@ -127,7 +127,7 @@ describe("refused, with our message", () => {
     ["a retention beyond the longest", { retention: { completedJournal: "91d" } }, "must not be longer than 90 days"],
     ["one that is no duration", { retention: { completedJournal: "soon" } }, "completedJournal"],
     ["hibernation after a minute", { hibernation: { afterIdle: "60s" } }, "must be 0s, which is off, or at least 5m"],
-    ["a peer that is everybody", { network: { egress: { allow: [{}] } } }, "either an ipBlock or selectors"],
+    ["a peer that matches every address", { network: { egress: { allow: [{}] } } }, "either an ipBlock or selectors"],
     ["a network that is none", { network: { egress: { cidrs: ["10.0.0.0/99"] } } }, "must be a CIDR"],
     ["too many workers", { workers: { replicas: 65 } }, "less than or equal to 64"],
     ["no front pod", { front: { replicas: 0 } }, "greater than or equal to 1"],
@@ -251,7 +251,7 @@ test("a ServiceDeployment names exactly one register target, and keeps its whole
   expect((await post(aServiceDeployment(inProcess))).text).toContain("tunnelMode in-process needs register.cloudEnvironment");
 });
 
-test("a CloudEnvironment leaves room for a prefix in its name, and shows a key of the right shape", async () => {
+test("a CloudEnvironment leaves space for a prefix in its name, and shows a key of the right shape", async () => {
   const signingPublicKey = "publickeyv1_B9THfQTyVT59JdM9yTq5pNrFCMscUC2dgdr2gX26XubB";
   const authentication = { secretRef: { name: "key", key: "token" } };
   const post = (name: string, spec: Fields) => {

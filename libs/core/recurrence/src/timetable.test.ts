@@ -154,7 +154,7 @@ describe("intervals", () => {
 
 describe("searching backwards", () => {
   test.each(["* * * * * *", "30 2 * * *", "0 0 29 2 *", "*/7 3 * * MON", "30 * * * *"])(
-    "finds what looking ahead passed: %s",
+    "finds, backwards, the fire times that the forward search passed: %s",
     (expression) => {
       const table = timetable(expression, "Europe/Berlin");
       let at: number | undefined = Date.parse("2026-03-28T20:00:00Z");

@@ -1,4 +1,4 @@
-/** Distinguishes errors of callers from errors of the server. The engine throws plain errors whose first words name their kind. */
+/** Distinguishes errors of callers from errors of the server. The engine throws plain errors whose messages begin with their kind. */
 import { PerdureError } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
 import type { SqlAnswer } from "./ports.js";

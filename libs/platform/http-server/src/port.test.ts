@@ -58,7 +58,7 @@ describe("one port", () => {
     expect(text).toMatch(/^HTTP\/1\.1 200 OK[\s\S]*HTTP\/1\.1$/);
   });
 
-  test("lets go at once of a connection that ends without a word", async () => {
+  test("discards at once a connection that ends without a request", async () => {
     await using listener = await open(sayHttpVersion);
     for (const text of ["", "PR"]) {
       const socket = connect(listener.port, host, () => socket.end(text));

@@ -1,4 +1,4 @@
-/** The life of a process: settings, start and stop in order, probes, health and draining. Listeners are exported by `@perdure/process-kit/http`. */
+/** What every process needs: settings, start and stop in order, probes, health and draining. Listeners are exported by `@perdure/process-kit/http`. */
 
 export { CommitProbe } from "./commit-probe.js";
 export { type ConfigInputs, type LoadedConfig, loadConfig } from "./config/load.js";

@@ -19,7 +19,7 @@ export const SPANS_PER_EXPORT_MAX = 512;
 export const RESOURCE_ATTRIBUTES_MAX = 32;
 export const RESOURCE_VALUE_CHARS_MAX = 256;
 
-/** Longest text of a caller in a span: a user agent's name and version, and no room for more. */
+/** Longest text of a caller in a span: enough for a user agent's name and version. */
 export const SPAN_VALUE_CHARS_MAX = 256;
 
 /** How far a time made of two clocks may be from the wall clock, which has whole milliseconds, before it is set anew. */

@@ -57,10 +57,10 @@ describe("JSON lines", () => {
   test("errors are shown with type, code, stack and causes", () => {
     const { logger, parsed } = aLog();
     const cause = new RangeError("deeper");
-    logger.error({ error: new PerdureError("STO0001", "no room", { cause }) }, "commit failed");
+    logger.error({ error: new PerdureError("STO0001", "no space", { cause }) }, "commit failed");
     expect(parsed()[0]!["error"]).toEqual({
       type: "PerdureError",
-      message: "[STO0001] no room",
+      message: "[STO0001] no space",
       code: "STO0001",
       stack: expect.stringContaining("logging.test"),
       cause: { type: "RangeError", message: "deeper", stack: expect.any(String) },

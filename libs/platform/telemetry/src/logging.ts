@@ -1,5 +1,5 @@
 /**
- * Decides how log lines look and where they go: JSON lines for machines, aligned and coloured ones at a terminal. Code everywhere uses
+ * Decides the format of log lines and where they go: JSON lines for machines, aligned and coloured ones at a terminal. Code everywhere uses
  * base's `Logger`. Values that must never appear in a log are masked here, by field name.
  */
 import { types } from "node:util";

@@ -1,6 +1,6 @@
 /**
  * How long the event loop of the server stands still beside large fan-outs, and crowds that wake or are killed: `node deploy/run-ts.mjs
- * libs/testing/conformance/bench/event-loop.ts [children] [sleepers] [seconds to fall asleep]`. Prints for each part the processor time of the server, its
+ * libs/testing/conformance/bench/event-loop.ts [children] [suspended] [seconds until all are suspended]`. Prints for each part the processor time of the server, its
  * largest delays (`nodejs_eventloop_lag_max_seconds` of each second, which other processes make longer), and the most processor time that its thread
  * used in one piece.
  */
@@ -113,7 +113,7 @@ await measure(`fan-out of ${CHILDREN}`, async () => {
   await world.ingress.send(["Parent", "fanOut"], CHILDREN);
   while (!isFannedOut) await delay(100);
 });
-await measure(`fan-out of ${CHILDREN}, suspended, replayed and forgotten`, async () => {
+await measure(`fan-out of ${CHILDREN}, suspended, replayed and deleted`, async () => {
   await world.ingress.send(["Patient", "fanOutAndWait"], CHILDREN);
   while (!hasWaited) await delay(100);
 });

@@ -1,6 +1,6 @@
 /**
- * The operator: how soon an environment is ready, and what hundreds of them cost the operator and its API server. Pods are said to run as
- * soon as they are asked for: what is measured is ours. COUNTS=500,2000 chooses the sizes of the cell.
+ * The operator: how soon an environment is ready, and what hundreds of them cost the operator and its API server. Pods are reported as running as
+ * soon as they are created, so only Perdure is measured. COUNTS=500,2000 chooses the sizes of the cell.
  */
 import { spawn } from "node:child_process";
 import { loadavg } from "node:os";
@@ -26,8 +26,8 @@ export async function measureKubernetes({ quick, say, machine, commit }) {
   const text = `## The operator
 
 Measured by \`make bench ONLY=kubernetes\` on ${machine}, commit ${commit}, load ${loadavg()[0].toFixed(1)} at the end. A real etcd and kube-apiserver on the same
-machine; pods are said to be ready as soon as they are asked for, so that image pulls, schedulers and volumes are not in these numbers.
-The operator looks at ${PER_SECOND} environments a second at most here (20 by default).
+machine; pods are reported as ready as soon as they are created, so that image pulls, schedulers and volumes are not in these numbers.
+The operator reconciles ${PER_SECOND} environments a second at most here (20 by default).
 
 ${table(["what", "environments", "figure"], rows)}
 `;
@@ -40,7 +40,7 @@ function rowsOf(count, { growing, quiet, peakMiB, lastMiB }) {
   return [
     ["created at once to the last one ready", count, `${growing.seconds.toFixed(0)} s`],
     ["requests to the API server for each", count, `${(sum(growing.requests) / count).toFixed(1)} (${verbs.join(", ")})`],
-    ["looks at each until it is ready", count, (growing.reconciles / count).toFixed(1)],
+    ["reconciliations of each until it is ready", count, (growing.reconciles / count).toFixed(1)],
     ["the operator's CPU for each", count, `${((growing.cpuSeconds / count) * 1000).toFixed(0)} ms`],
     ["requests while they are made", count, `${(sum(growing.requests) / growing.seconds).toFixed(0)} a second`],
     ["the operator's memory, most and afterwards", count, `${peakMiB.toFixed(0)} MiB, ${lastMiB.toFixed(0)} MiB`],

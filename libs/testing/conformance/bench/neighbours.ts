@@ -8,7 +8,7 @@
  * With the project's own Node, because the published SDK of the endpoint hangs under Node 20 (`Promise.withResolvers`).
  *
  * NICE=19 gives the bad handler's process the lowest priority, which shows how much of the cost is the server's own and how much is
- * the processor time that the bad handler takes. SECONDS=8 is the length of a phase, SETTLE=60 the wait before the last look at memory. Traffic goes to 127.0.0.1 only.
+ * the processor time that the bad handler takes. SECONDS=8 is the length of a phase, SETTLE=60 the wait before the last reading of memory. Traffic goes to 127.0.0.1 only.
  * PERDURE_CONFORMANCE_EXECUTABLE names another build to measure.
  */
 

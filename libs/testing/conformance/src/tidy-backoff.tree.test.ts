@@ -1,6 +1,6 @@
 /**
  * Why: clients that lose a server together must not return together. The one `Backoff` of `libs/core/base` draws each pause at random; this checks on
- * the sources that nobody multiplies a pause by hand instead.
+ * the sources that no code multiplies a pause by hand instead.
  */
 
 import { readdirSync, readFileSync } from "node:fs";

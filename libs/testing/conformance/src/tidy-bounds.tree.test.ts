@@ -1,5 +1,5 @@
 /**
- * Why: a hand-written bound of a cache or a rate is short, and wrong in its own way each time: one forgot to evict on a second path, one
+ * Why: a hand-written bound of a cache or a rate is short, and wrong in its own way each time: one did not evict on a second path, one
  * refilled with a clock that jumps, one let clients fill it with keys that do not exist. `BoundedCache`, `LoadingCache`, `TokenBucket` and
  * `RateLimiter` of `libs/core/base` have tests for that; this checks on the sources that no other code evicts or refills by hand.
  */

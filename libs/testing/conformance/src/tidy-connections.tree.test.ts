@@ -122,7 +122,7 @@ describe("errors of connections", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("are looked for where there are some", () => {
+  test("are found where there are some", () => {
     const handlers = sources.filter(({ text }) => [...text.matchAll(HANDLER), ...text.matchAll(SERVER)].length > 0);
     const makers = sources.filter(({ text }) => [...text.matchAll(CREATED)].length > 0);
     expect(handlers.length).toBeGreaterThan(5);

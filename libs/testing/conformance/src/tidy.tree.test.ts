@@ -258,7 +258,7 @@ test("the version that the program reports is the package's", () => {
   expect(read("libs/platform/telemetry/src/version.ts")).toContain(`VERSION = "${version}"`);
 });
 
-// ── nothing of anybody's machine ─────────────────────────────────────────────────────────────────
+// ── no paths of one machine ─────────────────────────────────────────────────────────────────
 
 /** Put together from pieces, so that this file does not find itself. */
 const MACHINE = new RegExp(
@@ -281,7 +281,7 @@ test("no file names folders of one machine or a package registry", () => {
   expect(texts.filter((path) => MACHINE.test(read(path)))).toEqual([]);
 });
 
-test("suites that have the machine to themselves are there, and so are those that have no second look", () => {
+test("suites that have the machine to themselves are there, and so are those that are not run a second time", () => {
   const patterns = [...read("deploy/testing/beside-then-alone.mjs").matchAll(/^ {2}\/(.+)\/,$/gm)].map(
     ([, pattern]) => new RegExp(pattern ?? ""),
   );

@@ -45,7 +45,7 @@ describe(`a server killed ${ROUNDS} times under load (seed ${SEED})`, () => {
 
       async function caller(number: number, mine: SeededRandom): Promise<void> {
         for (let i = 0; !stop; i++) {
-          const counters = Array.from({ length: 1 + mine.below(3) }, () => `tally ${mine.below(COUNTERS)}`);
+          const counters = Array.from({ length: 1 + mine.below(3) }, () => `count ${mine.below(COUNTERS)}`);
           const job = { name: `${number}.${i}`, steps: 1 + mine.below(4), sleepMs: mine.below(60), counters };
           for (const [index, key] of counters.entries())
             expected.set(key, (expected.get(key) ?? 0) + (index === 0 ? job.steps : 1));

@@ -130,7 +130,7 @@ describe("restate vqueues", () => {
     expect(admissionGate.group("lock").came).toEqual(["holder", "next"]);
   });
 
-  test("can still resume a paused queue that nobody is in any more", async () => {
+  test("can still resume a paused queue that has become empty", async () => {
     const first = await send("drained", { group: "drained", name: "first" });
     await inside("drained", 1);
     const [queue] = await world.admin.query("select id from sys_vqueue_meta where scope = 'drained'");

@@ -190,7 +190,7 @@ function brokenOff(cause: Error, request: Drawn): undefined {
   throw new Error(`${cause.message}: ${JSON.stringify(request).slice(0, 2_000)}`, { cause });
 }
 
-describe(`what nobody would send (seed ${SEED})`, () => {
+describe(`malformed requests (seed ${SEED})`, () => {
   test("to the ingress is refused politely", () => fuzz(world.server.ingressUrl, INGRESS, SEED), TEST_MS);
   test("to the management API is refused politely", () => fuzz(world.server.adminUrl, ADMIN, SEED + 1), TEST_MS);
 

@@ -96,7 +96,7 @@ describe("sys_invocation shows an invocation that is", () => {
       await admin.invocation(invocationId, "kill");
   });
 
-  test("called by another, restarted from another, and forgotten after its time", async () => {
+  test("called by another, restarted from another, and deleted after its retention", async () => {
     const parent = invocationIdOf(await world.ingress.call(["Calls", "echo"], 1));
     const [child] = await eventually("the callee", async () => {
       const rows = await world.admin.query(`SELECT * FROM sys_invocation WHERE invoked_by_id = '${parent}'`);

@@ -113,7 +113,7 @@ describe("an invocation that is", () => {
 });
 
 describe("cancelling", () => {
-  test("does not shorten a back-off, and is heard at the next attempt", async () => {
+  test("does not shorten a back-off, and is received by the next attempt", async () => {
     const { id, name } = await backingOff();
     expect(await verb(id, "cancel")).toBe(202);
     const answer = await world.ingress.attach(id);
@@ -122,7 +122,7 @@ describe("cancelling", () => {
     expect(performance.now() - first!).toBeGreaterThanOrEqual(BACK_OFF_MS - 1);
   });
 
-  test("moves a paused invocation on, whoever paused it, so that it can undo what it did", async () => {
+  test("resumes a paused invocation, whatever paused it, so that it can undo its steps", async () => {
     const { id } = await STATES["paused"]!();
     expect(await verb(id, "cancel")).toBe(202);
     expect((await world.ingress.attach(id)).status).toBe(409);

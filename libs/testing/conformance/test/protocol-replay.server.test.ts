@@ -114,7 +114,7 @@ describe("a replay", () => {
 });
 
 describe("the request side", () => {
-  test("is closed when the last word has been said", async () => {
+  test("is closed after the last message", async () => {
     let isClosed = false;
     const { name, expectNoFailures } = await serve(async (attempt) => {
       await attempt.replay();
@@ -159,7 +159,7 @@ describe("the request side", () => {
       });
       attempt.command({
         kind: "output",
-        result: { kind: "failure", failure: { code: 409, message: "as you wish", metadata: [] } },
+        result: { kind: "failure", failure: { code: 409, message: "as requested", metadata: [] } },
         name: "",
       });
       attempt.control({ kind: "end" }).end();
@@ -239,7 +239,7 @@ describe("a suspension in version 7", () => {
     expectNoFailures();
   });
 
-  test("hears of signals that it does not wait for at its next attempt, in their order", async () => {
+  test("receives signals that it does not wait for at its next attempt, in their order", async () => {
     const { name, expectNoFailures } = await serve(async (attempt: RawAttempt) => {
       const { entries } = await attempt.replay();
       attempt.open();

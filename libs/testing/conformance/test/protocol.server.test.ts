@@ -149,7 +149,7 @@ describe("an attempt starts with", () => {
       await attempt.replay();
       attempt.command(sleepUntil(0, 1));
       expect((await attempt.notification()).id).toEqual({ kind: "completion", id: 1 });
-      // The last words, a byte at a time.
+      // The last message, a byte at a time.
       const lastBytes = Uint8Array.from([0x04, 0x01, 0, 0, 0, 0, 0, 5, 0x72, 3, 0x0a, 1, 0x78, 0, 3, 0, 0, 0, 0, 0, 0]);
       for (const byte of lastBytes) {
         attempt.bytes(Uint8Array.of(byte));

@@ -141,7 +141,7 @@ describe("values of the state of 30 MB", () => {
   const SIZE = 30_000_000;
   const TOO_MUCH = /the query (?:reads too much of state|needs more memory than one statement may use)/;
 
-  test("are shown whole, and several at once are refused in words of ours, by the official command line as well", async () => {
+  test("are shown whole, and several at once are refused with Perdure's message, by the official command line as well", async () => {
     for (const [object, count] of [
       ["one", 1],
       ["many", 6],

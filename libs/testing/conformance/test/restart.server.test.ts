@@ -48,7 +48,9 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
     await send("calling", ["Root", name("calling"), "start"], "awakeable");
     await eventually("the leaf", () => probe.get(`leaf::${name("calling")}`));
     await Promise.all(
-      Array.from({ length: SUSPENDED_INVOCATIONS }, async (_, i) => send(`sleeper ${i}`, ["Echo", "sleep"], 150 + (i % 50) * 4)),
+      Array.from({ length: SUSPENDED_INVOCATIONS }, async (_, i) =>
+        send(`suspended ${i}`, ["Echo", "sleep"], 150 + (i % 50) * 4),
+      ),
     );
     deployments = (await admin.get("/deployments")).text;
 
@@ -73,7 +75,7 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
     expect((await world.admin.get("/services/Echo")).json).toMatchObject({ revision: 1 });
   });
 
-  test("has woken whom it should have woken meanwhile, and nobody else", async () => {
+  test("has resumed the invocations that were due meanwhile, and no others", async () => {
     expect(await world.ingress.outcome(ids["sleeping"]!)).toBe("slept");
     expect(await world.ingress.outcome(ids["scheduled"]!)).toBe("on time");
     const suspendedIds = Object.entries(ids).filter(([what]) => what.startsWith("sleeper"));

@@ -30,7 +30,7 @@ class RequestLog {
   readonly note = (path: string, headers: Headers): void => void this.requests.push({ path, headers: { ...headers } });
   of(path: string): Headers {
     const result = this.requests.findLast((one) => one.path === path);
-    if (result === undefined) throw new Error(`nobody asked for ${path}`);
+    if (result === undefined) throw new Error(`no request for ${path}`);
     return result.headers;
   }
 }

@@ -70,7 +70,7 @@ describe("a child program", () => {
     expect(startOf(child)).toBeUndefined();
   });
 
-  test("starts again with the options that changed, and forgets the output of the process before", async () => {
+  test("starts again with the options that changed, and discards the output of the process before", async () => {
     const program = await ChildProgram.start(script("console.log('first')"));
     await expect(program.startAgain()).rejects.toThrow("the program is still running");
     await program.exited;

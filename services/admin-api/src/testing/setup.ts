@@ -94,7 +94,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
     insight: setup.insight ?? NOTHING_STORED,
     batches: setup.batches ?? NO_BATCHES,
-    callEndpoint: setup.callEndpoint ?? (async () => ({ kind: "failed", message: "nobody is there" })),
+    callEndpoint: setup.callEndpoint ?? (async () => ({ kind: "failed", message: "no server is there" })),
     metrics: setup.metrics ?? (() => ""),
     health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),
     isCommitting: setup.isCommitting,

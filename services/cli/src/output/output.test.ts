@@ -86,7 +86,7 @@ describe("output", () => {
 
   test("with --json there is JSON on stdout, and only warnings on stderr", async () => {
     const { said, output } = terminal({ isJson: true, hasColour: true });
-    output.note("for people");
+    output.note("for users");
     await output.during(
       "working",
       async (progress) => progress.step("on"),

@@ -25,7 +25,7 @@ const httpUrl = (sentence: string) =>
 const region = custom(
   z
     .string()
-    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, "must be letters in lower case, digits, '-' and '.'")
+    .regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, "must be lower-case letters, digits, '-' and '.'")
     .prefault("us"),
   { sentence: "Region of this gateway, as host names have it.", form: "scalar" },
 );

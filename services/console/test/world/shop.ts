@@ -59,7 +59,7 @@ const orders = service({
     /** Waits for an approval: `POST /restate/awakeables/<id>/resolve`. */
     approve: async (ctx: Context, what: string): Promise<string> => {
       const { id, promise } = ctx.awakeable<string>();
-      await ctx.run("ask for approval", () => id);
+      await ctx.run("request approval", () => id);
       return `${what} approved by ${await promise}`;
     },
 

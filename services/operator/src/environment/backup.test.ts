@@ -52,7 +52,7 @@ describe("the next backup", () => {
 });
 
 test("a snapshot that its driver cannot complete blocks the others only until it is deleted, however long the deletion takes", async () => {
-  const pending: VolumeSnapshot = { ...snapshot(1, 1, 1), status: { error: { message: "no room" } } };
+  const pending: VolumeSnapshot = { ...snapshot(1, 1, 1), status: { error: { message: "no space" } } };
   const requests: string[] = [];
   const run = (snapshots: VolumeSnapshot) => {
     const client = {

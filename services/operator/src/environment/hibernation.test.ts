@@ -81,7 +81,7 @@ describe("an environment that is awake", () => {
     ["a worker has just begun", { say: [{}, { inFlight: undefined, idleSeconds: undefined }] }],
     ["it is not ready", { isReady: false }],
     ["it is suspended", { suspended: true }],
-    ["nobody wants it to sleep", { afterIdle: "0s" }],
+    ["hibernation is not requested", { afterIdle: "0s" }],
   ])("stays so when %s", async (_, given) => {
     expect(await stateAfter(given)).toBe("awake");
   });

@@ -63,8 +63,8 @@ test("a note that was written again since it was read has no consent: it stays, 
 });
 
 test.each([
-  ["nobody agreed", environmentWith()],
-  ["somebody agreed to the data of another environment", adopting("long-before")],
+  ["without consent", environmentWith()],
+  ["with consent to the data of another environment", adopting("long-before")],
 ])("it stays when %s", async (_, environment) => {
   const { run, calls } = aNote({ uid: "before" });
   const observation = await run(environment);

@@ -21,7 +21,7 @@ function ports(existing: unknown) {
   } as unknown as KubernetesClient;
   const applier = {
     discardObject: ({ plural }: Resource, name: string, namespace: string | undefined) =>
-      void calls.push(`forget ${plural}/${namespace}/${name}`),
+      void calls.push(`discard ${plural}/${namespace}/${name}`),
   };
   const caches = {
     of: (resource: Resource) =>
@@ -37,9 +37,9 @@ test("pruned objects are dropped from the applier, so that they are created agai
   await pruneUnwanted(suspended, rest, SIGNAL);
   await pruneScaledObject(suspended, { isThere: false, objects: [], hindrance: undefined, hasKeda: true }, rest, SIGNAL);
   expect(calls).toEqual([
-    `forget horizontalpodautoscalers/${NAMESPACE}/worker`,
+    `discard horizontalpodautoscalers/${NAMESPACE}/worker`,
     "delete horizontalpodautoscalers/worker theirs",
-    `forget scaledobjects/${NAMESPACE}/worker`,
+    `discard scaledobjects/${NAMESPACE}/worker`,
     "delete scaledobjects/worker theirs",
   ]);
 });
@@ -60,7 +60,7 @@ test("the removal of a StatefulSet that is created again around its pods does no
   const grown = { ...environment, spec: { ...environment.spec, redis: { bundled: { ...bundled, size: "20Gi" } } } };
   const outcome = await growVolumes(grown as typeof environment, set, rest, SIGNAL);
   expect(outcome?.observation.reason).toBe("Resizing");
-  expect(calls).toEqual([`forget statefulsets/${NAMESPACE}/redis`, "delete statefulsets/redis set"]);
+  expect(calls).toEqual([`discard statefulsets/${NAMESPACE}/redis`, "delete statefulsets/redis set"]);
 });
 
 test("policies of an earlier release go, those of the environment and of others stay", async () => {
@@ -72,7 +72,7 @@ test("policies of an earlier release go, those of the environment and of others 
   const caches = { of: () => ({ values: () => there }) as unknown as ObjectCache };
   await prune(environmentWith(), resources.networkPolicies, desired, { ...rest, caches }, SIGNAL);
   expect(calls).toEqual([
-    `forget networkpolicies/${NAMESPACE}/allow-egress-worker`,
+    `discard networkpolicies/${NAMESPACE}/allow-egress-worker`,
     "delete networkpolicies/allow-egress-worker 1",
   ]);
 });

@@ -57,7 +57,7 @@ const aSet = ({ hash, isObserved = true, updated = 0, revision = "new" }: SetCas
 
 describe("a StatefulSet", () => {
   const noPods = (): never => {
-    throw new Error("nobody has to ask for pods");
+    throw new Error("pods must not be requested");
   };
   test("that is new replaces no pod, and one that is complete allows the new template on all", async () => {
     expect(await nextPartition(undefined, "a", noPods)).toBe(0);

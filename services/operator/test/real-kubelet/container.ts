@@ -162,7 +162,7 @@ export class Container {
   async #does({ httpGet, exec }: Action, timeoutSeconds: number): Promise<boolean> {
     if (httpGet !== undefined) return this.#gets(httpGet, timeoutSeconds * 1_000);
     if (exec !== undefined) return this.#executes(exec.command, timeoutSeconds * 1_000);
-    throw new Error(`the container ${this.spec.name} is asked in a way that this kubelet does not know`);
+    throw new Error(`the container ${this.spec.name} has a probe of a kind that this kubelet does not know`);
   }
 
   async #gets({ path, port }: { readonly path: string; readonly port: string | number }, timeoutMs: number): Promise<boolean> {

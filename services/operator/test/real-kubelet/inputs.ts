@@ -117,7 +117,7 @@ async function valueFor(
   if (configMapKeyRef !== undefined) {
     return keyOf(await references.configMap(configMapKeyRef.name, configMapKeyRef.optional), configMapKeyRef, name);
   }
-  throw new Error(`the variable ${name} comes from where this kubelet does not look`);
+  throw new Error(`the variable ${name} comes from a source that this kubelet does not read`);
 }
 
 function keyOf(data: Data, { key, optional = false }: { readonly key: string; readonly optional?: boolean }, name: string) {

@@ -13,5 +13,5 @@ export const RESTART_LONGEST_MS = 5_000;
 export const REFERENCE_POLL_MS = 500;
 /** Names are written down together after this long: many change at a time. */
 export const NAMES_DELAY_MS = 20;
-/** Words of a container that a failed test shows. */
+/** Length of a container's output that a failed test shows. */
 export const LAST_OUTPUT_CHARS_MAX = 4_000;

@@ -42,7 +42,7 @@ export const settings = group(
     caFile: optionalText({
       sentence: "PEM file with authorities to trust for relays and the environment, instead of the system's.",
     }),
-    remoteProxy: group("Ports of the environment, brought here; whoever reaches them acts with the credential.", {
+    remoteProxy: group("Ports of the environment, brought here; every client that reaches them acts with the credential.", {
       enabled: boolean(false, { sentence: "Whether they are opened." }),
       bindAddress: text("::", { sentence: "Address to listen on." }),
       ingressPort: bindPort(8080),

@@ -29,7 +29,7 @@ const show = (list: unknown): string | undefined => (list === undefined ? undefi
 const originSetting = (sentence: string) => custom(origin.optional(), { sentence, form: "scalar" });
 
 const regions = custom(
-  listOf(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, "must be letters in lower case, digits, '-' and '.'")).prefault("us"),
+  listOf(z.string().regex(/^[a-z0-9-]+(\.[a-z0-9-]+)*$/, "must be lower-case letters, digits, '-' and '.'")).prefault("us"),
   {
     sentence: "Regions of this relay, separated by commas: environments of others are not served. The first one is in its name.",
     form: "scalar",

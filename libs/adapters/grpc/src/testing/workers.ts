@@ -123,7 +123,7 @@ export class TestWorker implements AsyncDisposable {
     return { partitionCount: PARTITIONS, leaders, workers: [this.address] };
   }
 
-  /** Gone without a word, as after kill -9. */
+  /** Ends without a message, as after kill -9. */
   kill(): void {
     this.#server.stop();
   }

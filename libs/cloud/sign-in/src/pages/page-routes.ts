@@ -1,5 +1,5 @@
 /**
- * Pages where users sign up and in, confirm their address, replace a forgotten password, list their sessions, approve devices and accept
+ * Pages where users sign up and in, confirm their address, replace a lost password, list their sessions, approve devices and accept
  * invitations. Plain forms: every change is posted, with a proof that this server made the form.
  */
 import { type Request, type Response, Router } from "express";

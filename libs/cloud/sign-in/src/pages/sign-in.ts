@@ -170,7 +170,7 @@ export class SignInPages {
     const isWrong = problem !== undefined;
     const body = html`<form method="post" action="/login">${this.#pageSessions.hidden(req, res, to)}${emailField({ isWrong, isFirst: true })}
 ${passwordField({ isWrong })}<div class="actions"><button>Sign in</button></div></form>${other}
-<p class="below">No account yet? <a href="/sign-up${query}">Sign up</a><br><a href="/password/forgot">Forgotten the password?</a></p>`;
+<p class="below">No account yet? <a href="/sign-up${query}">Sign up</a><br><a href="/password/forgot">Reset the password</a></p>`;
     show(res, status, page("Sign in", body, problem));
   }
 

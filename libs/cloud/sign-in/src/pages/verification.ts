@@ -1,5 +1,5 @@
 /**
- * Pages for links in mail: confirm an address, replace a forgotten password. Opening a link changes nothing, since programs open links too.
+ * Pages for links in mail: confirm an address, replace a lost password. Opening a link changes nothing, since programs open links too.
  */
 import { Secret } from "@perdure/base";
 import { networkOf } from "@perdure/cloud";
@@ -69,7 +69,7 @@ export class VerificationPages {
     await this.#pageSessions.enter(req, res, record.userId, "password", "/");
   }
 
-  // ── forgotten password ────────────────────────────────────────────────────────────────────────
+  // ── password reset ────────────────────────────────────────────────────────────────────────
 
   async forgotForm(req: Request, res: Response): Promise<void> {
     const body = html`<p>We send a link to your address, with which you choose a new one.</p>
@@ -136,7 +136,7 @@ export class VerificationPages {
     const body = html`<p>Enter the password that you signed up with.</p><form method="post" action="/verify">
 ${this.#pageSessions.browser.hidden(req, res)}<input type="hidden" name="token" value="${token}">
 ${passwordField({ isWrong: problem !== undefined, isFirst: true })}<div class="actions"><button>Confirm my address</button></div></form>
-<p class="below"><a href="/password/forgot">Forgotten the password?</a></p>`;
+<p class="below"><a href="/password/forgot">Reset the password</a></p>`;
     show(res, status, page("Confirm your address", body, problem));
   }
 

@@ -1,4 +1,4 @@
-// Notifications: what the runtime tells a handler. All types have this one shape; each carries a subset of it.
+// Notifications: what the runtime sends to a handler. All types have this one shape; each carries a subset of it.
 //
 //   0x8002 GetLazyStateCompletion          void, value
 //   0x8006 GetLazyStateKeysCompletion      state_keys

@@ -32,7 +32,7 @@ test("an invoking caller gets the acceptance, and the outcome once", () => {
   expect(waiters.isEmpty).toBe(true);
 });
 
-test("a caller that detached gets nothing more, and nobody waits for it", () => {
+test("a caller that detached gets nothing more, and nothing waits for it", () => {
   const waiters = new Waiters();
   const observed = observer();
   const caller = new InvokingCaller(waiters, ID, true, observed);

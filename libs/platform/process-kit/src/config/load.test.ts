@@ -32,9 +32,9 @@ const schema = group("Settings of a test.", {
   keyFile: optionalText({ sentence: "A key." }),
   quiet: boolean(false, { sentence: "Say nothing." }),
   extraHeaders: textMap({ a: "b" }, { sentence: "Headers.", secret: true }),
-  logFormat: choice(["pretty", "json"], "pretty", { sentence: "How lines look." }),
+  logFormat: choice(["pretty", "json"], "pretty", { sentence: "Format of lines." }),
   accessToken: optionalSecret({ sentence: "A token." }),
-  ingress: group("The door.", {
+  ingress: group("The listener.", {
     bindPort: port(8080, { sentence: "Port." }),
     requestSizeLimit: byteSize("32MiB", { sentence: "Largest body." }),
     callLimit: optionalInteger({ sentence: "At most this many calls.", min: 1 }),

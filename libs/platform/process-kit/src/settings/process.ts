@@ -17,7 +17,7 @@ export const processSettings = {
   nodeName: custom(
     z
       .string()
-      .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, "must be a name for a folder: letters, digits, '.', '_', '-'")
+      .regex(/^[A-Za-z0-9_][A-Za-z0-9._-]*$/, "must be a name for a folder: only letters or digits, '.', '_', '-'")
       .prefault("node1"),
     {
       sentence: "Name of this node in traces, and of its folder where it keeps data on disk.",

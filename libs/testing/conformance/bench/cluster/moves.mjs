@@ -53,7 +53,7 @@ export async function measureHandOver(cluster, { note }) {
   const handOver = await handOverOf(cluster, stays, leaves);
   note(`hand-over: ${JSON.stringify(handOver)}`);
   const { gaps, drainMs, quietP99, p99, failed, requests } = handOver;
-  return `Hand-over: one of two workers is told to stop (SIGTERM) under 16 connections of the no-op handler. Of its ${gaps.length} partitions each was without a leader for
+  return `Hand-over: one of two workers is stopped (SIGTERM) under 16 connections of the no-op handler. Of its ${gaps.length} partitions each was without a leader for
 ${median(gaps)} ms in the middle and ${Math.max(...gaps)} ms at worst (from its last "handed over" to the successor's "leading"); all were given away after ${drainMs.toFixed(0)} ms. p99 of
 calls was ${p99.toFixed(0)} ms in the seconds around it, ${quietP99.toFixed(0)} ms before; ${failed} of ${requests} calls failed.`;
 }

@@ -56,7 +56,7 @@ function described(rows, idle) {
     "Bytes out",
     "µs in scripts",
   ];
-  return `What an invocation asks of Redis, beyond what an idle worker does: ${idle.scripts.toFixed(0)} scripts a second, with ${idle.commands.toFixed(0)} commands within, to renew leases
+  return `Redis commands of an invocation, beyond those of an idle worker: ${idle.scripts.toFixed(0)} scripts a second, with ${idle.commands.toFixed(0)} commands within, to renew leases
 and to see who leads. A command sent carries the turns of all partitions that end together; a read of the socket is at most one round trip.
 
 ${table(head, rows)}`;

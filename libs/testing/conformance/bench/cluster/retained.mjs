@@ -23,7 +23,7 @@ export async function measureRetained(endpoint, { count, note }) {
     note(`${what}: ${bytes.toFixed(0)} bytes of Redis each while kept`);
     rows.push([what, bytes.toFixed(0), Math.floor(2 ** 30 / bytes).toLocaleString("en")]);
   }
-  return `Ended invocations (${count.toLocaleString("en")} of each) in Redis, for as long as their journals are kept (a day unless told otherwise, or until they go to the archive).
+  return `Ended invocations (${count.toLocaleString("en")} of each) in Redis, for as long as their journals are kept (a day by default, or until they go to the archive).
 
 ${table(["Handler", "Bytes of Redis each", "Kept in a GiB"], rows)}`;
 }

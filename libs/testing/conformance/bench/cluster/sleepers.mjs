@@ -74,7 +74,7 @@ export async function measureSleepers(endpoint, { count, note }) {
   for (let n = 0; n < KILLS; n++) {
     takeOvers.push(await takeOver(cluster.workers[n % 2], cluster.workers[(n + 1) % 2]));
     note(`taken over in ${takeOvers.at(-1)} ms`);
-    if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: sleepers woke before a leader died");
+    if (Date.now() > wakeUpAtMs) throw new Error("the machine was too slow: suspended invocations resumed before a leader died");
     await untilBalanced(cluster.workers);
   }
   const worst = Math.max(...takeOvers);
@@ -117,7 +117,7 @@ async function untilAllWoke(ingress, count, note) {
   const call = async (path, more) => (await fetch(`${ingress}/${path}`, { method: "POST", ...more })).json();
   let steps;
   await until(
-    "everybody to wake",
+    "every suspended invocation to resume",
     async () => {
       steps = await call("Sleeper/count", { headers, body });
       if (steps.woken < count) await delay(500);
@@ -125,19 +125,19 @@ async function untilAllWoke(ingress, count, note) {
     },
     { withinMs: 900_000 },
   );
-  let told;
+  let counted;
   const read = async () => {
     const counts = await Promise.all(
       Array.from({ length: TALLIES }, (_, n) => call(`Counter/${encodeURIComponent(`woken ${n}`)}/read`)),
     );
-    told = counts.reduce((sum, n) => sum + n, 0);
+    counted = counts.reduce((sum, n) => sum + n, 0);
   };
   await until(
-    "every counter to be told",
+    "every counter to be incremented",
     async () => {
       await read();
-      if (told < count) await delay(500);
-      return told >= count;
+      if (counted < count) await delay(500);
+      return counted >= count;
     },
     { withinMs: 300_000 },
   );

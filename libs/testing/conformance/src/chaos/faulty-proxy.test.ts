@@ -81,14 +81,14 @@ describe("a proxy in front of a port", () => {
 
   test("delays bytes on a silent network, and refuses connections in the mode for that", async () => {
     const client = aClient();
-    client.write("heard; ");
-    await eventually("it is heard", () => received === "heard; ");
+    client.write("received; ");
+    await eventually("it is received", () => received === "received; ");
     proxy.become("silent");
     client.write("later; ");
     await delay(50);
-    expect(received).toBe("heard; ");
+    expect(received).toBe("received; ");
     proxy.become("whole");
-    await eventually("it is heard", () => received === "heard; later; ");
+    await eventually("it is received", () => received === "received; later; ");
     const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
     proxy.become("refused");
     await closed;
@@ -99,8 +99,8 @@ describe("a proxy in front of a port", () => {
 
   test("breaks only the client's side of a connection that is half open", async () => {
     const client = aClient();
-    client.write("heard; ");
-    await eventually("it is heard", () => received === "heard; ");
+    client.write("received; ");
+    await eventually("it is received", () => received === "received; ");
     const [server] = accepted as [Socket];
     const closed = new Promise<void>((resolve) => client.once("close", () => resolve()));
     proxy.become("halfOpen");
@@ -114,7 +114,7 @@ describe("a proxy in front of a port", () => {
   test("counts negative numbers among replies", async () => {
     const client = aClient();
     client.write("x");
-    await eventually("it is heard", () => received === "x");
+    await eventually("it is received", () => received === "x");
     accepted[0]?.write("*2\r\n:-7\r\n:1\r\n");
     await eventually("it is counted", () => proxy.refusedCommits === 1);
     accepted[0]?.write(":12\r\n");

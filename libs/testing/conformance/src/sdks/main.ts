@@ -119,9 +119,9 @@ async function play(language: SdkLanguage, scenario: SdkScenario, stage: SdkStag
   } catch (cause) {
     const reason = [
       messageOf(cause),
-      "the endpoint's last words:",
+      "the last lines of the endpoint:",
       ...stage.endpoint.lastLines.split("\n").slice(-LAST_LINES),
-      "the server's last words:",
+      "the last lines of the server:",
       ...stage.server.lines.slice(-LAST_LINES),
     ].join("\n");
     return { kind: "failed", ms: performance.now() - startedAt, reason };

@@ -25,7 +25,7 @@ export const SCENARIOS: readonly SdkScenario[] = [
   { title: "a named signal from one invocation to another", needs: "Flag", play: raisesFlags },
   { title: "a terminal error becomes an HTTP status", play: failsForGood },
   { title: "a failing handler is retried until it succeeds", play: triesAgain },
-  { title: "a failing step is retried, and gives up when told so", play: stepsTryAgain },
+  { title: "a failing step is retried until its retry policy ends", play: stepsTryAgain },
   { title: "a cancelled handler can clean up", play: cleansUp },
   { title: "cancellation reaches the invocations that one waits for", play: cancelsDown },
 ];
@@ -103,7 +103,7 @@ async function getsMessages(stage: SdkStage): Promise<void> {
 }
 
 async function waitsAtMost(stage: SdkStage): Promise<void> {
-  await stage.gives("nobody wrote", ["Mailbox", stage.key(), "receive"], 100);
+  await stage.gives("no message", ["Mailbox", stage.key(), "receive"], 100);
 }
 
 async function raisesFlags(stage: SdkStage): Promise<void> {
@@ -165,7 +165,7 @@ async function comesLater(stage: SdkStage): Promise<void> {
   const id = await stage.ingress.result<string>(["Caller", "later"], { key, n: 5, delayMs });
   const row = await stage.admin.row(id);
   assert.equal(row?.["target"], `Counter/${key}/add`);
-  assert.equal(row?.["status"], "scheduled", "it came too early, or this machine is too slow to tell");
+  assert.equal(row?.["status"], "scheduled", "it came too early, or this machine is too slow to measure it");
   await stage.ends(id, 5);
   assert.ok(performance.now() - sentAt > delayMs - 50, "it came too early");
   await stage.gives(5, ["Counter", key, "get"]);

@@ -32,7 +32,7 @@ export const failuresService = (suffix: string, echo: EchoService) =>
         { retryPolicy: { maxAttempts: 3, onMaxAttempts: "kill", initialInterval: 5, maxInterval: 10 } },
         async (_ctx: Context, name: string) => {
           probe.bump(`killAfter:${name}`);
-          throw new Error("the last words");
+          throw new Error("the last message");
         },
       ),
       pauseAfter: handlers.handler(

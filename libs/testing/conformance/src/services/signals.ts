@@ -174,7 +174,7 @@ export const treeObjects = (suffix: string) => {
       explicit: handlers.handler({ explicitCancellation: true }, async (ctx) =>
         RestatePromise.race([
           ctx.sleep(FOREVER_MS).map(() => "slept"),
-          (ctx as internal.ContextInternal).cancellation().map(() => "asked to stop"),
+          (ctx as internal.ContextInternal).cancellation().map(() => "stop requested"),
         ]),
       ),
     },

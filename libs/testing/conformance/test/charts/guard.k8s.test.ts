@@ -82,7 +82,7 @@ describe("while an environment exists", () => {
   });
 
   test(
-    "whose protection was taken away, they are deleted by whoever may delete such objects",
+    "whose protection was taken away, they are deleted by every user who may delete such objects",
     async () => {
       const body = { spec: { deletionProtection: false } };
       expect(await kubernetes.request({ method: "PATCH", path: `${ENVIRONMENTS}/${NAME}`, body })).toMatchObject({ status: 200 });

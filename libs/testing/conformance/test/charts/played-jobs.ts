@@ -60,7 +60,7 @@ export class PlayedJobs implements AsyncDisposable {
     const [container] = spec.containers;
     const program = /\/perdure-([a-z-]+):/.exec(container.image)?.[1] ?? "";
     const bundle = this.#bundles[program];
-    if (bundle === undefined) throw new Error(`nobody expected a Job of ${container.image}`);
+    if (bundle === undefined) throw new Error(`unexpected Job of ${container.image}`);
     const env = Object.fromEntries(
       await Promise.all(container.env.map(async (variable) => this.#value(variable, metadata.name))),
     );
@@ -90,7 +90,7 @@ export class PlayedJobs implements AsyncDisposable {
       const text = (secret as { data: Record<string, string> }).data[secretKeyRef.key] ?? "";
       return [name, Buffer.from(text, "base64").toString()];
     }
-    if (fieldRef?.fieldPath !== "metadata.name") throw new Error(`nobody knows what ${name} is`);
+    if (fieldRef?.fieldPath !== "metadata.name") throw new Error(`unknown: ${name} is`);
     return [name, pod];
   }
 

@@ -94,7 +94,7 @@ describe("network policies", () => {
     expect(of("loadbalancer").filter(({ kind }) => kind === "NetworkPolicy")).toEqual([]);
   });
 
-  test("no list of peers is empty, which would be everybody", () => {
+  test("no list of peers is empty, which would match every address", () => {
     for (const values of VALUES) {
       for (const { metadata, spec } of of(values).filter(({ kind }) => kind === "NetworkPolicy")) {
         for (const rule of [...((spec["ingress"] ?? []) as object[]), ...((spec["egress"] ?? []) as object[])]) {

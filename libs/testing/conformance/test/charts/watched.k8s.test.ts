@@ -54,7 +54,7 @@ test(
   TEST_MS,
 );
 
-test("dashboards come as they are drawn, each where Grafana looks for it", () => {
+test("dashboards are rendered unchanged, each where Grafana reads it", () => {
   const files = readdirSync(join(CHART, "dashboards"));
   expect(files.length).toBeGreaterThanOrEqual(4);
   for (const file of files) {

@@ -16,7 +16,7 @@ import { eventually, type HttpAnswer, HttpClient } from "../../src/index.js";
 export const DOMAIN = "perdure.test";
 const READY_MS = 60_000;
 
-/** Someone with an account, environments and the means to make more. */
+/** A user with an account, environments and the means to make more. */
 export interface Customer {
   readonly user: TestUser;
   readonly accountId: AccountId;
@@ -168,7 +168,7 @@ export class CloudWorld implements AsyncDisposable {
         }),
     };
     await eventually(
-      "its door is open",
+      "its listener is open",
       async () => (await environment.request("admin", "GET", "/version")).status === 200,
       READY_MS,
     );

@@ -85,7 +85,7 @@ describe("with the token of a login in the profile", () => {
   );
 });
 
-describe("with a key in the profile, and nobody logged in", () => {
+describe("with a key in the profile, and no user logged in", () => {
   test(
     "a good one opens what its role opens",
     async () => {
@@ -147,7 +147,7 @@ test(
 );
 
 test(
-  "a service that knows both keys refuses nobody while its environment changes from one to the other, and then needs the new one only",
+  "a service that has both keys refuses no request while its environment changes from one to the other, and then needs the new one only",
   async () => {
     const own = await customer.environment("rotated");
     const { text } = await own.key();

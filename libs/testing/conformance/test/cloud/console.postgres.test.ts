@@ -46,7 +46,7 @@ afterAll(async () => {
   await world?.[Symbol.asyncDispose]();
 }, TEST_MS);
 
-describe("a visitor's page", () => {
+describe("a user's page", () => {
   test(
     "registers, calls, queries and reads, and nothing of its session reaches a handler",
     async () => {
@@ -97,12 +97,12 @@ describe("a visitor's page", () => {
   );
 
   test(
-    "of a viewer sees and does not touch; of a stranger sees nothing; of a member who was removed no more",
+    "of a viewer is read-only; of a user of another account shows nothing; neither does that of a member who was removed",
     async () => {
       const [viewer, otherUser] = await Promise.all(
-        ["viewer@perdure.test", "stranger@perdure.test"].map((email) => ConsolePage.of(world.apiUrl, email)),
+        ["viewer@perdure.test", "other@perdure.test"].map((email) => ConsolePage.of(world.apiUrl, email)),
       );
-      if (viewer === undefined || otherUser === undefined) throw new Error("nobody came");
+      if (viewer === undefined || otherUser === undefined) throw new Error("no page was opened");
       expect(await otherUser.request("GET", at("admin", "/services"))).toMatchObject({ status: 404, code: "PERD0404" });
       const { userId } = (await viewer.load()).json.user;
       const { token } = (await operation(owner, "InviteMember", { email: "viewer@perdure.test", role: "viewer" })).json;

@@ -119,7 +119,7 @@ test("T5: an answer from something other than a service reveals little: no heade
   expect(refused.text.length).toBeLessThan(1_000);
 });
 
-test("T10: a signed request that somebody kept is good for its own path, for a minute", async () => {
+test("T10: a signed request that was recorded is valid for its own path, for a minute", async () => {
   await a.environment.request("ingress", "POST", "/Echo/headers", a.key.text);
   const jwt = String(shown.get("/invoke/Echo/headers")?.["x-restate-jwt-v1"]);
   const claims = JSON.parse(Buffer.from(jwt.split(".")[1] ?? "", "base64url").toString()) as { exp: number; aud: string };
@@ -197,7 +197,7 @@ describe("T14: access ends at both endpoints when it is removed", () => {
     await client.account(accountId, "DeleteApiKey", { environmentId: a.environment.id, keyId: id as never });
     for (const api of ["ingress", "admin"] as const) {
       const refused = await eventually(
-        `the ${api} hears of it`,
+        `the ${api} is notified`,
         async () => {
           const answer = await a.environment.request(api, "GET", "/services", text);
           return answer.status === 401 ? answer : undefined;
@@ -214,14 +214,14 @@ describe("T14: access ends at both endpoints when it is removed", () => {
     const { token } = await client.account(accountId, "InviteMember", { email: invitee.email, role: "developer" });
     await world.clientOf(invitee).user("AcceptInvitation", { token });
     await eventually(
-      "the guest is let in",
+      "the invitee is admitted",
       async () => (await a.environment.request("admin", "GET", "/services", invitee.token)).status === 200,
       REVOKED_MS + 30_000,
     );
     expect(refusal(await b.environment.request("admin", "GET", "/services", invitee.token))).toEqual([403, "PERD0403"]);
     await client.account(accountId, "RemoveMember", { userId: invitee.id });
     await eventually(
-      "the guest is not let in any more",
+      "the invitee is not admitted any more",
       async () => (await a.environment.request("admin", "GET", "/services", invitee.token)).status === 403,
       REVOKED_MS,
     );
@@ -318,7 +318,7 @@ test("a suspended environment takes no calls and no changes, and still shows its
   const { customer, environment, key } = b;
   await customer.client.account(customer.accountId, "SuspendEnvironment", { environmentId: environment.id });
   const suspended = await eventually(
-    "the gateway hears of it",
+    "the gateway is notified",
     async () => {
       const answer = await environment.request("ingress", "POST", "/Echo/headers", key.text);
       return answer.status === 403 ? answer : undefined;
@@ -334,7 +334,7 @@ test("a suspended environment takes no calls and no changes, and still shows its
   );
 });
 
-test("while tenancy is killed and gone, who is known is served, who is not hears when to come back, and nobody is let in unseen", async () => {
+test("while tenancy is killed, cached credentials are accepted, others get a time to retry after, and none is accepted unchecked", async () => {
   const { environment, key, customer } = a;
   const unseen = await environment.key();
   const gone = await environment.key();

@@ -169,7 +169,7 @@ describe("invocations that have been archived", () => {
   );
 
   test(
-    "are found by what a statement looks for",
+    "are found by the conditions of a statement",
     async () => {
       await untilArchived();
       const ids = async (where: string) => (await admin.query(`SELECT id FROM sys_invocation WHERE ${where}`)).length;
@@ -185,7 +185,7 @@ describe("invocations that have been archived", () => {
   );
 
   test(
-    "are restarted, and forgotten when somebody says so",
+    "are restarted, and purged on request",
     async () => {
       const first = invocationIdOf(await call("restarted"));
       const purged = invocationIdOf(await call("purged"));

@@ -53,7 +53,7 @@ async function drainOf(worker: DevCluster["workers"][number]) {
 }
 
 test(
-  "handlers that end soon are not run again when their partition is handed over, others are, and all callers hear once",
+  "handlers that end soon are not run again when their partition is handed over, others are, and all callers get one response",
   async () => {
     const [first, second] = await Promise.all(cluster.workers.slice(0, 2).map(drainOf));
     if (first === undefined || second === undefined) throw new Error("there are two workers");

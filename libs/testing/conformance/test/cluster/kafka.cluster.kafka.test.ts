@@ -180,7 +180,7 @@ describe("a topic", () => {
           { partition: 1, key: "m1", value: '{"n":1}' },
         ],
       });
-      await eventually("the record that nobody can take is shown", async () => (await status(id))?.stuck_at != null, LONG_MS);
+      await eventually("the record that no handler can take is shown", async () => (await status(id))?.stuck_at != null, LONG_MS);
       expect((await status(id))?.stuck_at).toEqual({ partition: 0, offset: 1, reason: "the record's key is not UTF-8" });
       await eventually("the other partition goes on", async () => (await ledgerNumbers("m1")).length === 1, LONG_MS);
       const behind = `perdure_worker_kafka_partition_lag_records{subscription="${id}",partition="0"}`;

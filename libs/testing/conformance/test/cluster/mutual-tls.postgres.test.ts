@@ -40,7 +40,7 @@ function filesOf(name: string, { authority, certificate, privateKey }: MutualTls
   };
 }
 
-test("a gateway with our certificates gets ready, one with somebody else's or none never does", async () => {
+test("a gateway with our certificates gets ready, one with other certificates or none never does", async () => {
   const { trusted, untrusted } = await makeCertificates();
   const worker = await TestWorker.start(new MemoryKeyValue(), { epoch: 1, tls: trusted });
   things.push(worker);

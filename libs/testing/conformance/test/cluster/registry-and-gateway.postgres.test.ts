@@ -123,7 +123,7 @@ describe("a registry", () => {
     await program.stop();
   }, 60_000);
 
-  test("goes on without its database with what it knows, refuses changes in clear words, and recovers by itself", async () => {
+  test("goes on without its database with what it knows, refuses changes with a clear message, and recovers by itself", async () => {
     await cluster.postgres.kill();
     const fresh = connect([registryOne]);
     await fresh.ready;

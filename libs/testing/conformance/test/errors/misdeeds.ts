@@ -140,7 +140,7 @@ export const MISDEEDS: Readonly<Record<string, Misdeed>> = {
   Status500: { code: "RT0012", what: "500", script: answer(500) },
 
   Error500: { code: "RT0007", what: "an ordinary error", script: error(500) },
-  StopsShort: { code: "RT0007", what: "a stream that stops without a last word", script: open(() => {}) },
+  StopsShort: { code: "RT0007", what: "a stream that stops without a last message", script: open(() => {}) },
   Error570: { code: "RT0016", what: "error 570, journal mismatch", script: error(570) },
 
   Announced: {

@@ -45,7 +45,7 @@ export function describeRegistrationErrors(getWorld: () => TestWorld, getLambda:
   }
 
   describe("a registration is refused", () => {
-    test("META0003: nobody answers, or with a bad status", async () => {
+    test("META0003: no response, or one with a bad status", async () => {
       expectRefusal(await register(CLOSED_PORT_URL), 500, "META0003");
       expect(
         expectRefusal(await register(await answering({ discovery: { status: 404, body: "go away" } })), 500, "META0003"),

@@ -62,9 +62,9 @@ export function describeStartErrors(): void {
       ] as const) {
         const path = join(baseDir, "node1", folder);
         mkdirSync(path, { recursive: true });
-        writeFileSync(join(path, "somebody's file"), "precious");
+        writeFileSync(join(path, "another program's file"), "precious");
         expect((await refused(code)).output).toContain(path);
-        expect(readFileSync(join(path, "somebody's file"), "utf8")).toBe("precious");
+        expect(readFileSync(join(path, "another program's file"), "utf8")).toBe("precious");
         rmSync(path, { recursive: true });
       }
     });

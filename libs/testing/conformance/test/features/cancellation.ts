@@ -47,7 +47,7 @@ export function describeCancellation(scenario: Scenario): void {
     scenario("may receive it as a promise", async (stage) => {
       const { invocationId } = await stage.send("Persistent", "explicit");
       await stage.admin.invocation(invocationId, "cancel");
-      expect(await stage.ingress.outcome(invocationId)).toBe("asked to stop");
+      expect(await stage.ingress.outcome(invocationId)).toBe("stop requested");
     });
 
     scenario("may be cancelled by another handler", async (stage) => {
@@ -67,7 +67,7 @@ export function describeCancellation(scenario: Scenario): void {
       expect((await stage.ingress.attach(held.invocationId)).status).toBe(200);
     });
 
-    scenario("scheduled for later ends at once, and so does whoever waits for it", async (stage) => {
+    scenario("scheduled for later ends at once, and so does every caller that waits for it", async (stage) => {
       const { invocationId } = await stage.ingress.send([stage.service("Echo"), "echo"], 1, { delay: "1h" });
       const waiting = stage.ingress.attach(invocationId);
       // The waiting request is there when a second one, sent after it, has been answered.

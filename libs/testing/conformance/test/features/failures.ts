@@ -49,7 +49,7 @@ export function describeFailures(scenario: Scenario): void {
       const name = stage.key();
       const answer = await stage.try("Failures", "killAfter", name);
       expect(answer.status).toBe(500);
-      expect(errorOf(answer)).toMatchObject({ message: "the last words", source: "invocation" });
+      expect(errorOf(answer)).toMatchObject({ message: "the last message", source: "invocation" });
       expect(probe.count(`killAfter:${name}`)).toBe(3);
     });
 

@@ -87,7 +87,7 @@ export function describeFlows(scenario: Scenario): void {
       expect(await stage.ingress.outcome(id)).toEqual({ key: later, doubled: 6 });
     });
 
-    scenario("forgets its record, state and promises when its retention is over", async (stage) => {
+    scenario("deletes its record, state and promises when its retention is over", async (stage) => {
       const key = stage.key();
       expect(await stage.callOn("Brief", key, "run", "first")).toEqual({ before: null });
       expect(await stage.callOn("Brief", key, "value")).toBe("first");

@@ -50,7 +50,7 @@ export function describeSignals(scenario: Scenario): void {
       expect(await stage.ingress.outcome(rejected.invocationId)).toEqual({ code: 433, message: "no" });
     });
 
-    scenario("may be resolved before anybody waits for it", async (stage) => {
+    scenario("may be resolved before any handler waits for it", async (stage) => {
       expect(await stage.call("Awakeables", "early", "at once")).toBe("at once");
     });
 

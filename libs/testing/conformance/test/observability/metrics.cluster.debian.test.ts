@@ -70,7 +70,7 @@ describe("docs/operating/metrics.md", () => {
     }
   });
 
-  test("lets no word of users become a label", () => {
+  test("lets no text of users become a label", () => {
     const documented = [...documentedMetrics().values()];
     const ofEnvironments = documented.filter((metric) => metric.labels.has("env")).map(({ name }) => name);
     expect(ofEnvironments).toEqual(["perdure_cloud_gateway_environment_requests_total", "perdure_operator_environment_ready"]);

@@ -40,7 +40,7 @@ function unknownNamesIn(expression: string): string[] {
   return unknownNames;
 }
 
-test("strangers are found, or the tests below would mean nothing", () => {
+test("unknown names are found, or the tests below would mean nothing", () => {
   expect(unknownNamesIn('sum by (kind) (rate(perdure_gateway_requests_total{outcome="ok"}[5m]))')).toEqual([]);
   expect(unknownNamesIn("perdure_gateway_request_total")).toEqual(["perdure_gateway_request_total"]);
   expect(unknownNamesIn('perdure_gateway_requests_total{service="x"}')).toEqual(["perdure_gateway_requests_total{service}"]);

@@ -1,4 +1,4 @@
-/** Candidates for the next word of a command line: commands, flags and fixed values from the program itself, names through the lookup. */
+/** Candidates for the next argument of a command line: commands, flags and fixed values from the program itself, names through the lookup. */
 import type { Command, Option } from "commander";
 import { type CompletionSlot, FIXED_VALUES, slotOfArgument, slotOfOption } from "./slots.js";
 

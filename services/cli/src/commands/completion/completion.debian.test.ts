@@ -36,13 +36,13 @@ describe("completion", () => {
         const file = join(folder, "_perdure");
         writeFileSync(file, scripts.zsh);
         const stubScript = [
-          'perdure() { print -l -- "asked: $*" >&3; print -l use undelete; }',
+          'perdure() { print -l -- "called: $*" >&3; print -l use undelete; }',
           'compadd() { print -r -- "offered: $*" }',
           'compdef() { print -r -- "is for: $*" }',
           "words=(perdure env u more); CURRENT=3",
         ].join("\n");
         const press = "_perdure 3>&1";
-        const expected = "asked: __complete -- env u\noffered: -- use undelete\n";
+        const expected = "called: __complete -- env u\noffered: -- use undelete\n";
         expect(await runShell("zsh", `${stubScript}\nsource ${file}\n${press}`)).toBe(`is for: _perdure perdure\n${expected}`);
         const objects = stubScript.replace("use undelete", "Greeter/greet Counter/");
         expect(await runShell("zsh", `${objects}\nsource ${file}\n${press}`)).toBe(

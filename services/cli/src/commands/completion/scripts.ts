@@ -1,5 +1,5 @@
 /**
- * Completion scripts of three shells; each calls the program with the words of the command line. In a folder of its `$fpath` zsh reads the
+ * Completion scripts of three shells; each calls the program with the arguments of the command line. In a folder of its `$fpath` zsh reads the
  * file at the first Tab, which already needs candidates. No space follows a candidate that ends in `/`; fish does this by itself.
  */
 export const scripts = {

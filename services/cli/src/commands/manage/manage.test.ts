@@ -144,7 +144,7 @@ test("the report of a check begins with its result", () => {
   ]);
 });
 
-describe("what can be checked without a server is refused before a request, in the words of the command line", () => {
+describe("what can be checked without a server is refused before a request, with a message of the command line", () => {
   test("ids of invocations", () => {
     const id = "inv_1gm4LUXPiTUX1WkZ5bZXtGwmwbP9zKNGHD";
     expect(invocationId(id)).toBe(id);

@@ -10,7 +10,7 @@ test("an environment that runs needs no reason, unless its bytes go slowly or no
 test("an environment that does not run shows the reason", () => {
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "idle" })).toContain("idle");
   expect(reasonOf({ status: "SUSPENDED", suspendedFor: "moon" })).toBe("It is suspended: moon.");
-  expect(reasonOf({ status: "FAILED", failure: "no room" })).toBe("no room");
+  expect(reasonOf({ status: "FAILED", failure: "no space" })).toBe("no space");
   expect(statusLabel("DELETING")).toEqual({ label: "being deleted", tone: "warn" });
 });
 

@@ -167,7 +167,7 @@ function indexOf({ id, index }: ActiveRow, ids: readonly string[]): number {
 }
 
 function pressed(event: KeyboardEvent, press: GridHandle["press"]): void {
-  // Letters of the keyboard belong to the page, unless they are the second of a shortcut to another page; Space selects without them.
+  // Shortcuts of one letter or two belong to the page, unless they are the second of a shortcut to another page; Space selects without them.
   if (event.ctrlKey || event.metaKey || event.altKey || /^[a-z]$/i.test(event.key)) return;
   if (!press(event.key, event.shiftKey)) return;
   event.preventDefault();

@@ -1,6 +1,6 @@
 /** Bounds of the playground, each with its reason. */
 
-/** Calls that are remembered: as many as one finds again by looking. */
+/** Calls that are kept: as many as a user finds again in a list without a search. */
 export const HISTORY_MAX = 20;
 
 /** Size of one stored body; browsers give a page some 5 MB for everything. */

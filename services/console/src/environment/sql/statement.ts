@@ -6,7 +6,7 @@
 export interface ParsedStatement {
   /** Statement without comments and semicolons at its end. */
   readonly text: string;
-  /** First word in upper case; empty when the text has only spaces and comments. */
+  /** The keyword that begins the statement, in upper case; empty when the text has only spaces and comments. */
   readonly keyword: string;
 }
 

@@ -52,7 +52,7 @@ export declare type WatchStateResponse = Message<"perdure.control.v1.WatchStateR
   snapshot?: RegistrySnapshot | undefined;
 
   /**
-   * Present when the request asked for them.
+   * Present when the request has `with_records`.
    *
    * @generated from field: optional perdure.control.v1.RegistryRecords records = 3;
    */
