@@ -84,15 +84,15 @@ export async function measureSleepers(endpoint, { count, note }) {
 ${table(
   ["Work", "Measured", "Goal", "Reached"],
   [
-    ["Redis memory per sleeper, bytes", redisBytes.toFixed(0), "–", "–"],
-    ["workers' memory per sleeper, bytes", workerBytes.toFixed(0), "–", "–"],
+    ["Redis memory per suspended invocation, bytes", redisBytes.toFixed(0), "–", "–"],
+    ["workers' memory per suspended invocation, bytes", workerBytes.toFixed(0), "–", "–"],
     [
       "kill of a worker until the other leads all 24 partitions, s: median, worst",
       `${(median(takeOvers) / 1000).toFixed(2)}, ${(worst / 1000).toFixed(2)}`,
       "≤ 3 s",
       yes(worst <= 3_000),
     ],
-    ["woken, each telling a counter once", String(woken.told), String(count), yes(woken.told === count)],
+    ["resumed, each incremented a counter once", String(woken.counted), String(count), yes(woken.counted === count)],
     ["steps run again because the attempt's leader went before they were stored", String(woken.stepsAgain), "–", "–"],
   ],
 )}`;
@@ -143,6 +143,6 @@ async function untilAllWoke(ingress, count, note) {
   );
   await delay(2_000); // Nothing comes twice a little later either.
   await read();
-  note(`woken ${told}, steps run again ${steps.twice}`);
-  return { told, stepsAgain: steps.twice };
+  note(`woken ${counted}, steps run again ${steps.twice}`);
+  return { counted, stepsAgain: steps.twice };
 }
