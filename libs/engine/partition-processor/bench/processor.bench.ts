@@ -18,7 +18,7 @@
  * With callbacks between the parts, and with one object that they share (2026-11-26, 12 and 13 interleaved runs at load 20), behind a network:
  * best 5.99 and 5.94, median of the bests 7.0 and 6.5.
  *
- * Maps of a batch cleared, and replaced (docs/decisions/0037-rows-go-with-their-map.md), with 24 partitions, best: 64 invocations at
+ * Maps of a batch cleared, and replaced (docs/decisions/0037-replace-maps-instead-of-clearing.md), with 24 partitions, best: 64 invocations at
  * once 10.4 to 11.7 and 8.7 to 9.3, one at a time 18.4 to 19.4 and 15.8 to 16.6 (load 24).
  */
 import { silentLogger, systemClock } from "@perdure/base";
