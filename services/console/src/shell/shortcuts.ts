@@ -9,7 +9,7 @@ export interface Press {
   readonly isReserved: boolean;
 }
 
-/** The key that was pressed before: `g` waits for its second letter for a moment. */
+/** The key that was pressed before: `g` waits a moment for the second letter. */
 export interface PendingPrefix {
   readonly sinceMs: number;
 }
