@@ -2,7 +2,7 @@
 # NOT RUN: written without a container engine at hand. Read by ShellCheck, its objects accepted by a real API server; never executed.
 #
 # A cluster of kind with a cell of Perdure, an environment, and the greeter on it, which is called. Wants docker with buildx, kind, kubectl, helm
-# and curl. Does nothing twice: started again it goes on where it was. deploy/kind/down.sh removes all of it.
+# and curl. Does nothing twice: started again it continues where it was. deploy/kind/down.sh removes all of it.
 set -eu
 
 here=$(CDPATH='' cd "$(dirname "$0")" && pwd -P)

@@ -90,12 +90,12 @@ export const PLANTED_BUGS = [
     "    const sinceMs = clock.monotonicMs();\n",
     "    const sinceMs = clock.monotonicMs();\n    perform(this.#group, ready.actions.splice(0));\n",
   ]),
-  plant("fenced-leader-goes-on", "A leader whose commit was refused goes on", 10, [
+  plant("fenced-leader-goes-on", "A leader whose commit was refused continues", 10, [
     processor("turn/turn-loop.ts"),
     'if (outcome.kind === "fenced") return this.#group.fenced(outcome.partition);',
     "",
   ]),
-  plant("runs-not-resumed", "A new leader does not go on with what was running", 1, [
+  plant("runs-not-resumed", "A new leader does not continue with what was running", 1, [
     processor("take-over.ts"),
     "    running.push(invocation);\n",
     "",
@@ -175,7 +175,7 @@ export const PLANTED_BUGS = [
     "    this.#journal.stored(effect);\n",
     "    if (effect.index % 5 !== 4) this.#journal.stored(effect);\n",
   ]),
-  plant("lease-outlives-its-end", "A leader goes on when its lease has ended", 16, [
+  plant("lease-outlives-its-end", "A leader continues when its lease has ended", 16, [
     processor("cluster/leadership.ts"),
     "if (leased.endsAtMs <= nowMs) this.#lose(",
     "if (leased.endsAtMs + 5_000 <= nowMs) this.#lose(",
@@ -239,7 +239,7 @@ export const PLANTED_BUGS = [
   ]),
   plant(
     "stopped-run-goes-on",
-    "A run that was stopped goes on, and what it says counts as said by the present one",
+    "A run that was stopped continues, and what it says counts as said by the present one",
     51,
     [invoker("run.ts"), "    if (!hasEnded) return this.abandon();\n", "    if (!hasEnded) return;\n"],
     [

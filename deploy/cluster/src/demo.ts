@@ -75,7 +75,7 @@ export class ClusterDemo {
     await victim.kill();
     fact(paint("bold", `${victim.name}, which ran it, was killed with SIGKILL and could save nothing`), "✗");
     const goesOn = attach(this.#server, id);
-    const answer = await waitFor("the other worker goes on", (value) => `answer: ${JSON.stringify(value)}`, goesOn);
+    const answer = await waitFor("the other worker continues", (value) => `answer: ${JSON.stringify(value)}`, goesOn);
     const tookMs = performance.now() - startedAt;
     const later = this.#party.ran.slice(before.length);
     // A step that was running when the worker was killed runs twice: its first result was not stored.

@@ -244,7 +244,7 @@ test.each([
     (listener: RequestListener) => createHttpPort({ request: listener }, { clock: systemClock, logger: silentLogger }),
   ],
 ])(
-  "an HTTP/2 stream is over when the answer is, though the body goes on: %s",
+  "an HTTP/2 stream is over when the answer is, though the body continues: %s",
   async (_which, serverOf) => {
     const server = serverOf(createTestAdminApi({ registry: await createTestRegistry() }));
     const streams: ServerHttp2Stream[] = [];

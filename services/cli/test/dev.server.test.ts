@@ -267,7 +267,7 @@ describe("a service that", () => {
   );
 
   test(
-    "does not come back after a change is reported as gone, and as back once it is mended",
+    "does not come back after a change is reported as gone, and as back once it is fixed",
     async () => {
       writeProject("app", "node --watch main.mjs", "Hello");
       const perdure = dev("app", "--port", String(await freePort()));

@@ -172,7 +172,7 @@ describe("SQL, schedules and rules", () => {
   );
 
   test(
-    "Kafka clusters are made known without showing their secrets",
+    "Kafka clusters are created and shown without their secrets",
     async () => {
       await home.json(["kafka-clusters", "create", "events", "-o", "bootstrap.servers=127.0.0.1:1", "-o", "sasl.password=hush"]);
       const shown = await home.run(["kafka-clusters", "describe", "events"]);

@@ -250,7 +250,7 @@ describe("invocations", () => {
   );
 
   test(
-    "are cut off in the middle, and go on",
+    "are cut off in the middle, and continue",
     async () => {
       const id = await send("Desk/hang");
       await eventually("its step has begun", () => remaining.hangs === 0 || undefined);

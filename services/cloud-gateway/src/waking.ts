@@ -71,7 +71,7 @@ export class Waking {
     return this.#held;
   }
 
-  /** Holds an admitted request until it goes on, is refused, or its client leaves. */
+  /** Holds an admitted request until it continues, is refused, or its client leaves. */
   hold(request: GatewayRequest, { facts }: GatewayEnvironment): void {
     const nowMs = this.#ports.clock.monotonicMs();
     const existing = this.#wakes.get(facts.id);

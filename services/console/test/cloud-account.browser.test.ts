@@ -76,7 +76,7 @@ async function signIn(page: Page, { email }: SignedInUser): Promise<void> {
 
 describe("a session", () => {
   test(
-    "that has ended is begun again in another window, and the page goes on where it was",
+    "that has ended is begun again in another window, and the page continues where it was",
     async () => {
       const browserContext = await cloud.newContext(owner, { mayFail: true });
       const page = await browserContext.newPage();

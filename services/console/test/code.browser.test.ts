@@ -180,7 +180,7 @@ test("a user who stops waiting sees that the invocation continues; a delayed cal
   expect(new URL(page.url()).searchParams.get("key")).toBe("lamp shade");
 });
 
-/** Does another step first than the code that runs, and so cannot go on with what waits there. */
+/** Does another step first than the code that runs, and so cannot continue with what waits there. */
 const otherOrders = service({
   name: "Orders",
   handlers: {

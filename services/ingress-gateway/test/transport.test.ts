@@ -112,7 +112,7 @@ describe("slow clients", () => {
 });
 
 describe("clients that leave", () => {
-  test.each(bothProtocols)("a waiting caller is detached over %s, and the invocation goes on", async (http) => {
+  test.each(bothProtocols)("a waiting caller is detached over %s, and the invocation continues", async (http) => {
     await using fixture = await startIngress({ script: () => "pending" });
     await using client = openClient(http, fixture.port);
     const leaving = new AbortController();

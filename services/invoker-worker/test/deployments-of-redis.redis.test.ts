@@ -77,7 +77,7 @@ describe("workers on a Redis with a replica that is waited for", () => {
       replica.thaw();
       await submitted;
       await until(
-        "it goes on",
+        "it continues",
         () =>
           submit(a)
             .then((id) => accepted.push(id) > 0)

@@ -142,5 +142,5 @@ export const NODE_LOST_MS = 60_000;
 export const START_CHECK_MS = 30_000;
 /** A loss of data that no worker could accept, or that all refuse, is tried again after this: data may come back, or a worker. */
 export const WAIT_LOSS_MS = 10_000;
-/** A database that refuses or does not answer is tried again after this, doubled each time: few environments wait for it, and those that run go on. */
+/** A database that refuses or does not answer is tried again after this, doubled each time: few environments wait for it, and those that run continue. */
 export const DATABASE_BACKOFF = { firstMs: 1_000, longestMs: 60_000 } as const;

@@ -37,7 +37,7 @@ const podUids = (namespace: string): string[] =>
 
 describe("a volume", () => {
   test(
-    "grows under pods that go on: the claims first, then the StatefulSet around them",
+    "grows under pods that continue: the claims first, then the StatefulSet around them",
     async () => {
       const made = await world.create(bundled());
       await world.untilReady(made);

@@ -99,7 +99,7 @@ test(
     const begun = async (): Promise<boolean> =>
       (await writesBy("left")).some(({ objectRef }) => objectRef?.resource === "namespaces" && names.has(objectRef.name ?? ""));
     await eventually(begun);
-    // It waits for answers, which come while it is frozen: with each it would go on to the next thing to write.
+    // It waits for answers, which come while it is frozen: with each it would continue to the next thing to write.
     kubernetes.apiServer.freeze();
     for (let attempt = 1; attempt <= 3; attempt++) await left.probe();
     process.kill(left.pid, "SIGSTOP");

@@ -98,7 +98,7 @@ export function greeter(service: string, version: string, awakeables: string[] =
       handlers: {
         greet: async () => version,
         hold: async (ctx: restate.Context) => {
-          await ctx.run("begin", () => version); // From here on it can go on with this code only.
+          await ctx.run("begin", () => version); // From here on it can continue with this code only.
           const { id, promise } = ctx.awakeable<string>();
           awakeables.push(id);
           await promise;

@@ -1,4 +1,4 @@
-/** The real operator, killed in the middle of a deletion: at each step another one goes on from what is there, and does nothing twice. */
+/** The real operator, killed in the middle of a deletion: at each step another one continues from what is there, and does nothing twice. */
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { type KubeObject, resources } from "@perdure/kubernetes";
 import { type PostgresServer, startPostgres } from "@perdure/servers";

@@ -191,7 +191,7 @@ describe("with the limits of a plan", () => {
     }
   }
 
-  test("the storage limit applies: then writes are refused, reads go on, and clearing passes", async () => {
+  test("the storage limit applies: then writes are refused, reads continue, and clearing passes", async () => {
     const { ingressPort, adminPort } = await start("--limits.stored-bytes=1MiB", "--limits.deployments=1");
     const uri = `http://127.0.0.1:${(endpoint.address() as AddressInfo).port}`;
     expect((await post(adminPort, "/deployments", { uri })).status).toBe(201);

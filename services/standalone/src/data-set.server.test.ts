@@ -68,7 +68,7 @@ const deleteRecord = () =>
   inMetadata((metadata) => metadata.write([{ kind: "delete", key: "cluster/data-set", expectedVersion: undefined }]));
 
 describe("a server whose partitions are missing", () => {
-  test("does not start, makes nothing in their place, and goes on when they are back", async () => {
+  test("does not start, makes nothing in their place, and continues when they are back", async () => {
     await run();
     renameSync(at(PARTITIONS), at("elsewhere"));
     const { detail } = await refused();
@@ -101,7 +101,7 @@ describe("a server whose partitions are missing", () => {
 });
 
 describe("a server whose partitions belong to another", () => {
-  test("does not start, and with the mark it goes on with them and their number", async () => {
+  test("does not start, and with the mark it continues with them and their number", async () => {
     await run("--worker.num-partitions=3");
     renameSync(at(PARTITIONS), join(folder, "of another"));
     rmSync(at(), { recursive: true });
@@ -118,7 +118,7 @@ describe("a server whose partitions belong to another", () => {
 });
 
 describe("a server whose metadata are missing", () => {
-  test("does not start, makes nothing in their place, and goes on when they are back", async () => {
+  test("does not start, makes nothing in their place, and continues when they are back", async () => {
     await run();
     renameSync(at(METADATA), at("elsewhere"));
     expect((await refused()).detail).toContain(at(METADATA));

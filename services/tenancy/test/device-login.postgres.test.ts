@@ -81,7 +81,7 @@ const actions = async (email: string): Promise<string[]> => {
 };
 
 describe("a device", () => {
-  test("T16: logs in from start to a call of the Cloud API, and goes on with new tokens", async () => {
+  test("T16: logs in from start to a call of the Cloud API, and continues with new tokens", async () => {
     const { browser, email } = await signedUp();
     const client = new OAuthClient({ baseUrl: `${cloud.origin}/dropped`, clock: { ...systemClock, setTimer: atOnce } });
     const login = await client.begin("Ada's laptop");

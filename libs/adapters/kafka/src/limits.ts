@@ -4,7 +4,7 @@
 export const PARTITIONS_AT_ONCE_MAX = 16;
 /** Longest pause between heartbeats to the group while a batch is handled. */
 export const HEARTBEAT_MS = 1_000;
-/** Handled offsets are committed at least this often while a long batch goes on (ingress.md §13.3). */
+/** Handled offsets are committed at least this often while a long batch continues (ingress.md §13.3). */
 export const COMMIT_MS = 5_000;
 /** Interval of requesting the end offsets of a topic: about the interval of scraping metrics. */
 export const LAG_MS = 10_000;

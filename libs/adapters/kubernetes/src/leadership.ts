@@ -95,7 +95,7 @@ export class LeaseLeadership {
       else if (outcome === "lost" || clock.monotonicMs() - renewedAt > this.#options.renewWithinMs) break;
     }
     this.#isLeading = false;
-    if (!signal.aborted) logger.warn({ identity: this.#options.identity }, "leading no longer");
+    if (!signal.aborted) logger.warn({ identity: this.#options.identity }, "lost leadership");
     term.abort();
     await leading;
     await this.#release();

@@ -109,7 +109,7 @@ test(
     await watched.until(() => watched.names.join() === "expired-a,expired-c");
     expect(changes.sort()).toEqual(["added expired-c", "deleted expired-b"]);
     expect(watched.ends.filter((end) => end === "expired")).toHaveLength(1);
-    await create("expired-d", "expired"); // And it goes on from there.
+    await create("expired-d", "expired"); // And it continues from there.
     await watched.until(() => watched.names.includes("expired-d"));
     expect(watched.ends.filter((end) => end === "expired")).toHaveLength(1);
   },

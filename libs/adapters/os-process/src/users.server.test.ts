@@ -116,7 +116,7 @@ test(
 );
 
 test(
-  "data from before there were users is handed over, and the runtime goes on with it",
+  "data from before there were users is handed over, and the runtime continues with it",
   async () => {
     const desired = aDesiredRuntime();
     const warned: string[] = [];

@@ -61,7 +61,7 @@ describe("following what others write", () => {
     await following[Symbol.asyncDispose]();
   });
 
-  test("goes on trying while the database is away", async () => {
+  test("continues trying while the database is away", async () => {
     const store = new FakeStore();
     const { reloads, following } = follow(store);
     store.isAway = true;

@@ -75,7 +75,7 @@ describe("a database as the commit before version 0.1.0 left it, in seven steps"
       },
       { key: "services/Greeter", version: 2, value: { revision: 2, public: true, note: "it's ünicode ☃ \\ '" } },
     ]);
-    // The counter of versions went on beyond the documents that are left: it must not fall back.
+    // The counter of versions continued beyond the documents that are left: it must not fall back.
     const written = await store.write([{ kind: "put", key: "services/New", value: 1, expectedVersion: 0 }]);
     expect(written).toEqual({ kind: "written", version: 5 });
     await using other = await openPostgresMetadataStore({ url: server.url, environment: "env_2" }, silentLogger);

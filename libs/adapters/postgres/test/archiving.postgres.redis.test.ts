@@ -201,7 +201,7 @@ test("20,000 invocations are archived: Redis is as empty as before, and every qu
   expect(current.stopped).toEqual([]);
 }, 180_000);
 
-test("kill -9 of PostgreSQL: live work goes on, archived answers are unavailable and come back, archiving catches up", async () => {
+test("kill -9 of PostgreSQL: live work continues, archived answers are unavailable and come back, archiving catches up", async () => {
   await using connections = await connectRedis(options(), { clock: systemClock, logger: silentLogger });
   await using archive = await openPostgresArchive({ url: postgres.url, environment: "env_postgres" }, silentLogger);
   await fill(connections, "env_postgres", 1, 3_000);
@@ -238,7 +238,7 @@ test("kill -9 of PostgreSQL: live work goes on, archived answers are unavailable
   expect(current.stopped).toEqual([]);
 }, 120_000);
 
-test("kill -9 of Redis while it is archived from ends the leader; the next one goes on, and each is found once", async () => {
+test("kill -9 of Redis while it is archived from ends the leader; the next one continues, and each is found once", async () => {
   await using connections = await connectRedis({ ...options(), timeoutMs: 3_000 }, { clock: systemClock, logger: silentLogger });
   await using archive = await openPostgresArchive({ url: postgres.url, environment: "env_redis" }, silentLogger);
   await fill(connections, "env_redis", 1, 3_000);

@@ -94,7 +94,7 @@ describe("marks", () => {
     for (let n = 0; n < 2; n++)
       expect(await placeMarks(redis, ENVIRONMENT, 2, MARK)).toEqual({ kind: "placed", epochMax: epoch });
     expect(await readMarks(redis, ENVIRONMENT, 2)).toEqual([MARK, MARK]);
-    // A worker of the version before goes on, whatever the mark is.
+    // A worker of the version before continues, whatever the mark is.
     expect(await old.commit([{ partition: 0, epoch, mutations: [put(2)] }])).toEqual(COMMITTED);
     expect(await placeMarks(redis, ENVIRONMENT, 2, OTHER)).toEqual({ kind: "foreign", mark: MARK });
     expect(await readMarks(redis, ENVIRONMENT, 2)).toEqual([MARK, MARK]);

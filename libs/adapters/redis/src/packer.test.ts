@@ -62,7 +62,7 @@ test("lists of any length and numbers up to 2³²−1", () => {
   for (const n of [0, 127, 128, 65_536, 2 ** 32 - 1]) expect(unpack(packer.reset().uint(n).finish())).toBe(n);
 });
 
-test("what was finished stays as it is when the packer goes on", () => {
+test("what was finished stays as it is when the packer continues", () => {
   const packer = new BatchPacker();
   const first = packer.text("first").finish();
   packer.reset().text("other");

@@ -134,7 +134,7 @@ describe("closing", () => {
 });
 
 describe("a cluster", () => {
-  test("has partitions on all its nodes; kill -9 of one keeps the commits there waiting, loses none, and the others go on", async () => {
+  test("has partitions on all its nodes; kill -9 of one keeps the commits there waiting, loses none, and the others continue", async () => {
     await using cluster = await startRedisCluster();
     const nodes = cluster.nodes.map(({ port }) => ({ host: "127.0.0.1", port })) as [RedisNode, ...RedisNode[]];
     await using connections = await connectRedis({ nodes, cluster: true }, { clock: systemClock, logger: silentLogger });

@@ -1,4 +1,4 @@
-/** What a statement reads while the leader goes on writing. */
+/** What a statement reads while the leader continues writing. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import type { InvocationId } from "@perdure/base";
 import { type RedisServer, startRedis } from "@perdure/servers";

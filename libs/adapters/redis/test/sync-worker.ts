@@ -13,7 +13,7 @@ export interface SyncRequest {
 export interface SyncWorkerData {
   readonly redis: RedisConnectionOptions;
   readonly port: MessagePort;
-  /** Becomes 1 when the answer is on the port. */
+  /** The worker sets element 0 to 1 after it has posted the response to `port`. */
   readonly answered: Int32Array;
 }
 

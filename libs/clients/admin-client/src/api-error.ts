@@ -83,7 +83,7 @@ const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
   META0014: "Register it with --use-http1.1.",
   META0017: "Remove the deployments at this address that nothing runs on any more, then register again.",
   META0101:
-    "Mend the code, or give it an address of its own so that the old one finishes its work; --breaking registers it all the same.",
+    "Fix the code, or give it an address of its own so that the old one finishes its work; --breaking registers it all the same.",
   TEN0002: "Remove what is not needed any more, or choose a larger plan.",
   TEN0003: "Purge completed invocations, clear state that is not needed, or choose a larger plan.",
   PERD0101: "Log in again with `perdure login`, or check the API key.",

@@ -33,7 +33,7 @@ function watched() {
   };
 }
 
-test("requests of a session end with it, each once, and those of other sessions go on", async () => {
+test("requests of a session end with it, each once, and those of other sessions continue", async () => {
   const { open, poll, there, ended, queries } = watched();
   open("one", "a");
   open("one", "b");
@@ -63,7 +63,7 @@ test("ended sessions are not queried again, and nothing is queried without open 
   expect(ended).toEqual(["c"]);
 });
 
-test("while the database is unreachable requests go on, and sessions are checked again", async () => {
+test("while the database is unreachable requests continue, and sessions are checked again", async () => {
   const { open, poll, there, ended, away } = watched();
   open("one", "a");
   there.delete("one");

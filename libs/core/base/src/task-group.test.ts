@@ -6,7 +6,7 @@ function recording(): { group: TaskGroup; failures: [string, unknown][] } {
   return { group: new TaskGroup((cause, task) => failures.push([task, cause])), failures };
 }
 
-test("a failure is reported with the name of its task, and the others go on", async () => {
+test("a failure is reported with the name of its task, and the others continue", async () => {
   const { group, failures } = recording();
   const gate = Promise.withResolvers<void>();
   const broken = new Error("broken");

@@ -57,7 +57,7 @@ export class FlowScheduler {
 
   // ── input ───────────────────────────────────────────────────────────────────────────────────────
 
-  /** Queues an invocation for a start (`isWoken`: for going on). `sinceMs`: when it began to wait. */
+  /** Queues an invocation for a start (`isWoken`: for continuing). `sinceMs`: when it began to wait. */
   request(subject: FlowSubject, sinceMs: number, isWoken: boolean): void {
     const existing = this.#entries.get(subject.id);
     if (existing === undefined) {

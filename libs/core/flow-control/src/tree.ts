@@ -69,7 +69,7 @@ abstract class Branch {
 
   /** Whether it could start any invocation now. */
   abstract get canAny(): boolean;
-  /** Whether a woken invocation could go on now. */
+  /** Whether a woken invocation could continue now. */
   abstract get canWoken(): boolean;
 }
 

@@ -136,7 +136,7 @@ function values(kind: CronField, field: string): readonly number[] {
   return [...set].sort((a, b) => a - b);
 }
 
-/** `*`, `5`, `1-5`, each with `/n`; a single value with steps goes on to the end of the field. */
+/** `*`, `5`, `1-5`, each with `/n`; a single value with steps continues to the end of the field. */
 function addRange(kind: CronField, part: string, into: Set<number>): void {
   const [range = "", step, ...more] = part.split("/");
   if (more.length > 0) throw new Mistake(`'${part}' in the ${kind.name} has more than one '/'`);

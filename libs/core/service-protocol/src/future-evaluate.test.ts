@@ -218,7 +218,7 @@ const decided: readonly Combinator[] = [
 ];
 
 describe("compared with what the SDK does", () => {
-  test("narrowing one by one resumes exactly when the handler can go on", () => {
+  test("narrowing one by one resumes exactly when the handler can continue", () => {
     fc.assert(
       fc.property(histories(decided), ({ future, arrivals }) => {
         const expected = resolutionOf(future, arrivals)?.time;

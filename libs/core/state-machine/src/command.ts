@@ -252,7 +252,7 @@ export interface DeleteBuckets {
   readonly names: readonly string[];
 }
 /**
- * No new invocation starts from the queue until it is resumed; running ones go on. `id`: `routeOfQueue(queue)`. Sent by the admin API.
+ * No new invocation starts from the queue until it is resumed; running ones continue. `id`: `routeOfQueue(queue)`. Sent by the admin API.
  */
 export interface PauseQueue {
   readonly kind: "pauseQueue";

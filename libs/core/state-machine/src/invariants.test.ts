@@ -83,7 +83,7 @@ const DAMAGE: readonly (readonly [string, (partition: MemoryPartition) => void, 
     /which is completed/,
   ],
   ["a hole in a journal", (p) => p.entries.delete(`${DONE}/0`), /lacks entry 0/],
-  ["a journal longer than its count", (p) => p.entries.set(`${HOLDER}/1`, notification), /goes on behind its end/],
+  ["a journal longer than its count", (p) => p.entries.set(`${HOLDER}/1`, notification), /continues behind its end/],
   [
     "commands that are counted wrong",
     (p) => change(p, SUSPENDED, { journal: { length: 2, commands: 1, notifications: 1, outputIndex: -1, hasEvents: false } }),

@@ -184,7 +184,7 @@ function checkJournal(check: Check, { facts: { id }, journal, status }: Invocati
     if (entry.type === MessageType.Output) outputIndex = index;
     check.that((index === 0) === (entry.type === MessageType.Input), () => `the journal of ${id} has its Input at ${index}`);
   }
-  check.that(entries.length <= journal.length, () => `the journal of ${id} goes on behind its end`);
+  check.that(entries.length <= journal.length, () => `the journal of ${id} continues behind its end`);
   check.that(journal.length > 0 || status === "completed", () => `${id} is ${status} without a journal`);
   const counted =
     journal.commands === commands && journal.notifications === journal.length - commands && journal.outputIndex === outputIndex;

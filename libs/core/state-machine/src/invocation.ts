@@ -87,7 +87,7 @@ export interface Milestones {
   readonly runningAtMs: number | undefined;
   readonly completedAtMs: number | undefined;
   /**
-   * When it stopped and went on after its first run, in the form of `withMove`; undefined while it never did, and in rows of earlier
+   * When it stopped and continued after its first run, in the form of `withMove`; undefined while it never did, and in rows of earlier
    * versions.
    */
   readonly moves?: Uint8Array | undefined;
@@ -129,7 +129,7 @@ export interface Suspended extends Common {
   /** Future that is still awaited; leaves that are already resolved are pruned. */
   readonly awaiting: Future;
 }
-/** Invocation that could go on and waits for a slot in its scope. */
+/** Invocation that could continue and waits for a slot in its scope. */
 export interface Ready extends Common {
   readonly status: "ready";
   readonly readyAtMs: number;

@@ -96,7 +96,7 @@ export const QUOTED_CHARS_MAX = 200;
 /** A run that must wait for a slot keeps the journal it was handed only up to this many bytes; a longer journal is read again. */
 export const HELD_JOURNAL_BYTES_MAX = 4 * 1024;
 
-/** Share of the slots that only continuations use: callees of waiting callers, and invocations that go on after a suspension. */
+/** Share of the slots that only continuations use: callees of waiting callers, and invocations that continue after a suspension. */
 export const SLOT_RESERVE_SHARE = 1 / 8;
 /** Continuations that get a slot before a beginning gets one, when both wait: running work ends first, but new work still starts. */
 export const CONTINUATIONS_IN_A_ROW = 4;

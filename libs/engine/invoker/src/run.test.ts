@@ -1,4 +1,4 @@
-/** The way of an invocation through its attempts, and what the partition can do to it on the way. */
+/** An invocation from its first attempt to its end, with the commands that the partition sends meanwhile. */
 import { describe, expect, test } from "@jest/globals";
 import { type DeploymentId, silentLogger, utf8 } from "@perdure/base";
 import { MessageType } from "@perdure/service-protocol";
@@ -7,7 +7,7 @@ import { aRegistry, aRegistryOf } from "./testing/index.js";
 import { failuresOf, handler, names, sleep, startOf, World, waitForSleep } from "./testing/world.js";
 import { traceIdOf } from "./trace.js";
 
-describe("the way of an invocation", () => {
+describe("an invocation, from its first attempt to its end", () => {
   test("pins its deployment before its first command, runs, and is dropped when its stream is closed", async () => {
     const world = new World();
     const invocation = await world.invoke();

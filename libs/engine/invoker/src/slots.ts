@@ -1,7 +1,7 @@
 /**
  * The limit on attempts with an open stream in this process, and the order in which slots are granted.
  *
- *     waiting: continuations (a caller waits for them, or they go on after a suspension)  ─┐ 4 : 1   services take turns
+ *     waiting: continuations (a caller waits for them, or they continue after a suspension)  ─┐ 4 : 1   services take turns
  *              beginnings (all others), which leave a reserve to the continuations        ─┘
  *
  * While runs wait, attempts whose handler is blocked are requested to suspend, those that have been blocked longest first: a handler that

@@ -156,7 +156,7 @@ describe("Processor under stress", () => {
     expect(await host.readState(invoke.id, "O", "k")).toEqual(new Map([["a", utf8("1")]]));
   });
 
-  test("a partition that waits for rows goes on although others never stop writing", async () => {
+  test("a partition that waits for rows continues although others never stop writing", async () => {
     const { host, store, partitions, invocation, invoke } = await running(objectTarget("k"));
     store.slow = true;
     const own = partitionOf(invoke.id, 4);

@@ -288,7 +288,7 @@ describe.each([
     expect([...(await invoker.host.readState(first.id, "O", "k")).keys()]).toEqual(["b"]);
   });
 
-  test("state read while commits of others go on is cached, and not when the object itself is written", async () => {
+  test("state read while commits of others continue is cached, and not when the object itself is written", async () => {
     const kv = new MemoryKeyValue();
     let scans = 0;
     const scan = kv.scan.bind(kv);

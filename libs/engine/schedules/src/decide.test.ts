@@ -66,7 +66,7 @@ describe("a time that has come", () => {
   });
 });
 
-describe("while the previous run goes on", () => {
+describe("while the previous run continues", () => {
   test("skip skips the time", () => {
     expect(actions(minutely({}, { active }), at(1), "running")).toEqual(["skip 1"]);
     expect(actions(minutely({}, { active }), at(1), "ended")).toEqual(["endRun", "fire 1 due"]);

@@ -297,7 +297,7 @@ class Engine implements ScheduleEngine {
     this.#watches.set(id, watch);
   }
 
-  /** The schedule was removed; its runs go on, but are no longer observed. */
+  /** The schedule was removed; its runs continue, but are no longer observed. */
   #drop(id: ScheduleId): undefined {
     this.#watches.get(id)?.detach?.detach();
     this.#watches.delete(id);

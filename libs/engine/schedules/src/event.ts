@@ -23,7 +23,7 @@ export type ScheduleEvent =
       readonly atMs: number;
       readonly detail: string;
     }
-  /** The previous run goes on and the policy skips the time, or (of a queued time) a newer one took its place. */
+  /** The previous run continues and the policy skips the time, or (of a queued time) a newer one took its place. */
   | { readonly kind: "skipped"; readonly nominalMs: number; readonly atMs: number }
   | { readonly kind: "queued"; readonly nominalMs: number }
   | { readonly kind: "missed"; readonly count: number; readonly throughMs: number; readonly atMs: number }

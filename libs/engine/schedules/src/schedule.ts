@@ -22,7 +22,7 @@ export interface SchedulePayload {
   readonly base64: string;
 }
 
-/** Treatment of a time that comes while the previous run goes on. `cancelPrevious` fires as soon as the cancelled run has ended. */
+/** Treatment of a time that comes while the previous run continues. `cancelPrevious` fires as soon as the cancelled run has ended. */
 export type OverlapPolicy =
   | { readonly kind: "skip" }
   | { readonly kind: "queue"; readonly max: number }

@@ -27,7 +27,7 @@ export interface ConsumerPosition {
   readonly lag: number;
 }
 
-/** Suspends a topic partition until `over` resolves; others go on. It then begins with the first record that was not handled. */
+/** Suspends a topic partition until `over` resolves; others continue. It then begins with the first record that was not handled. */
 export interface TopicPartitionPause {
   readonly over: Promise<void>;
 }

@@ -84,7 +84,7 @@ function call(client: Client): Promise<string> {
   });
 }
 
-test("new files hold for new connections of both sides, and open ones go on", async () => {
+test("new files hold for new connections of both sides, and open ones continue", async () => {
   const { peers, connect, check } = await openMounted();
   const before = connect(peers);
   expect(await call(before)).toBe("answered 1");

@@ -18,7 +18,7 @@ export const requestTimeoutMsDefault = 300_000;
 /** Idle HTTP/1.1 connections are kept longer than common load balancers keep theirs (60 s), so that they close first. */
 export const keepAliveTimeoutMsDefault = 75_000;
 
-/** HTTP/2 connections without any traffic get a GOAWAY after this; streams that still wait go on. */
+/** HTTP/2 connections without any traffic get a GOAWAY after this; streams that still wait continue. */
 export const sessionIdleTimeoutMsDefault = 15 * 60_000;
 
 /** Streams one HTTP/2 connection may have open: the published default of the ingress (ingress.md §1). */

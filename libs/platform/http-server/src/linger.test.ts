@@ -102,7 +102,7 @@ const turns = (): Promise<false> => new Promise((resolve) => setTimeout(() => re
 
 /** Sends a head and waits for an answer with this in it; `until` then sends a byte in each round until the connection is closed. */
 async function drip(port: number, head: string, body: string) {
-  const socket = connect({ port, host, allowHalfOpen: true, noDelay: true }).setEncoding("latin1"); // It goes on when the server has ended its side.
+  const socket = connect({ port, host, allowHalfOpen: true, noDelay: true }).setEncoding("latin1"); // It continues when the server has ended its side.
   let received = "";
   let isClosed = false;
   socket

@@ -72,7 +72,7 @@ test("HTTP/1.1 and HTTP/2 are answered, as the client and the port agree", async
   await expect(overHttp1(pairs.untrusted.authority)).rejects.toThrow(/certificate/);
 });
 
-test("a new certificate holds for new connections; what is open goes on", async () => {
+test("a new certificate holds for new connections; what is open continues", async () => {
   const session = connectHttp2(`https://localhost:${port}`, { ca: pairs.trusted.authority });
   await new Promise((resolve) => session.once("connect", resolve));
   certificates.renew(pairs.untrusted);

@@ -92,7 +92,7 @@ export class Lifecycle {
     this.#finish();
   }
 
-  /** Ends the process because it cannot go on: the first failure is the one reported. */
+  /** Ends the process because it cannot continue: the first failure is the one reported. */
   fail(cause: unknown): void {
     const error = PerdureError.from(cause);
     this.#options.health.fail();

@@ -30,7 +30,7 @@ describe("waiting for what a process stands on", () => {
     expect(pauses).toEqual([100, 200, 400, 800, 1600, 2000, 2000]);
   });
 
-  test("ends at once with what waiting does not mend", async () => {
+  test("rejects at once with an error that waiting does not fix", async () => {
     const { ports } = hasty();
     const attempt = async () => {
       throw new PerdureError("META0010", "newer");

@@ -7,7 +7,7 @@ function aClock() {
   return { times, clock: { ...systemClock, nowMs: () => Math.floor(times.wallMs), monotonicMs: () => times.monotonicMs } };
 }
 
-test("times of spans have fractions of a millisecond, and go on with the monotonic clock", () => {
+test("times of spans have fractions of a millisecond, and continue with the monotonic clock", () => {
   const { times, clock } = aClock();
   expect(spanTimeMs(clock)).toBe(1_700_000_000_000);
   times.monotonicMs += 0.125;

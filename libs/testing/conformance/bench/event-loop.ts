@@ -30,7 +30,7 @@ const parent = service({
     },
   },
 });
-/** Suspends with a long journal, replays it and goes on. */
+/** Suspends with a long journal, replays it and continues. */
 const patient = service({
   name: "Patient",
   options: { inactivityTimeout: 100, journalRetention: 0 },

@@ -145,7 +145,7 @@ test("each verb acts like its single route, and each failure is reported", async
   const purged = await begin({ operation: "purge", ids: [...paused, unknown] });
   expect(await untilOver(purged.id)).toMatchObject({ succeeded: 0, failed: 4 });
   expect((await resultsOf(purged.id)).map(({ status }) => status)).toEqual([409, 409, 409, 404]);
-  probe.put("crowd mended", true);
+  probe.put("crowd fixed", true);
   const resumed = await begin({ operation: "resume", filter: "status = 'paused'", deployment: "latest" });
   expect(await untilOver(resumed.id)).toMatchObject({ matched: 3, succeeded: 3 });
   for (const [n, id] of paused.entries()) expect(await world.ingress.outcome(id)).toBe(`paused-${n}`);

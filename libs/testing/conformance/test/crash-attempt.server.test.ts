@@ -16,7 +16,7 @@ afterAll(() => world[Symbol.asyncDispose]());
 const crash = (id: string): Promise<HttpAnswer> => world.admin.http.request("POST", `/invocations/${id}/crash-attempt`);
 
 describe("an attempt that is cut off in the middle of its third step", () => {
-  test("goes on with that step, and runs each finished one once", async () => {
+  test("continues with that step, and runs each finished one once", async () => {
     const CUTS = 3;
     probe.put("a: hold", true);
     const { invocationId } = await world.ingress.send(["FiveSteps", "run"], "a");

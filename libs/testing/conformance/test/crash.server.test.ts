@@ -77,7 +77,7 @@ describe(`a server killed ${ROUNDS} times under load (seed ${SEED})`, () => {
 
 describe("an endpoint killed in the middle of its steps", () => {
   test(
-    "goes on in its next life, repeating no step that was done",
+    "continues in its next life, repeating no step that was done",
     async () => {
       const random = new SeededRandom(SEED);
       const file = join(world.server.baseDir, "steps");

@@ -75,7 +75,7 @@ async function traces(name: string): Promise<unknown> {
 }
 
 describe("a registration with a check", () => {
-  test("is answered that the same code goes on with everything, and the check changes nothing", async () => {
+  test("is answered that the same code continues with everything, and the check changes nothing", async () => {
     const { name, waiting, stuck, first } = await openShop();
     const before = await traces(name);
     const endpoint = await candidate(name, "nothing");
@@ -104,7 +104,7 @@ describe("a registration with a check", () => {
     ]);
     expect(await traces(name)).toEqual(before);
 
-    // Kept with the deployment, and what was in flight goes on where it was.
+    // Kept with the deployment, and what was in flight continues where it was.
     const shown = (await world.admin.get(`/deployments/${(answer.json as Registered).id}`)).json;
     expect(shown).toMatchObject({ verification });
     expect((await world.admin.get(`/deployments/${first.id}`)).json).not.toHaveProperty("verification");
@@ -181,7 +181,7 @@ describe("a registration with a check", () => {
     expect(await traces(name)).toEqual(before);
   });
 
-  test("finds suspended and paused ones that could not go on", async () => {
+  test("finds suspended and paused ones that could not continue", async () => {
     const { name, waiting, stuck, broken } = await openShop();
     const reordered = verificationOf(
       await register(await candidate(name, "reordered"), { verify: { completed_per_handler: 0 } }),
@@ -208,7 +208,7 @@ describe("a registration with a check", () => {
     expect(probe.count(`${name}:second`)).toBe(2); // Its two attempts, and none of ours.
   });
 
-  test("finds one that would wait where it went on before", async () => {
+  test("finds one that would wait where it continued before", async () => {
     const name = newName();
     await world.deploy({ services: shopOf(name), inactivityMs: 20 });
     const { invocationId } = await world.ingress.send([name, "n", "nap"]);

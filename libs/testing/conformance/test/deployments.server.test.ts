@@ -108,7 +108,7 @@ describe("registering", () => {
 });
 
 describe("a new deployment", () => {
-  test("mends what failed before it did anything", async () => {
+  test("repairs invocations that failed before their first durable step", async () => {
     const name = newName("Mend");
     const build = (isBroken: boolean) =>
       service({

@@ -198,7 +198,7 @@ test(
 );
 
 test(
-  "one that stores all its plan allows takes no more and lets handlers wait; a bigger plan lets all go on, and nothing was lost",
+  "one that stores all its plan allows takes no more and lets handlers wait; a bigger plan lets all continue, and nothing was lost",
   async () => {
     const { limits } = anEnvironment();
     const small = { ...anEnvironment(), limits: { ...limits, storedBytesMax: 2 * 1024 * 1024, deploymentsMax: 1 } };

@@ -99,7 +99,7 @@ describe("restate vqueues", () => {
     await world.ingress.outcome(ids[1] ?? "");
   });
 
-  test("does the same with the queue of an object, whose holder goes on", async () => {
+  test("does the same with the queue of an object, whose holder continues", async () => {
     const ids: string[] = [];
     for (const name of ["holder", "next"]) {
       ids.push((await world.ingress.send(["GateObject", "k", "pass"], { group: "lock", name })).invocationId);

@@ -1,4 +1,4 @@
-/** Flow control: in which order invocations go on, and paused queues. */
+/** Flow control: in which order invocations continue, and paused queues. */
 import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, type IntrospectionRow, TestWorld } from "../src/index.js";

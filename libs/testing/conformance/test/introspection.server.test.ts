@@ -53,7 +53,7 @@ describe("sys_invocation shows an invocation that is", () => {
       last_failure_error_code: "RT0007",
       next_retry_at: expect.any(String),
     });
-    expect(String(failed["last_failure"])).toContain("not mended");
+    expect(String(failed["last_failure"])).toContain("not fixed");
     expect(Date.parse(String(failed["next_retry_at"]))).toBeGreaterThan(Date.parse(String(failed["last_start_at"])));
 
     const key = newName();

@@ -137,7 +137,7 @@ describe("a topic", () => {
   );
 
   test(
-    "that holds what no handler can take shows where it is stuck, and goes on when that is left out",
+    "that holds what no handler can take shows where it is stuck, and continues when that is left out",
     async () => {
       await aTopic("poisoned", 1);
       const poison = { key: Buffer.from([0xc3, 0x28]), value: "{}" };

@@ -1,4 +1,4 @@
-/** Statements that read and nothing else, written to take a server down: each is answered, and all else goes on. */
+/** Statements that read and nothing else, written to take a server down: each is answered, and all else continues. */
 import { execFileSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
@@ -209,7 +209,7 @@ describe("time that no interrupt ends", () => {
   test("is over after the time of a statement, for all that wait", async () => {
     const clients = Array.from({ length: 2 }, () => new HttpClient(world.server.adminUrl));
     const answers = clients.map((client) => query(ENDLESS, client));
-    // What is durable goes on meanwhile.
+    // What is durable continues meanwhile.
     for (let i = 0; i < 20; i++) expect((await world.ingress.call(["Echo", "echo"], i)).status).toBe(200);
     expect((await query("select 1 as one")).json).toEqual({ rows: [{ one: 1 }] });
     for (const answer of await Promise.all(answers)) {

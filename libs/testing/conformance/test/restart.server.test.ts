@@ -94,7 +94,7 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
     expect(await world.ingress.result(["Store", name("queue"), "append"], "end")).toEqual([0, 1, 2, 3, 4, "end"]);
   });
 
-  test("goes on trying what failed, and leaves alone what is paused", async () => {
+  test("continues trying what failed, and leaves alone what is paused", async () => {
     expect((await world.admin.invocation(ids["paused"]!, "pause")).status).toBe(200);
     expect(probe.count(`lockedFailing:${name("paused")}`)).toBe(1);
     probe.put(mended(name("back-off")), true);

@@ -117,7 +117,7 @@ describe("a server with a signing key, a name, headers of its own and a trace co
     expect(invoke["content-length"]).toBeUndefined();
   });
 
-  test("goes on with the caller's trace, and exports its part of it", async () => {
+  test("continues with the caller's trace, and exports its part of it", async () => {
     const trace = createHash("md5").update("a trace").digest("hex");
     const headers = { traceparent: `00-${trace}-00f067aa0ba902b7-01`, tracestate: "vendor=1" };
     await world.ingress.call(["Echo", "echo"], 1, { headers });
@@ -154,7 +154,7 @@ describe("a server without any of that", () => {
     await world[Symbol.asyncDispose]();
   });
 
-  test("signs nothing and starts no traces, but goes on with a caller's", async () => {
+  test("signs nothing and starts no traces, but continues with a caller's", async () => {
     await world.ingress.result(["Echo", "headers"]);
     const untraced = log.of("/invoke/Echo/headers");
     for (const name of ["x-restate-signature-scheme", "x-restate-jwt-v1", "traceparent"]) expect(untraced[name]).toBeUndefined();
@@ -213,7 +213,7 @@ describe("a server without any of that", () => {
     }
   });
 
-  test("goes on after an endpoint has dropped all its connections", async () => {
+  test("continues after an endpoint has dropped all its connections", async () => {
     const { endpoint } = await world.deploy({ services: featureServices("Dropped") });
     const name = "dropped";
     const { invocationId } = await world.ingress.send(["AwakeablesDropped", "wait"], name);

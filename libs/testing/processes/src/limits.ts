@@ -8,5 +8,5 @@ export const STOP_MS_MAX = 15_000;
 export const ORDERLY_MS_MAX = 40_000;
 /** Interval of checks whether a process has ended by itself. */
 export const WATCH_MS = 500;
-/** Programs that end by themselves are started again that often in all; then something is wrong that no new start mends. */
+/** Programs that end by themselves are started again that often in all; then a restart does not solve the problem. */
 export const RESTARTS_MAX = 50;

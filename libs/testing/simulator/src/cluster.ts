@@ -9,7 +9,7 @@ import { partitionFor, type SimulatedWorld } from "./world.js";
 
 /** Time until a crashed leader is detected and replaced. */
 const TAKE_OVER_MS = 300;
-/** Time that a deposed leader may go on before it is notified. */
+/** Time that a deposed leader may continue before it is notified. */
 const UNAWARE_MS = 3_000;
 
 interface PartitionGroup {

@@ -15,7 +15,7 @@ const ONCE_BROKEN: readonly (readonly [seed: number, was: string])[] = [
   [238_328_492, "a leader that stopped while it was starting was reported as one that cannot start"],
 ];
 
-/** Seed 96 once showed a handler that reported what it waited for, went on, and did not report what it waited for next. */
+/** Seed 96 once showed a handler that reported what it waited for, continued, and did not report what it waited for next. */
 const FEW_SLOTS_SEEDS = [...Array.from({ length: 10 }, (_, n) => n + 1), 96];
 
 /** The same of worlds with scopes, rules and rates. */
@@ -30,7 +30,7 @@ const SCOPED_SEEDS = 12;
 const ONCE_BROKEN_IN_CLUSTERS: readonly (readonly [seed: number, was: string])[] = [
   [20288, "a request was accepted again whose bytes arrived after its repetition had been carried out under another leader"],
   [20323, "the same happened while its repetition waited for an object"],
-  [1000, "a leader whose commit was refused went on calling endpoints"],
+  [1000, "a leader whose commit was refused continued calling endpoints"],
   [76, "rows read from a store without its data were used"],
 ];
 const CLUSTER_SEEDS = 10;

@@ -122,7 +122,7 @@ class Simulation {
     try {
       await this.#live();
     } catch (cause) {
-      findings.report("the simulation itself goes on", cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
+      findings.report("the simulation itself continues", cause instanceof Error ? (cause.stack ?? cause.message) : String(cause));
     }
     return {
       seed: this.#options.seed,
@@ -232,7 +232,7 @@ class Simulation {
     while (findings.first === undefined && !condition()) {
       if (scheduler.steps >= STEPS_MAX)
         return findings.report("a world comes to rest", `after ${STEPS_MAX} steps: ${this.#unfinishedText()}`);
-      if (!(await scheduler.step())) return findings.report("a world goes on", "nothing is left to happen");
+      if (!(await scheduler.step())) return findings.report("a world continues", "nothing is left to happen");
       this.#cluster.check();
       if (ledger.commits !== this.#checkedCommits && scheduler.random.chance(chance)) await this.#checkInvariants();
     }

@@ -68,7 +68,7 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
     route(resumeInvocation, {
       summary: "Resume a paused, suspended or backing-off invocation",
       answers: {
-        200: "Goes on",
+        200: "Continues",
         400: "The deployment is unknown or does not fit",
         404: "Unknown invocation",
         409: "Completed, or the deployment cannot be changed now",

@@ -5,7 +5,7 @@
  *     record        partitions                        then
  *     none          no mark (new, or older version)   record `creating` ▸ mark the partitions ▸ `established`
  *     none          a mark                            refuse: another database, or another Redis
- *     creating      –                                 go on marking: a process stopped in between, or another one is at it
+ *     creating      –                                 continue marking: a process stopped in between, or another one is at it
  *     replacing     –                                 the same, over whatever marks there are
  *     established   the mark everywhere               agreed
  *     established   missing or another                refuse, unless the loss is accepted ▸ record `replacing` with a new mark

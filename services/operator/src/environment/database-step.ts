@@ -150,7 +150,7 @@ function derived(given: Secret, environmentId: string, password: string | undefi
   }
 }
 
-/** Pods that run go on with what they have. */
+/** Pods that run continue with what they have. */
 function without(before: Secret | undefined, outcome: StepOutcome): DatabaseResult {
   return before === undefined ? { kind: "refused", outcome } : { kind: "url", url: before, isWaiting: false, outcome };
 }

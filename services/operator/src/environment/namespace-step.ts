@@ -88,7 +88,7 @@ async function retainedData(
   if (!isRestored && environment.metadata.annotations?.[ADOPT_ANNOTATION] !== uid) {
     const how =
       snapshotId === undefined
-        ? `annotate it with ${ADOPT_ANNOTATION}: "${uid}" to go on with them`
+        ? `annotate it with ${ADOPT_ANNOTATION}: "${uid}" to continue with them`
         : `begin from it with backup.restoreFrom.snapshotId: "${snapshotId}", or without it with ${ADOPT_ANNOTATION}: "${uid}"`;
     return bad(TYPE, "RetainedData", `an earlier environment of this id left data behind; ${how}`, WAIT_REFERENCE_MS);
   }

@@ -191,7 +191,7 @@ export class EnvironmentPass {
       return bad("NetworkIsolated", "PolicyDisabled", "network.disablePolicies is not allowed in this cell");
     const policies = disablePolicies ? [] : networkPolicies(environment, cell);
     await this.#applyAll(policies);
-    // Rules of policies add up: one that is left over from an earlier release would go on letting through what it did.
+    // Rules of policies add up: one that is left over from an earlier release would continue letting through what it did.
     await prune(environment, resources.networkPolicies, policies, this.#ports, this.#signal);
     if (!disablePolicies) return good("NetworkIsolated", "Applied");
     return { ...bad("NetworkIsolated", "PolicyDisabled", "policies are switched off by the spec"), isAllowed: true };

@@ -27,7 +27,7 @@ test.each<[string, Case, string, boolean]>([
   ["one that requests more gets more", { version: "1.7.0" }, "1.7.0", false],
   ["one that runs goes there", { current: "1.4.0", target: "1.4.0" }, "1.5.0", false],
   ["unless enough are on their way", { current: "1.4.0", target: "1.4.0", underWay: 2 }, "1.4.0", true],
-  ["who has begun goes on", { current: "1.4.0", target: "1.5.0", underWay: 2 }, "1.5.0", false],
+  ["who has begun continues", { current: "1.4.0", target: "1.5.0", underWay: 2 }, "1.5.0", false],
   ["who is there stays", { current: "1.5.0", target: "1.5.0", underWay: 2 }, "1.5.0", false],
   ["a minor version is not skipped for it", { channel: "fast", current: "1.4.0", target: "1.4.0" }, "1.4.0", false],
   [

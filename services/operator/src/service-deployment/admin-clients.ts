@@ -28,7 +28,7 @@ export interface DesiredRegistration {
 export interface VersionUsage {
   /** Ids that are registered. */
   readonly registered: ReadonlySet<string>;
-  /** Unfinished invocations that can go on nowhere else. */
+  /** Unfinished invocations that can continue nowhere else. */
   readonly pinned: ReadonlyMap<string, number>;
   /** Running attempts by deployment; those of invocations that are not pinned yet would start over elsewhere. */
   readonly running: ReadonlyMap<string, number>;

@@ -10,7 +10,7 @@ export interface SmtpServer {
   close(): Promise<void>;
 }
 
-const USUAL: Readonly<Record<string, string>> = { EHLO: "250-test\r\n250 AUTH PLAIN", AUTH: "235 ok", DATA: "354 go on" };
+const USUAL: Readonly<Record<string, string>> = { EHLO: "250-test\r\n250 AUTH PLAIN", AUTH: "235 ok", DATA: "354 continue" };
 
 /** `answerTo`: an answer instead of the usual one. */
 export async function startSmtp(answerTo: (line: string) => string | undefined = () => undefined): Promise<SmtpServer> {

@@ -87,7 +87,7 @@ async function killInTheMiddle(victim: ChildProgram): Promise<boolean> {
   await delay(DOWNTIME_MS); // The running step ends meanwhile, while no server can store its result.
   const lost = party.ran.slice(before.length);
   await comeUp("starting the server again, on the same data", startServer());
-  await waitFor("the invocation goes on", (value) => `answer: ${JSON.stringify(value)}`, attach(server, id));
+  await waitFor("the invocation continues", (value) => `answer: ${JSON.stringify(value)}`, attach(server, id));
   return showOutcome({ before, lost, after: party.ran.slice(before.length + lost.length) }, performance.now() - startedAt);
 }
 

@@ -169,7 +169,7 @@ test("rows of an environment of an earlier operator move with it, and those of o
   expect(archive).toBeDefined();
 });
 
-test("cut off between its transactions it goes on where it was, and a move that fails changes nothing", async () => {
+test("cut off between its transactions it continues where it was, and a move that fails changes nothing", async () => {
   await leaveSharedRows(A, 1);
   // The second transaction fails at its end: rows cannot be deleted.
   await asPlatform(

@@ -1,4 +1,4 @@
-/** Columns beside the migrations: an earlier release goes on with a database that has them, and starts on it. */
+/** Columns beside the migrations: an earlier release continues with a database that has them, and starts on it. */
 import { readFile } from "node:fs/promises";
 import { afterAll, beforeAll, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";

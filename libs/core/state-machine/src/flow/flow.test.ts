@@ -38,7 +38,7 @@ function gated(): MemoryPartition {
   return partition;
 }
 
-/** An invocation of scope s1 that waits for its first slot, or for one to go on after a suspension. */
+/** An invocation of scope s1 that waits for its first slot, or for one to continue after a suspension. */
 function waiting(status: Waiting, change: Partial<InvocationFacts> = {}): MemoryPartition {
   const partition = gated();
   partition.play(invokeOf(someFacts({ id: ID, target, limitKey: "a", ...change })));
@@ -92,7 +92,7 @@ describe("a scoped invocation", () => {
     expect(partition.invocation(newId)).toMatchObject({ status: "inboxed", waitsFor: "slot", facts: { limitKey: "a", target } });
   });
 
-  test("goes on from a suspension and a pause only with a slot", () => {
+  test("continues from a suspension and a pause only with a slot", () => {
     const partition = waiting("ready");
     expect(partition.invocation(ID)).toMatchObject({ readyAtMs: 60_000, run: 1 });
     const { effects } = partition.play(admit);
@@ -141,7 +141,7 @@ describe("an admission", () => {
     expect(kinds(new MemoryPartition().play(admit).effects)).toEqual(["slotUnused"]);
   });
 
-  test("that meets a pause of the queue returns the slot, and its invocation goes on waiting", () => {
+  test("that meets a pause of the queue returns the slot, and its invocation continues waiting", () => {
     const partition = waiting("inboxed");
     const queue = queueOfScope(target, "a");
     partition.play({ kind: "pauseQueue", id: routeOfQueue(queue), queue });
@@ -261,7 +261,7 @@ describe("a paused queue", () => {
   const statuses = (partition: MemoryPartition, ...ns: number[]): (string | undefined)[] =>
     ns.map((n) => partition.invocation(object(n))?.status);
 
-  test("of an object lets the holder go on and starts no other until it is resumed", () => {
+  test("of an object lets the holder continue and starts no other until it is resumed", () => {
     const partition = new MemoryPartition();
     partition.play(call(1));
     partition.play(call(2));
@@ -315,7 +315,7 @@ describe("a paused queue", () => {
     expect(partition.locks.size + partition.inboxes.size + partition.pauses.size).toBe(0);
   });
 
-  test("of a scope keeps its calls waiting where no rule limits them, and other limit keys go on", () => {
+  test("of a scope keeps its calls waiting where no rule limits them, and other limit keys continue", () => {
     const partition = new MemoryPartition();
     const queue = queueOfScope(target, "a");
     partition.play({ kind: "pauseQueue", id: routeOfQueue(queue), queue });

@@ -24,7 +24,7 @@ test("the newest are kept, up to a bound", () => {
   expect(after(...moves)).toEqual(moves.slice(-MOVES_KEPT_MAX));
 });
 
-test("an invocation runs since it went on last, or since it began", () => {
+test("an invocation runs since it continued last, or since it began", () => {
   expect(runningSinceMs({ ...milestones, runningAtMs: undefined })).toBeUndefined();
   const begun = { ...milestones, runningAtMs: 100 };
   expect(runningSinceMs(begun)).toBe(100);

@@ -1,10 +1,10 @@
 /**
- * Records when an invocation stopped and when it went on, so that its timeline can be shown exactly. The moves are kept in their stored
+ * Records when an invocation stopped and when it continued, so that its timeline can be shown exactly. The moves are kept in their stored
  * form, six bytes each, so that a row is read and written without decoding them; an invocation that never stops has none.
  */
 import type { Milestones } from "../invocation.js";
 
-/** State after a move. `slot`: the invocation could go on, and waits for a slot in its scope or of its worker. */
+/** State after a move. `slot`: the invocation could continue, and waits for a slot in its scope or of its worker. */
 export type MoveState = "running" | "suspended" | "slot" | "paused";
 
 export interface Move {
@@ -45,14 +45,14 @@ export function movesOf({ moves }: Milestones): readonly Move[] {
   return result;
 }
 
-/** Returns when the invocation began to run, or went on last; undefined when it never did. */
+/** Returns when the invocation began to run, or continued last; undefined when it never did. */
 export function runningSinceMs({ runningAtMs, moves }: Milestones): number | undefined {
   if (moves === undefined || moves.length < MOVE_BYTES) return runningAtMs;
   const last = read(moves, moves.length - MOVE_BYTES);
   return STATES[last % STATES.length] === "running" ? Math.floor(last / STATES.length) : runningAtMs;
 }
 
-/** Returns how often the invocation went on after a suspension or a pause; waiting for a slot of its worker is no such stop. */
+/** Returns how often the invocation continued after a suspension or a pause; waiting for a slot of its worker is no such stop. */
 export function resumptionsIn(moves: readonly Move[]): number {
   let count = 0;
   for (const [at, { state }] of moves.entries()) {

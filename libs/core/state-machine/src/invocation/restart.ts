@@ -1,6 +1,6 @@
 /**
  * Restarts a completed invocation as a new one: its journal up to an entry is copied, with the completions that the copied commands got
- * later, so that the new run goes on from there.
+ * later, so that the new run continues from there.
  */
 import { invariant } from "@perdure/base";
 import { MessageType, type NotificationId } from "@perdure/service-protocol";

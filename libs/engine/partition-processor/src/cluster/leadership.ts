@@ -246,7 +246,7 @@ export class PartitionLeadership implements AsyncDisposable {
     this.#isSilent = false;
   }
 
-  /** The medium does not respond: the worker goes on polling, and its leases end by its own clock. */
+  /** The medium does not respond: the worker continues polling, and its leases end by its own clock. */
   #silence(cause: unknown): void {
     if (!this.#isSilent && !this.#isClosed) {
       this.#ports.logger.warn({ reason: reasonOf(cause) }, "leases cannot be renewed; partitions stop when their leases end");

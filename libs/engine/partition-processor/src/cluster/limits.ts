@@ -10,12 +10,12 @@ export const LEASE_POLL_PAUSE_MS = 25;
  * reading what runs.
  */
 export const LEASE_POLL_AFTER_END_MS = 5;
-/** Number of partitions handed over at the same time: the others go on meanwhile. */
+/** Number of partitions handed over at the same time: the others continue meanwhile. */
 export const HAND_OVERS_AT_ONCE = 4;
 /** Number of free partitions acquired at the same time: they have no leader, and each reads only what it will run. */
 export const TAKES_AT_ONCE = 32;
 /**
- * How long attempts may go on when their partition is handed over. Most suspend or end within it, and need not be run again;
+ * How long attempts may continue when their partition is handed over. Most suspend or end within it, and need not be run again;
  * invocations that callers submit meanwhile wait for the next leader, and a draining worker moves `HAND_OVERS_AT_ONCE` partitions at a
  * time. Below the duration of a lease.
  */

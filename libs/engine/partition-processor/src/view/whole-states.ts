@@ -30,7 +30,7 @@ export class WholeStates {
   }
 
   /**
-   * Call before a whole state is read from the store while commits go on. The result may be cached only if the object was not written
+   * Call before a whole state is read from the store while commits continue. The result may be cached only if the object was not written
    * before the read ended: `finished` returns whether that is so, and ends the watch.
    */
   watch(service: string, key: string): { finished(): boolean } {

@@ -57,7 +57,7 @@ export interface ProcessSpec<S extends GroupSchema> {
   readonly advice?: ErrorAdvice;
   /**
    * Its listeners serve clients of many tenants, and it leads no partitions: an uncaught exception that belongs to one connection for certain
-   * is logged and counted, and the process goes on. Unset: every uncaught exception ends the process.
+   * is logged and counted, and the process continues. Unset: every uncaught exception ends the process.
    */
   readonly isEdge?: boolean;
   /** Starts everything as parts of the lifecycle; resolves when it serves. */

@@ -1,6 +1,6 @@
 /**
  * Measures one row: the servers take turns, so that a busy minute of the machine meets all of them, and each round begins with another one.
- * A row that fails or takes too long is recorded as such, and the run goes on.
+ * A row that fails or takes too long is recorded as such, and the run continues.
  */
 import { Burners } from "./burners.js";
 import { noOpMs } from "./calls.js";

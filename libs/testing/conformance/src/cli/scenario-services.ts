@@ -173,8 +173,9 @@ const flow = workflow({
       ctx.set("stage", "done");
       return `${input}:${value}`;
     },
-    signal: handlers.workflow.shared({ description: "Lets the run go on." }, async (ctx: WorkflowSharedContext, value: unknown) =>
-      ctx.promise<unknown>("go").resolve(value),
+    signal: handlers.workflow.shared(
+      { description: "Lets the run continue." },
+      async (ctx: WorkflowSharedContext, value: unknown) => ctx.promise<unknown>("go").resolve(value),
     ),
     fail: async (ctx: WorkflowSharedContext, reason: string) => ctx.promise<unknown>("go").reject(reason),
     peek: async (ctx: WorkflowSharedContext) => ({

@@ -25,11 +25,11 @@ export const fiveSteps = service({
   },
 });
 
-/** `<name>: begun <step>` counts its starts and `<name>: done <step>` its ends; a held step ends when `<name>: go on` is set. */
+/** `<name>: begun <step>` counts its starts and `<name>: done <step>` its ends; a held step ends when `<name>: continue` is set. */
 async function doStep(name: string, step: number): Promise<string> {
   probe.bump(`${name}: begun ${step}`);
   if (step === HELD_STEP && probe.get(`${name}: hold`) === true) {
-    await new Promise<void>((resolve) => probe.put(`${name}: go on`, resolve));
+    await new Promise<void>((resolve) => probe.put(`${name}: continue`, resolve));
   }
   probe.bump(`${name}: done ${step}`);
   return `${name} ${step}`;

@@ -26,7 +26,7 @@ export const crowdService = service({
       throw new TerminalError(`${name} fails`);
     },
     pauses: handlers.handler({ retryPolicy: { maxAttempts: 1, onMaxAttempts: "pause" } }, async (_ctx: Context, name: string) => {
-      if (probe.get("crowd mended") !== true) throw new Error("not mended");
+      if (probe.get("crowd fixed") !== true) throw new Error("not fixed");
       return name;
     }),
   },

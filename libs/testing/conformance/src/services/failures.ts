@@ -1,10 +1,10 @@
-/** Handlers that fail in various ways until the test mends them. */
+/** Handlers that fail in various ways until the test fixes them. */
 import { type Context, handlers, PauseError, RetryableError, service, TerminalError } from "@restatedev/restate-sdk";
 import { probe } from "../probe.js";
 import { QUICK_RETRIES } from "./common.js";
 import type { EchoService } from "./echo.js";
 
-/** Put true under this name to mend the handlers that were given `name`. */
+/** Put true under this name to fix the handlers that were given `name`. */
 export const mended = (name: string) => `mended:${name}`;
 
 class DomainError extends Error {}
@@ -40,7 +40,7 @@ export const failuresService = (suffix: string, echo: EchoService) =>
         async (ctx: Context, name: string) => {
           const first = await ctx.run("first", () => probe.bump(`pauseAfterStep:${name}`));
           probe.bump(`pauseAfter:${name}`);
-          if (probe.get(mended(name)) !== true) throw new Error("not mended");
+          if (probe.get(mended(name)) !== true) throw new Error("not fixed");
           return first;
         },
       ),
@@ -48,7 +48,7 @@ export const failuresService = (suffix: string, echo: EchoService) =>
         ctx.run("may pause", () => {
           probe.bump(`pauseError:${name}`);
           if (probe.get(mended(name)) !== true) throw new PauseError("please wait");
-          return "went on";
+          return "continued";
         }),
       stuck: async (ctx: Context, name: string) => {
         const first = await ctx.run("first", () => probe.bump(`stuckStep:${name}`));

@@ -39,7 +39,7 @@ export const lifecycleService = service({
         probe.push(`backsOff:${name}`, performance.now());
         // A handler gets its cancellation where it waits for something: from the second attempt on, here.
         if (probe.list(`backsOff:${name}`).length > 1) await ctx.sleep(1);
-        if (probe.get(mended(name)) !== true) throw new Error("not mended");
+        if (probe.get(mended(name)) !== true) throw new Error("not fixed");
         return "mended";
       },
     ),
@@ -47,11 +47,11 @@ export const lifecycleService = service({
     fails: async () => {
       throw new TerminalError("as it must", { errorCode: 466 });
     },
-    /** Two steps and a failure at the end, unless mended, for restarts from the middle. */
+    /** Two steps and a failure at the end, unless fixed, for restarts from the middle. */
     twoSteps: async (ctx: Context, name: string) => {
       const first = await ctx.run("first", () => probe.bump(`twoSteps1:${name}`));
       const second = await ctx.run("second", () => probe.bump(`twoSteps2:${name}`));
-      if (probe.get(mended(name)) !== true) throw new TerminalError("not mended");
+      if (probe.get(mended(name)) !== true) throw new TerminalError("not fixed");
       return [first, second];
     },
     /** Starts children of every kind: called, sent, and sent with a delay. */
@@ -80,7 +80,7 @@ export const lifecycleObject = object({
       async (ctx: ObjectContext, name: string) => {
         probe.bump(`lockedFailing:${name}`);
         ctx.set("tried", true);
-        if (probe.get(mended(name)) !== true) throw new Error("not mended");
+        if (probe.get(mended(name)) !== true) throw new Error("not fixed");
         return "mended";
       },
     ),

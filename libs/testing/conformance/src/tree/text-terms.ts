@@ -26,6 +26,8 @@ const BANNED: readonly BannedWords[] = [
     instead: "generation",
   },
   { words: "look|looks|looked|looking", instead: "poll, check, read, search" },
+  { words: "go on(?! top)|goes on(?! top)|going on|went on|gone on", instead: "continue, resume" },
+  { words: "mend|mends|mended|mending", instead: "fix, repair" },
   { words: "news", instead: "change event" },
   { words: "owe|owes|owed|owing", instead: "pending" },
   { words: "passages?", instead: "proxied request" },
@@ -99,6 +101,11 @@ export const FIXED_TEXTS: readonly FixedText[] = [
     paths: /^(?:services\/admin-api\/test\/service-openapi\.test|libs\/testing\/conformance\/src\/cli\/scenario-services)\.ts$/,
   },
   { why: "a key of stored rows", words: ["forgotten"], paths: /^proto\/storage\/v1\/rows\.proto$/ },
+  {
+    why: "values of recorded invocations",
+    words: ["go on", "goes on"],
+    paths: /^libs\/testing\/conformance\/test\/recorded\//,
+  },
   { why: "the text of a licence", words: ["anybody"], paths: /notices\.server\.test\.ts$/ },
   {
     why: "a name that a user types into the search of the console",

@@ -224,7 +224,7 @@ describe("the management API of a cluster", () => {
     expect({ status: refused.status, text: refused.text }).toMatchObject({ status: 409 });
   }, 60_000);
 
-  test("goes on while the registry and the database are away, says what it cannot do, and recovers", async () => {
+  test("continues while the registry and the database are away, says what it cannot do, and recovers", async () => {
     await registry.kill();
     await postgres.kill();
     expect((await client.get("/services")).status).toBe(200);

@@ -222,7 +222,7 @@ describe("invocations that have been archived", () => {
 
 describe("without PostgreSQL", () => {
   test(
-    "what lives goes on, also with a new worker; what needs the archive is unavailable, and is answered when that is back",
+    "what lives continues, also with a new worker; what needs the archive is unavailable, and is answered when that is back",
     async () => {
       const id = invocationIdOf(await call("kept"));
       const ran = invocationIdOf(await runFlow("kept"));

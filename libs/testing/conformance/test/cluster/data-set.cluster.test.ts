@@ -93,7 +93,7 @@ async function exchangeFolder(change: (directory: string) => void): Promise<void
 
 describe("a cluster whose Redis has other data", () => {
   test(
-    "leads nothing when it comes back empty, and goes on where it was when the data are back",
+    "leads nothing when it comes back empty, and continues where it was when the data are back",
     async () => {
       expect(await add("erx2")).toBe(2);
       const { invocationId } = await ingress.send(["Waiter", "wait"]);
@@ -192,7 +192,7 @@ describe("a cluster whose Redis has other data", () => {
   );
 
   test(
-    "goes on without the data only when their mark is given, and workers that were not restarted follow",
+    "continues without the data only when their mark is given, and workers that were not restarted follow",
     async () => {
       const [first, second] = cluster.workers as [ServiceProgram, ServiceProgram];
       const probes = [await probesOf(first), await probesOf(second)] as const;
@@ -233,7 +233,7 @@ describe("a cluster whose Redis has other data", () => {
   );
 
   test(
-    "goes on as well when the mark is given to a worker at its port of probes, once",
+    "continues as well when the mark is given to a worker at its port of probes, once",
     async () => {
       const first = cluster.workers[0] as ServiceProgram;
       const probes = await probesOf(first);

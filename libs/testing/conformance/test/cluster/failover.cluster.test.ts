@@ -121,7 +121,7 @@ describe("a cluster", () => {
       const beforeKill = await untilAllHaveLeaders(2);
       await (cluster.workers[1] as NonNullable<(typeof cluster.workers)[1]>).kill();
       const before = jobs.done.length;
-      await eventually("work goes on", () => jobs.done.length > before + 50, 60_000);
+      await eventually("work continues", () => jobs.done.length > before + 50, 60_000);
       await cluster.addWorker();
       const after = jobs.done.length;
       const afterKill = await untilAllHaveLeaders(2);
@@ -130,7 +130,7 @@ describe("a cluster", () => {
         if (now.leader === was.leader) expect(now).toMatchObject({ epoch: was.epoch, leader_since: was.leader_since });
         else expect(now.epoch).toBeGreaterThan(was.epoch);
       }
-      await eventually("work goes on with the new one", () => jobs.done.length > after + 50, 60_000);
+      await eventually("work continues with the new one", () => jobs.done.length > after + 50, 60_000);
       await jobs.finish();
     },
     WHOLE_TEST_MS,
@@ -150,12 +150,12 @@ describe("a cluster", () => {
       const plain: CrashJob = { name: "plain", steps: 2, sleepMs: 20, counters: ["plain", "plain"] };
       for (let n = 0; n < 20; n++) {
         const call = async () => (await ingress.call(["Work", "work"], plain)).status === 200;
-        await eventually("work goes on without a database", call, 90_000);
+        await eventually("work continues without a database", call, 90_000);
       }
       ingress[Symbol.dispose]();
       await cluster.postgres.startAgain();
       const before = jobs.done.length;
-      await eventually("callers with keys go on with it", () => jobs.done.length > before + 50, 60_000);
+      await eventually("callers with keys continue with it", () => jobs.done.length > before + 50, 60_000);
       await jobs.finish();
     },
     WHOLE_TEST_MS,
@@ -175,7 +175,7 @@ describe("a cluster", () => {
       expect((await goes.request("POST"))["draining"]).toBe(true);
       await eventually("nothing is left", async () => (await goes.request("POST"))["partitions"] === 0, 30_000);
       const before = jobs.done.length;
-      await eventually("work goes on elsewhere", () => jobs.done.length > before + 50, 60_000);
+      await eventually("work continues elsewhere", () => jobs.done.length > before + 50, 60_000);
       expect((await goes.request("DELETE"))["draining"]).toBe(false);
       await eventually("it has its share again", async () => Number((await goes.request("GET"))["partitions"]) > 0, 30_000);
       await jobs.finish();

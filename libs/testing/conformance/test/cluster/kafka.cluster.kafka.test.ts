@@ -166,7 +166,7 @@ describe("a topic", () => {
   );
 
   test(
-    "of a cluster named in settings is paused, resumed and mended through the management API, whichever worker reads it",
+    "of a cluster named in settings is paused, resumed and repaired through the management API, whichever worker reads it",
     async () => {
       await aTopic("mended", 2);
       const id = await subscribe("fixed/mended");
@@ -182,7 +182,7 @@ describe("a topic", () => {
       });
       await eventually("the record that no handler can take is shown", async () => (await status(id))?.stuck_at != null, LONG_MS);
       expect((await status(id))?.stuck_at).toEqual({ partition: 0, offset: 1, reason: "the record's key is not UTF-8" });
-      await eventually("the other partition goes on", async () => (await ledgerNumbers("m1")).length === 1, LONG_MS);
+      await eventually("the other partition continues", async () => (await ledgerNumbers("m1")).length === 1, LONG_MS);
       const behind = `perdure_worker_kafka_partition_lag_records{subscription="${id}",partition="0"}`;
       await eventually(
         "metrics report how far it is behind, and that it is stuck",
@@ -202,7 +202,7 @@ describe("a topic", () => {
       expect((await status(id))?.assigned_partitions).toEqual([]);
       expect(await ledgerNumbers("m1")).toEqual([1]);
       expect((await admin.post(`/subscriptions/${id}/resume`, {})).json).toMatchObject({ paused: false });
-      await eventually("it goes on", async () => (await ledgerNumbers("m1")).length === 2, LONG_MS);
+      await eventually("it continues", async () => (await ledgerNumbers("m1")).length === 2, LONG_MS);
 
       const refused = await admin.post("/subscriptions", { source: "kafka://fixed/t", sink: "service://Ledger/nope" });
       expect([refused.status, refused.json]).toMatchObject([400, { restate_code: "META0009" }]);

@@ -22,7 +22,7 @@ async function readiness(url: string): Promise<{ status: number; text: string }>
   return { status: answer.status, text: await answer.text() };
 }
 
-test("workers beside a frozen Redis are not ready, and ready again when it goes on", async () => {
+test("workers beside a frozen Redis are not ready, and ready again when it continues", async () => {
   const urls = await Promise.all(cluster.workers.map(probeOf));
   for (const url of urls) await eventually("ready", async () => (await readiness(url)).status === 200, 30_000);
   cluster.redis.freeze();

@@ -273,7 +273,7 @@ describe("a batch", () => {
 });
 
 test(
-  "lists that are read in pages go on through another management API",
+  "lists that are read in pages continue through another management API",
   async () => {
     const names: string[] = [];
     let cursor: string | null = null;

@@ -123,7 +123,7 @@ describe("a registry", () => {
     await program.stop();
   }, 60_000);
 
-  test("goes on without its database with what it knows, refuses changes with a clear message, and recovers by itself", async () => {
+  test("continues without its database with what it knows, refuses changes with a clear message, and recovers by itself", async () => {
     await cluster.postgres.kill();
     const fresh = connect([registryOne]);
     await fresh.ready;
@@ -213,7 +213,7 @@ describe("schedules", () => {
     await leader.kill();
     const before = await fired(heirsClient);
     await eventually("the heir leads", () => leads(heir));
-    await eventually("it goes on", async () => (await fired(heirsClient)) >= before + 2);
+    await eventually("it continues", async () => (await fired(heirsClient)) >= before + 2);
     const paused = await heirsClient.schedules.pause(id);
     expect(paused.state.isPaused).toBe(true);
     await heirsClient.schedules.remove(id, undefined);

@@ -71,10 +71,10 @@ test(
     await (cluster.workers[0] as NonNullable<(typeof cluster.workers)[0]>).kill();
     await cluster.addWorker();
     const atDeath = done;
-    await eventually("work goes on", () => done > atDeath + 40, 60_000);
+    await eventually("work continues", () => done > atDeath + 40, 60_000);
     await (cluster.workers[1] as NonNullable<(typeof cluster.workers)[1]>).stop();
     const atHandOver = done;
-    await eventually("work goes on again", () => done > atHandOver + 40, 60_000);
+    await eventually("work continues again", () => done > atHandOver + 40, 60_000);
     stop = true;
     await callers;
     const after = await usage();

@@ -78,7 +78,7 @@ export function describeAttemptErrors(getWorld: () => TestWorld): void {
       expect(at[1]! - at[0]!).toBeGreaterThanOrEqual(BUSY_FOR_MS - 1);
     });
 
-    test("that is down is RT0010, and its invocation goes on when it is up again", async () => {
+    test("that is down is RT0010, and its invocation continues when it is up again", async () => {
       const services = [storeObject("Down")];
       const endpoint = await SdkEndpoint.start({ services });
       await getWorld().register(endpoint);

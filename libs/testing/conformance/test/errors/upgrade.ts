@@ -63,7 +63,7 @@ export function describeUpgradeErrors(): void {
       expect(await world.ingress.outcome(invocationId)).toEqual([1]);
     });
 
-    test("everything else goes on with the version it was started with", async () => {
+    test("everything else continues with the version it was started with", async () => {
       expect(await world.ingress.outcome(idOf("sound"))).toEqual({ value: "go" });
     });
   });

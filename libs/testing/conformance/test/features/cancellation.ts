@@ -34,7 +34,7 @@ export function describeCancellation(scenario: Scenario): void {
       expect(errorOf(answer)).toMatchObject({ code: 409, message: "Cancelled", source: "invocation" });
     });
 
-    scenario("may go on until it is done", async (stage) => {
+    scenario("may continue until it is done", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Persistent", "survive", name);
       for (const round of [0, 1]) {

@@ -53,7 +53,7 @@ export function describeFailures(scenario: Scenario): void {
       expect(probe.count(`killAfter:${name}`)).toBe(3);
     });
 
-    scenario("is paused after the last attempt, and goes on where it was when resumed", async (stage) => {
+    scenario("is paused after the last attempt, and continues where it was when resumed", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "pauseAfter", name);
       await eventually("its attempts", () => probe.count(`pauseAfter:${name}`) === 2);
@@ -71,7 +71,7 @@ export function describeFailures(scenario: Scenario): void {
       await expectPaused(stage, invocationId, () => probe.count(`pauseError:${name}`));
       probe.put(mended(name), true);
       await stage.admin.invocation(invocationId, "resume");
-      expect(await stage.ingress.outcome(invocationId)).toBe("went on");
+      expect(await stage.ingress.outcome(invocationId)).toBe("continued");
     });
   });
 
@@ -96,7 +96,7 @@ export function describeFailures(scenario: Scenario): void {
       expect((await stage.ingress.attach(invocationId)).status).toBe(409);
     });
 
-    scenario("because its journal does not fit its code goes on when the code is mended", async (stage) => {
+    scenario("because its journal does not fit its code continues when the code is fixed", async (stage) => {
       const name = stage.key();
       const { invocationId } = await stage.send("Failures", "wavering", name);
       await eventually("some attempts", () => probe.count(`wavering:${name}`) > 3);

@@ -142,7 +142,7 @@ describe("alerts on series of running programs", () => {
   });
 
   test(
-    "none fires while all goes on as it was",
+    "none fires while all continues as it was",
     async () => {
       const expected = [20, 120, 479].flatMap(noneFires).filter(({ alert }) => !ABOUT_THE_MACHINE.has(alert));
       const result = await play([{ name: "as it was", series: healthy(), expected }]);

@@ -1,4 +1,4 @@
-/** Why: alerts are tried on series of real programs: what was scraped goes on for hours as it was, or with one thing gone wrong. */
+/** Why: alerts are tried on series of real programs: what was scraped continues for hours as it was, or with one thing gone wrong. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

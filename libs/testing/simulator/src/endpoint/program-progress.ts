@@ -7,9 +7,9 @@ import type { Assignment } from "./program.js";
 
 /** Request of a program to the session that runs it. */
 export type ProgramRequest =
-  /** Go on when the future is resolved. `deaf`: only then, not at a cancellation. */
+  /** Continue when the future is resolved. `deaf`: only then, not at a cancellation. */
   | { readonly kind: "wait"; readonly future: Future; readonly deaf: boolean }
-  /** Go on after this time, which user code takes. */
+  /** Continue after this time, which user code takes. */
   | { readonly kind: "work"; readonly ms: number };
 
 export interface HandlerContext {

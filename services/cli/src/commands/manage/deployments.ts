@@ -293,7 +293,7 @@ async function check(context: Context, id: string, { inFlight, completed }: Chec
   output.result(outcome, () => {
     for (const line of verificationLines(outcome)) output.print(line);
   });
-  if (outcome.incompatible > 0) context.fail(FAILED, `${invocationsText(outcome.incompatible)} could not go on there`);
+  if (outcome.incompatible > 0) context.fail(FAILED, `${invocationsText(outcome.incompatible)} could not continue there`);
 }
 
 // ── remove ───────────────────────────────────────────────────────────────────────────────────────

@@ -14,7 +14,7 @@ export function verificationLines(verification: VerificationView): readonly stri
     findings,
     findings_left_out,
   } = verification;
-  const summary = incompatible > 0 ? `${incompatible} would fail` : checked === 0 ? "nothing to check" : "all can go on";
+  const summary = incompatible > 0 ? `${incompatible} would fail` : checked === 0 ? "nothing to check" : "all can continue";
   const rest = [failed > 0 ? `${failed} unclear` : "", skipped > 0 ? `${skipped} left out` : ""].filter(Boolean);
   const sample = is_complete ? "" : `, a sample of ${candidateCount}`;
   const head = `Check: ${summary} (${[`${compatible} of ${checked} compatible`, ...rest].join(", ")}${sample}; took ${duration})`;

@@ -91,7 +91,7 @@ async function openPort(
     const advice =
       cause.code === "RT0004"
         ? `Take another port: --remote-port ${remote}:OTHER`
-        : "Others could then act for you; if they may: --bind-insecure";
+        : "Other machines could then use your credential; to allow it: --bind-insecure";
     return context.fail(FAILED, cause.message, advice, cause);
   }
   const what = remote === 8080 ? "ingress" : "management API";

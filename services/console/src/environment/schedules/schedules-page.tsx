@@ -203,7 +203,7 @@ function ScheduleMenu({ schedule, onEdit, onRemove }: ScheduleMenuProps) {
     ({ admin }, { id }) => admin.schedules.run(id, crypto.getRandomValues(new Uint32Array(4)).join("-")),
     {
       done: ({ invocationId }, { name }) => `${name} fired: ${invocationId}`,
-      failed: "The schedule was not fired",
+      failed: "Could not fire the schedule",
       onDone: (_, { id }) => change({ show: id }),
     },
   );

@@ -153,7 +153,7 @@ function Act({
   if (timeline.isDone) {
     return (
       <>
-        <p role="status">The invocation completed before the crash. Choose a handler that takes longer, or be quicker.</p>
+        <p role="status">The invocation completed before the crash. Try a handler that takes longer.</p>
         <div className="row">{again}</div>
       </>
     );

@@ -967,7 +967,7 @@ export declare const Schedules: GenService<{
     output: typeof PauseScheduleResponseSchema;
   },
   /**
-   * Times that passed while it was paused are not made up for.
+   * Fire times while the schedule is paused are skipped.
    *
    * @generated from rpc perdure.control.v1.Schedules.ResumeSchedule
    */

@@ -150,7 +150,7 @@ export declare type Invocation = Message<"perdure.storage.v1.Invocation"> & {
   readyAtMs: bigint;
 
   /**
-   * When the invocation stopped and went on after its first start, oldest first, at most 16 moves of 6 bytes each, most significant
+   * When the invocation stopped and continued after its first start, oldest first, at most 16 moves of 6 bytes each, most significant
    * byte first: `time * 4 + state`, where the state is 0 running, 1 suspended, 2 waits for a slot, 3 paused.
    *
    * @generated from field: optional bytes moves = 21;
