@@ -8,6 +8,8 @@ export const BATCH_ITEMS_MAX = 1_024;
 export const LINK_QUEUED_BYTES_MAX = 64 * 1024 * 1024;
 /** The largest message that a process accepts: the largest legal payload (32 MiB by default) with its envelope. */
 export const MESSAGE_BYTES_MAX = 128 * 1024 * 1024;
+/** Management commands that wait for a worker to announce which forms it reads: one round trip after a stream opens. */
+export const UNANNOUNCED_COMMANDS_MAX = 1_024;
 /** Time that a request waits for a partition to have a leader again before it fails as unavailable. */
 export const LEADER_WAIT_MS = 15_000;
 /** Requests that wait for a leader, all partitions together. */

@@ -5,9 +5,18 @@
 import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
 import type { InvocationId } from "@perdure/base";
 import { Batching, type Soon } from "./batching.js";
+import { CAPABILITIES_V01, type Capabilities, decodeHello, HELLO } from "./codec/capabilities.js";
+import { encodeManagementCommand, type ManagementCommand } from "./codec/commands.js";
 import type { ExchangeRequest, ExchangeRequestBody, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
 import { partitionsDefinition } from "./definitions.js";
+import { UNANNOUNCED_COMMANDS_MAX } from "./limits.js";
 import { RequestNumbers } from "./request-numbers.js";
+import { encodeCommandV01 } from "./v01/exchange.js";
+
+/** A request of callers. The link chooses the form in which the worker reads a management command. */
+export type WorkerRequest =
+  | Exclude<ExchangeRequestBody, { case: "hello" | "command" }>
+  | { readonly case: "manage"; readonly value: ManagementCommand };
 
 /** A request under way. */
 export interface PendingRequest {
@@ -27,6 +36,10 @@ export class WorkerLink {
   #stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
   #out: Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined;
   readonly #numbers = new RequestNumbers();
+  /** What the worker announced on the present stream; undefined until it has. */
+  #capabilities: Capabilities | undefined;
+  /** Management commands that wait for that, by the number of their request. */
+  readonly #unannounced = new Map<number, ManagementCommand>();
   #closed = false;
 
   /** `soon`: when queued requests are sent; by default at the end of the turn of the event loop. */
@@ -42,18 +55,22 @@ export class WorkerLink {
   }
 
   /** Undefined when too much waits for this worker already. `discard` takes the returned number. */
-  request(request: ExchangeRequestBody, pending: PendingRequest): number | undefined {
+  request(request: WorkerRequest, pending: PendingRequest): number | undefined {
     const out = this.#connected();
     if (out === undefined || out.isFull) return undefined;
+    if (request.case === "manage" && this.#unannounced.size >= UNANNOUNCED_COMMANDS_MAX) return undefined;
     const number = this.#numbers.next(this.#pending);
     this.#pending.set(number, pending);
-    out.add({ number, body: request });
+    if (request.case !== "manage") out.add({ number, body: request });
+    else if (this.#capabilities === undefined) this.#unannounced.set(number, request.value);
+    else out.add({ number, body: bodyOf(request.value, this.#capabilities) });
     return number;
   }
 
   /** Drops a request whose caller no longer waits for the answer. */
   discard(number: number): void {
     if (!this.#pending.delete(number) || this.#out === undefined) return;
+    if (this.#unannounced.delete(number)) return; // It was never sent.
     this.#out.add({ number: 0, body: { case: "forget", value: number } });
   }
 
@@ -87,6 +104,7 @@ export class WorkerLink {
     );
     this.#stream = stream;
     this.#out = out;
+    out.add({ number: 0, body: { case: "hello", value: HELLO } });
     stream.on("drain", () => out.drained());
     stream.on("data", (answers: readonly ExchangeResponse[]) => {
       if (this.#stream !== stream) return; // The rest of a stream that was given up.
@@ -101,6 +119,7 @@ export class WorkerLink {
   }
 
   #answered(number: number, response: ExchangeResponseBody): void {
+    if (number === 0) return this.#announced(response);
     const pending = this.#pending.get(number);
     if (pending === undefined) return; // The caller has given up.
     if (response.case === "submitted") {
@@ -109,6 +128,14 @@ export class WorkerLink {
     }
     this.#pending.delete(number);
     pending.answered(response);
+  }
+
+  /** The answer to `hello`: v0.1 answers that it does not have the request. */
+  #announced(response: ExchangeResponseBody): void {
+    const capabilities = response.case === "hello" ? decodeHello(response.value) : CAPABILITIES_V01;
+    this.#capabilities = capabilities;
+    for (const [number, command] of this.#unannounced) this.#out?.add({ number, body: bodyOf(command, capabilities) });
+    this.#unannounced.clear();
   }
 
   #ended(stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>, reason: string): void {
@@ -121,15 +148,23 @@ export class WorkerLink {
     this.#out?.close();
     this.#stream = undefined;
     this.#out = undefined;
+    this.#capabilities = undefined;
+    this.#unannounced.clear();
     const ended = [...this.#pending.values()];
     this.#pending.clear();
     for (const pending of ended) pending.broken(reason);
   }
 }
 
+function bodyOf(command: ManagementCommand, { readsTypedCommands }: Capabilities): ExchangeRequestBody {
+  return readsTypedCommands
+    ? { case: "command", value: encodeManagementCommand(command) }
+    : { case: "submit", value: encodeCommandV01(command) };
+}
+
 function bytesOfRequest({ body }: ExchangeRequest): number {
   if (body === undefined) return SMALL_BYTES;
   if (body.case === "invoke" || body.case === "deliver") return body.value.command.length + SMALL_BYTES;
-  return body.case === "submit" ? body.value.length + SMALL_BYTES : SMALL_BYTES;
+  return body.case === "submit" || body.case === "command" ? body.value.length + SMALL_BYTES : SMALL_BYTES;
 }
 const SMALL_BYTES = 48;

@@ -12,11 +12,11 @@ import { type Clock, type InvocationId, partitionOf, type TimerHandle } from "@p
 import type { Completion, Courier, Delivery, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import { type CommandAnswer, expiresAtMs, type Invocation, type Invoke, type PartitionCommand } from "@perdure/state-machine";
 import { decodeAnswer, decodeOptionalInvocation } from "./codec/answers.js";
-import { encodeCommand, type RemoteCommand } from "./codec/commands.js";
+import { encodeStoredCommand, isManagementCommand } from "./codec/commands.js";
 import type { ExchangeResponseBody } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { LEADER_WAIT_MS, LEADERLESS_MAX, REROUTE_MS } from "./limits.js";
-import type { PendingRequest, WorkerLink } from "./link.js";
+import type { PendingRequest, WorkerLink, WorkerRequest } from "./link.js";
 import {
   NO_LEADER,
   OVERLOADED,
@@ -28,6 +28,7 @@ import {
   type RoutedRequest,
   unexpected,
 } from "./routed-requests.js";
+import { decodeAnswerV01 } from "./v01/exchange.js";
 
 export interface RemotePartitionsPorts {
   readonly directory: LeaderDirectory;
@@ -80,25 +81,28 @@ export class RemotePartitions implements Partitions, Courier {
   }
 
   describe(id: InvocationId): Promise<Invocation | undefined> {
-    return new Promise((resolve, reject) => {
-      const read = (response: ExchangeResponseBody) =>
-        response.case === "invocation" ? resolve(decodeOptionalInvocation(response.value)) : reject(unexpected(response));
-      this.#send(new RoutedQuery(this.#router, id, () => ({ case: "describe", value: id }), read, reject));
-    });
+    const described = Promise.withResolvers<Invocation | undefined>();
+    const read = (response: ExchangeResponseBody): Invocation | undefined => {
+      if (response.case !== "invocation") throw unexpected(response);
+      return decodeOptionalInvocation(response.value);
+    };
+    this.#send(new RoutedQuery(this.#router, id, { case: "describe", value: id }, read, described));
+    return described.promise;
   }
 
   submit(command: Exclude<PartitionCommand, Invoke>): Promise<CommandAnswer> {
-    const value = encodeCommand(command as RemoteCommand);
-    return new Promise((resolve, reject) => {
-      const read = (response: ExchangeResponseBody, isRepetition: boolean) => {
-        if (response.case !== "answer") return reject(unexpected(response));
-        const answer = decodeAnswer(response.value);
-        resolve((isRepetition ? OWN_EFFECTS[command.kind]?.[answer.kind] : undefined) ?? answer);
-      };
-      const routed = new RoutedQuery(this.#router, command.id, () => ({ case: "submit", value }), read, reject);
-      routed.isOnce = command.kind === "mutateState" && command.expectedVersion === undefined;
-      this.#send(routed);
-    });
+    const question: WorkerRequest = isManagementCommand(command)
+      ? { case: "manage", value: command }
+      : { case: "submit", value: encodeStoredCommand(command) };
+    const answered = Promise.withResolvers<CommandAnswer>();
+    const read = (response: ExchangeResponseBody, isRepetition: boolean): CommandAnswer => {
+      const answer = answerIn(response);
+      return (isRepetition ? OWN_EFFECTS[command.kind]?.[answer.kind] : undefined) ?? answer;
+    };
+    const routed = new RoutedQuery(this.#router, command.id, question, read, answered);
+    routed.isOnce = command.kind === "mutateState" && command.expectedVersion === undefined;
+    this.#send(routed);
+    return answered.promise;
   }
 
   /**
@@ -106,7 +110,7 @@ export class RemotePartitions implements Partitions, Courier {
    * partition decides when to retry, so that messages of one producer keep their order.
    */
   deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
-    const message = { producer, seq, command: encodeCommand(command as RemoteCommand), after };
+    const message = { producer, seq, command: encodeStoredCommand(command), after };
     const leader = this.#leaderOf(command.id);
     const pending: PendingRequest = {
       id: command.id,
@@ -192,4 +196,10 @@ export class RemotePartitions implements Partitions, Courier {
       else this.#send(routed);
     }
   }
+}
+
+function answerIn(response: ExchangeResponseBody): CommandAnswer {
+  if (response.case === "commandAnswer") return decodeAnswer(response.value);
+  if (response.case === "answer") return decodeAnswerV01(response.value);
+  throw unexpected(response);
 }

@@ -2,10 +2,12 @@
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver } from "@perdure/control";
 import type { CommandAnswer, Invoke, PartitionCommand } from "@perdure/state-machine";
-import { decodeOptionalInvocation, decodeOutcome } from "./codec/answers.js";
-import { encodeCommand } from "./codec/commands.js";
-import type { CompletedResponse, ExchangeRequestBody, ExchangeResponseBody } from "./codec/exchange.js";
-import type { PendingRequest, WorkerLink } from "./link.js";
+import { decodeFailure, decodeOptionalInvocation, SUCCESS_FORM } from "./codec/answers.js";
+import { encodeStoredCommand } from "./codec/commands.js";
+import type { CompletedResponse, ExchangeResponseBody } from "./codec/exchange.js";
+import type { PendingRequest, WorkerLink, WorkerRequest } from "./link.js";
+import { decodeError } from "./status.js";
+import { decodeFailureV01 } from "./v01/exchange.js";
 
 export const NO_LEADER = "the partition has no leader that answers";
 export const OVERLOADED = "too much work is waiting";
@@ -30,7 +32,7 @@ export abstract class RoutedRequest implements PendingRequest {
   }
 
   /** The request for the leader of this epoch. */
-  protected abstract requestBody(epoch: number): ExchangeRequestBody;
+  protected abstract requestBody(epoch: number): WorkerRequest;
   protected abstract received(response: ExchangeResponseBody): boolean;
   abstract failed(reason: string): void;
 
@@ -70,13 +72,13 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
 
   constructor(router: RequestRouter, command: Invoke, wait: boolean, observer: InvokeObserver) {
     super(router, command.id);
-    this.#command = encodeCommand(command);
+    this.#command = encodeStoredCommand(command);
     this.#isResubmission = command.resubmission === true;
     this.#wait = wait;
     this.#observer = observer;
   }
 
-  protected requestBody(epoch: number): ExchangeRequestBody {
+  protected requestBody(epoch: number): WorkerRequest {
     if (this.#isAccepted) return { case: "attach", value: this.id };
     const resubmission = this.#isResubmission;
     this.#isResubmission = true; // From now on the request may have arrived.
@@ -94,16 +96,22 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
         if (!this.#wait) this.#observer = undefined;
         return !this.#wait;
       }
-      case "completed":
+      case "completed": {
+        const completion = completionOf(response.value);
+        if (completion instanceof PerdureError) {
+          this.failed(completion.detail);
+          return true;
+        }
         this.#observer = undefined;
-        observer?.completed(completionOf(response.value));
+        observer?.completed(completion);
         return true;
+      }
       case "notFound":
         // Accepted, completed and deleted while the partition moved: no result is left to report.
         this.failed("the invocation ended while its partition moved, and its result is not kept");
         return true;
       default:
-        this.failed(response.case === "unavailable" ? response.value : unexpected(response).message);
+        this.failed(reasonOf(response));
         return true;
     }
   }
@@ -134,16 +142,18 @@ export class RoutedAttach extends RoutedRequest implements Detach {
     this.#observer = observer;
   }
 
-  protected requestBody(): ExchangeRequestBody {
+  protected requestBody(): WorkerRequest {
     return { case: "attach", value: this.id };
   }
 
   protected received(response: ExchangeResponseBody): boolean {
     const observer = this.#observer;
     this.#observer = undefined;
-    if (response.case === "completed") observer?.completed(completionOf(response.value));
-    else if (response.case === "notFound") observer?.notFound();
-    else observer?.unavailable(response.case === "unavailable" ? response.value : unexpected(response).message);
+    const answer = response.case === "completed" ? completionOf(response.value) : response.case;
+    if (answer instanceof PerdureError) observer?.unavailable(answer.detail);
+    else if (typeof answer === "object") observer?.completed(answer);
+    else if (answer === "notFound") observer?.notFound();
+    else observer?.unavailable(reasonOf(response));
     return true;
   }
 
@@ -160,9 +170,10 @@ export class RoutedAttach extends RoutedRequest implements Detach {
 }
 
 /** One question, one answer. */
-export class RoutedQuery extends RoutedRequest {
-  readonly #question: () => ExchangeRequestBody;
-  readonly #read: (response: ExchangeResponseBody, isRepetition: boolean) => void;
+export class RoutedQuery<T> extends RoutedRequest {
+  readonly #question: WorkerRequest;
+  readonly #read: (response: ExchangeResponseBody, isRepetition: boolean) => T;
+  readonly #resolve: (result: T) => void;
   readonly #reject: (error: PerdureError) => void;
   /** Whether a leader may have carried out the request before its answer was lost. */
   #isRepetition = false;
@@ -172,23 +183,32 @@ export class RoutedQuery extends RoutedRequest {
   constructor(
     router: RequestRouter,
     id: InvocationId,
-    question: () => ExchangeRequestBody,
-    read: (response: ExchangeResponseBody, isRepetition: boolean) => void,
-    reject: (error: PerdureError) => void,
+    question: WorkerRequest,
+    read: (response: ExchangeResponseBody, isRepetition: boolean) => T,
+    { resolve, reject }: Pick<PromiseWithResolvers<T>, "resolve" | "reject">,
   ) {
     super(router, id);
     this.#question = question;
     this.#read = read;
+    this.#resolve = resolve;
     this.#reject = reject;
   }
 
-  protected requestBody(): ExchangeRequestBody {
-    return this.#question();
+  protected requestBody(): WorkerRequest {
+    return this.#question;
   }
 
+  /** A malformed answer rejects; it must not end the process that reads it. */
   protected received(response: ExchangeResponseBody): boolean {
     if (response.case === "unavailable") this.failed(response.value);
-    else this.#read(response, this.#isRepetition);
+    else if (response.case === "error") this.#reject(decodeError(response.value));
+    else {
+      try {
+        this.#resolve(this.#read(response, this.#isRepetition));
+      } catch (cause) {
+        this.#reject(PerdureError.from(cause));
+      }
+    }
     return true;
   }
 
@@ -218,8 +238,21 @@ export const OWN_EFFECTS: {
   purge: { notFound: { kind: "done" } },
 };
 
-function completionOf({ outcome, expiresAtMs }: CompletedResponse): Completion {
-  return { outcome: decodeOutcome(outcome), expiresAtMs };
+/** Returns the error when the outcome cannot be read. */
+function completionOf({ outcome, expiresAtMs, failure }: CompletedResponse): Completion | PerdureError {
+  if (failure === undefined && outcome[0] === SUCCESS_FORM)
+    return { outcome: { kind: "success", value: outcome.subarray(1) }, expiresAtMs };
+  try {
+    return { outcome: failure === undefined ? decodeFailureV01(outcome) : decodeFailure(failure), expiresAtMs };
+  } catch (cause) {
+    return PerdureError.from(cause);
+  }
+}
+
+/** Why a leader did not carry out a request. */
+function reasonOf(response: ExchangeResponseBody): string {
+  if (response.case === "unavailable") return response.value;
+  return response.case === "error" ? decodeError(response.value).detail : unexpected(response).message;
 }
 
 export function unexpected(response: ExchangeResponseBody): PerdureError {

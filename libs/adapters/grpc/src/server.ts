@@ -4,16 +4,21 @@
  */
 import { create } from "@bufbuild/protobuf";
 import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
-import { type InvocationId, type Logger, unreachable } from "@perdure/base";
+import { EMPTY_BYTES, type InvocationId, type Logger, PerdureError, unreachable } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
 import type { Invocation, Invoke } from "@perdure/state-machine";
+import type { OutboxCommand } from "@perdure/storage";
 import { Batching, type Soon } from "./batching.js";
-import { encodeAnswer, encodeOptionalInvocation, encodeOutcome } from "./codec/answers.js";
-import { decodeCommand, type RemoteCommand } from "./codec/commands.js";
-import type { ExchangeRequest, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
+import { encodeAnswer, encodeFailure, encodeOptionalInvocation, encodeSuccess } from "./codec/answers.js";
+import { CAPABILITIES_V01, type Capabilities, decodeHello, HELLO } from "./codec/capabilities.js";
+import { decodeInvoke, decodeManagementCommand, decodeStoredCommand, type RemoteCommand } from "./codec/commands.js";
+import type { CompletedResponse, ExchangeRequest, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
+import { checkedInvocationId } from "./codec/schedules.js";
 import { type Directory, DirectorySchema, LeaderSchema, type WatchRequest } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import type { LiveWorker } from "./live-worker.js";
+import { encodeError } from "./status.js";
+import { decodeCommandV01, encodeAnswerV01, encodeFailureV01 } from "./v01/exchange.js";
 import { workerHandlers } from "./worker-rows.js";
 
 /** The methods of a worker that other processes may call. */
@@ -25,7 +30,7 @@ export interface ServedPartitions {
   epochOf(id: InvocationId): number | undefined;
   /** Delivers an outbox message of another partition; false when this worker does not lead the receiving partition. */
   deliver(
-    command: RemoteCommand,
+    command: OutboxCommand,
     producer: string,
     seq: number,
     delivered: () => void,
@@ -54,6 +59,8 @@ class PartitionExchange {
   readonly #out: Batching<ExchangeResponse, readonly ExchangeResponse[]>;
   /** Callers that wait for an outcome, by the number of their request. */
   readonly #waiting = new Map<number, Detach>();
+  /** What the client announced in its first request. */
+  #capabilities: Capabilities = CAPABILITIES_V01;
   #isOpen = true;
 
   constructor(served: ServedPartitions, call: ServerDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>) {
@@ -83,7 +90,7 @@ class PartitionExchange {
         { error: cause instanceof Error ? cause.stack : String(cause) },
         "a request could not be handled",
       );
-      this.#reply(request.number, { case: "unavailable", value: "the request could not be handled" });
+      this.#reply(request.number, this.#failure(cause, "the request could not be handled"));
     }
   }
 
@@ -93,40 +100,37 @@ class PartitionExchange {
     const { partitions } = this.#served;
     switch (request.case) {
       case "invoke": {
-        const command = decodeCommand(request.value.command) as Invoke;
+        const command = decodeInvoke(request.value.command);
         if (this.#sentAway(number, command.id)) return;
         const { resubmission, epoch, wait } = request.value;
         const isFirst = !resubmission && epoch !== undefined && epoch === this.#served.epochOf(command.id);
         return this.#invoke(number, isFirst ? command : { ...command, resubmission: true }, wait);
       }
       case "attach": {
-        const id = request.value as InvocationId;
+        const id = checkedInvocationId(request.value);
         if (this.#sentAway(number, id)) return;
         this.#waiting.set(number, partitions.attach(id, new ReplyingObserver(this.#answering, number, id)));
         return;
       }
-      case "submit": {
-        const command = decodeCommand(request.value);
-        if (this.#sentAway(number, command.id)) return;
-        if (command.kind === "invoke") return this.#invoke(number, command, false);
-        partitions.submit(command).then(
-          (answer) => this.#reply(number, { case: "answer", value: encodeAnswer(answer) }),
-          (cause: unknown) => this.#reply(number, this.#unavailable(command.id, reasonOf(cause))),
-        );
-        return;
-      }
+      case "hello":
+        this.#capabilities = decodeHello(request.value);
+        return this.#reply(number, { case: "hello", value: HELLO });
+      case "submit":
+        return this.#submit(number, decodeCommandV01(request.value));
+      case "command":
+        return this.#submit(number, decodeManagementCommand(request.value));
       case "describe": {
-        const id = request.value as InvocationId;
+        const id = checkedInvocationId(request.value);
         if (this.#sentAway(number, id)) return;
         partitions.describe(id).then(
           (invocation) => this.#reply(number, { case: "invocation", value: encodeOptionalInvocation(invocation) }),
-          (cause: unknown) => this.#reply(number, this.#unavailable(id, reasonOf(cause))),
+          (cause: unknown) => this.#reply(number, this.#unavailable(id, cause)),
         );
         return;
       }
       case "deliver": {
         const { producer, seq, command, after } = request.value;
-        const message = decodeCommand(command);
+        const message = decodeStoredCommand(command);
         const delivered = () => this.#reply(number, { case: "delivered" });
         const undelivered = () => this.#reply(number, { case: "notLeader" });
         if (!this.#served.deliver(message, producer, seq, delivered, after, undelivered)) undelivered();
@@ -141,14 +145,35 @@ class PartitionExchange {
     }
   }
 
+  #submit(number: number, command: RemoteCommand): void {
+    if (this.#sentAway(number, command.id)) return;
+    if (command.kind === "invoke") return this.#invoke(number, command, false);
+    this.#served.partitions.submit(command).then(
+      (answer) =>
+        this.#reply(
+          number,
+          this.#capabilities.readsTypedCommands
+            ? { case: "commandAnswer", value: encodeAnswer(answer) }
+            : { case: "answer", value: encodeAnswerV01(answer) },
+        ),
+      (cause: unknown) => this.#reply(number, this.#unavailable(command.id, cause)),
+    );
+  }
+
   #invoke(number: number, command: Invoke, wait: boolean): void {
     const detach = this.#served.partitions.invoke(command, wait, new ReplyingObserver(this.#answering, number, command.id));
     if (wait) this.#waiting.set(number, detach);
   }
 
   /** A partition that moved meanwhile is no reason to fail its callers: they follow it. */
-  #unavailable(id: InvocationId, reason: string): ExchangeResponseBody {
-    return this.#served.leads(id) ? { case: "unavailable", value: reason } : { case: "notLeader" };
+  #unavailable(id: InvocationId, cause: unknown): ExchangeResponseBody {
+    return this.#served.leads(id) ? this.#failure(cause, reasonOf(cause)) : { case: "notLeader" };
+  }
+
+  /** `reasonV01` is all that a client of v0.1 gets. */
+  #failure(cause: unknown, reasonV01: string): ExchangeResponseBody {
+    if (!this.#capabilities.readsTypedCommands) return { case: "unavailable", value: reasonV01 };
+    return { case: "error", value: encodeError(PerdureError.from(cause)) };
   }
 
   #sentAway(number: number, id: InvocationId): boolean {
@@ -159,8 +184,10 @@ class PartitionExchange {
 
   readonly #answering: Answering = {
     reply: (number, reply) => this.#reply(number, reply),
-    last: (number, reply) => this.#last(number, reply),
-    unavailable: (number, id, reason) => this.#last(number, this.#unavailable(id, reason)),
+    completed: (number, completion) =>
+      this.#last(number, { case: "completed", value: completedOf(completion, this.#capabilities) }),
+    notFound: (number) => this.#last(number, { case: "notFound" }),
+    unavailable: (number, id, reason) => this.#last(number, this.#unavailable(id, new PerdureError("STO0002", reason))),
   };
 
   #last(number: number, reply: ExchangeResponseBody): void {
@@ -183,7 +210,8 @@ class PartitionExchange {
 
 interface Answering {
   reply(number: number, reply: ExchangeResponseBody): void;
-  last(number: number, reply: ExchangeResponseBody): void;
+  completed(number: number, completion: Completion): void;
+  notFound(number: number): void;
   unavailable(number: number, id: InvocationId, reason: string): void;
 }
 
@@ -206,17 +234,24 @@ class ReplyingObserver implements InvokeObserver {
     );
   }
 
-  completed({ outcome, expiresAtMs }: Completion): void {
-    this.#answering.last(this.#number, { case: "completed", value: { outcome: encodeOutcome(outcome), expiresAtMs } });
+  completed(completion: Completion): void {
+    this.#answering.completed(this.#number, completion);
   }
 
   notFound(): void {
-    this.#answering.last(this.#number, { case: "notFound" });
+    this.#answering.notFound(this.#number);
   }
 
   unavailable(reason: string): void {
     this.#answering.unavailable(this.#number, this.#id, reason);
   }
+}
+
+function completedOf({ outcome, expiresAtMs }: Completion, { readsTypedCommands }: Capabilities): CompletedResponse {
+  if (outcome.kind === "success") return { outcome: encodeSuccess(outcome.value), expiresAtMs, failure: undefined };
+  return readsTypedCommands
+    ? { outcome: EMPTY_BYTES, expiresAtMs, failure: encodeFailure(outcome) }
+    : { outcome: encodeFailureV01(outcome), expiresAtMs, failure: undefined };
 }
 
 const SUBMITTED: ExchangeResponseBody = { case: "submitted", value: undefined };
@@ -239,12 +274,22 @@ function watch(directory: LeaderDirectory, call: ServerWritableStream<WatchReque
 }
 
 function reasonOf(cause: unknown): string {
+  if (cause instanceof PerdureError) return cause.detail;
   return cause instanceof Error ? cause.message : String(cause);
 }
 
 function bytesOfAnswer({ body: reply }: ExchangeResponse): number {
   if (reply === undefined) return SMALL_BYTES;
-  if (reply.case === "completed") return reply.value.outcome.length + SMALL_BYTES;
-  return reply.case === "invocation" || reply.case === "answer" ? reply.value.length + SMALL_BYTES : SMALL_BYTES;
+  switch (reply.case) {
+    case "completed":
+      return reply.value.outcome.length + (reply.value.failure?.length ?? 0) + SMALL_BYTES;
+    case "invocation":
+    case "answer":
+    case "commandAnswer":
+    case "error":
+      return reply.value.length + SMALL_BYTES;
+    default:
+      return SMALL_BYTES;
+  }
 }
 const SMALL_BYTES = 16;

@@ -44,11 +44,30 @@ export function statusOf(error: PerdureError | RegistryRefusal): Pick<StatusObje
   const code = refusal === undefined ? status[(error as PerdureError).grpc as keyof typeof status] : codeOf(refusal.status);
   const detail = refusal === undefined ? (error as PerdureError).detail : detailOf(refusal);
   const httpStatus: Record<string, string> = refusal === undefined ? {} : { [HTTP_STATUS]: String(refusal.status) };
-  const fields = create(ErrorInfoSchema, { reason: error.code ?? "", domain: DOMAIN, metadata: httpStatus });
-  const whole = create(StatusSchema, { code, message: detail, details: [anyPack(ErrorInfoSchema, fields)] });
   const metadata = new Metadata();
-  metadata.set(DETAILS, Buffer.from(toBinary(StatusSchema, whole)));
+  metadata.set(DETAILS, Buffer.from(encodeStatus(code, detail, error.code, httpStatus)));
   return { code, details: detail, metadata };
+}
+
+/** The error as a `google.rpc.Status`. */
+export function encodeError(error: PerdureError): Uint8Array {
+  return encodeStatus(status[error.grpc as keyof typeof status], error.detail, error.code, {});
+}
+
+function encodeStatus(code: status, message: string, reason: string | undefined, metadata: Record<string, string>): Uint8Array {
+  const info = create(ErrorInfoSchema, { reason: reason ?? "", domain: DOMAIN, metadata });
+  return toBinary(StatusSchema, create(StatusSchema, { code, message, details: [anyPack(ErrorInfoSchema, info)] }));
+}
+
+/** The error in a `google.rpc.Status`; OPS0003 when the bytes have none of the catalogue. */
+export function decodeError(bytes: Uint8Array): PerdureError {
+  try {
+    const error = errorIn(bytes);
+    if (error instanceof PerdureError) return error;
+  } catch {
+    // Reported below: a malformed response must not end the process that reads it.
+  }
+  return new PerdureError("OPS0003", "another process answered with an error that this version does not have");
 }
 
 /**

@@ -87,8 +87,11 @@ describe("a partition led in another process", () => {
     expect(calls.every(({ submitted }) => submitted.length === 1 && submitted[0] === undefined)).toBe(true);
   });
 
-  test("answers verbs, descriptions, attaching and outputs like one led here", async () => {
-    const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true });
+  test.each([
+    ["of this release", false],
+    ["of v0.1", true],
+  ])("by a worker %s answers verbs, descriptions, attaching and outputs like one led here", async (_release, isV01) => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true, isV01 });
     const { partitions } = gateway(leader);
     const command = anInvoke();
     const { accepted, outcome } = call(partitions, command);
@@ -96,6 +99,11 @@ describe("a partition led in another process", () => {
     expect(await partitions.describe(command.id)).toMatchObject({ status: "invoked", facts: { id: command.id } });
     expect(await partitions.output(command.id)).toEqual({ kind: "pending" });
     expect(await partitions.submit({ kind: "purge", id: command.id })).toEqual({ kind: "notCompleted" });
+    const restart = { id: command.id, newId: anInvoke().id, from: 0, moveTo: undefined, keepDeployment: false };
+    expect(await partitions.submit({ kind: "restartAsNew", ...restart })).toEqual({ kind: "stillRunning" });
+    const signal = { kind: "signalName", name: "note" } as const;
+    const result = { kind: "void" } as const;
+    expect(await partitions.submit({ kind: "signal", id: command.id, signal, result })).toEqual({ kind: "done" });
     const attached = new Promise<Completion>((resolve, reject) => {
       partitions.attach(command.id, { completed: resolve, notFound: reject, unavailable: reject });
     });

@@ -1,47 +1,155 @@
 /**
  * Partition commands as they travel between roles. Commands in the outbox of another partition are frequent and travel in their stored
- * form; commands of management APIs are rare and travel as JSON.
+ * form; commands of management APIs are rare and have a message each in `proto/control/v1/commands.proto`.
  */
-import { allocateBytes, InvariantError } from "@perdure/base";
-import type { AttemptCommand, PartitionCommand, TimerFired } from "@perdure/state-machine";
-import { decodeOutboxCommand, encodeOutboxCommand } from "@perdure/storage";
-import { fromJson, toJson } from "./json.js";
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { allocateBytes, fromBinaryString, toBinaryString, unreachable } from "@perdure/base";
+import type { Invoke, PartitionCommand, UserStateEntry } from "@perdure/state-machine";
+import { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "@perdure/storage";
+import * as proto from "../gen/v1/commands_pb.js";
+import { given, refuse } from "./checks.js";
+import { deploymentId } from "./deployment.js";
+import { type FieldCodec, optional } from "./form.js";
+import { checkedInvocationId } from "./schedules.js";
+import { queueId } from "./workers.js";
 
+const MANAGEMENT_KINDS = [
+  "cancel",
+  "kill",
+  "pause",
+  "resume",
+  "restartAsNew",
+  "purge",
+  "purgeJournal",
+  "mutateState",
+  "pauseQueue",
+  "resumeQueue",
+] as const satisfies readonly PartitionCommand["kind"][];
+
+/** Commands of management APIs, schedules and gateways that change what exists. */
+export type ManagementCommand = Extract<PartitionCommand, { kind: (typeof MANAGEMENT_KINDS)[number] }>;
 /** Commands that may come from outside the leader's process. */
-export type RemoteCommand = Exclude<PartitionCommand, AttemptCommand | TimerFired>;
+export type RemoteCommand = OutboxCommand | ManagementCommand;
 
-const OUTBOX_FORM = 1;
-const JSON_FORM = 2;
+const MANAGEMENT: ReadonlySet<string> = new Set(MANAGEMENT_KINDS);
 
-export function encodeCommand(command: RemoteCommand): Uint8Array {
-  switch (command.kind) {
-    case "invoke":
-    case "attach":
-    case "queryOutput":
-    case "notify":
-    case "signal":
-    case "kill":
-      return tagged(OUTBOX_FORM, encodeOutboxCommand(command));
-    default:
-      return tagged(JSON_FORM, toJson(command));
-  }
+export function isManagementCommand(command: { readonly kind: string }): command is ManagementCommand {
+  return MANAGEMENT.has(command.kind);
 }
 
-export function decodeCommand(bytes: Uint8Array): RemoteCommand {
-  const body = bytes.subarray(1);
-  switch (bytes[0]) {
-    case OUTBOX_FORM:
-      return decodeOutboxCommand(body);
-    case JSON_FORM:
-      return fromJson(body) as RemoteCommand;
-    default:
-      throw new InvariantError("a command in a form that this version cannot read");
-  }
+// ── stored form ──────────────────────────────────────────────────────────────────────────────────
+
+/** The first byte of a command in its stored form. */
+const STORED_FORM = 1;
+
+/** The command must be one that a partition can send to another. */
+export function encodeStoredCommand(command: PartitionCommand): Uint8Array {
+  return tagged(STORED_FORM, encodeOutboxCommand(command));
 }
 
-function tagged(tag: number, body: Uint8Array): Uint8Array {
+/** Throws OPS0003 when the bytes are in another form. */
+export function decodeStoredCommand(bytes: Uint8Array): OutboxCommand {
+  return bytes[0] === STORED_FORM ? decodeOutboxCommand(bytes.subarray(1)) : refuse("the form of a command", bytes[0]);
+}
+
+/** Throws OPS0003 when the bytes are another command. */
+export function decodeInvoke(bytes: Uint8Array): Invoke {
+  const command = decodeStoredCommand(bytes);
+  return command.kind === "invoke" ? command : refuse("an invoke command", command.kind);
+}
+
+export function tagged(tag: number, body: Uint8Array): Uint8Array {
   const bytes = allocateBytes(body.length + 1);
   bytes[0] = tag;
   bytes.set(body, 1);
   return bytes;
+}
+
+// ── management commands ──────────────────────────────────────────────────────────────────────────
+
+const moveTo = optional(deploymentId);
+
+const stateEntry: FieldCodec<UserStateEntry, proto.RemoteCommand_MutateState_Entry> = {
+  to: ({ key, value }) => create(proto.RemoteCommand_MutateState_EntrySchema, { key: fromBinaryString(key), value }),
+  from: ({ key, value }) => ({ key: toBinaryString(key), value }),
+};
+
+export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteCommand> = {
+  to: (command) => create(proto.RemoteCommandSchema, { invocationId: command.id, operation: toOperation(command) }),
+  from: ({ invocationId, operation }) => {
+    const id = checkedInvocationId(invocationId);
+    switch (operation.case) {
+      case "cancel":
+      case "kill":
+      case "pause":
+      case "purge":
+      case "purgeJournal":
+        return { kind: operation.case, id };
+      case "resume":
+        return { kind: "resume", id, moveTo: moveTo.from(operation.value.moveTo) };
+      case "restartAsNew": {
+        const { newId, from, moveTo: deployment, keepDeployment } = operation.value;
+        return {
+          kind: "restartAsNew",
+          id,
+          newId: checkedInvocationId(newId),
+          from,
+          moveTo: moveTo.from(deployment),
+          keepDeployment,
+        };
+      }
+      case "mutateState": {
+        const { service, key, exclusive, expectedVersion, entries } = operation.value;
+        return { kind: "mutateState", id, service, key, exclusive, expectedVersion, entries: entries.map(stateEntry.from) };
+      }
+      case "pauseQueue":
+      case "resumeQueue":
+        return { kind: operation.case, id, queue: queueId.from(operation.value.queueId) };
+      default:
+        return refuse("the operation of a command", operation.case);
+    }
+  },
+};
+
+function toOperation(command: ManagementCommand): proto.RemoteCommand["operation"] {
+  switch (command.kind) {
+    case "cancel":
+      return { case: "cancel", value: create(proto.RemoteCommand_CancelSchema) };
+    case "kill":
+      return { case: "kill", value: create(proto.RemoteCommand_KillSchema) };
+    case "pause":
+      return { case: "pause", value: create(proto.RemoteCommand_PauseSchema) };
+    case "purge":
+      return { case: "purge", value: create(proto.RemoteCommand_PurgeSchema) };
+    case "purgeJournal":
+      return { case: "purgeJournal", value: create(proto.RemoteCommand_PurgeJournalSchema) };
+    case "resume":
+      return { case: "resume", value: create(proto.RemoteCommand_ResumeSchema, given("moveTo", command.moveTo)) };
+    case "restartAsNew": {
+      const { newId, from, keepDeployment } = command;
+      const fields = { newId, from, keepDeployment, ...given("moveTo", command.moveTo) };
+      return { case: "restartAsNew", value: create(proto.RemoteCommand_RestartAsNewSchema, fields) };
+    }
+    case "mutateState": {
+      const { service, key, exclusive, expectedVersion } = command;
+      const entries = command.entries.map(stateEntry.to);
+      const fields = { service, key, exclusive, entries, ...given("expectedVersion", expectedVersion) };
+      return { case: "mutateState", value: create(proto.RemoteCommand_MutateStateSchema, fields) };
+    }
+    case "pauseQueue":
+      return { case: "pauseQueue", value: create(proto.RemoteCommand_PauseQueueSchema, { queueId: command.queue }) };
+    case "resumeQueue":
+      return { case: "resumeQueue", value: create(proto.RemoteCommand_ResumeQueueSchema, { queueId: command.queue }) };
+    default:
+      return unreachable(command);
+  }
+}
+
+export function encodeManagementCommand(command: ManagementCommand): Uint8Array {
+  return toBinary(proto.RemoteCommandSchema, managementCommand.to(command));
+}
+
+/** Throws OPS0003 for an operation that this version does not have, and for values that are none. */
+export function decodeManagementCommand(bytes: Uint8Array): ManagementCommand {
+  return managementCommand.from(fromBinary(proto.RemoteCommandSchema, bytes));
 }

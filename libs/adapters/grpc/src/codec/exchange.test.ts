@@ -1,12 +1,16 @@
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
+import { StatusSchema } from "../gen/google/rpc/status_pb.js";
+import { CommandAnswerSchema, FailureSchema, RemoteCommandSchema } from "../gen/v1/commands_pb.js";
 import {
   AnswerBatchSchema,
   type Answer as GeneratedAnswer,
   type Request as GeneratedRequest,
+  HelloSchema,
   RequestBatchSchema,
 } from "../gen/v1/partitions_pb.js";
+import { HELLO } from "./capabilities.js";
 import {
   decodeAnswers,
   decodeRequests,
@@ -20,6 +24,14 @@ import {
 const long = new Uint8Array(200).fill(7);
 const longer = new Uint8Array(17_000).fill(7);
 
+const command = toBinary(
+  RemoteCommandSchema,
+  create(RemoteCommandSchema, { invocationId: "inv_1", operation: { case: "kill", value: {} } }),
+);
+const commandAnswer = toBinary(CommandAnswerSchema, create(CommandAnswerSchema, { answer: { case: "kind", value: 2 } }));
+const failure = toBinary(FailureSchema, create(FailureSchema, { code: 409, message: "killed" }));
+const error = toBinary(StatusSchema, create(StatusSchema, { code: 10, message: "moved" }));
+
 const REQUESTS: readonly ExchangeRequest[] = [
   { number: 1, body: { case: "invoke", value: { command: utf8("a command"), wait: true, resubmission: false, epoch: 7 } } },
   { number: 2, body: { case: "invoke", value: { command: long, wait: false, resubmission: true, epoch: undefined } } },
@@ -30,13 +42,15 @@ const REQUESTS: readonly ExchangeRequest[] = [
   { number: 7, body: { case: "deliver", value: { producer: "p1", seq: 3, command: long, after: 0 } } },
   { number: 0, body: { case: "forget", value: 300 } },
   { number: 9, body: undefined },
+  { number: 0, body: { case: "hello", value: HELLO } },
+  { number: 10, body: { case: "command", value: command } },
 ];
 
 const ANSWERS: readonly ExchangeResponse[] = [
   { number: 1, body: { case: "submitted", value: undefined } },
   { number: 2, body: { case: "submitted", value: long } },
-  { number: 3, body: { case: "completed", value: { outcome: utf8("ok"), expiresAtMs: undefined } } },
-  { number: 4, body: { case: "completed", value: { outcome: longer, expiresAtMs: 1_795_000_000_000 } } },
+  { number: 3, body: { case: "completed", value: { outcome: utf8("ok"), expiresAtMs: undefined, failure: undefined } } },
+  { number: 4, body: { case: "completed", value: { outcome: longer, expiresAtMs: 1_795_000_000_000, failure: undefined } } },
   { number: 5, body: { case: "notFound" } },
   { number: 6, body: { case: "unavailable", value: "why" } },
   { number: 7, body: { case: "notLeader" } },
@@ -44,6 +58,10 @@ const ANSWERS: readonly ExchangeResponse[] = [
   { number: 9, body: { case: "invocation", value: new Uint8Array(0) } },
   { number: 0xffff_ffff, body: { case: "delivered" } },
   { number: 11, body: undefined },
+  { number: 12, body: { case: "completed", value: { outcome: new Uint8Array(0), expiresAtMs: 5, failure } } },
+  { number: 0, body: { case: "hello", value: HELLO } },
+  { number: 13, body: { case: "commandAnswer", value: commandAnswer } },
+  { number: 14, body: { case: "error", value: error } },
 ];
 
 function generatedRequest({ number, body }: ExchangeRequest): Pick<GeneratedRequest, "number" | "ask"> {
@@ -52,6 +70,8 @@ function generatedRequest({ number, body }: ExchangeRequest): Pick<GeneratedRequ
     const value = { ...rest, ...(epoch === undefined ? {} : { epoch: BigInt(epoch) }) };
     return { number, ask: { case: "invoke", value } as GeneratedRequest["ask"] };
   }
+  if (body?.case === "hello") return { number, ask: { case: "hello", value: fromBinary(HelloSchema, body.value) } };
+  if (body?.case === "command") return { number, ask: { case: "command", value: fromBinary(RemoteCommandSchema, body.value) } };
   if (body?.case !== "deliver") return { number, ask: (body ?? { case: undefined }) as GeneratedRequest["ask"] };
   const { producer, seq, command, after } = body.value;
   const value = { producer, seq: BigInt(seq), command, ...(after === undefined ? {} : { after: BigInt(after) }) };
@@ -66,10 +86,17 @@ function generatedAnswer({ number, body }: ExchangeResponse): Pick<GeneratedAnsw
     case "submitted":
       return { number, tell: of("submitted", body.value === undefined ? {} : { previous: body.value }) };
     case "completed": {
-      const { outcome, expiresAtMs } = body.value;
+      const { outcome, expiresAtMs, failure } = body.value;
       const expires = expiresAtMs === undefined ? {} : { expiresAtMs: BigInt(expiresAtMs) };
-      return { number, tell: of("completed", { outcome, ...expires }) };
+      const failed = failure === undefined ? {} : { failure: fromBinary(FailureSchema, failure) };
+      return { number, tell: of("completed", { outcome, ...expires, ...failed }) };
     }
+    case "hello":
+      return { number, tell: { case: "hello", value: fromBinary(HelloSchema, body.value) } };
+    case "commandAnswer":
+      return { number, tell: { case: "commandAnswer", value: fromBinary(CommandAnswerSchema, body.value) } };
+    case "error":
+      return { number, tell: { case: "error", value: fromBinary(StatusSchema, body.value) } };
     default:
       return { number, tell: of(body.case, "value" in body ? body.value : {}) };
   }

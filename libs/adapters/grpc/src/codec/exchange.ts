@@ -1,7 +1,7 @@
 /**
  * Writes and reads `RequestBatch` and `AnswerBatch` of `proto/control/v1/partitions.proto` by hand, with the same bytes as the generated
  * code: these batches carry every invocation twice, and the generated codec costs several times what these few fields need. A test compares
- * the two.
+ * the two. Messages that are rare (commands, failures, errors) are bytes here: their modules decode them with the generated code.
  */
 import { copyBytes, EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
 
@@ -26,7 +26,11 @@ export type ExchangeRequestBody =
   | { readonly case: "submit"; readonly value: Uint8Array }
   | { readonly case: "describe"; readonly value: string }
   | { readonly case: "deliver"; readonly value: DeliverBody }
-  | { readonly case: "forget"; readonly value: number };
+  | { readonly case: "forget"; readonly value: number }
+  /** A `Hello`, see `capabilities.ts`. */
+  | { readonly case: "hello"; readonly value: Uint8Array }
+  /** A `RemoteCommand`, see `commands.ts`. */
+  | { readonly case: "command"; readonly value: Uint8Array };
 
 /** `body` is undefined when this version does not have the kind of request. */
 export interface ExchangeRequest {
@@ -35,8 +39,11 @@ export interface ExchangeRequest {
 }
 
 export interface CompletedResponse {
+  /** Empty when there is a failure. */
   readonly outcome: Uint8Array;
   readonly expiresAtMs: number | undefined;
+  /** A `Failure`, see `answers.ts`. */
+  readonly failure: Uint8Array | undefined;
 }
 
 export type ExchangeResponseBody =
@@ -48,7 +55,13 @@ export type ExchangeResponseBody =
   | { readonly case: "notLeader" }
   | { readonly case: "answer"; readonly value: Uint8Array }
   | { readonly case: "invocation"; readonly value: Uint8Array }
-  | { readonly case: "delivered" };
+  | { readonly case: "delivered" }
+  /** A `Hello`. */
+  | { readonly case: "hello"; readonly value: Uint8Array }
+  /** A `CommandAnswer`, see `answers.ts`. */
+  | { readonly case: "commandAnswer"; readonly value: Uint8Array }
+  /** A `google.rpc.Status`, see `status.ts`. */
+  | { readonly case: "error"; readonly value: Uint8Array };
 
 /** `body` is undefined when this version does not have the kind of answer. */
 export interface ExchangeResponse {
@@ -100,6 +113,12 @@ function writeRequestBody(body: ExchangeRequestBody): void {
     case "forget":
       writer.uint32(7, body.value);
       return;
+    case "hello":
+      writer.bytes(8, body.value);
+      return;
+    case "command":
+      writer.bytes(9, body.value);
+      return;
     default:
       unreachable(body);
   }
@@ -143,6 +162,12 @@ function readRequest(r: ProtoReader): ExchangeRequest {
         break;
       case 7:
         body = { case: "forget", value: r.uint32() };
+        break;
+      case 8:
+        body = { case: "hello", value: ownBytes(r) };
+        break;
+      case 9:
+        body = { case: "command", value: ownBytes(r) };
         break;
       default:
         r.skip(tag & 7);
@@ -205,6 +230,7 @@ function writeResponseBody(body: ExchangeResponseBody): void {
     case "completed":
       writer.fork(3).bytes(1, body.value.outcome);
       if (body.value.expiresAtMs !== undefined) writer.uint64(2, body.value.expiresAtMs);
+      if (body.value.failure !== undefined) writer.bytes(3, body.value.failure);
       writer.join();
       return;
     case "notFound":
@@ -224,6 +250,15 @@ function writeResponseBody(body: ExchangeResponseBody): void {
       return;
     case "delivered":
       writer.fork(9).join();
+      return;
+    case "hello":
+      writer.bytes(10, body.value);
+      return;
+    case "commandAnswer":
+      writer.bytes(11, body.value);
+      return;
+    case "error":
+      writer.bytes(12, body.value);
       return;
     default:
       unreachable(body);
@@ -266,6 +301,15 @@ function readAnswer(r: ProtoReader): ExchangeResponse {
       case 8:
         body = { case: "invocation", value: ownBytes(r) };
         break;
+      case 10:
+        body = { case: "hello", value: ownBytes(r) };
+        break;
+      case 11:
+        body = { case: "commandAnswer", value: ownBytes(r) };
+        break;
+      case 12:
+        body = { case: "error", value: ownBytes(r) };
+        break;
       default:
         if (tag === tagOf(4)) body = NOT_FOUND;
         else if (tag === tagOf(6)) body = NOT_LEADER;
@@ -289,13 +333,15 @@ function readSubmitted(r: ProtoReader): Uint8Array | undefined {
 function readCompleted(r: ProtoReader): CompletedResponse {
   let outcome = EMPTY_BYTES;
   let expiresAtMs: number | undefined;
+  let failure: Uint8Array | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) outcome = ownBytes(r);
     else if (tag >>> 3 === 2) expiresAtMs = r.uint64Number();
+    else if (tag >>> 3 === 3) failure = ownBytes(r);
     else r.skip(tag & 7);
   }
-  return { outcome, expiresAtMs };
+  return { outcome, expiresAtMs, failure };
 }
 
 // ── bytes ────────────────────────────────────────────────────────────────────────────────────────

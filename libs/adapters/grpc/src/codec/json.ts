@@ -1,13 +1,20 @@
-/** Plain data as JSON, with what JSON lacks: bytes (`{"$bytes": base64}`), big integers (`{"$bigint": digits}`), maps (`{"$map": entries}`). */
-import { fromUtf8, utf8 } from "@perdure/base";
+/**
+ * Plain data as JSON, with what JSON lacks: bytes (`{"$bytes": base64}`), big integers (`{"$bigint": digits}`), maps (`{"$map": entries}`).
+ * The form of v0.1.
+ */
+import { fromUtf8, PerdureError, utf8 } from "@perdure/base";
 
 export function toJson(value: unknown): Uint8Array {
   return utf8(JSON.stringify(value ?? null, replace));
 }
 
-/** Trusted input: both ends are processes of the cluster. */
+/** Throws OPS0003 when the bytes are no JSON. The caller checks the value (`v01/checked.ts`). */
 export function fromJson(bytes: Uint8Array): unknown {
-  return JSON.parse(fromUtf8(bytes), revive);
+  try {
+    return JSON.parse(fromUtf8(bytes), revive);
+  } catch (cause) {
+    throw new PerdureError("OPS0003", "a message of a process of v0.1 is no JSON", { cause });
+  }
 }
 
 function replace(_key: string, value: unknown): unknown {

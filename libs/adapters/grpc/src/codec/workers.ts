@@ -62,7 +62,7 @@ export interface LeadershipStatus {
 
 const invocationId = checked(checkedInvocationId);
 const partitionKey = same<bigint>();
-const queueId = checked<VqueueId>((id) => {
+export const queueId = checked<VqueueId>((id) => {
   const parsed = parseVqueueId(id);
   return parsed.ok ? parsed.value : refuse("the id of a queue", id);
 });

@@ -6,6 +6,7 @@ import type { Invoke, StartRun } from "@perdure/state-machine";
 import { anId, endOf, invokeOf, outputOf, someFacts } from "@perdure/state-machine/testing";
 import { KvPartitionStore, type MemoryKeyValue } from "@perdure/storage";
 import { SeededRandom } from "@perdure/testkit";
+import type { ExchangeRequest } from "../codec/exchange.js";
 import { LeaderDirectory, type LiveWorker, type MutualTls, partitionsDefinition, partitionsHandlers } from "../index.js";
 import { TestServer } from "./test-server.js";
 
@@ -49,6 +50,20 @@ class EchoInvoker implements Invoker {
   async [Symbol.asyncDispose](): Promise<void> {}
 }
 
+const { exchange } = partitionsDefinition;
+
+/** The service as a worker of v0.1 has it: requests of later releases have no body that it can read. */
+const DEFINITION_V01 = {
+  ...partitionsDefinition,
+  exchange: {
+    ...exchange,
+    requestDeserialize: (bytes: Buffer): readonly ExchangeRequest[] =>
+      exchange
+        .requestDeserialize(bytes)
+        .map(({ number, body }) => ({ number, body: body?.case === "hello" || body?.case === "command" ? undefined : body })),
+  },
+};
+
 /** A worker with nothing to show of itself. */
 export const NOTHING_LIVE: LiveWorker = {
   leaderPartitions: () => ALL,
@@ -80,7 +95,7 @@ export class TestWorker implements AsyncDisposable {
   /** Takes all partitions of the store over, under `epoch`. */
   static async start(
     kv: MemoryKeyValue,
-    options: { epoch: number; isHolding?: boolean; tls?: MutualTls; live?: LiveWorker },
+    options: { epoch: number; isHolding?: boolean; tls?: MutualTls; live?: LiveWorker; isV01?: boolean },
   ): Promise<TestWorker> {
     const peers = new LoopbackPeers();
     let invoker: EchoInvoker | undefined;
@@ -112,7 +127,8 @@ export class TestWorker implements AsyncDisposable {
       live: options.live ?? NOTHING_LIVE,
       logger: silentLogger,
     };
-    const server = await TestServer.start(partitionsDefinition, partitionsHandlers(served), { tls: options.tls });
+    const definition = options.isV01 === true ? DEFINITION_V01 : partitionsDefinition;
+    const server = await TestServer.start(definition, partitionsHandlers(served), { tls: options.tls });
     const worker = new TestWorker(server, directory, invoker as EchoInvoker, processor);
     directory.learn(worker.claims(options.epoch));
     return worker;

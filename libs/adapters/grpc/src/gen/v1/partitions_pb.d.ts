@@ -4,8 +4,10 @@
 // @generated from file v1/partitions.proto (package perdure.control.v1, syntax proto3)
 /* eslint-disable */
 
-import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
+import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
+import type { CommandAnswer, Failure, RemoteCommand } from "./commands_pb.js";
+import type { Status } from "../google/rpc/status_pb.js";
 import type { CountUsageRequestSchema, CountUsageResponseSchema, GetFlowWaitRequestSchema, GetFlowWaitResponseSchema, GetWorkerRequestSchema, GetWorkerResponseSchema, ListAttemptsRequestSchema, ListAttemptsResponseSchema, ListBucketsRequestSchema, ListBucketsResponseSchema, ListLimitsRequestSchema, ListLimitsResponseSchema, ListQueueEntriesRequestSchema, ListQueueEntriesResponseSchema, ListQueuesRequestSchema, ListQueuesResponseSchema, ListSubscriptionStatusesRequestSchema, ListSubscriptionStatusesResponseSchema } from "./workers_pb.js";
 
 /**
@@ -34,7 +36,7 @@ export declare const RequestBatchSchema: GenMessage<RequestBatch>;
  */
 export declare type Request = Message<"perdure.control.v1.Request"> & {
   /**
-   * Chosen by the client, rising; unique on its stream.
+   * Chosen by the client, rising; unique on its stream. 0 for `hello` and `forget`.
    *
    * @generated from field: uint32 number = 1;
    */
@@ -59,7 +61,8 @@ export declare type Request = Message<"perdure.control.v1.Request"> & {
     case: "attach";
   } | {
     /**
-     * Any other command.
+     * A command in its stored form (`proto/storage/v1/outbox.proto`) after a byte 1. Management commands in the form of v0.1, after a byte 2
+     * as JSON, are read until v0.3.
      *
      * @generated from field: bytes submit = 4;
      */
@@ -87,6 +90,22 @@ export declare type Request = Message<"perdure.control.v1.Request"> & {
      */
     value: number;
     case: "forget";
+  } | {
+    /**
+     * The first request of a stream. v0.1 does not send it, and answers it with `unavailable`.
+     *
+     * @generated from field: perdure.control.v1.Hello hello = 8;
+     */
+    value: Hello;
+    case: "hello";
+  } | {
+    /**
+     * A management command. Only to workers that announced CAPABILITY_TYPED_COMMANDS.
+     *
+     * @generated from field: perdure.control.v1.RemoteCommand command = 9;
+     */
+    value: RemoteCommand;
+    case: "command";
   } | { case: undefined; value?: undefined };
 };
 
@@ -97,11 +116,29 @@ export declare type Request = Message<"perdure.control.v1.Request"> & {
 export declare const RequestSchema: GenMessage<Request>;
 
 /**
+ * What the sender can read besides the messages of v0.1.
+ *
+ * @generated from message perdure.control.v1.Hello
+ */
+export declare type Hello = Message<"perdure.control.v1.Hello"> & {
+  /**
+   * @generated from field: repeated perdure.control.v1.Capability capabilities = 1;
+   */
+  capabilities: Capability[];
+};
+
+/**
+ * Describes the message perdure.control.v1.Hello.
+ * Use `create(HelloSchema)` to create a new message.
+ */
+export declare const HelloSchema: GenMessage<Hello>;
+
+/**
  * @generated from message perdure.control.v1.Invoke
  */
 export declare type Invoke = Message<"perdure.control.v1.Invoke"> & {
   /**
-   * An invoke command in the form of commands.ts.
+   * An invoke command in the form of `submit`.
    *
    * @generated from field: bytes command = 1;
    */
@@ -152,6 +189,8 @@ export declare type Deliver = Message<"perdure.control.v1.Deliver"> & {
   seq: bigint;
 
   /**
+   * In the form of `submit`.
+   *
    * @generated from field: bytes command = 3;
    */
   command: Uint8Array;
@@ -236,7 +275,7 @@ export declare type Answer = Message<"perdure.control.v1.Answer"> & {
     case: "notLeader";
   } | {
     /**
-     * Answer to `submit` in the form of answers.ts.
+     * Answer to `submit` in the form of v0.1, as JSON: to clients that did not announce CAPABILITY_TYPED_COMMANDS.
      *
      * @generated from field: bytes answer = 7;
      */
@@ -258,6 +297,30 @@ export declare type Answer = Message<"perdure.control.v1.Answer"> & {
      */
     value: Empty;
     case: "delivered";
+  } | {
+    /**
+     * Answer to `hello`, under number 0.
+     *
+     * @generated from field: perdure.control.v1.Hello hello = 10;
+     */
+    value: Hello;
+    case: "hello";
+  } | {
+    /**
+     * Answer to `command` and `submit`. This and the next field: only to clients that announced CAPABILITY_TYPED_COMMANDS.
+     *
+     * @generated from field: perdure.control.v1.CommandAnswer command_answer = 11;
+     */
+    value: CommandAnswer;
+    case: "commandAnswer";
+  } | {
+    /**
+     * The request failed. Its details have an ErrorInfo with a code of the error catalogue.
+     *
+     * @generated from field: google.rpc.Status error = 12;
+     */
+    value: Status;
+    case: "error";
   } | { case: undefined; value?: undefined };
 };
 
@@ -288,6 +351,8 @@ export declare const SubmittedSchema: GenMessage<Submitted>;
  */
 export declare type Completed = Message<"perdure.control.v1.Completed"> & {
   /**
+   * A byte 0 and the value. A failure in the form of v0.1, a byte 1 and JSON: to clients that did not announce CAPABILITY_TYPED_COMMANDS.
+   *
    * @generated from field: bytes outcome = 1;
    */
   outcome: Uint8Array;
@@ -298,6 +363,13 @@ export declare type Completed = Message<"perdure.control.v1.Completed"> & {
    * @generated from field: optional uint64 expires_at_ms = 2;
    */
   expiresAtMs?: bigint | undefined;
+
+  /**
+   * Then `outcome` is empty.
+   *
+   * @generated from field: perdure.control.v1.Failure failure = 3;
+   */
+  failure?: Failure | undefined;
 };
 
 /**
@@ -439,6 +511,28 @@ export declare type RowsPage = Message<"perdure.control.v1.RowsPage"> & {
  * Use `create(RowsPageSchema)` to create a new message.
  */
 export declare const RowsPageSchema: GenMessage<RowsPage>;
+
+/**
+ * @generated from enum perdure.control.v1.Capability
+ */
+export enum Capability {
+  /**
+   * @generated from enum value: CAPABILITY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * `command`, and `command_answer`, `error` and `Completed.failure`.
+   *
+   * @generated from enum value: CAPABILITY_TYPED_COMMANDS = 1;
+   */
+  TYPED_COMMANDS = 1,
+}
+
+/**
+ * Describes the enum perdure.control.v1.Capability.
+ */
+export declare const CapabilitySchema: GenEnum<Capability>;
 
 /**
  * @generated from service perdure.control.v1.Partitions

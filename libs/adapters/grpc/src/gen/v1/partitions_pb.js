@@ -4,14 +4,16 @@
 // @generated from file v1/partitions.proto (package perdure.control.v1, syntax proto3)
 /* eslint-disable */
 
-import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
+import { enumDesc, fileDesc, messageDesc, serviceDesc, tsEnum } from "@bufbuild/protobuf/codegenv2";
+import { file_google_rpc_status } from "../google/rpc/status_pb.js";
+import { file_v1_commands } from "./commands_pb.js";
 import { file_v1_workers } from "./workers_pb.js";
 
 /**
  * Describes the file v1/partitions.proto.
  */
 export const file_v1_partitions = /*@__PURE__*/
-  fileDesc("ChN2MS9wYXJ0aXRpb25zLnByb3RvEhJwZXJkdXJlLmNvbnRyb2wudjEiPQoMUmVxdWVzdEJhdGNoEi0KCHJlcXVlc3RzGAEgAygLMhsucGVyZHVyZS5jb250cm9sLnYxLlJlcXVlc3QiyAEKB1JlcXVlc3QSDgoGbnVtYmVyGAEgASgNEiwKBmludm9rZRgCIAEoCzIaLnBlcmR1cmUuY29udHJvbC52MS5JbnZva2VIABIQCgZhdHRhY2gYAyABKAlIABIQCgZzdWJtaXQYBCABKAxIABISCghkZXNjcmliZRgFIAEoCUgAEi4KB2RlbGl2ZXIYBiABKAsyGy5wZXJkdXJlLmNvbnRyb2wudjEuRGVsaXZlckgAEhAKBmZvcmdldBgHIAEoDUgAQgUKA2FzayJbCgZJbnZva2USDwoHY29tbWFuZBgBIAEoDBIMCgR3YWl0GAIgASgIEhQKDHJlc3VibWlzc2lvbhgDIAEoCBISCgVlcG9jaBgEIAEoBEgAiAEBQggKBl9lcG9jaCJXCgdEZWxpdmVyEhAKCHByb2R1Y2VyGAEgASgJEgsKA3NlcRgCIAEoBBIPCgdjb21tYW5kGAMgASgMEhIKBWFmdGVyGAQgASgESACIAQFCCAoGX2FmdGVyIjoKC0Fuc3dlckJhdGNoEisKB2Fuc3dlcnMYASADKAsyGi5wZXJkdXJlLmNvbnRyb2wudjEuQW5zd2VyItgCCgZBbnN3ZXISDgoGbnVtYmVyGAEgASgNEjIKCXN1Ym1pdHRlZBgCIAEoCzIdLnBlcmR1cmUuY29udHJvbC52MS5TdWJtaXR0ZWRIABIyCgljb21wbGV0ZWQYAyABKAsyHS5wZXJkdXJlLmNvbnRyb2wudjEuQ29tcGxldGVkSAASLgoJbm90X2ZvdW5kGAQgASgLMhkucGVyZHVyZS5jb250cm9sLnYxLkVtcHR5SAASFQoLdW5hdmFpbGFibGUYBSABKAlIABIvCgpub3RfbGVhZGVyGAYgASgLMhkucGVyZHVyZS5jb250cm9sLnYxLkVtcHR5SAASEAoGYW5zd2VyGAcgASgMSAASFAoKaW52b2NhdGlvbhgIIAEoDEgAEi4KCWRlbGl2ZXJlZBgJIAEoCzIZLnBlcmR1cmUuY29udHJvbC52MS5FbXB0eUgAQgYKBHRlbGwiLwoJU3VibWl0dGVkEhUKCHByZXZpb3VzGAEgASgMSACIAQFCCwoJX3ByZXZpb3VzIkoKCUNvbXBsZXRlZBIPCgdvdXRjb21lGAEgASgMEhoKDWV4cGlyZXNfYXRfbXMYAiABKARIAIgBAUIQCg5fZXhwaXJlc19hdF9tcyIHCgVFbXB0eSIOCgxXYXRjaFJlcXVlc3QiYgoJRGlyZWN0b3J5EhcKD3BhcnRpdGlvbl9jb3VudBgBIAEoDRIrCgdsZWFkZXJzGAIgAygLMhoucGVyZHVyZS5jb250cm9sLnYxLkxlYWRlchIPCgd3b3JrZXJzGAMgAygJIjsKBkxlYWRlchIRCglwYXJ0aXRpb24YASABKA0SDQoFZXBvY2gYAiABKAQSDwoHYWRkcmVzcxgDIAEoCSIvCgtSb3dzUmVxdWVzdBINCgV0YWJsZRgBIAEoCRIRCglhcmd1bWVudHMYAiABKAwiJQoIUm93c1BhZ2USCwoDbGVkGAEgAygNEgwKBHJvd3MYAiABKAwykAkKClBhcnRpdGlvbnMSUQoIRXhjaGFuZ2USIC5wZXJkdXJlLmNvbnRyb2wudjEuUmVxdWVzdEJhdGNoGh8ucGVyZHVyZS5jb250cm9sLnYxLkFuc3dlckJhdGNoKAEwARJKCgVXYXRjaBIgLnBlcmR1cmUuY29udHJvbC52MS5XYXRjaFJlcXVlc3QaHS5wZXJkdXJlLmNvbnRyb2wudjEuRGlyZWN0b3J5MAESYwoMTGlzdEF0dGVtcHRzEicucGVyZHVyZS5jb250cm9sLnYxLkxpc3RBdHRlbXB0c1JlcXVlc3QaKC5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdEF0dGVtcHRzUmVzcG9uc2UwARJdCgpMaXN0UXVldWVzEiUucGVyZHVyZS5jb250cm9sLnYxLkxpc3RRdWV1ZXNSZXF1ZXN0GiYucGVyZHVyZS5jb250cm9sLnYxLkxpc3RRdWV1ZXNSZXNwb25zZTABEm8KEExpc3RRdWV1ZUVudHJpZXMSKy5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdFF1ZXVlRW50cmllc1JlcXVlc3QaLC5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdFF1ZXVlRW50cmllc1Jlc3BvbnNlMAESXQoKTGlzdExpbWl0cxIlLnBlcmR1cmUuY29udHJvbC52MS5MaXN0TGltaXRzUmVxdWVzdBomLnBlcmR1cmUuY29udHJvbC52MS5MaXN0TGltaXRzUmVzcG9uc2UwARJgCgtMaXN0QnVja2V0cxImLnBlcmR1cmUuY29udHJvbC52MS5MaXN0QnVja2V0c1JlcXVlc3QaJy5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdEJ1Y2tldHNSZXNwb25zZTABEl4KC0dldEZsb3dXYWl0EiYucGVyZHVyZS5jb250cm9sLnYxLkdldEZsb3dXYWl0UmVxdWVzdBonLnBlcmR1cmUuY29udHJvbC52MS5HZXRGbG93V2FpdFJlc3BvbnNlElgKCUdldFdvcmtlchIkLnBlcmR1cmUuY29udHJvbC52MS5HZXRXb3JrZXJSZXF1ZXN0GiUucGVyZHVyZS5jb250cm9sLnYxLkdldFdvcmtlclJlc3BvbnNlEocBChhMaXN0U3Vic2NyaXB0aW9uU3RhdHVzZXMSMy5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdFN1YnNjcmlwdGlvblN0YXR1c2VzUmVxdWVzdBo0LnBlcmR1cmUuY29udHJvbC52MS5MaXN0U3Vic2NyaXB0aW9uU3RhdHVzZXNSZXNwb25zZTABElsKCkNvdW50VXNhZ2USJS5wZXJkdXJlLmNvbnRyb2wudjEuQ291bnRVc2FnZVJlcXVlc3QaJi5wZXJkdXJlLmNvbnRyb2wudjEuQ291bnRVc2FnZVJlc3BvbnNlEkwKBFJvd3MSHy5wZXJkdXJlLmNvbnRyb2wudjEuUm93c1JlcXVlc3QaHC5wZXJkdXJlLmNvbnRyb2wudjEuUm93c1BhZ2UiA4gCATABYgZwcm90bzM", [file_v1_workers]);
+  fileDesc("ChN2MS9wYXJ0aXRpb25zLnByb3RvEhJwZXJkdXJlLmNvbnRyb2wudjEiPQoMUmVxdWVzdEJhdGNoEi0KCHJlcXVlc3RzGAEgAygLMhsucGVyZHVyZS5jb250cm9sLnYxLlJlcXVlc3QiqgIKB1JlcXVlc3QSDgoGbnVtYmVyGAEgASgNEiwKBmludm9rZRgCIAEoCzIaLnBlcmR1cmUuY29udHJvbC52MS5JbnZva2VIABIQCgZhdHRhY2gYAyABKAlIABIQCgZzdWJtaXQYBCABKAxIABISCghkZXNjcmliZRgFIAEoCUgAEi4KB2RlbGl2ZXIYBiABKAsyGy5wZXJkdXJlLmNvbnRyb2wudjEuRGVsaXZlckgAEhAKBmZvcmdldBgHIAEoDUgAEioKBWhlbGxvGAggASgLMhkucGVyZHVyZS5jb250cm9sLnYxLkhlbGxvSAASNAoHY29tbWFuZBgJIAEoCzIhLnBlcmR1cmUuY29udHJvbC52MS5SZW1vdGVDb21tYW5kSABCBQoDYXNrIj0KBUhlbGxvEjQKDGNhcGFiaWxpdGllcxgBIAMoDjIeLnBlcmR1cmUuY29udHJvbC52MS5DYXBhYmlsaXR5IlsKBkludm9rZRIPCgdjb21tYW5kGAEgASgMEgwKBHdhaXQYAiABKAgSFAoMcmVzdWJtaXNzaW9uGAMgASgIEhIKBWVwb2NoGAQgASgESACIAQFCCAoGX2Vwb2NoIlcKB0RlbGl2ZXISEAoIcHJvZHVjZXIYASABKAkSCwoDc2VxGAIgASgEEg8KB2NvbW1hbmQYAyABKAwSEgoFYWZ0ZXIYBCABKARIAIgBAUIICgZfYWZ0ZXIiOgoLQW5zd2VyQmF0Y2gSKwoHYW5zd2VycxgBIAMoCzIaLnBlcmR1cmUuY29udHJvbC52MS5BbnN3ZXIi5gMKBkFuc3dlchIOCgZudW1iZXIYASABKA0SMgoJc3VibWl0dGVkGAIgASgLMh0ucGVyZHVyZS5jb250cm9sLnYxLlN1Ym1pdHRlZEgAEjIKCWNvbXBsZXRlZBgDIAEoCzIdLnBlcmR1cmUuY29udHJvbC52MS5Db21wbGV0ZWRIABIuCglub3RfZm91bmQYBCABKAsyGS5wZXJkdXJlLmNvbnRyb2wudjEuRW1wdHlIABIVCgt1bmF2YWlsYWJsZRgFIAEoCUgAEi8KCm5vdF9sZWFkZXIYBiABKAsyGS5wZXJkdXJlLmNvbnRyb2wudjEuRW1wdHlIABIQCgZhbnN3ZXIYByABKAxIABIUCgppbnZvY2F0aW9uGAggASgMSAASLgoJZGVsaXZlcmVkGAkgASgLMhkucGVyZHVyZS5jb250cm9sLnYxLkVtcHR5SAASKgoFaGVsbG8YCiABKAsyGS5wZXJkdXJlLmNvbnRyb2wudjEuSGVsbG9IABI7Cg5jb21tYW5kX2Fuc3dlchgLIAEoCzIhLnBlcmR1cmUuY29udHJvbC52MS5Db21tYW5kQW5zd2VySAASIwoFZXJyb3IYDCABKAsyEi5nb29nbGUucnBjLlN0YXR1c0gAQgYKBHRlbGwiLwoJU3VibWl0dGVkEhUKCHByZXZpb3VzGAEgASgMSACIAQFCCwoJX3ByZXZpb3VzIngKCUNvbXBsZXRlZBIPCgdvdXRjb21lGAEgASgMEhoKDWV4cGlyZXNfYXRfbXMYAiABKARIAIgBARIsCgdmYWlsdXJlGAMgASgLMhsucGVyZHVyZS5jb250cm9sLnYxLkZhaWx1cmVCEAoOX2V4cGlyZXNfYXRfbXMiBwoFRW1wdHkiDgoMV2F0Y2hSZXF1ZXN0ImIKCURpcmVjdG9yeRIXCg9wYXJ0aXRpb25fY291bnQYASABKA0SKwoHbGVhZGVycxgCIAMoCzIaLnBlcmR1cmUuY29udHJvbC52MS5MZWFkZXISDwoHd29ya2VycxgDIAMoCSI7CgZMZWFkZXISEQoJcGFydGl0aW9uGAEgASgNEg0KBWVwb2NoGAIgASgEEg8KB2FkZHJlc3MYAyABKAkiLwoLUm93c1JlcXVlc3QSDQoFdGFibGUYASABKAkSEQoJYXJndW1lbnRzGAIgASgMIiUKCFJvd3NQYWdlEgsKA2xlZBgBIAMoDRIMCgRyb3dzGAIgASgMKkcKCkNhcGFiaWxpdHkSGgoWQ0FQQUJJTElUWV9VTlNQRUNJRklFRBAAEh0KGUNBUEFCSUxJVFlfVFlQRURfQ09NTUFORFMQATKQCQoKUGFydGl0aW9ucxJRCghFeGNoYW5nZRIgLnBlcmR1cmUuY29udHJvbC52MS5SZXF1ZXN0QmF0Y2gaHy5wZXJkdXJlLmNvbnRyb2wudjEuQW5zd2VyQmF0Y2goATABEkoKBVdhdGNoEiAucGVyZHVyZS5jb250cm9sLnYxLldhdGNoUmVxdWVzdBodLnBlcmR1cmUuY29udHJvbC52MS5EaXJlY3RvcnkwARJjCgxMaXN0QXR0ZW1wdHMSJy5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdEF0dGVtcHRzUmVxdWVzdBooLnBlcmR1cmUuY29udHJvbC52MS5MaXN0QXR0ZW1wdHNSZXNwb25zZTABEl0KCkxpc3RRdWV1ZXMSJS5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdFF1ZXVlc1JlcXVlc3QaJi5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdFF1ZXVlc1Jlc3BvbnNlMAESbwoQTGlzdFF1ZXVlRW50cmllcxIrLnBlcmR1cmUuY29udHJvbC52MS5MaXN0UXVldWVFbnRyaWVzUmVxdWVzdBosLnBlcmR1cmUuY29udHJvbC52MS5MaXN0UXVldWVFbnRyaWVzUmVzcG9uc2UwARJdCgpMaXN0TGltaXRzEiUucGVyZHVyZS5jb250cm9sLnYxLkxpc3RMaW1pdHNSZXF1ZXN0GiYucGVyZHVyZS5jb250cm9sLnYxLkxpc3RMaW1pdHNSZXNwb25zZTABEmAKC0xpc3RCdWNrZXRzEiYucGVyZHVyZS5jb250cm9sLnYxLkxpc3RCdWNrZXRzUmVxdWVzdBonLnBlcmR1cmUuY29udHJvbC52MS5MaXN0QnVja2V0c1Jlc3BvbnNlMAESXgoLR2V0Rmxvd1dhaXQSJi5wZXJkdXJlLmNvbnRyb2wudjEuR2V0Rmxvd1dhaXRSZXF1ZXN0GicucGVyZHVyZS5jb250cm9sLnYxLkdldEZsb3dXYWl0UmVzcG9uc2USWAoJR2V0V29ya2VyEiQucGVyZHVyZS5jb250cm9sLnYxLkdldFdvcmtlclJlcXVlc3QaJS5wZXJkdXJlLmNvbnRyb2wudjEuR2V0V29ya2VyUmVzcG9uc2UShwEKGExpc3RTdWJzY3JpcHRpb25TdGF0dXNlcxIzLnBlcmR1cmUuY29udHJvbC52MS5MaXN0U3Vic2NyaXB0aW9uU3RhdHVzZXNSZXF1ZXN0GjQucGVyZHVyZS5jb250cm9sLnYxLkxpc3RTdWJzY3JpcHRpb25TdGF0dXNlc1Jlc3BvbnNlMAESWwoKQ291bnRVc2FnZRIlLnBlcmR1cmUuY29udHJvbC52MS5Db3VudFVzYWdlUmVxdWVzdBomLnBlcmR1cmUuY29udHJvbC52MS5Db3VudFVzYWdlUmVzcG9uc2USTAoEUm93cxIfLnBlcmR1cmUuY29udHJvbC52MS5Sb3dzUmVxdWVzdBocLnBlcmR1cmUuY29udHJvbC52MS5Sb3dzUGFnZSIDiAIBMAFiBnByb3RvMw", [file_google_rpc_status, file_v1_commands, file_v1_workers]);
 
 /**
  * Describes the message perdure.control.v1.RequestBatch.
@@ -28,88 +30,107 @@ export const RequestSchema = /*@__PURE__*/
   messageDesc(file_v1_partitions, 1);
 
 /**
+ * Describes the message perdure.control.v1.Hello.
+ * Use `create(HelloSchema)` to create a new message.
+ */
+export const HelloSchema = /*@__PURE__*/
+  messageDesc(file_v1_partitions, 2);
+
+/**
  * Describes the message perdure.control.v1.Invoke.
  * Use `create(InvokeSchema)` to create a new message.
  */
 export const InvokeSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 2);
+  messageDesc(file_v1_partitions, 3);
 
 /**
  * Describes the message perdure.control.v1.Deliver.
  * Use `create(DeliverSchema)` to create a new message.
  */
 export const DeliverSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 3);
+  messageDesc(file_v1_partitions, 4);
 
 /**
  * Describes the message perdure.control.v1.AnswerBatch.
  * Use `create(AnswerBatchSchema)` to create a new message.
  */
 export const AnswerBatchSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 4);
+  messageDesc(file_v1_partitions, 5);
 
 /**
  * Describes the message perdure.control.v1.Answer.
  * Use `create(AnswerSchema)` to create a new message.
  */
 export const AnswerSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 5);
+  messageDesc(file_v1_partitions, 6);
 
 /**
  * Describes the message perdure.control.v1.Submitted.
  * Use `create(SubmittedSchema)` to create a new message.
  */
 export const SubmittedSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 6);
+  messageDesc(file_v1_partitions, 7);
 
 /**
  * Describes the message perdure.control.v1.Completed.
  * Use `create(CompletedSchema)` to create a new message.
  */
 export const CompletedSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 7);
+  messageDesc(file_v1_partitions, 8);
 
 /**
  * Describes the message perdure.control.v1.Empty.
  * Use `create(EmptySchema)` to create a new message.
  */
 export const EmptySchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 8);
+  messageDesc(file_v1_partitions, 9);
 
 /**
  * Describes the message perdure.control.v1.WatchRequest.
  * Use `create(WatchRequestSchema)` to create a new message.
  */
 export const WatchRequestSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 9);
+  messageDesc(file_v1_partitions, 10);
 
 /**
  * Describes the message perdure.control.v1.Directory.
  * Use `create(DirectorySchema)` to create a new message.
  */
 export const DirectorySchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 10);
+  messageDesc(file_v1_partitions, 11);
 
 /**
  * Describes the message perdure.control.v1.Leader.
  * Use `create(LeaderSchema)` to create a new message.
  */
 export const LeaderSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 11);
+  messageDesc(file_v1_partitions, 12);
 
 /**
  * Describes the message perdure.control.v1.RowsRequest.
  * Use `create(RowsRequestSchema)` to create a new message.
  */
 export const RowsRequestSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 12);
+  messageDesc(file_v1_partitions, 13);
 
 /**
  * Describes the message perdure.control.v1.RowsPage.
  * Use `create(RowsPageSchema)` to create a new message.
  */
 export const RowsPageSchema = /*@__PURE__*/
-  messageDesc(file_v1_partitions, 13);
+  messageDesc(file_v1_partitions, 14);
+
+/**
+ * Describes the enum perdure.control.v1.Capability.
+ */
+export const CapabilitySchema = /*@__PURE__*/
+  enumDesc(file_v1_partitions, 0);
+
+/**
+ * @generated from enum perdure.control.v1.Capability
+ */
+export const Capability = /*@__PURE__*/
+  tsEnum(CapabilitySchema);
 
 /**
  * @generated from service perdure.control.v1.Partitions
