@@ -4,7 +4,6 @@ import { adminSettingsShape } from "@perdure/admin-api";
 import { ingressSettingsShape } from "@perdure/ingress-gateway";
 import { workerSettings } from "@perdure/invoker-worker";
 import {
-  type Alias,
   boolean,
   type ConfigInputs,
   choice,
@@ -12,11 +11,10 @@ import {
   flowControlSetting,
   group,
   type LoadedConfig,
-  loadConfig,
+  loadRoleConfig,
   optionalByteSize,
   optionalText,
   processSettings,
-  RESERVED_VARIABLES,
   recordScopesSetting,
   text,
   tunnelSettings,
@@ -76,24 +74,9 @@ export const settings = group("Settings of perdure server. Every line can be set
 export type StandaloneSettings = z.output<typeof settings>;
 export type LoadedSettings = LoadedConfig<typeof settings>;
 
-/** Reference names of settings that have another place here. */
-const ALIASES: readonly Alias[] = [
-  { alias: "default-retry-policy", name: "worker.invoker.defaultRetryPolicy" },
-  { alias: "max-retry-policy-max-attempts", name: "worker.invoker.maxRetryPolicyMaxAttempts" },
-  { alias: "default-journal-retention", name: "worker.defaultJournalRetention" },
-  { alias: "max-journal-retention", name: "worker.maxJournalRetention" },
-  { alias: "default-num-partitions", name: "worker.numPartitions" },
-  { alias: "worker.invoker.additional-request-headers", name: "additionalRequestHeaders" },
-];
-
-/** `flags` without `--config-file`. Throws PerdureError as `loadConfig` does. */
+/** `flags` without `--config-file`. Throws PerdureError as `loadRoleConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedSettings {
-  return loadConfig(settings, {
-    ...inputs,
-    reservedVariables: RESERVED_VARIABLES,
-    aliases: ALIASES,
-    readsRestateVariables: true,
-  });
+  return loadRoleConfig(settings, inputs);
 }
 
 /** Absolute directories that follow from the settings. */

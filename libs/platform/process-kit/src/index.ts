@@ -22,7 +22,6 @@ export {
   tomlValue,
   traceUrl,
 } from "./config/setting.js";
-export type { Alias } from "./config/sources.js";
 export { type ConnectionErrorKind, ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";
 export * from "./health.js";
 export { largeGarbage } from "./idle-collection.js";
@@ -44,6 +43,7 @@ export {
   recordScopesOf,
   recordScopesSetting,
 } from "./settings/process.js";
+export { loadRoleConfig } from "./settings/runtime-role.js";
 export { trustedProxiesOf, trustedProxySettings } from "./settings/trusted-proxies.js";
 export { type TunnelSettings, type TunnelSetup, tunnelSettings, tunnelsOf } from "./settings/tunnels.js";
 export * from "./until-available.js";

@@ -14,9 +14,8 @@ import {
   flowControlSetting,
   group,
   type LoadedConfig,
-  loadConfig,
+  loadRoleConfig,
   processSettings,
-  RESERVED_VARIABLES,
   recordScopesSetting,
 } from "@perdure/process-kit";
 import type { z } from "zod";
@@ -41,7 +40,7 @@ export const settings = group("Settings of perdure-admin. Every line can be set 
 
 export type AdminApiSettings = z.output<typeof settings>;
 
-/** Throws PerdureError as `loadConfig` does. */
+/** Throws PerdureError as `loadRoleConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
-  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [], readsRestateVariables: true });
+  return loadRoleConfig(settings, inputs);
 }

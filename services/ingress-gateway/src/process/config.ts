@@ -5,9 +5,8 @@ import {
   flowControlSetting,
   group,
   type LoadedConfig,
-  loadConfig,
+  loadRoleConfig,
   processSettings,
-  RESERVED_VARIABLES,
 } from "@perdure/process-kit";
 import type { z } from "zod";
 import { ingressSettings } from "../config.js";
@@ -24,7 +23,7 @@ export const settings = group("Settings of perdure-gateway. Every line can be se
 
 export type IngressGatewaySettings = z.output<typeof settings>;
 
-/** Throws PerdureError as `loadConfig` does. */
+/** Throws PerdureError as `loadRoleConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
-  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [], readsRestateVariables: true });
+  return loadRoleConfig(settings, inputs);
 }

@@ -16,10 +16,9 @@ import {
   flowControlSetting,
   group,
   type LoadedConfig,
-  loadConfig,
+  loadRoleConfig,
   optionalText,
   processSettings,
-  RESERVED_VARIABLES,
   recordScopesSetting,
   tunnelSettings,
 } from "@perdure/process-kit";
@@ -59,7 +58,7 @@ export const settings = group("Settings of perdure-worker. Every line can be set
 
 export type InvokerWorkerSettings = z.output<typeof settings>;
 
-/** Throws PerdureError as `loadConfig` does. */
+/** Throws PerdureError as `loadRoleConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
-  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [], readsRestateVariables: true });
+  return loadRoleConfig(settings, inputs);
 }

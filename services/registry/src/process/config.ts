@@ -14,9 +14,8 @@ import {
   flowControlSetting,
   group,
   type LoadedConfig,
-  loadConfig,
+  loadRoleConfig,
   processSettings,
-  RESERVED_VARIABLES,
   tunnelSettings,
 } from "@perdure/process-kit";
 import type { z } from "zod";
@@ -44,7 +43,7 @@ export const settings = group("Settings of perdure-registry. Every line can be s
 
 export type RegistrySettings = z.output<typeof settings>;
 
-/** Throws PerdureError as `loadConfig` does. */
+/** Throws PerdureError as `loadRoleConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedConfig<typeof settings> {
-  return loadConfig(settings, { ...inputs, reservedVariables: RESERVED_VARIABLES, aliases: [], readsRestateVariables: true });
+  return loadRoleConfig(settings, inputs);
 }
