@@ -4,7 +4,7 @@
  */
 import { type ClientHttp2Stream, constants } from "node:http2";
 import type { Clock } from "@perdure/base";
-import { breakOff, DRAINING_HEADER, isFinalStatus, passedHeaders } from "@perdure/tunnel";
+import { breakOff, closeUnwritten, DRAINING_HEADER, isFinalStatus, passedHeaders } from "@perdure/tunnel";
 import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
 import { type ProxyRequest, refuse } from "./proxy-request.js";
 import { Valve } from "./valve.js";
@@ -103,6 +103,7 @@ class TunneledRequest {
       // Node also ends streams that were reset, with or without an error, or whose connection broke.
       const isWhole = !wasReset(stream) && session?.destroyed !== true && !(bytesLeft > 0);
       if (this.#stream === stream && isWhole && this.#request.isAnswered) this.#request.answer.end();
+      closeUnwritten(stream);
     });
     stream.on("drain", () => {
       if (this.#stream === stream) this.#requestValve.drained();
@@ -118,7 +119,9 @@ class TunneledRequest {
     this.#sentBytes += chunk.length;
     if (this.#sentBytes > REPLAYED_BYTES_MAX) this.#sent = undefined;
     this.#sent?.push(chunk);
-    const takesMore = this.#stream === undefined || this.#stream.write(chunk);
+    // A client that has answered and takes no more of the request (RFC 9113 §8.1) has closed its stream: a write would fail, and no byte of
+    // the answer would be read from then on.
+    const takesMore = this.#stream === undefined || this.#stream.closed || this.#stream.write(chunk);
     this.#requestValve.passed(takesMore, this.#ports.pace(chunk.length));
   }
 

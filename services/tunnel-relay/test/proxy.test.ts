@@ -1,5 +1,5 @@
 import { request as httpRequest } from "node:http";
-import type { ClientHttp2Stream } from "node:http2";
+import { type ClientHttp2Stream, constants } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger } from "@perdure/base";
 import { bareOf } from "@perdure/cloud";
@@ -191,6 +191,32 @@ describe("a request through a tunnel", () => {
     breakIt(stream);
     expect(await closed).not.toBe(0);
     expect(hasEnded).toBe(false);
+  });
+
+  test("gets a whole answer from a client that resets without an error before the request has ended", async () => {
+    await using world = await aWorld();
+    const { tenant } = world;
+    await using client = await rawClient(world, credentials(tenant));
+    const bytes = 500_000; // More than the windows of both connections.
+    client.onStream = (stream) => {
+      stream.on("error", () => undefined);
+      stream.respond({ ":status": 200 });
+      stream.end(new Uint8Array(bytes), () => stream.close(constants.NGHTTP2_NO_ERROR));
+    };
+    await client.decision;
+    await using runtime = new FakeRuntime(world);
+    const stream = runtime.open({ tenant, path: "t/http/localhost/1/x" });
+    const more = setInterval(() => {
+      if (!stream.closed && !stream.writableNeedDrain) stream.write(new Uint8Array(20_000));
+    }, 2);
+    let received = 0;
+    stream.on("data", (chunk: Uint8Array) => {
+      received += chunk.length;
+    });
+    await new Promise((resolve) => stream.on("end", resolve));
+    clearInterval(more);
+    expect([received, stream.rstCode]).toEqual([bytes, constants.NGHTTP2_NO_ERROR]);
+    stream.end();
   });
 
   test("is reset, not ended, when the answer is incomplete", async () => {

@@ -110,7 +110,10 @@ export class Http2EndpointStream implements EndpointStream {
 
   write(bytes: Uint8Array): boolean {
     if (this.#over || this.#requestEnded) return true;
-    if (this.#stream !== undefined) return this.#stream.write(bytes);
+    const stream = this.#stream;
+    // The endpoint has answered and takes no more (RFC 9113 §8.1): a write would fail, and with it what is not read yet of the response.
+    if (stream?.closed === true) return true;
+    if (stream !== undefined) return stream.write(bytes);
     this.#pending ??= [];
     this.#pending.push(bytes);
     this.#pendingBytes += bytes.length;
@@ -203,7 +206,13 @@ export class Http2EndpointStream implements EndpointStream {
    * without an error looks like END_STREAM: only an announced length shows that something is missing.
    */
   onEnd(stream: ClientHttp2Stream): void {
-    if (this.#over) return;
+    if (!this.#over) this.#ended(stream);
+    // Node would never close it while a write waits for the window that a reset without an error took away, and it would count against its
+    // session for as long.
+    if (stream.closed && !stream.writableFinished) stream.destroy();
+  }
+
+  #ended(stream: ClientHttp2Stream): void {
     if (this.#session!.destroyed) this.fail(lostFailure("closed by the peer"));
     else if (wasReset(stream) || this.#bytesLeft > 0) this.#failReset(stream);
     else {

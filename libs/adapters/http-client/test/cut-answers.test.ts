@@ -100,6 +100,34 @@ describe("an answer that is cut", () => {
   });
 });
 
+describe("a whole answer before the end of its request, then RST_STREAM without an error", () => {
+  const endpointThatAnswersEarly = () =>
+    serveRaw((peer, streamId) => {
+      peer.headers(streamId);
+      peer.data(streamId, utf8("whole"), true);
+      peer.reset(streamId, NO_ERROR);
+    }, 1);
+
+  test.each(READERS)("is the answer, for an attempt $reader and goes on writing", async ({ isPaused }) => {
+    await using endpoint = await endpointThatAnswersEarly();
+    await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
+    const { stream, recorder } = open(transport, endpoint.uri);
+    if (isPaused) stream.pauseReading();
+    stream.write(new Uint8Array(200_000)); // More than the endpoint's window: some of it waits.
+    await recorder.until(({ status, over }) => status === 200 || over);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    stream.write(HALF);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    stream.end();
+    stream.resumeReading();
+    await recorder.closed();
+    expect([recorder.status, recorder.text, recorder.ended, recorder.failure]).toEqual([200, "whole", true, undefined]);
+    const next = open(transport, endpoint.uri).recorder; // The stream no longer counts, though a write of it never left.
+    await next.closed();
+    expect([next.text, endpoint.peers.length]).toEqual(["whole", 1]);
+  });
+});
+
 describe("a request that is given up", () => {
   test.each([
     ["before its end, is reset and never ended", false],

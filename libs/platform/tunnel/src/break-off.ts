@@ -12,3 +12,11 @@ export function breakOff(stream: Http2Stream): void {
     stream.resume();
   } else stream.destroy(new Error("given up"));
 }
+
+/**
+ * Call it at the end of an answer. Node never closes a stream that was reset without an error (RFC 9113 §8.1: the answer is whole, the rest
+ * of the request is not wanted) while a write waits for the window that the reset took away.
+ */
+export function closeUnwritten(stream: Http2Stream): void {
+  if (stream.closed && !stream.writableFinished) stream.destroy();
+}

@@ -1,6 +1,6 @@
 /** Connects endpoints behind tunnels: addresses and handshake, the client that connects to a relay, and the transport of runtimes. */
 export * from "./address.js";
-export { breakOff } from "./break-off.js";
+export { breakOff, closeUnwritten } from "./break-off.js";
 export type { OnTunnelEvent, TunnelClientEvent } from "./client/events.js";
 export { openTunnel } from "./client/open-tunnel.js";
 export type { ClientTunnel, SrvRecord, TunnelEnding, TunnelLocal, TunnelOptions, TunnelReady } from "./client/options.js";

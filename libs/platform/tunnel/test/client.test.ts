@@ -1,4 +1,5 @@
 import { createServer as createHttp1 } from "node:http";
+import { constants, createServer as createHttp2 } from "node:http2";
 import { type AddressInfo, createServer as createTcp } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { type Clock, Secret, systemClock } from "@perdure/base";
@@ -111,6 +112,35 @@ describe("requests", () => {
     stream.end();
     await new Promise((resolve) => stream.on("close", resolve));
     expect(replies).toEqual(["one", "two", "three"]);
+  });
+
+  test("that a service answers and resets without an error before their end, get the whole answer, and their rest is discarded", async () => {
+    const bytes = 500_000; // More than a window.
+    const server = createHttp2();
+    server.on("stream", (stream) => {
+      stream.respond({ ":status": 200 });
+      stream.once("finish", () => {
+        stream.close(constants.NGHTTP2_NO_ERROR);
+        setImmediate(() => stream.destroy()); // Without this Node waits until the request has been read.
+      });
+      stream.end(new Uint8Array(bytes));
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    await using relay = await FakeRelay.open(letIn);
+    const { port } = server.address() as AddressInfo;
+    await using _open = aTunnel(relay, { locals: [{ tunnelPort: 1, host: "127.0.0.1", port }] });
+    const { session } = await relay.next();
+    const stream = open(session, "/http/localhost/1/x", signed("/x"));
+    let received = 0;
+    stream.on("data", (chunk: Uint8Array) => {
+      received += chunk.length;
+    });
+    const closed = new Promise((resolve) => stream.on("close", resolve));
+    await new Promise<void>((resolve) => stream.write(new Uint8Array(3_000_000), () => resolve()));
+    stream.end();
+    await closed;
+    expect([received, stream.rstCode]).toEqual([bytes, constants.NGHTTP2_NO_ERROR]);
+    server.close();
   });
 
   test("a redirect is passed on, not followed", async () => {

@@ -8,7 +8,7 @@ import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { connect as tlsConnect } from "node:tls";
 import { type Clock, handleErrors, type TimerHandle } from "@perdure/base";
-import { breakOff } from "../break-off.js";
+import { breakOff, closeUnwritten } from "../break-off.js";
 import { HTTP_VERSION_HEADER } from "../handshake.js";
 import { errorBody, isFinalStatus, passedHeaders } from "../http-headers.js";
 import {
@@ -109,10 +109,14 @@ export class LocalCalls implements AsyncDisposable {
     local.on("end", () => {
       // Node also ends streams that were reset or whose connection broke; `close` follows.
       if (!wasReset(local) && !session.destroyed && stream.headersSent && !stream.destroyed) stream.end();
+      closeUnwritten(local);
     });
     local.on("close", () => {
       this.#running.delete(local);
-      if (!stream.destroyed && !stream.writableEnded) unreachable(stream, service, undefined);
+      if (stream.destroyed) return;
+      // Answered before the request has ended: the rest of it is discarded.
+      if (stream.writableEnded) stream.unpipe(local).resume();
+      else unreachable(stream, service, undefined);
     });
     // A broken connection to the relay emits `aborted` and then ends the readable side: half a request must not be forwarded as a complete
     // one.
