@@ -41,6 +41,31 @@ test("a timeline unfolds calls by the keyboard alone, and its steps show their c
   await page.getByRole("navigation", { name: "Callers" }).getByRole("link", { name: "Orders/place" }).waitFor();
 });
 
+test("the focus follows a key that comes between a drawing and its effects", async () => {
+  const page = await open(ui.data.placed);
+  await row(page, /^run 'pack it', .*, succeeded/).waitFor();
+  await row(page, /^call 'Stock\/sofa\/take'/).focus();
+  // Hovering draws, and React runs the effects of that drawing later, in another task: the key comes right behind the drawing.
+  const moved = await page.evaluate(async () => {
+    const [from, hovered] = [document.activeElement, document.querySelector('[role="treeitem"]')];
+    const exact = document.querySelector(".tl__exact");
+    if (from === null || hovered === null || exact === null) throw new Error("the timeline is not there");
+    await new Promise<void>((resolve) => {
+      const drawings = new MutationObserver(() => {
+        drawings.disconnect();
+        from.dispatchEvent(new KeyboardEvent("keydown", { key: "ArrowDown", bubbles: true }));
+        resolve();
+      });
+      drawings.observe(exact, { childList: true, characterData: true, subtree: true });
+      hovered.dispatchEvent(new PointerEvent("pointerover", { bubbles: true, relatedTarget: document.body }));
+    });
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    const at = (element: Element | null) => Number(element?.getAttribute("data-at"));
+    return { from: at(from), to: at(document.activeElement) };
+  });
+  expect(moved.to).toBe(moved.from + 1);
+});
+
 test("the journal shows values, and the bytes that are stored", async () => {
   const page = await open(ui.data.placed, "", { dark: true });
   const journal = page.getByRole("region", { name: "Journal entries" });

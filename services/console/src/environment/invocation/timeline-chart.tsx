@@ -44,7 +44,7 @@ export function TimelineChart(props: TimelineChartProps) {
   const isNarrow = useNarrow();
   const container = useRef<HTMLDivElement>(null);
   const scale = useRef<HTMLDivElement>(null);
-  const { virtual, active, setActiveKey, go } = useActiveRow(container, rows, isNarrow ? NARROW_ROW_PX : ROW_PX, jump);
+  const { virtual, active, focused, go } = useActiveRow(container, rows, isNarrow ? NARROW_ROW_PX : ROW_PX, jump);
   const [hovered, setHovered] = useState<string>();
   const items = virtual.getVirtualItems();
   const choose = (row: TimelineRow) => {
@@ -118,7 +118,7 @@ export function TimelineChart(props: TimelineChartProps) {
                 window={window}
                 isActive={item.index === active}
                 isChosen={row.key === chosen}
-                onFocus={() => setActiveKey(row.key)}
+                onFocus={() => focused(row.key)}
                 onHover={() => setHovered(row.key)}
                 onChoose={() => {
                   if (!drag.hasJustDrawn()) choose(row);
@@ -149,18 +149,19 @@ function useActiveRow(
     rows.findIndex(({ key }) => key === activeKey),
   );
   const virtual = useVirtualRows(container, rows, active, rowPx);
-  const shouldFocus = useRef(false);
+  // The key, not just that the active row should get the focus: an effect of an earlier drawing may run after `go`, with the row before.
+  const focusKey = useRef<string>(undefined);
   useEffect(() => {
-    if (!shouldFocus.current) return;
+    if (focusKey.current === undefined || rows[active]?.key !== focusKey.current) return;
     const element = container.current?.querySelector<HTMLElement>(`[data-at="${active}"]`);
     if (element === null || element === undefined) return;
-    shouldFocus.current = false;
+    focusKey.current = undefined;
     element.focus();
   });
 
   const go = (index: number) => {
     const at = Math.min(rows.length - 1, Math.max(0, index));
-    shouldFocus.current = true;
+    focusKey.current = rows[at]?.key;
     setActiveKey(rows[at]?.key);
     virtual.scrollToIndex(at);
   };
@@ -171,7 +172,11 @@ function useActiveRow(
     setActiveKey(jump.key);
     virtual.scrollToIndex(at, { align: "center" });
   }, [jump, rows.length]);
-  return { virtual, active, setActiveKey, go };
+  const focused = (key: string) => {
+    focusKey.current = undefined;
+    setActiveKey(key);
+  };
+  return { virtual, active, focused, go };
 }
 
 function useVirtualRows(
