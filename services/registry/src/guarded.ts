@@ -58,7 +58,10 @@ export function checkDestination(guard: EgressGuard, address: RequestedAddress):
   if (!REGION.test(arn.split(":")[3] ?? "")) throw destinationRefused();
 }
 
-/** Discoveries per minute, which is also the burst; for one environment, as a guarded server has only one. */
+/**
+ * Bounds the discoveries of one environment, as a guarded server has only one. Not a `TokenBucket`: the bound holds for every minute
+ * (cloud.md §6.6), and a bucket with this burst and rate would allow almost twice as many in its first minute.
+ */
 export class DiscoveryLimit {
   readonly #clock: Clock;
   /** Start times of the latest discoveries, oldest first; at most as many as a window may have. */
