@@ -5,7 +5,7 @@
 import { line, paint } from "@perdure/example-greeter/demo/terminal";
 import { ChildProgram, runCommand } from "@perdure/processes";
 
-export interface CommandLineOptions {
+interface CommandLineOptions {
   readonly cwd: string;
   readonly env: NodeJS.ProcessEnv;
 }

@@ -1,7 +1,7 @@
 /** Writes to Kafka: the client's side of a record that becomes an invocation. */
 import kafkajs from "kafkajs";
 
-export interface Rec {
+interface Rec {
   readonly key: string;
   readonly value: string;
 }

@@ -9,7 +9,7 @@ import { browserGuard, guardsInTurn } from "./http/browser-guard.js";
 import { ADMIN_DRAIN_MS } from "./limits.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 
-export interface AdminListenerParts {
+interface AdminListenerParts {
   /** Runs before the guard against requests from web pages of other origins. */
   readonly guard?: RequestGuard | undefined;
   /** Whether operators can open the console, if the settings allow it; false where only a gateway may connect. */

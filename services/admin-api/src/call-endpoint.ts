@@ -3,7 +3,7 @@ import type { Clock } from "@perdure/base";
 import { type EndpointTransport, exchangeWhole, type RequestIdentity } from "@perdure/endpoint-transport";
 import type { CallEndpoint } from "./ports.js";
 
-export interface CallEndpointPorts {
+interface CallEndpointPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
   /** Undefined: the requests carry no signature. */
   readonly identity: RequestIdentity | undefined;

@@ -1,18 +1,9 @@
 /** Serves the management API of an environment: REST, and SQL over partitions and metadata. */
 export { createAdminApi } from "./admin-api.js";
 export { openAdminListener } from "./admin-listener.js";
-export { type BatchPorts, type BatchService, openBatches, openSharedBatches } from "./batches/batches.js";
-export { type CallEndpointPorts, createCallEndpoint } from "./call-endpoint.js";
+export { type BatchService, openBatches, openSharedBatches } from "./batches/batches.js";
+export { createCallEndpoint } from "./call-endpoint.js";
 export { type AdminSettings, adminSettings, adminSettingsShape, sqlOptionsOf } from "./config.js";
 export type { RequestListener } from "./http/server.js";
 export { sqlEndings } from "./metrics.js";
-export type {
-  AdminOptions,
-  AdminPorts,
-  CallEndpoint,
-  EndpointResponse,
-  Sql,
-  SqlAnswer,
-  SqlFormat,
-  UsageReport,
-} from "./ports.js";
+export type { AdminOptions, AdminPorts, CallEndpoint, EndpointResponse, Sql, SqlAnswer, UsageReport } from "./ports.js";

@@ -12,7 +12,7 @@ import type { BatchService } from "./batches/batches.js";
 import type { InsightSource } from "./insight/source.js";
 
 /** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
-export type SqlFormat = "json" | "arrow";
+type SqlFormat = "json" | "arrow";
 
 /**
  * `rows`: the encoded answer, chunk by chunk; a failure while it is read truncates the response. `refused`: `invalid` is a mistake in the

@@ -33,7 +33,7 @@ export interface SelectedEnvironment {
   credential(url: string): Promise<Secret | undefined>;
 }
 
-export interface SelectionPorts {
+interface SelectionPorts {
   readonly variables: Variables;
   readonly official: OfficialConfig;
   readonly session: LoginSession;

@@ -33,7 +33,7 @@ const GROUPS: readonly RegisterCommands[] = [
   registerCompletion,
 ];
 
-export interface CliProgram {
+interface CliProgram {
   readonly command: Command;
   readonly context: Context;
 }

@@ -5,13 +5,13 @@
 import { stderr } from "node:process";
 import { FAILED, fail, USAGE } from "./errors.js";
 
-export interface PromptsOptions {
+interface PromptsOptions {
   /** Whether there is a terminal. */
   readonly isInteractive: boolean;
   readonly signal: AbortSignal;
 }
 
-export interface PromptChoice<T> {
+interface PromptChoice<T> {
   readonly value: T;
   readonly label: string;
   readonly hint?: string;

@@ -19,7 +19,7 @@ import { beginSpan } from "./request-span.js";
 import type { Upstreams } from "./upstreams.js";
 import { Waking } from "./waking.js";
 
-export interface AdmissionPorts {
+interface AdmissionPorts {
   readonly tenancy: Tenancy;
   readonly environments: GatewayEnvironments;
   readonly clock: Clock;

@@ -13,7 +13,7 @@ import type { PublicAnswer, PublicAnswers } from "./public-answers.js";
 import * as refusal from "./refusal.js";
 import { specialOf } from "./route.js";
 
-export interface AnswersPorts {
+interface AnswersPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly publicAnswers: PublicAnswers;

@@ -1,7 +1,7 @@
 /** A stream for bodies of unknown length, which the HTTP client needs. It forwards chunks, and pauses the sender when it is full. */
 import { Readable } from "node:stream";
 
-export interface BodySource {
+interface BodySource {
   pauseBody(): void;
   resumeBody(): void;
 }

@@ -7,7 +7,7 @@ import { bareOf, type EnvironmentFacts, type Tenancy } from "@perdure/cloud";
 import type { GatewayEndpoint } from "./environments.js";
 import type { CloudGateway, OpenListener } from "./ports.js";
 
-export interface EnvironmentPortsSettings {
+interface EnvironmentPortsSettings {
   /** Address to listen on; loopback unless it is configured. */
   readonly host: string;
 }

@@ -34,14 +34,14 @@ import type { Totals, UsageBook } from "./usage.js";
 export type GatewayEndpoint = "ingress" | "admin";
 
 /** Counters of one endpoint of an environment. */
-export interface EndpointState {
+interface EndpointState {
   readonly bucket: TokenBucket;
   readonly meter: RateMeter;
   readonly pace: RefusalPace;
 }
 
 /** State that outlasts changes of the facts. */
-export class EnvironmentState {
+class EnvironmentState {
   readonly ingress: EndpointState;
   readonly admin: EndpointState;
   readonly totals: Totals;

@@ -21,9 +21,9 @@ export class FairQueueLine<T> {
   isInRound = false;
 }
 
-export type Entered = "served" | "waits" | "full";
+type Entered = "served" | "waits" | "full";
 
-export interface FairQueuePorts<T> {
+interface FairQueuePorts<T> {
   readonly serve: (item: T) => void;
   /** Calls back in the next turn of the event loop, after everything that arrives until then. */
   readonly nextTurn: (turn: () => void) => void;

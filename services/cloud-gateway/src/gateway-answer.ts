@@ -5,7 +5,7 @@ import { pushOurs } from "./hygiene.js";
 import type { GatewayRefusal } from "./refusal.js";
 
 /** The limit that applied, for `RateLimit-*`. */
-export interface RateFacts {
+interface RateFacts {
   readonly limit: number;
   readonly remaining: number;
   readonly resetSeconds: number;

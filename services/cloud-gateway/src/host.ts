@@ -6,7 +6,7 @@ import { BoundedCache } from "@perdure/base";
 import { type BareEnvironmentId, parseBareEnvironmentId } from "@perdure/cloud";
 
 /** Destination that a host name refers to. */
-export type NamedHost =
+type NamedHost =
   | { readonly kind: "environment"; readonly bare: BareEnvironmentId; readonly region: string }
   /** Not a name under the gateway's domain. */
   | { readonly kind: "unknown" };

@@ -31,7 +31,7 @@ function isOfBrowsers(name: string): boolean {
 const OF_BROWSERS: ReadonlySet<string> = new Set(["origin", "referer", "cookie", "accept-language"]);
 
 /** Headers that the gateway adds. */
-export interface Provenance {
+interface Provenance {
   readonly endpoint: GatewayEndpoint;
   readonly remoteAddress: string;
   readonly isSecure: boolean;
@@ -81,7 +81,7 @@ const NOT_TO_CALLERS: ReadonlySet<string> = new Set([
   ...["server", "date", "x-powered-by", "alt-svc", "strict-transport-security", "x-request-id"],
 ]);
 
-export interface AnswerContext {
+interface AnswerContext {
   readonly requestId: string;
   readonly isSecure: boolean;
   /** The gateway's CORS headers, which replace all of the runtime's; undefined: the runtime's are forwarded. */

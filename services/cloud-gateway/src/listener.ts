@@ -12,7 +12,7 @@ import type { ConnectionCount } from "./connection-count.js";
 import * as limits from "./limits.js";
 import { type GatewayRefusal, headersTooLarge, malformed, slowRequest } from "./refusal.js";
 
-export interface ListenerHandlers {
+interface ListenerHandlers {
   /** A request. Must not throw. */
   request(exchange: HttpExchange): void;
   /** Received bytes are no valid request: returns the body of the answer, JSON. */
@@ -21,7 +21,7 @@ export interface ListenerHandlers {
   flooded(): void;
 }
 
-export interface ListenerPorts {
+interface ListenerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Counts the connections of all ports of the gateway. */

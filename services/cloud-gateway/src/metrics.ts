@@ -31,7 +31,7 @@ export type EnvironmentOutcome = "answered" | "failed" | "abandoned";
 const ENDPOINTS = ["ingress", "admin"];
 const STATUS_CLASSES = ["1xx", "2xx", "3xx", "4xx", "5xx"];
 
-export interface GatewayGauges {
+interface GatewayGauges {
   readonly inFlight: () => number;
   readonly heldRefusals: () => number;
   readonly waiting: () => number;

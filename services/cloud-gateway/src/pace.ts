@@ -33,7 +33,7 @@ export class RefusalPace {
 }
 
 /** `now`: answer at once. `later`: `answer` is called later. `drop`: too many wait; close the connection without an answer. */
-export type Pacing = "now" | "later" | "drop";
+type Pacing = "now" | "later" | "drop";
 
 export class Pacer {
   readonly #clock: Clock;

@@ -25,7 +25,7 @@ export class RateMeter {
   }
 }
 
-export interface RateSharingPorts {
+interface RateSharingPorts {
   readonly tenancy: Pick<Tenancy, "shareRates">;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -29,7 +29,7 @@ export interface Entrance {
   readonly environment: BareEnvironmentId | undefined;
 }
 
-export interface ReceptionPorts {
+interface ReceptionPorts {
   readonly clock: Clock;
   readonly hosts: HostNames;
   readonly ids: RequestIds;
@@ -40,7 +40,7 @@ export interface ReceptionPorts {
   readonly admission: GatewayAdmission;
 }
 
-export interface ReceptionOptions {
+interface ReceptionOptions {
   readonly region: string;
   /** The `iss` of access tokens. */
   readonly issuer: string;

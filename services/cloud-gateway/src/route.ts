@@ -2,7 +2,7 @@
 import type { GatewayEndpoint } from "./environments.js";
 
 /** Paths that the gateway treats specially at an endpoint; all others go to the runtime. */
-export type Special = "version" | "health" | "ui" | "internal" | "none";
+type Special = "version" | "health" | "ui" | "internal" | "none";
 
 export function specialOf(endpoint: GatewayEndpoint, path: string): Special {
   if (endpoint === "ingress") return path === "/restate/health" ? "health" : "none";

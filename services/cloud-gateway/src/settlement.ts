@@ -7,7 +7,7 @@ import { routeTemplate } from "./route.js";
 
 export type RequestOutcome = "answered" | "abandoned";
 
-export interface SettlementPorts {
+interface SettlementPorts {
   readonly logger: Logger;
   readonly metrics: GatewayMetrics | undefined;
 }

@@ -26,7 +26,7 @@ export class Totals {
   }
 }
 
-export interface UsagePorts {
+interface UsagePorts {
   readonly tenancy: Pick<Tenancy, "report">;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -13,7 +13,7 @@ import { HELD_PER_ENVIRONMENT_MAX, HELD_TOTAL_MAX, WAKE_AGAIN_MS, WAKE_HELD_MS, 
 import type { GatewayMetrics } from "./metrics.js";
 import * as refusal from "./refusal.js";
 
-export interface WakingPorts {
+interface WakingPorts {
   readonly tenancy: Pick<Tenancy, "authenticate">;
   readonly clock: Clock;
   readonly environments: Pick<GatewayEnvironments, "again">;

@@ -14,7 +14,7 @@ import { NonceContext } from "./shell/nonce.js";
 import { PartPage } from "./shell/part-page.js";
 import { TraceUrlContext } from "./shell/trace-link.js";
 
-export interface AppProps {
+interface AppProps {
   readonly boot: Boot;
   readonly base: string;
   readonly nonce: string;

@@ -45,7 +45,7 @@ export const ingressSettingsShape = {
 
 export const ingressSettings = group("The HTTP listener for callers of services.", ingressSettingsShape);
 
-export type IngressSettings = z.output<typeof ingressSettings>;
+type IngressSettings = z.output<typeof ingressSettings>;
 
 export function ingressOptionsOf(settings: IngressSettings, scopesEnabled: boolean): IngressOptions {
   return {

@@ -1,5 +1,5 @@
 /** Serves callers over HTTP: authenticates requests, submits invocations and returns their results. */
-export { type IngressSettings, ingressOptionsOf, ingressSettings, ingressSettingsShape } from "./config.js";
+export { ingressOptionsOf, ingressSettings, ingressSettingsShape } from "./config.js";
 export type { IngressMetrics, IngressPorts } from "./context.js";
 export type { ExchangeKind } from "./exchange.js";
 export { createIngress, type Ingress } from "./ingress.js";

@@ -71,7 +71,7 @@ export const workerSettings = group("The worker: partitions, their storage, and 
   invoker: invokerSettings,
 });
 
-export type WorkerSettings = z.output<typeof workerSettings>;
+type WorkerSettings = z.output<typeof workerSettings>;
 
 /** `requestHeaders` are sent with every request to an endpoint; names in lower case. `scopesEnabled`: handlers may name scopes. */
 export function invokerOptionsOf(

@@ -187,7 +187,7 @@ export interface PartitionCounts {
 }
 
 /** The worker, as far as metrics read it. */
-export interface ObservedWorker {
+interface ObservedWorker {
   readonly counters: Readonly<ProcessorCounters>;
   readonly slots: Pick<Slots, "limit" | "used" | "waiting" | "oldestQueuedAtMs" | "suspensionsRequested">;
   readonly partitionCounts: () => PartitionCounts;

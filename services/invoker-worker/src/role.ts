@@ -32,7 +32,7 @@ import type { Deliveries } from "@perdure/subscriptions";
 import type { WorkerMetrics } from "./metrics.js";
 import { countUnfinished } from "./usage.js";
 
-export interface InvokerWorkerPorts {
+interface InvokerWorkerPorts {
   /** The caller closes it, after the worker. */
   readonly store: PartitionStore;
   readonly registry: RegistryView;
@@ -47,7 +47,7 @@ export interface InvokerWorkerPorts {
   readonly onFatal: (error: PerdureError) => void;
 }
 
-export interface InvokerWorkerOptions {
+interface InvokerWorkerOptions {
   /** Partitions 0 … count-1, all of which this worker leads. */
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;

@@ -24,7 +24,7 @@ interface AppliedObject {
   readonly rolling: { readonly object: KubeObject; readonly generation: number } | undefined;
 }
 
-export interface ObjectApplierPorts {
+interface ObjectApplierPorts {
   readonly client: KubernetesClient;
   /** Our copy of a kind; undefined where we keep none. */
   readonly cacheOf: (resource: Resource) => ObjectCache | undefined;

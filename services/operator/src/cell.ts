@@ -3,7 +3,7 @@
  */
 
 /** Subject of an RBAC binding: a user, or a service account of a namespace. */
-export interface AccessSubject {
+interface AccessSubject {
   readonly kind: "User" | "ServiceAccount";
   readonly name: string;
   readonly namespace?: string;

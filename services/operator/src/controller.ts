@@ -8,7 +8,7 @@ import type { Edge, EdgeOperation } from "@perdure/telemetry";
 import { PARTS_DEBOUNCE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
 import type { OperatorMetrics, ReconciledKind, ReconcileError } from "./metrics.js";
 
-export interface ControllerPorts {
+interface ControllerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly metrics: OperatorMetrics;

@@ -19,7 +19,7 @@ import { hashOf } from "./desired/runtime-config.js";
 import { DEFINITION_AGAIN_MS, DEFINITION_POLL_MS, NAMES_IN_MESSAGE_MAX } from "./limits.js";
 import type { OperatorMetrics } from "./metrics.js";
 
-export interface DefinitionsPorts {
+interface DefinitionsPorts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly logger: Logger;

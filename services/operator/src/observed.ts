@@ -18,7 +18,7 @@ interface ObservedController {
 }
 
 /** The sources of the gauges, which register themselves here. */
-export interface ObservedParts {
+interface ObservedParts {
   readonly controllers: ObservedController[];
   readonly caches: ObjectCache[];
   environments: Pick<ObjectCache<EnvironmentResource>, "values"> | undefined;

@@ -2,7 +2,7 @@
  * The RBAC rules of the operator, and no more. A test compares the chart's roles with these, and the operator's suites run as a user with
  * only these rights (kubernetes.md §3.6).
  */
-export interface PolicyRule {
+interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];

@@ -6,7 +6,7 @@ import type { EnvironmentPhase, EnvironmentResource } from "@perdure/custom-reso
 import type { Histogram } from "@perdure/telemetry";
 import { READINESS_REMEMBERED_MAX } from "./limits.js";
 
-export type ReadyOperation = "create" | "update" | "resume";
+type ReadyOperation = "create" | "update" | "resume";
 
 /** Phases in which an environment is not meant to be ready. */
 const RESTING: ReadonlySet<EnvironmentPhase | undefined> = new Set<EnvironmentPhase | undefined>([

@@ -29,7 +29,7 @@ import { AdminClients } from "./service-deployment/admin-clients.js";
 import { type ServiceDeploymentOptions, ServiceDeployments } from "./service-deployment/reconcile.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
 
-export interface ServicesAndTunnelsPorts {
+interface ServicesAndTunnelsPorts {
   readonly client: KubernetesClient;
   readonly applier: ObjectApplier;
   readonly caches: Caches;
@@ -49,7 +49,7 @@ export interface ServicesAndTunnelsOptions extends ControllerOptions, ServiceDep
   readonly addresses?: OperatorAddresses | undefined;
 }
 
-export interface ServicesAndTunnels extends Disposable {
+interface ServicesAndTunnels extends Disposable {
   /** Works until the signal fires. */
   run(signal: AbortSignal): Promise<void>;
   /** Enqueues all objects of a kind. */

@@ -25,7 +25,7 @@ export interface SelectionCriteria {
   readonly bounds: CheckBounds;
 }
 
-export interface CheckSelection {
+interface CheckSelection {
   /** Handlers take turns, invocations in flight first. */
   readonly chosen: readonly ChosenInvocation[];
   readonly matchCount: number;

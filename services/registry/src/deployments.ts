@@ -22,7 +22,7 @@ import { deleteDeployment, putDeployment } from "./persistence.js";
 import { nextRevision, type RegistryState, type StateChange, type Versioned } from "./state.js";
 
 /** Input of a decision besides state and request. */
-export interface DecisionContext {
+interface DecisionContext {
   readonly nowMs: number;
   /** Id of a new deployment. */
   readonly freshId: DeploymentId;

@@ -6,7 +6,7 @@ import { fetchOnce } from "@perdure/http-client";
 import type { TunnelRoutes } from "@perdure/tunnel";
 import type { DiscoveryFetcher } from "./ports.js";
 
-export interface DiscoveryFetcherPorts {
+interface DiscoveryFetcherPorts {
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
   /** Undefined: requests carry no signature. */
   readonly identity: RequestIdentity | undefined;

@@ -10,7 +10,7 @@ import type { RegistryState, StateChange, Versioned } from "./state.js";
 
 type Properties = Readonly<Record<string, string>>;
 /** Clusters named in the server's own settings, by name; they take precedence over stored ones and cannot be changed here. */
-export type StaticClusters = ReadonlyMap<string, KafkaClusterRecord>;
+type StaticClusters = ReadonlyMap<string, KafkaClusterRecord>;
 
 const DEFAULT_CLIENT_ID = "restate";
 const URI = /^([a-z][a-z0-9+.-]*):\/\/([^/?#]*)([^?#]*)$/i;

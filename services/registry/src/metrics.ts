@@ -15,7 +15,7 @@ import {
 } from "@perdure/telemetry";
 import type { DiscoveryFetcher } from "./ports.js";
 
-export interface ObservedRegistry {
+interface ObservedRegistry {
   readonly registry: Pick<Registry, "deployments" | "services" | "subscriptions">;
   /** Processes that receive every change. */
   readonly watchers: { readonly count: number; readonly lagMs: number };

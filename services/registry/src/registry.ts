@@ -42,7 +42,7 @@ import { decideRuleDeletion, decideRules } from "./rules.js";
 import { decideModification } from "./services.js";
 import type { RegistryState } from "./state.js";
 
-export interface RegistryPorts {
+interface RegistryPorts {
   readonly metadata: MetadataStore;
   readonly fetcher: DiscoveryFetcher;
   /** Called before a deployment is removed without force. */

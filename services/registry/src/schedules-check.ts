@@ -5,7 +5,7 @@ import { RegistryRefusal } from "@perdure/metadata";
 import type { Timetable } from "@perdure/recurrence";
 import { keyTemplateProblem, type ScheduleSpec, timetableOfSpec } from "@perdure/schedules";
 
-export interface SpecCheck {
+interface SpecCheck {
   readonly snapshot: RegistrySnapshot;
   readonly scopesEnabled: boolean;
   readonly nowMs: number;

@@ -5,7 +5,7 @@ import type { MetadataStore } from "@perdure/metadata";
 import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedules";
 import { createScheduleBook, type ManagedScheduleBook } from "./schedules.js";
 
-export interface SchedulesParts {
+interface SchedulesParts {
   readonly metadata: MetadataStore;
   readonly registry: RegistryView;
   readonly partitions: Partitions;
@@ -17,7 +17,7 @@ export interface SchedulesParts {
   readonly logger: Logger;
 }
 
-export interface OpenSchedules extends Schedules, AsyncDisposable {
+interface OpenSchedules extends Schedules, AsyncDisposable {
   /** Returns the rows that introspection shows. */
   rows(): Iterable<ReturnType<typeof scheduleRow>>;
 }

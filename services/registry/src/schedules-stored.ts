@@ -83,7 +83,7 @@ const StoredState: z.ZodType<ScheduleState> = z.object({
   recent: z.array(StoredFiring),
 });
 
-export interface StoredRecords {
+interface StoredRecords {
   readonly records: ReadonlyMap<ScheduleId, { readonly version: number; readonly value: ScheduleRecord }>;
   readonly states: ReadonlyMap<ScheduleId, { readonly version: number; readonly value: ScheduleState }>;
 }

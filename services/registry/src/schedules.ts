@@ -29,7 +29,7 @@ import { CONFLICTS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
 import { checkSpec } from "./schedules-check.js";
 import { deleteSchedule, freeName, putRecord, putState, readDocuments, SCHEDULES_PREFIX, takeName } from "./schedules-stored.js";
 
-export interface ScheduleBookPorts {
+interface ScheduleBookPorts {
   readonly metadata: MetadataStore;
   readonly registry: RegistryView;
   readonly clock: Clock;
@@ -37,7 +37,7 @@ export interface ScheduleBookPorts {
   readonly logger: Logger;
 }
 
-export interface ScheduleBookOptions {
+interface ScheduleBookOptions {
   /** Whether targets may name scopes. */
   readonly scopesEnabled: boolean;
 }

@@ -72,7 +72,7 @@ export const settings = group("Settings of perdure server. Every line can be set
 });
 
 export type StandaloneSettings = z.output<typeof settings>;
-export type LoadedSettings = LoadedConfig<typeof settings>;
+type LoadedSettings = LoadedConfig<typeof settings>;
 
 /** `flags` without `--config-file`. Throws PerdureError as `loadRoleConfig` does. */
 export function loadSettings(inputs: Pick<ConfigInputs, "file" | "environment" | "flags">): LoadedSettings {

@@ -25,14 +25,14 @@ const MARK_CHARS = 22;
 /** Accepts the loss of data that an older version made without a mark. */
 const UNMARKED = "unmarked";
 
-export interface DirectoryDataSetOptions {
+interface DirectoryDataSetOptions {
   readonly directories: { readonly partitions: string; readonly metadata: string };
   readonly numPartitions: number;
   /** `worker.accept-data-loss`. */
   readonly acceptDataLoss: string | undefined;
 }
 
-export interface DataSetPorts {
+interface DataSetPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

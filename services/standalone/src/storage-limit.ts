@@ -16,7 +16,7 @@ interface MeasuredStorage {
   compact(): Promise<void>;
 }
 
-export interface StorageLimitPorts {
+interface StorageLimitPorts {
   readonly storage: MeasuredStorage;
   /** Called with true at every check while no attempts may run, and once with false when they may again. */
   readonly onHeld: (isHeld: boolean) => void;

@@ -19,7 +19,7 @@ const NAME_CHARS_SHOWN = 64;
 
 type RefusedStatus = "unauthorized" | "bad-tunnel-name" | "too-many-tunnels";
 
-export interface AdmissionParts {
+interface AdmissionParts {
   readonly tenancy: Tenancy;
   readonly environments: RelayEnvironments;
   readonly tunnels: OpenTunnels;

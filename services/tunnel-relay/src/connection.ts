@@ -35,7 +35,7 @@ export interface ConnectionFacts {
   readonly signingPublicKey: string | undefined;
 }
 
-export interface RelayConnectionPorts {
+interface RelayConnectionPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly onClosed: (connection: RelayConnection) => void;

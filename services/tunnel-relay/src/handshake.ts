@@ -27,14 +27,14 @@ export type HandshakeDecision<T> =
 
 type RefusedTunnel = Pick<TunnelEvent, "environmentId" | "name" | "caller" | "reason">;
 
-export interface HandshakePorts<T> {
+interface HandshakePorts<T> {
   readonly clock: Clock;
   readonly logger: Logger;
   /** `undefined`: the client's answer was not valid. Must not reject. */
   readonly decide: (hello: TunnelHello | undefined) => Promise<HandshakeDecision<T>>;
 }
 
-export interface Greeted<T> {
+interface Greeted<T> {
   readonly session: ClientHttp2Session;
   readonly facts: T;
 }

@@ -16,7 +16,7 @@ export interface RelayMetrics {
   hopped(): void;
 }
 
-export interface RelayGauges {
+interface RelayGauges {
   readonly connections: () => number;
   readonly names: () => number;
   readonly inFlight: () => number;

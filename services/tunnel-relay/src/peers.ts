@@ -8,9 +8,9 @@ import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
 
 /** PEM certificates to trust at peers now; undefined: the system's. */
-export type PeersCa = () => string | undefined;
+type PeersCa = () => string | undefined;
 
-export class RelayPeer {
+class RelayPeer {
   readonly origin: string;
   readonly #ca: PeersCa;
   #session: ClientHttp2Session | undefined;

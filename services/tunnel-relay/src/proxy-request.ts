@@ -5,7 +5,7 @@ import type { Readable, Writable } from "node:stream";
 import { handleErrors } from "@perdure/base";
 import { breakOff, errorBody } from "@perdure/tunnel";
 
-export type ProxyHeaders = Readonly<Record<string, string | string[] | undefined>>;
+type ProxyHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 /** One request at the proxy. */
 export interface ProxyRequest {

@@ -26,7 +26,7 @@ import { type Carrier, pass } from "./tunneled-request.js";
 import type { OpenTunnels } from "./tunnels.js";
 import type { TunnelUsageBook } from "./usage.js";
 
-export interface ProxyParts {
+interface ProxyParts {
   readonly environments: RelayEnvironments;
   readonly tunnels: OpenTunnels;
   readonly peers: RelayPeers;

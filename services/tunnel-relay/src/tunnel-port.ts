@@ -18,7 +18,7 @@ export interface TunnelPort {
   close(): Promise<void>;
 }
 
-export interface TunnelPortPorts {
+interface TunnelPortPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Handshakes, by network. */

@@ -19,7 +19,7 @@ export interface Carrier {
   declined(): void;
 }
 
-export interface TunneledRequestPorts {
+interface TunneledRequestPorts {
   /** Another carrier for a request that was declined; undefined when there is none. */
   readonly another: (declined: Carrier) => Carrier | undefined;
   readonly clock: Clock;

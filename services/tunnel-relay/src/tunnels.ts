@@ -20,7 +20,7 @@ interface OfEnvironment {
   connections: number;
 }
 
-export type TunnelChoice =
+type TunnelChoice =
   | { readonly kind: "connection"; readonly connection: RelayConnection }
   /** The name has no connection here. */
   | { readonly kind: "unconnected" }

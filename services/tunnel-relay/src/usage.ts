@@ -4,13 +4,13 @@ import { type EnvironmentId, NO_USAGE, type Tenancy, type TunnelsReport } from "
 import { REPORT_MS, REPORT_SOON_MS, REPORTS_PER_MESSAGE } from "./limits.js";
 
 /** Counters of one environment since the process started; they only grow. */
-export class TunnelTotals {
+class TunnelTotals {
   tunnelBytes = 0;
   /** Bytes that tenancy has stored. */
   reportedBytes = 0;
 }
 
-export interface TunnelUsagePorts {
+interface TunnelUsagePorts {
   readonly tenancy: Pick<Tenancy, "report" | "reportTunnels">;
   readonly clock: Clock;
   readonly logger: Logger;

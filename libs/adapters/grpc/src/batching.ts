@@ -6,7 +6,7 @@
 import { BATCH_BYTES_MAX, BATCH_ITEMS_MAX, LINK_QUEUED_BYTES_MAX } from "./limits.js";
 
 /** The writing half of a gRPC stream. */
-export interface BatchSink<Batch> {
+interface BatchSink<Batch> {
   /** False: hold back until `drained` is called. */
   write(batch: Batch): boolean;
 }

@@ -12,7 +12,7 @@ import type { LeaderDirectory } from "./leadership.js";
 import { DIRECTORY_WATCHES } from "./limits.js";
 import { WatchStream, type WatchTarget, watchForm } from "./watch-stream.js";
 
-export interface DirectoryWatchPorts {
+interface DirectoryWatchPorts {
   readonly directory: LeaderDirectory;
   readonly open: (address: string) => Client;
   readonly clock: Clock;

@@ -1,7 +1,7 @@
 /** Determines which worker leads each partition. The claim with the highest epoch wins, in whatever order claims arrive. */
 import type { LeaseHolder, Member } from "@perdure/storage";
 
-export interface LeaderClaim {
+interface LeaderClaim {
   readonly partition: number;
   readonly epoch: number;
   /** Address of the leader, `host:port`. */

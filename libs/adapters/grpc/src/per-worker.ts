@@ -4,7 +4,7 @@
  */
 import type { LeaderDirectory } from "./leadership.js";
 
-export interface WorkerResource<T> {
+interface WorkerResource<T> {
   open(address: string): T;
   /** False while a caller waits for an answer through it. */
   isIdle(held: T): boolean;

@@ -30,7 +30,7 @@ export interface RemoteRegistryOptions {
   readonly withRecords: boolean;
 }
 
-export interface RegistryStateUpdate {
+interface RegistryStateUpdate {
   readonly snapshot: RegistrySnapshot;
   readonly records?: RegistryRecords | undefined;
 }
@@ -46,7 +46,7 @@ interface RegistryChangeResult<Result> {
 }
 
 /** A change as a unary call of this release, and as v0.1 requested it. */
-export interface RegistryChange<In, Out, Result> {
+interface RegistryChange<In, Out, Result> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
   readonly answerOf: (response: Out) => RegistryChangeResult<Result>;

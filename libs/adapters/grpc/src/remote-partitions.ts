@@ -30,7 +30,7 @@ import {
 } from "./routed-requests.js";
 import { decodeAnswerV01 } from "./v01/exchange.js";
 
-export interface RemotePartitionsPorts {
+interface RemotePartitionsPorts {
   readonly directory: LeaderDirectory;
   /** The one link to a worker; made when it is first needed. */
   readonly link: (address: string) => WorkerLink;

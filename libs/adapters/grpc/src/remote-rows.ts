@@ -31,7 +31,7 @@ import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
 import { readRowsV01, type WorkerTable } from "./v01/worker-rows.js";
 
-export interface RemoteRowsPorts {
+interface RemoteRowsPorts {
   readonly directory: LeaderDirectory;
   /** The channel to a worker; it stays the caller's. */
   readonly channel: (address: string) => Client;

@@ -34,7 +34,7 @@ import { callUnary } from "./unary.js";
 import { callTenancyV01, eventOfV01, type TenancyMethod } from "./v01/tenancy.js";
 import { WatchStream, watchForm } from "./watch-stream.js";
 
-export interface RemoteTenancyPorts {
+interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
   readonly channels: readonly Client[];
   readonly clock: Clock;

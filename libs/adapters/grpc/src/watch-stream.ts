@@ -7,7 +7,7 @@ import { Backoff, type Clock, PerdureError, type Random, type TimerHandle } from
 import { RECONNECT_BOUNDS, RECONNECT_LONGEST_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
 
-export interface WatchStreamPorts {
+interface WatchStreamPorts {
   readonly clock: Clock;
   /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
@@ -40,7 +40,7 @@ export function watchForm<In, Out, Message>(
   };
 }
 
-export interface WatchStreamOptions<Message> {
+interface WatchStreamOptions<Message> {
   /** Newest first: a process that does not have a form is watched in the next one, without a pause. */
   readonly forms: readonly WatchForm<Message>[];
   /** The process to watch next; undefined when there is none now, which is tried again after the longest pause. */

@@ -9,7 +9,7 @@ import { type EgressAdmission, EgressDenied, type EgressGuard } from "@perdure/e
 import type { TransportFailure } from "@perdure/endpoint-transport";
 import { deniedFailure } from "./failures.js";
 
-export type RefusedAdmission = Exclude<EgressAdmission, { kind: "admitted" }>;
+type RefusedAdmission = Exclude<EgressAdmission, { kind: "admitted" }>;
 
 export function refusedFailure({ kind }: RefusedAdmission, authority: string): TransportFailure {
   return kind === "denied" ? deniedFailure() : { kind: "connect", message: fullMessage(authority) };

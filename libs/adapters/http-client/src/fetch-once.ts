@@ -37,7 +37,7 @@ export type FetchOutcome =
     }
   | { readonly kind: "failed"; readonly failure: TransportFailure };
 
-export interface FetchDeps {
+interface FetchDeps {
   readonly transport: EndpointTransport;
   readonly clock: Clock;
   /** These two as given to the transport. */

@@ -23,7 +23,7 @@ export interface HttpTransportDeps {
   readonly guard?: EgressGuard | undefined;
 }
 
-export interface HttpTransportOptions {
+interface HttpTransportOptions {
   /** PEM certificates to trust instead of the system's, for endpoints with a private authority. */
   readonly trustedCertificates?: string;
   /** Streams after which a connection is replaced; smaller in tests. */

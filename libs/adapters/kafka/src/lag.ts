@@ -7,14 +7,14 @@ import type { ConsumerPosition } from "@perdure/subscriptions";
 import type { Admin } from "kafkajs";
 import { LAG_MS } from "./limits.js";
 
-export interface LagWatchOptions {
+interface LagWatchOptions {
   readonly topic: string;
   readonly groupId: string;
   /** Whether the group begins at the first record in partitions without committed offset. */
   readonly fromBeginning: boolean;
 }
 
-export interface LagWatchPorts {
+interface LagWatchPorts {
   readonly admin: Admin;
   readonly report: (position: ConsumerPosition) => void;
   readonly clock: Clock;

@@ -12,13 +12,13 @@ export interface AwsAccess {
   readonly externalId?: string | undefined;
 }
 
-export interface MskIam {
+interface MskIam {
   readonly region: string;
   readonly profile: string | undefined;
   readonly role: string | undefined;
 }
 
-export interface AwsCredentials {
+interface AwsCredentials {
   readonly accessKeyId: string;
   readonly secretAccessKey: string;
   readonly sessionToken?: string | undefined;

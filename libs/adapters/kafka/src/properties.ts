@@ -13,13 +13,13 @@ import { type AwsAccess, awsCredentials, mskIamOf, mskToken } from "./msk-iam.js
 import { postForm } from "./token-request.js";
 
 /** Origin of the properties: with a guard they come from users who are not trusted. */
-export interface PropertiesContext {
+interface PropertiesContext {
   /** Admits connections; with a guard, properties must not name files. */
   readonly guard?: EgressGuard | undefined;
   readonly awsExternalId?: string | undefined;
 }
 
-export interface ClientSettings {
+interface ClientSettings {
   readonly kafka: KafkaConfig;
   readonly consumer: ConsumerConfig;
   readonly fromBeginning: boolean;

@@ -7,7 +7,7 @@ import { request as httpsRequest } from "node:https";
 import { EgressDenied, type EgressGuard } from "@perdure/egress";
 import { TOKEN_ANSWER_BYTES_MAX, TOKEN_TIMEOUT_MS } from "./limits.js";
 
-export interface TokenAnswer {
+interface TokenAnswer {
   readonly status: number;
   readonly text: string;
 }

@@ -9,7 +9,7 @@ import { ApiServerConnection } from "./connection.js";
 import { ANSWER_BYTES_MAX, ANSWER_MS_MAX, PAGE_OBJECTS, WATCH_IDLE_MS_MAX } from "./limits.js";
 import { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf } from "./resource.js";
 
-export type KubernetesVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
+type KubernetesVerb = "get" | "list" | "watch" | "create" | "update" | "patch" | "delete";
 
 /** Receives the status of each response; 0 = no response. */
 export type RequestObserver = (verb: KubernetesVerb, plural: string, status: number, seconds: number) => void;
@@ -27,7 +27,7 @@ export interface ApplyOptions extends KubernetesCallOptions {
   readonly dryRun?: boolean;
 }
 
-export interface DeleteOptions extends KubernetesCallOptions {
+interface DeleteOptions extends KubernetesCallOptions {
   /** Restricts the change to the object with this uid; a later one with its name is left alone. */
   readonly uid?: string;
   /** Restricts the change to this version of the object. */
@@ -37,20 +37,20 @@ export interface DeleteOptions extends KubernetesCallOptions {
   readonly gracePeriodSeconds?: number;
 }
 
-export interface ListOptions extends KubernetesCallOptions {
+interface ListOptions extends KubernetesCallOptions {
   readonly namespace?: string;
   readonly labels?: string;
   readonly metadataOnly?: boolean;
 }
 
-export interface KubernetesList<T> {
+interface KubernetesList<T> {
   readonly items: readonly T[];
   /** Resource version from which a watch continues. */
   readonly resourceVersion: string;
 }
 
 /** One operation of a JSON patch (RFC 6902). */
-export interface PatchOperation {
+interface PatchOperation {
   readonly op: "add" | "remove" | "replace" | "test";
   readonly path: string;
   readonly value?: unknown;

@@ -8,7 +8,7 @@ import type { KubeConfig } from "@kubernetes/client-node";
 import { Agent, buildConnector } from "undici";
 import { CONNECTION_IDLE_MS } from "./limits.js";
 
-export interface Access {
+interface Access {
   readonly origin: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly dispatcher: Agent;

@@ -8,7 +8,7 @@ import type { KubernetesClient } from "./client.js";
 import { EVENT_EVERY_MS, EVENT_NOTE_CHARS_MAX, EVENT_SERIES_MAX } from "./limits.js";
 import { type KubeObject, resources } from "./resource.js";
 
-export interface EventSource {
+interface EventSource {
   /** Reporting controller: `perdure.dev/operator`. */
   readonly controller: string;
   readonly instance: string;
@@ -17,7 +17,7 @@ export interface EventSource {
 /** Namespace of events about cluster-scoped objects; an API server accepts no other. */
 export const CLUSTER_EVENTS_NAMESPACE = "default";
 
-export interface EventDetails {
+interface EventDetails {
   readonly type: "Normal" | "Warning";
   /** CamelCase. */
   readonly reason: string;

@@ -9,7 +9,7 @@ import type { KubernetesClient } from "./client.js";
 import { LEASE_MS, LEASE_RENEW_WITHIN_MS, LEASE_RETRY_MS } from "./limits.js";
 import { type KubeObject, resources } from "./resource.js";
 
-export interface LeaseLeadershipOptions {
+interface LeaseLeadershipOptions {
   readonly namespace: string;
   readonly name: string;
   /** Ours; no two processes share one. */
@@ -19,7 +19,7 @@ export interface LeaseLeadershipOptions {
   readonly retryMs?: number;
 }
 
-export interface LeaseLeadershipPorts {
+interface LeaseLeadershipPorts {
   readonly client: KubernetesClient;
   readonly clock: Clock;
   readonly logger: Logger;

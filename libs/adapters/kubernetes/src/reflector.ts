@@ -20,7 +20,7 @@ import {
 } from "./limits.js";
 import type { MetadataOnly, Resource } from "./resource.js";
 
-export interface ReflectorOptions {
+interface ReflectorOptions {
   readonly resource: Resource;
   readonly namespace?: string;
   readonly labels?: string;

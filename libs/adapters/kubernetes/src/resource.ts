@@ -27,7 +27,7 @@ const define = (apiVersion: string, kind: string, plural: string, isNamespaced =
 });
 
 /** Served only where the snapshot CRDs are installed. */
-export const SNAPSHOTS = "snapshot.storage.k8s.io/v1";
+const SNAPSHOTS = "snapshot.storage.k8s.io/v1";
 
 export const resources = {
   namespaces: define("v1", "Namespace", "namespaces", false),

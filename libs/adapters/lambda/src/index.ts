@@ -1,3 +1,3 @@
 /** Implements the endpoint transport over AWS Lambda Invoke. */
 export { regionOf } from "./arn.js";
-export { createLambdaTransport, type LambdaTransportOptions } from "./lambda-transport.js";
+export { createLambdaTransport } from "./lambda-transport.js";

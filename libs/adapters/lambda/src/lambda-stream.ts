@@ -11,7 +11,7 @@ import { decodeResponse, encodeRequest, type LambdaResponse } from "./payload.js
 /** Characters of a function's own error text that an error quotes. */
 const QUOTED_CHARS_MAX = 500;
 
-export interface LambdaTarget {
+interface LambdaTarget {
   readonly arn: string;
   readonly compression: "zstd" | undefined;
   client(): Promise<LambdaClient>;

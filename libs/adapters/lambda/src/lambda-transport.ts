@@ -5,7 +5,7 @@ import { regionOf } from "./arn.js";
 import { type LambdaClientOptions, LambdaClients } from "./lambda-clients.js";
 import { LambdaStream } from "./lambda-stream.js";
 
-export interface LambdaTransportOptions extends LambdaClientOptions {
+interface LambdaTransportOptions extends LambdaClientOptions {
   /**
    * Call functions only with a role of their owner and with an external id: users must not use the process's own credentials, and a role
    * that trusts the platform must not serve other users who know its name (cloud.md §5.6).

@@ -10,7 +10,7 @@ import { COMPRESS_FROM_BYTES, RESPONSE_BYTES_MAX, ZSTD_LEVEL } from "./limits.js
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
 
-export interface LambdaRequest {
+interface LambdaRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;

@@ -1,5 +1,5 @@
 /** Implements PartitionStore and MetadataStore on LevelDB. */
 export { type LevelStore, openLevelKeyValue } from "./level-key-value.js";
-export { type LevelReader, openLevelReader } from "./level-reader.js";
+export { openLevelReader } from "./level-reader.js";
 export { openLevelMetadataStore } from "./metadata-store.js";
 export { holdsDatabase, prepareStorageDirectory, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";

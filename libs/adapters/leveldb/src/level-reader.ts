@@ -17,7 +17,7 @@ const PAGE_ROWS = 2048;
 type BinaryLevel = ClassicLevel<string, Uint8Array>;
 type DatabaseSnapshot = ReturnType<BinaryLevel["snapshot"]>;
 
-export interface LevelReader extends AsyncDisposable {
+interface LevelReader extends AsyncDisposable {
   /** The data committed now. Disposing of the snapshot lets LevelDB compact versions that have changed since. */
   snapshot(): KeyValue;
 }

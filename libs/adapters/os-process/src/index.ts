@@ -3,6 +3,6 @@
  * earlier process started.
  */
 export type { PortRange } from "./ports.js";
-export { openProcessProvisioner, type ProcessProvisionerOptions, type ProcessProvisionerPorts } from "./provisioner.js";
+export { openProcessProvisioner, type ProcessProvisionerOptions } from "./provisioner.js";
 export { type LogLine, type LogSpan, readRuntimeLogs } from "./runtime-log.js";
 export { stopRuntimesOf } from "./stop-all.js";

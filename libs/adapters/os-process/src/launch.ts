@@ -10,7 +10,7 @@ import { LOOPBACK } from "./ports.js";
 const MIB = 1024 * 1024;
 const DAY_MS = 86_400_000;
 
-export interface LaunchPorts {
+interface LaunchPorts {
   readonly ingressPort: number;
   readonly adminPort: number;
   /** The user that it runs as; undefined: the same as ours. */

@@ -22,7 +22,7 @@ import { Runtime } from "./runtime.js";
 import { cgroupShares, niceShares, type Shares } from "./shares.js";
 import { UidPool, type UidRange } from "./users.js";
 
-export interface ProcessProvisionerPorts {
+interface ProcessProvisionerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;

@@ -21,7 +21,7 @@ export interface RunningProcess {
   leave(): void;
 }
 
-export interface StartPorts {
+interface StartPorts {
   readonly program: string;
   readonly files: EnvironmentFiles;
   readonly clock: Clock;

@@ -25,7 +25,7 @@ import { appendToLog, boundLog } from "./runtime-log.js";
 import type { Shares } from "./shares.js";
 import { untilUnhealthy } from "./watchdog.js";
 
-export interface RuntimePorts {
+interface RuntimePorts {
   readonly id: EnvironmentId;
   readonly files: EnvironmentFiles;
   /** The program: a bundle of `perdure server`. */

@@ -41,7 +41,7 @@ export interface SizedArchive extends Archive {
   storedBytes(): Promise<number>;
 }
 
-export interface DeferredArchivePorts {
+interface DeferredArchivePorts {
   readonly clock: Clock;
   readonly logger: Logger;
 }

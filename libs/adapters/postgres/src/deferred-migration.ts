@@ -7,7 +7,7 @@ import { type Clock, type Logger, PerdureError } from "@perdure/base";
 import { MIGRATE_AGAIN_MS } from "./limits.js";
 import { migrateDatabase } from "./metadata-store.js";
 
-export interface DeferredMigrationPorts {
+interface DeferredMigrationPorts {
   readonly clock: Clock;
   readonly logger: Logger;
 }

@@ -6,14 +6,14 @@ import { Backoff, type Clock, type Logger, PerdureError, pause, type Random } fr
 import { FOLLOW_AGAIN_FIRST_MS, FOLLOW_AGAIN_LONGEST_MS } from "./limits.js";
 import type { PostgresMetadataStore } from "./metadata-store.js";
 
-export interface Followed {
+interface Followed {
   /** Prefix of the keys that it reads. */
   readonly prefix: string;
   /** Reads everything again; on failure the last state stays. */
   reload(): Promise<void>;
 }
 
-export interface FollowPorts {
+interface FollowPorts {
   readonly store: Pick<PostgresMetadataStore, "onChange" | "stamp">;
   readonly clock: Clock;
   readonly random?: Random | undefined;

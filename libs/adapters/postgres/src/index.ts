@@ -1,5 +1,5 @@
 /** Stores metadata, the cloud's records and the archive of completed invocations in PostgreSQL. */
-export { type DeferredArchivePorts, deferredPostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
+export { deferredPostgresArchive, openPostgresArchive, type SizedArchive } from "./archive.js";
 export { environmentRole, environmentUrl, isEnvironmentUrl } from "./environments/names.js";
 export {
   type EnvironmentDatabaseOptions,
@@ -8,13 +8,8 @@ export {
   prepareEnvironmentDatabase,
 } from "./environments/prepare.js";
 export { removeEnvironmentDatabase } from "./environments/remove.js";
-export { type Followed, type FollowPorts, followChanges } from "./follow.js";
-export {
-  type LeaderTerm,
-  PostgresLeadership,
-  type PostgresLeadershipOptions,
-  type PostgresLeadershipPorts,
-} from "./leadership.js";
+export { followChanges } from "./follow.js";
+export { type LeaderTerm, PostgresLeadership } from "./leadership.js";
 export {
   migrateDatabase,
   openPostgresMetadataStore,

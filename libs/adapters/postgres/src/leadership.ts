@@ -14,7 +14,7 @@ import { CONNECT_TIMEOUT_MS, LEADER_POLL_MS, LEADER_POLL_TIMEOUT_MS, LEADER_SILE
 const GIVE_UP_THE_SILENT =
   "SELECT set_config('idle_session_timeout', $1, false) WHERE current_setting('server_version_num')::int >= 140000";
 
-export interface PostgresLeadershipOptions {
+interface PostgresLeadershipOptions {
   /** `postgres://user:password@host:port/database` */
   readonly url: string;
   readonly environment: string;
@@ -27,7 +27,7 @@ export interface LeaderTerm {
   readonly isSure: boolean;
 }
 
-export interface PostgresLeadershipPorts {
+interface PostgresLeadershipPorts {
   /** Begins the work; disposing of the returned object ends it. A rejection counts as lost leadership. */
   readonly lead: (leadership: LeaderTerm) => Promise<AsyncDisposable>;
   readonly clock: Clock;

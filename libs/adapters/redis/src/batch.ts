@@ -27,7 +27,7 @@ import { INLINE_BYTES_CROWDED, INLINE_BYTES_MAX, SCRIPT_ARGS_MAX, SCRIPT_BYTES_M
 import { BatchPacker } from "./packer.js";
 import type { StatusCache } from "./status-cache.js";
 
-export interface PackedBatch {
+interface PackedBatch {
   /** The argument of the commit script. */
   readonly packed: Buffer;
   /** Payloads to be written before. */

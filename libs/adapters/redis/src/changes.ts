@@ -19,7 +19,7 @@ import { objectName, timerMember } from "./keys.js";
 /** Tables with a hash for each object, and a set of the objects that have one. */
 export type KeyedTable = "s" | "q" | "p";
 /** Tables in one hash. */
-export type PlainTable = "lock" | "dedup" | "out" | "bucket" | "pause";
+type PlainTable = "lock" | "dedup" | "out" | "bucket" | "pause";
 /** Rows of a hash; null deletes. */
 export type HashFields = Map<string, Uint8Array | null>;
 

@@ -8,7 +8,7 @@ import { type RedisConnectionOptions, TIMEOUT_MS } from "./options.js";
 import { RedisRequester } from "./requester.js";
 import { checkServer } from "./server-check.js";
 
-export interface RedisPorts {
+interface RedisPorts {
   readonly clock: Clock;
   readonly logger: Logger;
 }

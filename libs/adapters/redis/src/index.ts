@@ -1,7 +1,7 @@
 /** Implements PartitionStore and the leases of partitions on Redis and Redis Cluster. */
 export { agreeOnArchiving } from "./archiving.js";
 export { commitNothing } from "./commit-nothing.js";
-export { connectRedis, type RedisConnections, type RedisPorts } from "./connect.js";
+export { connectRedis, type RedisConnections } from "./connect.js";
 export {
   type ExpectedDataSet,
   type PlacedMarks,
@@ -11,13 +11,13 @@ export {
   storedPartitionCount,
 } from "./data-set.js";
 export { beginInstance } from "./instance.js";
-export { RedisLeases, type RedisLeasesOptions } from "./leases.js";
+export { RedisLeases } from "./leases.js";
 export { INSTANCE_EPOCHS } from "./limits.js";
-export { RedisMembership, type RedisMembershipOptions } from "./membership.js";
+export { RedisMembership } from "./membership.js";
 export type { RedisConnectionOptions, RedisNode } from "./options.js";
 export { agreedPartitionCount } from "./partition-count.js";
 export { probeRedis, type RedisProbe } from "./probe.js";
-export { RedisPartitionStore, type RedisPartitionStoreOptions } from "./redis-partition-store.js";
+export { RedisPartitionStore } from "./redis-partition-store.js";
 export { RedisSnapshot } from "./redis-snapshot.js";
 export { type RedisStatus, readRedisStatus } from "./status.js";
-export { type ActionsDone, readActions } from "./usage.js";
+export { readActions } from "./usage.js";

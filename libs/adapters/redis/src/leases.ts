@@ -13,7 +13,7 @@ import { FORMAT, partitionPrefix } from "./keys.js";
 import { LEASE_MARGIN_MS, LEASE_MS } from "./limits.js";
 import { acquireScript, holderScript, releaseScript, renewScript } from "./scripts.js";
 
-export interface RedisLeasesOptions {
+interface RedisLeasesOptions {
   readonly environment: string;
   readonly worker: WorkerId;
   /** Time that a lease lasts without renewal. Default 2 s. */

@@ -6,7 +6,7 @@ import { MEMBER_MS } from "./limits.js";
 import { answer } from "./requester.js";
 import { beatScript } from "./scripts.js";
 
-export interface RedisMembershipOptions {
+interface RedisMembershipOptions {
   readonly environment: string;
   /** Time that a worker stays on the list without a heartbeat. Default 3 s. */
   readonly memberMs?: number;

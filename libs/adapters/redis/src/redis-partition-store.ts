@@ -64,7 +64,7 @@ import {
   unfinishedInvocations,
 } from "./stored-rows.js";
 
-export interface RedisPartitionStoreOptions {
+interface RedisPartitionStoreOptions {
   /** Name of the environment; part of every key. */
   readonly environment: string;
   /** Claims succeed only while this worker holds the partition's lease. Without a holder, any process may claim. */

@@ -7,7 +7,7 @@ import type { RedisRequest } from "./folding.js";
 import { RETRY_BOUNDS } from "./limits.js";
 import { type CommandReply, LinkDown, type RedisLink } from "./link.js";
 
-export interface RedisRequestOptions {
+interface RedisRequestOptions {
   /** Replicas must have the writes before the request resolves. */
   readonly replicated?: boolean;
   /** Overrides the timeout of the connection. */

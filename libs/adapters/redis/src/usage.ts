@@ -11,7 +11,7 @@ import { environmentPrefix, partitionPrefix } from "./keys.js";
 import type { RedisCommand } from "./link.js";
 import { answer } from "./requester.js";
 
-export interface ActionsDone {
+interface ActionsDone {
   /** Names the data: totals of another source begin at zero. */
   readonly source: string;
   /** Starts of invocations and steps of journals, as they are durable. */

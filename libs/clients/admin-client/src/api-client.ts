@@ -19,7 +19,7 @@ export interface ApiCallOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface ApiClientRequest extends ApiCallOptions {
+interface ApiClientRequest extends ApiCallOptions {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>>;
   /** Sent as JSON; excludes `body`. */
   readonly json?: unknown;
@@ -38,7 +38,7 @@ type QueryOf<O extends AdminOperation> = O extends { readonly query: infer Query
   : Readonly<Record<string, never>>;
 
 /** `query` has the parameters of the operation. The timeout is that of the management API. */
-export interface OperationRequest<O extends AdminOperation>
+interface OperationRequest<O extends AdminOperation>
   extends Pick<ApiClientRequest, "json" | "headers" | "isRepeatable" | "signal"> {
   readonly query?: QueryOf<O>;
 }

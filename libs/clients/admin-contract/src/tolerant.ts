@@ -5,7 +5,7 @@
 import { z } from "zod";
 
 /** The tolerant form of a shape. Fields without a shape are in the value, but not in its type. */
-export type TolerantShape<S extends z.core.SomeType> =
+type TolerantShape<S extends z.core.SomeType> =
   S extends z.ZodObject<infer Fields, infer Config>
     ? z.ZodObject<{ [Name in keyof Fields]: TolerantShape<Fields[Name]> }, Config>
     : S extends z.ZodEnum

@@ -4,7 +4,7 @@ import { Secret } from "@perdure/base/secret";
 import { z } from "zod";
 
 /** Client id of command lines; it has no secret. */
-export const OAUTH_CLIENT_ID = "perdure-cli";
+const OAUTH_CLIENT_ID = "perdure-cli";
 const DEVICE_GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 /** Added to the interval after `slow_down` (RFC 8628 §3.5), and the wait after a request without an answer. */
 const SLOWER_MS = 5_000;
@@ -24,7 +24,7 @@ export class OAuthClientError extends Error {
   }
 }
 
-export interface OAuthClientOptions {
+interface OAuthClientOptions {
   /** `https://api.us.perdure.dev`; a path in it is dropped. */
   readonly baseUrl: string;
   readonly clock: Clock;

@@ -35,7 +35,7 @@ export const descriptionShape = z.string().trim().max(1_000);
 export const emailShape = z.email().max(254);
 export const keyRoleShape = z.enum(keyRoles);
 export const memberRoleShape = z.enum(memberRoles);
-export const statusShape = z.enum(["PENDING", "ACTIVE", "FAILED", "SUSPENDED", "DELETING", "DELETED"]);
+const statusShape = z.enum(["PENDING", "ACTIVE", "FAILED", "SUSPENDED", "DELETING", "DELETED"]);
 
 /** An origin as browsers send it, or `*`. */
 const originShape = z.union([

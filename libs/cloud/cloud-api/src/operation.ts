@@ -9,7 +9,7 @@ import type { z } from "zod";
 import type { TenancyOptions, TenancyPorts } from "./ports.js";
 
 /** The part of an audit record that an operation supplies; the call supplies the rest. */
-export interface AuditedAction {
+interface AuditedAction {
   readonly action: string;
   readonly accountId?: AccountId;
   readonly environmentId?: EnvironmentId;

@@ -4,7 +4,7 @@ import type { Clock } from "@perdure/base";
 import { TenancyApiError } from "./errors.js";
 import { REQUEST_BODY_MS } from "./limits.js";
 
-export interface BodyBounds {
+interface BodyBounds {
   readonly bytesMax: number;
   readonly tooLong: string;
   readonly clock: Clock;

@@ -2,7 +2,7 @@
 import { PerdureError } from "@perdure/base";
 
 /** `restate_code` of this API's answers. */
-export type ApiCode =
+type ApiCode =
   | "PERD0201"
   | "PERD0400"
   | "PERD0401"

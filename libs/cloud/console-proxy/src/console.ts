@@ -19,7 +19,7 @@ import type { GatewayLink } from "./gateway-link.js";
 import { PageGuard } from "./page-guard.js";
 import { SessionRoutes } from "./session-routes.js";
 
-export interface ConsoleRouteOptions {
+interface ConsoleRouteOptions {
   /** Link to the gateway, through which endpoints of environments are reached. */
   readonly gateway: GatewayLink;
   /** The built page; undefined where it does not exist: users then get their profile. */

@@ -33,7 +33,7 @@ interface LinkRequest {
   readonly remoteAddress: string | undefined;
 }
 
-export interface GatewayLinkOptions {
+interface GatewayLinkOptions {
   /** Undefined: by the environments' own addresses. */
   readonly at: GatewayAddress | undefined;
   /** PEM of the authority of the gateway's certificate, if it is not a public one. */

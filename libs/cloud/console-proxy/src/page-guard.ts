@@ -12,7 +12,7 @@ import type { Request } from "express";
 /** Foreign pages cannot send it: a custom header makes the browser send a preflight, which is always refused. */
 const CSRF_HEADER = "x-perdure-csrf";
 
-export interface PageUser {
+interface PageUser {
   readonly session: SessionRecord;
   /** The page must send this with each request. */
   readonly csrf: string;

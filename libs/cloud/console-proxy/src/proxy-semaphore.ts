@@ -2,7 +2,7 @@
 import type { UserId } from "@perdure/cloud";
 import { TenancyApiError } from "@perdure/cloud-requests";
 
-export interface ProxySemaphoreLimits {
+interface ProxySemaphoreLimits {
   readonly all: number;
   readonly ofUser: number;
 }
@@ -47,7 +47,7 @@ export class ProxySemaphore {
   }
 }
 
-export interface ProxyPermit {
+interface ProxyPermit {
   /** Throws PERD0429. */
   assignUser(user: UserId): void;
   /** Idempotent. */

@@ -6,7 +6,7 @@ import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdur
 import type { SessionRecord } from "@perdure/postgres";
 import { SESSIONS_POLL_MS } from "./limits.js";
 
-export interface SessionWatchPorts {
+interface SessionWatchPorts {
   /** Returns the ids of sessions that are not over. */
   readonly living: (ids: readonly string[]) => Promise<readonly string[]>;
   readonly clock: Clock;

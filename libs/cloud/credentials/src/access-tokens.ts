@@ -16,7 +16,7 @@ import {
   TOKEN_KEYS_RELOAD_MS,
 } from "./limits.js";
 
-export interface AccessTokensPorts {
+interface AccessTokensPorts {
   readonly database: TenancyDatabase;
   readonly ring: KeyRing;
   readonly clock: Clock;
@@ -24,7 +24,7 @@ export interface AccessTokensPorts {
   readonly logger: Logger;
 }
 
-export interface AccessTokensOptions {
+interface AccessTokensOptions {
   /** `https://api.<region>.<domain>`, the `iss` of every token. */
   readonly issuer: string;
 }

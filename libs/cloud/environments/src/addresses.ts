@@ -2,7 +2,7 @@
 import { ADMIN_PORT, bareOf, environmentHost, INGRESS_PORT, tunnelHost } from "@perdure/cloud";
 import type { EnvironmentRecord } from "@perdure/postgres";
 
-export interface AddressSettings {
+interface AddressSettings {
   readonly domain: string;
   /** Scheme of host names: `https`, or `http` where nothing is encrypted. */
   readonly scheme: "https" | "http";

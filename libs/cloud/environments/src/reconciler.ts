@@ -25,13 +25,13 @@ import type { EnvironmentPorts } from "./ports.js";
 /** The actor in the audit log. */
 const ACTOR = "reconciler";
 
-export interface ReconcilerPorts extends EnvironmentPorts {
+interface ReconcilerPorts extends EnvironmentPorts {
   readonly provisioner: Provisioner;
   /** False as soon as another process may reconcile: nothing is started then. */
   readonly mayAct: () => boolean;
 }
 
-export interface ReconcilerOptions {
+interface ReconcilerOptions {
   /** Whether runtimes get the address of tunnel relays. */
   readonly withTunnels: boolean;
 }

@@ -17,9 +17,9 @@ interface RuntimeUsage {
 }
 
 /** Rejects when the runtime does not answer. */
-export type ReadUsage = (upstream: Upstream) => Promise<RuntimeUsage>;
+type ReadUsage = (upstream: Upstream) => Promise<RuntimeUsage>;
 
-export interface UsagePollerPorts extends Pick<EnvironmentPorts, "database" | "keys" | "clock" | "logger"> {
+interface UsagePollerPorts extends Pick<EnvironmentPorts, "database" | "keys" | "clock" | "logger"> {
   readonly readUsage: ReadUsage;
 }
 

@@ -9,7 +9,7 @@ import type { IdentityPorts } from "./ports.js";
 import type { Requester } from "./sessions.js";
 
 /** The account, network and browser of an attempt. */
-export interface SignInAttempt {
+interface SignInAttempt {
   /** Subject that `subjectOf` returned. */
   readonly subject: string;
   readonly who: Requester;

@@ -23,7 +23,7 @@ export interface OidcSettings {
   readonly allowances: readonly Allowance[];
 }
 
-export interface OidcPorts {
+interface OidcPorts {
   readonly ring: KeyRing;
   readonly clock: Clock;
   readonly random: Random;
@@ -42,7 +42,7 @@ export interface Identity {
   readonly name: string | undefined;
 }
 
-export interface Finished {
+interface Finished {
   readonly identity: Identity;
   readonly returnTo: string;
   /**

@@ -31,7 +31,7 @@ export function hashOf(secret: string): Uint8Array {
   return createHash("sha256").update(secret).digest();
 }
 
-export interface NewSession {
+interface NewSession {
   readonly userId: UserId;
   readonly kind: SessionRecord["kind"];
   readonly label: string;

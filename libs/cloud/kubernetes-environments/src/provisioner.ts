@@ -23,7 +23,7 @@ import {
 import { ERASE_MS_MAX, ERASE_POLL_MS, SYNC_MS_MAX } from "./limits.js";
 import { appliedGenerationOf, isIn, type PendingGeneration, runtimeStateOf } from "./runtime-state.js";
 
-export interface KubernetesProvisionerPorts {
+interface KubernetesProvisionerPorts {
   /** Closed with the provisioner. */
   readonly client: KubernetesClient;
   readonly clock: Clock;
@@ -31,7 +31,7 @@ export interface KubernetesProvisionerPorts {
   readonly logger: Logger;
 }
 
-export interface KubernetesProvisionerOptions {
+interface KubernetesProvisionerOptions {
   /** The operator's: where Secrets lie that environments refer to. */
   readonly namespace: string;
   /** Suffix of names inside the cluster: `cluster.local`. */

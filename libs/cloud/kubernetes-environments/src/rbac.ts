@@ -1,6 +1,6 @@
 /** The RBAC rules that tenancy needs, and no more. The charts contain the same rules, and the suites run with exactly these. */
 
-export interface PolicyRule {
+interface PolicyRule {
   readonly apiGroups: readonly string[];
   readonly resources: readonly string[];
   readonly verbs: readonly string[];

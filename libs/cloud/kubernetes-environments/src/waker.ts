@@ -10,7 +10,7 @@ import { type KubernetesClient, Reflector, resources } from "@perdure/kubernetes
 /** Each new value is a new request to wake; the operator stores the value with which an environment hibernated. */
 const WAKE = "perdure.dev/wake";
 
-export interface WakerPorts {
+interface WakerPorts {
   /** Closed with the waker. */
   readonly client: KubernetesClient;
   readonly clock: Clock;

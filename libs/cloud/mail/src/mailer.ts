@@ -16,7 +16,7 @@ export interface Mailer {
   close(): void;
 }
 
-export interface SmtpSettings {
+interface SmtpSettings {
   readonly host: string;
   readonly port: number;
   /** `implicit`: TLS from the first byte; `starttls`: TLS before any other command; `none`: no TLS, for a server on this machine. */

@@ -41,7 +41,7 @@ async function put(ports: PutPorts, tables: TenancyTables, mail: Mail, waitingMa
   await tables.mails.put(ring.seal(utf8(JSON.stringify(mail)), CONTEXT, random), clock.nowMs());
 }
 
-export interface OutboxPorts extends CredentialPorts {
+interface OutboxPorts extends CredentialPorts {
   readonly mailer: Mailer;
 }
 

@@ -11,7 +11,7 @@ export function confirmedUntilMs({ confirmedAtMs }: SessionRecord): number {
   return confirmedAtMs === undefined ? 0 : confirmedAtMs + CONFIRMED_MS;
 }
 
-export type Confirmation = "confirmed" | "wrong" | "noPassword";
+type Confirmation = "confirmed" | "wrong" | "noPassword";
 
 /** Counts for the session, and as a sign-in from this network: a stolen session must not be used to guess a password. Throws PERD0429. */
 export async function confirmByPassword(

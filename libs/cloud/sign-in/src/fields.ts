@@ -2,7 +2,7 @@
 import { PASSWORD_CHARS_MIN } from "@perdure/identity";
 import { type Html, html, PROBLEM_ID } from "./html.js";
 
-export interface FieldOptions {
+interface FieldOptions {
   readonly name: string;
   readonly label: string;
   readonly type?: "text" | "email" | "password";

@@ -17,7 +17,7 @@ export interface LoginOptions {
 
 export const NO_OTHER_LOGIN: LoginOptions = { verifiesEmail: false, oidc: undefined };
 
-export interface Login {
+interface Login {
   /** Routes for the origins of pages and command lines. */
   readonly router: Router;
   /** Sessions of other pages of the same origin. */

@@ -10,7 +10,7 @@ import { INVOCATION_ID_RAW_BYTES, invocationIdFromRaw, invocationIdToRaw } from 
  * The invocation that an awakeable id names, and the signal or (`legacy`, SDKs before protocol 5) the journal entry that its result
  * completes.
  */
-export type AwakeableTarget =
+type AwakeableTarget =
   | { kind: "signal"; invocationId: InvocationId; signalIndex: number }
   | { kind: "legacy"; invocationId: InvocationId; entryIndex: number };
 

@@ -5,7 +5,7 @@
 import { BACKOFF_DOUBLINGS_MAX } from "./limits.js";
 import { type Random, systemRandom } from "./random.js";
 
-export interface BackoffBounds {
+interface BackoffBounds {
   /** Longest pause after the first failure, in milliseconds. */
   readonly firstMs: number;
   /** Longest pause after any failure, in milliseconds. */

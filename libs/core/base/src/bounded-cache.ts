@@ -4,20 +4,20 @@
  */
 import type { Clock } from "./clock.js";
 
-export interface CacheExpiry {
+interface CacheExpiry {
   readonly clock: Clock;
   /** Milliseconds for which a value is returned after it was set; `set` may pass another time for one value. */
   readonly ttlMs: number;
 }
 
-export interface CacheWeight<V> {
+interface CacheWeight<V> {
   /** Weight of a value, zero or more; called once for each `set`. */
   readonly of: (value: V) => number;
   /** Bound of the sum of all weights. A value that is heavier than this is not kept. */
   readonly max: number;
 }
 
-export interface BoundedCacheOptions<V> {
+interface BoundedCacheOptions<V> {
   /** Bound of the number of entries, at least 1. */
   readonly entriesMax: number;
   /** Absent: values do not expire. */

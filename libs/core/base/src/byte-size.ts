@@ -2,7 +2,7 @@
 import { QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
 /** Whole bytes, or a clause saying what is wrong with the text. */
-export type ParsedByteSize = { ok: true; bytes: number } | { ok: false; reason: string };
+type ParsedByteSize = { ok: true; bytes: number } | { ok: false; reason: string };
 
 const FACTORS: ReadonlyMap<string, number> = new Map([
   ["", 1],

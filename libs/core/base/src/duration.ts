@@ -6,7 +6,7 @@
 import { DURATION_MS_MAX, QUANTITY_TEXT_CHARS_MAX } from "./limits.js";
 
 /** Whole milliseconds, at most 10,000 years (fractions of a millisecond are cut off), or a clause that says what is wrong with the text. */
-export type ParsedDuration = { ok: true; ms: number } | { ok: false; reason: string };
+type ParsedDuration = { ok: true; ms: number } | { ok: false; reason: string };
 
 type Unit = { ms: number; names: readonly string[]; rank: number };
 

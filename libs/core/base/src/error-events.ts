@@ -5,7 +5,7 @@
  */
 
 /** An object of Node that emits `error`: a socket, a stream, an HTTP/2 session, a server, a child process. */
-export interface ErrorSource {
+interface ErrorSource {
   on(event: "error", listener: (cause: Error) => void): unknown;
 }
 

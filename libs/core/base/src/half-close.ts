@@ -6,7 +6,7 @@
 import type { Clock } from "./clock.js";
 
 /** The part of Node's socket that `boundHalfClose` uses. */
-export interface EndingSocket {
+interface EndingSocket {
   readonly destroyed: boolean;
   once(event: "finish" | "close", listener: () => void): unknown;
   destroy(): unknown;

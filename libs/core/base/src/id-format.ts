@@ -20,7 +20,7 @@ export type AwakeableId = Brand<string, "AwakeableId">;
 export type VqueueId = Brand<string, "VqueueId">;
 
 /** The reason why a text is not an id of the expected kind. Clients receive these texts. */
-export type IdProblem =
+type IdProblem =
   | "bad length"
   | "bad format"
   | "unrecognized codec version"

@@ -20,7 +20,6 @@ export type {
   AwakeableId,
   BatchId,
   DeploymentId,
-  IdProblem,
   InvocationId,
   Parsed,
   ScheduleId,
@@ -40,7 +39,6 @@ export {
   partitionOfKey,
   randomSeedOf,
   siblingInvocationId,
-  type TargetIdentity,
   workflowInvocationId,
 } from "./invocation-id.js";
 export * from "./loading-cache.js";

@@ -15,7 +15,7 @@ import { siphash13 } from "./siphash13.js";
 import { writeUlid } from "./ulid.js";
 
 /** The handler that an invocation calls. `key` is undefined for plain services; `scope` is the protocol-7 scope, if any. */
-export type TargetIdentity = { service: string; key: string | undefined; handler: string; scope?: string | undefined };
+type TargetIdentity = { service: string; key: string | undefined; handler: string; scope?: string | undefined };
 
 export const INVOCATION_ID_RAW_BYTES = 24;
 const TEXT_CHARS = 38;

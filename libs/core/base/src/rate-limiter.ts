@@ -108,7 +108,7 @@ export class TokenBucket {
   }
 }
 
-export type RateDecision =
+type RateDecision =
   | { readonly kind: "allowed" }
   /** Nothing was taken. `retryAfterSeconds`: whole seconds until the same request would be allowed, at least one. */
   | { readonly kind: "limited"; readonly retryAfterSeconds: number };

@@ -3,7 +3,7 @@ import type { Clock, TimerHandle } from "./clock.js";
 import { PerdureError } from "./errors/perdure-error.js";
 import type { Logger } from "./logger.js";
 
-export interface RepeatedTaskOptions {
+interface RepeatedTaskOptions {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Milliseconds between the end of a run and the begin of the next. */

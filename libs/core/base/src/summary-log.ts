@@ -8,7 +8,7 @@ import { SUMMARY_KINDS_MAX, SUMMARY_LINES_IN_FULL, SUMMARY_LINES_MAX, SUMMARY_PE
 import type { Logger } from "./logger.js";
 
 /** Properties that lines counted together share; their values come from code and the registry, so there are few. */
-export interface LineKind {
+interface LineKind {
   readonly service: string;
   readonly code: string;
 }

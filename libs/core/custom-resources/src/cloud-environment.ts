@@ -34,14 +34,14 @@ export const cloudEnvironmentSpec = z.strictObject({
 
 const count = () => z.int().min(0).max(1000).optional();
 
-export const cloudEnvironmentStatus = z.strictObject({
+const cloudEnvironmentStatus = z.strictObject({
   observedGeneration: z.int().min(0).optional(),
   tunnel: z.strictObject({ name: text(80).optional(), replicas: count(), connected: count() }).optional(),
   conditions: conditions(),
 });
 
-export type CloudEnvironmentSpec = z.output<typeof cloudEnvironmentSpec>;
-export type CloudEnvironmentStatus = z.output<typeof cloudEnvironmentStatus>;
+type CloudEnvironmentSpec = z.output<typeof cloudEnvironmentSpec>;
+type CloudEnvironmentStatus = z.output<typeof cloudEnvironmentStatus>;
 export type CloudEnvironment = CustomResource<"CloudEnvironment", CloudEnvironmentSpec, CloudEnvironmentStatus>;
 
 export const cloudEnvironmentKind: KindSource = {

@@ -2,7 +2,7 @@
 import { z } from "zod";
 import { listBy, text } from "./schema.js";
 
-export const condition = z.strictObject({
+const condition = z.strictObject({
   type: text(64),
   status: z.enum(["True", "False", "Unknown"]),
   reason: text(64).regex(/^[A-Za-z]([A-Za-z0-9]*[A-Za-z0-9])?$/),

@@ -272,7 +272,7 @@ export type EnvironmentPhase = (typeof PHASES)[number];
 const count = () => z.int().min(0).max(1_000_000).optional();
 const time = () => z.string().meta({ format: "date-time" }).optional();
 
-export const environmentStatus = z.strictObject({
+const environmentStatus = z.strictObject({
   phase: z.enum(PHASES).optional().describe("Informational; derived from the conditions."),
   observedGeneration: z.int().min(0).optional(),
   conditions: conditions(),
@@ -344,7 +344,7 @@ export const environmentStatus = z.strictObject({
     .optional(),
 });
 
-export type EnvironmentSpec = z.output<typeof environmentSpec>;
+type EnvironmentSpec = z.output<typeof environmentSpec>;
 export type EnvironmentResourceStatus = z.output<typeof environmentStatus>;
 export type EnvironmentResource = CustomResource<"Environment", EnvironmentSpec, EnvironmentResourceStatus>;
 

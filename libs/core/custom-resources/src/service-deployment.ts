@@ -73,7 +73,7 @@ export const serviceDeploymentSpec = z.strictObject({
 
 const count = () => z.int().min(0).max(1_000_000).optional();
 
-export const serviceDeploymentStatus = z.strictObject({
+const serviceDeploymentStatus = z.strictObject({
   observedGeneration: z.int().min(0).optional(),
   replicas: count(),
   updatedReplicas: count(),

@@ -26,7 +26,7 @@ export interface ResolvedAddress {
 }
 
 /** Resolves all addresses of a name; `dns.lookup` with `all` is one implementation. */
-export type Resolve = (hostname: string, done: (error: Error | null, addresses: readonly ResolvedAddress[]) => void) => void;
+type Resolve = (hostname: string, done: (error: Error | null, addresses: readonly ResolvedAddress[]) => void) => void;
 
 interface LookupOptions {
   readonly all?: boolean | undefined;
@@ -54,7 +54,7 @@ export interface EgressGuard {
   admitEndpoint(host: string, port: number): EgressAdmission;
 }
 
-export interface EgressPorts {
+interface EgressPorts {
   readonly resolve: Resolve;
   /** Called for the log with each refused destination and the reason. */
   readonly onDenied: (destination: string, reason: string) => void;

@@ -9,8 +9,6 @@ export {
   type EgressAdmission,
   EgressDenied,
   type EgressGuard,
-  type EgressPorts,
-  type Resolve,
   type ResolvedAddress,
 } from "./guard.js";
 export { checkEndpoint, checkOrigin, checkUrl, type EgressDecision, type EgressRules, refusalOfAddress } from "./policy.js";

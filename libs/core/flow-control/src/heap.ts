@@ -2,7 +2,7 @@
  * A binary heap in which any item can be moved and removed in O(log n). Items store their own index, in a field whose name is given to
  * the heap, so that one item can be in several heaps.
  */
-export type Placed<Place extends string> = { [P in Place]: number };
+type Placed<Place extends string> = { [P in Place]: number };
 
 /** The index of an item that is in no heap. */
 export const NOWHERE = -1;

@@ -3,5 +3,5 @@ export type { BucketValue } from "./bucket.js";
 export * from "./rows.js";
 export * from "./rule.js";
 export { RuleBook, splitLimitKey } from "./rule-book.js";
-export { FlowScheduler, type FlowSubject, type SlotAdmission } from "./scheduler.js";
-export { bucketRows, type LiveQueue, limitRows, liveQueues, waitOf } from "./views.js";
+export { FlowScheduler, type FlowSubject } from "./scheduler.js";
+export { bucketRows, limitRows, liveQueues, waitOf } from "./views.js";

@@ -32,7 +32,7 @@ export interface FlowSubject {
 }
 
 /** A slot that was given to an invocation. */
-export interface SlotAdmission {
+interface SlotAdmission {
   readonly id: InvocationId;
   /** The new fill of the buckets that the start draws on, to be stored with it. */
   readonly buckets: readonly BucketValue[];

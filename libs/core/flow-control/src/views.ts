@@ -9,7 +9,7 @@ import { type FlowScheduler, idOf } from "./scheduler.js";
 import type { LimitNode, SchedulerEntry, ServiceQueue } from "./tree.js";
 
 /** The waiting and running invocations of a queue in the scheduler. */
-export interface LiveQueue {
+interface LiveQueue {
   readonly id: VqueueId;
   readonly service: string;
   readonly scope: string;

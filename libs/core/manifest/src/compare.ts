@@ -5,7 +5,7 @@
 import type { Manifest, ServiceDefinition, ServiceKind } from "./definition.js";
 
 /** One incompatibility of a newer revision of a service. */
-export type RevisionConflict =
+type RevisionConflict =
   | { readonly kind: "typeChanged"; readonly service: string; readonly from: ServiceKind; readonly to: ServiceKind }
   | { readonly kind: "handlersRemoved"; readonly service: string; readonly handlers: readonly string[] };
 
@@ -37,7 +37,7 @@ export function describeConflict(conflict: RevisionConflict): string {
 }
 
 /** The fields that an update in place compares. */
-export type DeploymentShape = Pick<Manifest, "minProtocolVersion" | "maxProtocolVersion" | "services">;
+type DeploymentShape = Pick<Manifest, "minProtocolVersion" | "maxProtocolVersion" | "services">;
 
 /** Rules of META0016 that a new shape breaks, as clauses for error messages; empty when it is similar enough. */
 export function dissimilarities(old: DeploymentShape, next: DeploymentShape): readonly string[] {

@@ -19,12 +19,12 @@ export interface ManifestProblem {
   readonly detail: string;
 }
 
-export type ParsedManifest =
+type ParsedManifest =
   | { readonly ok: true; readonly manifest: Manifest }
   | { readonly ok: false; readonly problem: ManifestProblem };
 
 /** The content types of the four manifest versions, oldest first. */
-export const MANIFEST_CONTENT_TYPES: readonly string[] = [1, 2, 3, 4].map(
+const MANIFEST_CONTENT_TYPES: readonly string[] = [1, 2, 3, 4].map(
   (version) => `application/vnd.restate.endpointmanifest.v${version}+json`,
 );
 

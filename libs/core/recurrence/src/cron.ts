@@ -45,9 +45,7 @@ interface Interval {
 }
 
 export type Recurrence = CronFields | Interval;
-export type ParsedRecurrence =
-  | { readonly ok: true; readonly value: Recurrence }
-  | { readonly ok: false; readonly reason: string };
+type ParsedRecurrence = { readonly ok: true; readonly value: Recurrence } | { readonly ok: false; readonly reason: string };
 
 const NICKNAMES: Readonly<Record<string, string>> = {
   "@yearly": "0 0 1 1 *",

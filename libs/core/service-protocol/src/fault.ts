@@ -5,7 +5,7 @@
 import { ProtoError } from "@perdure/base";
 
 /** RT0003 message too large · RT0012 protocol violation · RT0025 awaited future too deep (service-protocol §14). */
-export type ProtocolFaultCode = "RT0003" | "RT0012" | "RT0025";
+type ProtocolFaultCode = "RT0003" | "RT0012" | "RT0025";
 
 export interface ProtocolFault {
   readonly kind: "fault";

@@ -19,7 +19,7 @@ import type { NotificationId } from "./values.js";
 /** The outcome of an awaited completion or signal; "either" when its variant is unknown. */
 export type LeafOutcome = "success" | "failure" | "either";
 
-export type FutureEvaluation = { readonly kind: "resolved" } | { readonly kind: "pending"; readonly remaining: Future };
+type FutureEvaluation = { readonly kind: "resolved" } | { readonly kind: "pending"; readonly remaining: Future };
 
 /** Answers for the leaves of a tree: how each ended, undefined while it has not. */
 interface Leaves {

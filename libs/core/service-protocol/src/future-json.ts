@@ -2,8 +2,8 @@
 import type { Combinator, Future } from "./future.js";
 import type { NotificationId } from "./values.js";
 
-export type FutureLeafJson = { CompletionId: number } | { SignalIndex: number } | { SignalName: string };
-export type FutureJson = { Single: FutureLeafJson } | { [Node in CombinatorJson]?: FutureJson[] };
+type FutureLeafJson = { CompletionId: number } | { SignalIndex: number } | { SignalName: string };
+type FutureJson = { Single: FutureLeafJson } | { [Node in CombinatorJson]?: FutureJson[] };
 
 type CombinatorJson = Capitalize<Combinator>;
 

@@ -8,7 +8,7 @@ export { encodeCommand, encodeInput } from "./codec/encode-command.js";
 export * from "./codec/notification.js";
 export * from "./codec/peek.js";
 export * from "./codec/start.js";
-export { isFault, type ProtocolFault, type ProtocolFaultCode, protocolViolation } from "./fault.js";
+export { isFault, type ProtocolFault, protocolViolation } from "./fault.js";
 export * from "./frame.js";
 export {
   type Combinator,
@@ -23,8 +23,8 @@ export {
   waitingNamedSignals,
   waitingSignals,
 } from "./future.js";
-export { evaluateFuture, type FutureEvaluation, type LeafOutcome, narrowFuture } from "./future-evaluate.js";
-export { type FutureJson, type FutureLeafJson, futureToJson, notificationIdToJson } from "./future-json.js";
+export { evaluateFuture, type LeafOutcome, narrowFuture } from "./future-evaluate.js";
+export { futureToJson, notificationIdToJson } from "./future-json.js";
 export * from "./journal-command.js";
 export * from "./limits.js";
 export * from "./message-type.js";

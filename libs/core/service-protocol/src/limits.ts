@@ -10,7 +10,7 @@ export const frameHeaderBytes = 8;
 export const messageBytesMaxDefault = 32 * 1024 * 1024;
 
 /** Bytes above the nominal limit for the fields around a payload, so that a payload of exactly the limit still fits. */
-export const messageBytesSlack = 256 * 1024;
+const messageBytesSlack = 256 * 1024;
 
 /** Size from which a message causes a warning in the log: it works, but it is slow to replay and near the limit. */
 export const messageBytesWarn = 10 * 1024 * 1024;

@@ -53,7 +53,7 @@ export const MessageType = {
   Signal: 0xfbff,
 } as const;
 
-export type MessageTypeName = keyof typeof MessageType;
+type MessageTypeName = keyof typeof MessageType;
 export type MessageType = (typeof MessageType)[MessageTypeName];
 
 /** Frame flag: the sender of a command or a run proposal requests a confirmation when it is durable (§2.1). */

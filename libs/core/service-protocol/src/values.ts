@@ -25,7 +25,7 @@ export interface ValueResult {
   readonly value: Uint8Array;
 }
 
-export interface FailureResult {
+interface FailureResult {
   readonly kind: "failure";
   readonly failure: Failure;
 }

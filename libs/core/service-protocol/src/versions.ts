@@ -17,7 +17,7 @@ export function overlapsSupportedVersions(min: number, max: number): boolean {
   return min <= protocolVersionMax && max >= protocolVersionMin;
 }
 
-export type VersionChoice =
+type VersionChoice =
   | { readonly kind: "version"; readonly version: ProtocolVersion }
   /** RT0013: the deployment needs more than this server offers, or offers less than it understands. */
   | { readonly kind: "unsupported" };

@@ -23,7 +23,7 @@ export interface Invoke {
 }
 
 /** A caller elsewhere requests the outcome of `id`, now or when there is one. */
-export interface Attach {
+interface Attach {
   readonly kind: "attach";
   readonly id: InvocationId;
   readonly sink: Sink;
@@ -246,7 +246,7 @@ export interface Admit {
   readonly buckets: readonly BucketValue[];
 }
 /** The buckets are full again, or their rules were removed. `id` routes, as in `MutateState`. */
-export interface DeleteBuckets {
+interface DeleteBuckets {
   readonly kind: "deleteBuckets";
   readonly id: InvocationId;
   readonly names: readonly string[];

@@ -57,43 +57,43 @@ export interface RetryNow {
   readonly run: number;
 }
 
-export interface ArmTimer {
+interface ArmTimer {
   readonly kind: "armTimer";
   readonly timer: TimerKey;
 }
 
 /** An invocation of a scope waits for a slot. */
-export interface RequestSlot {
+interface RequestSlot {
   readonly kind: "requestSlot";
   readonly invocation: Inboxed | Ready;
 }
 
 /** An invocation of a scope runs now: admitted, or because no rule applies to it. */
-export interface TakeSlot {
+interface TakeSlot {
   readonly kind: "takeSlot";
   readonly invocation: Invoked;
 }
 
 /** An admission was not used: its invocation left meanwhile, or its queue was paused. */
-export interface SlotUnused {
+interface SlotUnused {
   readonly kind: "slotUnused";
   readonly id: InvocationId;
 }
 
 /** An invocation of a scope does not run any more. */
-export interface ReleaseSlot {
+interface ReleaseSlot {
   readonly kind: "releaseSlot";
   readonly id: InvocationId;
 }
 
 /** An invocation that waited for a slot no longer needs one. */
-export interface Withdraw {
+interface Withdraw {
   readonly kind: "withdraw";
   readonly id: InvocationId;
 }
 
 /** A queue was paused or resumed. `id` is for routing. */
-export interface QueueSwitched {
+interface QueueSwitched {
   readonly kind: "queueSwitched";
   readonly id: InvocationId;
   readonly queue: VqueueId;
@@ -101,14 +101,14 @@ export interface QueueSwitched {
 }
 
 /** An invocation has its outcome: callers that wait in memory (ingress) get their response. */
-export interface Announce {
+interface Announce {
   readonly kind: "announce";
   readonly id: InvocationId;
   readonly outcome: Outcome;
 }
 
 /** Reply to the sender of the present command (see `CommandAnswer`). */
-export interface Reply {
+interface Reply {
   readonly kind: "reply";
   readonly answer: CommandAnswer;
 }

@@ -9,7 +9,7 @@ import { CHAIN_DEPTH_MAX, CHAIN_INVOCATIONS_MAX } from "./limits.js";
 import { type Situation, type Wait, waitsOn } from "./wait.js";
 
 /** Relation in which one invocation of a chain depends on the next. */
-export type Relation = "asked" | "lockHolder" | "call" | "attach";
+type Relation = "asked" | "lockHolder" | "call" | "attach";
 
 export interface ChainLink {
   readonly relation: Relation;
@@ -18,7 +18,7 @@ export interface ChainLink {
   readonly situation: Situation | undefined;
 }
 
-export interface Deadlock {
+interface Deadlock {
   /** The invocations of a circle of waits, in order: each waits for the next, and the last one for the first. */
   readonly ids: readonly InvocationId[];
   /**

@@ -48,7 +48,7 @@ export interface LockFacts {
 }
 
 /** One level of flow control on which an invocation needs a slot. */
-export interface LimitFacts {
+interface LimitFacts {
   /** `scope`, `scope/level1` or `scope/level1/level2`, as concrete names. */
   readonly name: string;
   /** Pattern of the rule that applies; undefined when none does. */

@@ -27,7 +27,7 @@ import { type Gap, isBefore, type Sign, type Stretch, StretchReader } from "./st
 export type InvocationPhase = "delayed" | "queued" | "running" | "suspended" | "backingOff" | "paused" | "completed";
 
 /** Event that an invocation in that phase waits for; `delivery` is the way from submission to the first run. */
-export type WaitsFor = "startTime" | "delivery" | "lock" | "slot" | "notification" | "retry" | "resume" | undefined;
+type WaitsFor = "startTime" | "delivery" | "lock" | "slot" | "notification" | "retry" | "resume" | undefined;
 
 export interface PhaseSegment {
   readonly phase: InvocationPhase;
@@ -49,7 +49,7 @@ export interface TimelineAttempt {
   readonly inferred: boolean;
 }
 
-export interface Phases {
+interface Phases {
   /** Segments from the creation to `nowMs`, without gaps and overlaps; empty segments are left out. */
   readonly segments: readonly PhaseSegment[];
   readonly attempts: readonly TimelineAttempt[];

@@ -12,7 +12,7 @@ import type { JournalStep } from "./steps.js";
 import type { Situation, Wait } from "./wait.js";
 
 /** An action of an operator and its effect. */
-export interface Remedy {
+interface Remedy {
   /** Method and path, with `{id}` replaced. */
   readonly request: string;
   readonly effect: string;

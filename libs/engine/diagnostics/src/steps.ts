@@ -18,7 +18,7 @@ import {
 import type { JournalEntry } from "@perdure/state-machine";
 
 /** Result of a step. `pending`: the journal has no completion yet. */
-export type StepResult =
+type StepResult =
   | { readonly kind: "pending" | "success"; readonly code: undefined; readonly message: undefined }
   | { readonly kind: "failure"; readonly code: number; readonly message: string };
 
@@ -88,7 +88,7 @@ export function readJournal(entries: readonly JournalEntry[]): ParsedJournal {
 }
 
 /** Completion id of a command's result; undefined for commands without a result. */
-export function completionIdOf(command: JournalCommand | undefined): number | undefined {
+function completionIdOf(command: JournalCommand | undefined): number | undefined {
   return command !== undefined && "resultCompletionId" in command ? command.resultCompletionId : undefined;
 }
 
@@ -214,7 +214,7 @@ function subjectOf(command: JournalCommand): string {
   }
 }
 
-export function calleeText(service: string, key: string, handler: string): string {
+function calleeText(service: string, key: string, handler: string): string {
   return key === "" ? `${service}/${handler}` : `${service}/${key}/${handler}`;
 }
 

@@ -5,7 +5,7 @@ import { STEPS_SHOWN_MAX } from "./limits.js";
 import { type InvocationPhase, type PhaseSegment, phasesOf, type TimelineAttempt } from "./phases.js";
 import { type JournalStep, readJournal } from "./steps.js";
 
-export type { InvocationPhase, PhaseSegment, TimelineAttempt, WaitsFor } from "./phases.js";
+export type { InvocationPhase, PhaseSegment, TimelineAttempt } from "./phases.js";
 
 export interface Timeline {
   readonly fromMs: number;

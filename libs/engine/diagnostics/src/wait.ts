@@ -10,7 +10,7 @@ import { AWAITED_LEAVES_MAX } from "./limits.js";
 import { type JournalStep, readJournal } from "./steps.js";
 
 /** Values of `sys_invocation.status`. */
-export type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off" | "suspended" | "paused" | "completed";
+type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off" | "suspended" | "paused" | "completed";
 
 export type Wait =
   | { readonly kind: "completed"; readonly outcome: Outcome; readonly expiresAtMs: number | undefined }

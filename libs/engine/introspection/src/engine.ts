@@ -19,7 +19,7 @@ import type { SqlTable } from "./table.js";
 import { TABLES } from "./tables/index.js";
 import { Turns } from "./turns.js";
 
-export interface SqlEnginePorts {
+interface SqlEnginePorts {
   readonly source: SourcePort;
   readonly clock: Clock;
   readonly logger: Logger;

@@ -16,7 +16,7 @@ import type {
 } from "./ports.js";
 
 /** Owners of live rows in this process. */
-export interface LivePorts {
+interface LivePorts {
   readonly invoker: InvokerRows;
   readonly registry: RegistryRows;
   readonly flow: FlowPort;

@@ -55,7 +55,7 @@ export interface SourceDescription {
  * `served`: the server has the store open and serves reads of it. `redis`: the partitions of an environment in Redis; `options` describe
  * the connection, as text, in the form that the module that opens the store expects.
  */
-export type StoreDescription = { readonly kind: "served" } | { readonly kind: "redis"; readonly options: string };
+type StoreDescription = { readonly kind: "served" } | { readonly kind: "redis"; readonly options: string };
 
 /** A store that the server has open for statements. */
 export interface SnapshotSource extends AsyncDisposable {
@@ -69,7 +69,7 @@ export interface SourcePort {
 }
 
 /** Disposing of it releases its snapshot. */
-export interface OpenSource extends IntrospectionSource, AsyncDisposable {}
+interface OpenSource extends IntrospectionSource, AsyncDisposable {}
 
 /**
  * State that only the process that runs invocations has. Statements run in another process, so arguments are JSON and rows plain data
@@ -202,7 +202,7 @@ export interface ServiceRow {
   readonly deploymentId: DeploymentId;
   readonly handlers: readonly HandlerRow[];
 }
-export interface HandlerRow {
+interface HandlerRow {
   readonly name: string;
   readonly kind: "exclusive" | "shared" | "workflow";
 }

@@ -41,7 +41,7 @@ export interface SqlTable {
 /** Functions that read a column's value from a row, by column name; columns without a reader are NULL. */
 export type Readers<Row> = { readonly [column: string]: (row: Row) => SqlValue };
 
-export interface TableDefinition<Row> {
+interface TableDefinition<Row> {
   readonly name: TableName;
   readonly readers: Readers<Row>;
   /** Each row keeps its values when the next page is requested. */

@@ -24,7 +24,7 @@ export type ScheduleAction =
  * Actions in the order to carry out. `nextCheckAtMs`: when to decide again if nothing else happens; at or before now: as soon as the actions
  * are recorded.
  */
-export interface Decision {
+interface Decision {
   readonly actions: readonly ScheduleAction[];
   readonly nextCheckAtMs: number | undefined;
 }

@@ -20,7 +20,7 @@ import type { Schedule, ScheduleState } from "./schedule.js";
 import { submit, watchRun } from "./submit.js";
 import { nextNominal } from "./upcoming.js";
 
-export interface SchedulePorts {
+interface SchedulePorts {
   readonly book: ScheduleBook;
   readonly partitions: Partitions;
   readonly registry: RegistryView;

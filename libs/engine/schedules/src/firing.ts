@@ -11,17 +11,17 @@ import { RETENTION_MS_MIN } from "./limits.js";
 import type { ScheduleRecord } from "./schedule.js";
 
 /** Headers by which a handler recognises a call of a schedule: which schedule, and for which time (UTC). */
-export const SCHEDULE_ID_HEADER = "x-perdure-schedule-id";
-export const SCHEDULE_NAME_HEADER = "x-perdure-schedule-name";
-export const SCHEDULED_TIME_HEADER = "x-perdure-scheduled-time";
+const SCHEDULE_ID_HEADER = "x-perdure-schedule-id";
+const SCHEDULE_NAME_HEADER = "x-perdure-schedule-name";
+const SCHEDULED_TIME_HEADER = "x-perdure-scheduled-time";
 
 /** `mark` distinguishes the firings of one schedule. */
-export interface Firing {
+interface Firing {
   readonly nominalMs: number;
   readonly mark: string;
 }
 
-export type FiringCommand =
+type FiringCommand =
   | { readonly kind: "command"; readonly command: Invoke }
   /** The handler is not registered (any more), or has another kind than when the schedule was created. */
   | { readonly kind: "impossible"; readonly reason: string };

@@ -7,6 +7,6 @@ export * from "./firing-key.js";
 export * from "./limits.js";
 export * from "./ports.js";
 export * from "./row.js";
-export { createScheduleRunner, type RunnerPorts } from "./runner.js";
+export { createScheduleRunner } from "./runner.js";
 export * from "./schedule.js";
 export * from "./upcoming.js";

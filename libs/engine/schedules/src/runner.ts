@@ -7,7 +7,7 @@ import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
 import { ScheduleRecorder } from "./recorder.js";
 import { submit } from "./submit.js";
 
-export interface RunnerPorts {
+interface RunnerPorts {
   readonly book: ScheduleBook;
   readonly partitions: Partitions;
   readonly registry: RegistryView;

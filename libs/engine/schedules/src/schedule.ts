@@ -83,7 +83,7 @@ export interface PastFiring {
 }
 
 /** The run that the next one must not overlap. */
-export interface ActiveRun {
+interface ActiveRun {
   readonly invocationId: InvocationId;
   readonly nominalMs: number;
 }
@@ -131,7 +131,7 @@ export function freshState(nowMs: number): ScheduleState {
   };
 }
 
-export type TimetableOfSpec =
+type TimetableOfSpec =
   | { readonly ok: true; readonly value: Timetable }
   | { readonly ok: false; readonly field: "cron" | "zone"; readonly reason: string };
 

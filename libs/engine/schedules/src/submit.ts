@@ -4,7 +4,7 @@ import type { Detach, Partitions } from "@perdure/control";
 import type { Invoke } from "@perdure/state-machine";
 import { SUBMIT_TIMEOUT_MS } from "./limits.js";
 
-export type Submission =
+type Submission =
   /** Durable. */
   | { readonly kind: "stored" }
   /** An invocation that this schedule did not create has this id. */
@@ -13,12 +13,12 @@ export type Submission =
   | { readonly kind: "unavailable"; readonly reason: string };
 
 /** Receives the end of the run, once. `lost`: no report will come; watch the run again. */
-export interface RunObserver {
+interface RunObserver {
   ended(): void;
   lost(): void;
 }
 
-export interface SubmissionPorts {
+interface SubmissionPorts {
   readonly partitions: Partitions;
   readonly clock: Clock;
 }

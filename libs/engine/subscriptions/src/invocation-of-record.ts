@@ -41,7 +41,7 @@ export function producerOf(subscription: SubscriptionRecord, record: SourceRecor
   return `k${hash(reader, place)}.${hash(place, reader)}`;
 }
 
-export interface RecordContext {
+interface RecordContext {
   readonly registry: RegistrySnapshot;
   readonly nowMs: number;
   /** Headers of records set scope and limit key; otherwise they are ignored. */

@@ -8,7 +8,7 @@ import type { Invoke } from "@perdure/state-machine";
 import { BYTES_UNDER_WAY_MAX, OFFER_AGAIN_MS, RECORDS_UNDER_WAY_MAX } from "./limits.js";
 import type { Deliveries, SourceRecord } from "./ports.js";
 
-export interface OfferPorts {
+interface OfferPorts {
   readonly deliveries: Deliveries;
   readonly clock: Clock;
   /** Throws the error of a record that cannot become an invocation; undefined skips the record. */

@@ -28,7 +28,7 @@ import type {
   TopicPartitionPause,
 } from "./ports.js";
 
-export interface SubscriptionsPorts {
+interface SubscriptionsPorts {
   readonly registry: Pick<Registry, "subscriptions" | "kafkaCluster" | "onChange"> & RegistryView;
   readonly source: RecordSource;
   readonly deliveries: Deliveries;
@@ -46,7 +46,7 @@ export interface SubscriptionsPorts {
 type TraceRecord = (record: SourceRecord, id: InvocationId, target: Target) => TraceContext | undefined;
 
 /** Counts of records since this process started, over all subscriptions. */
-export interface RecordCounts {
+interface RecordCounts {
   readonly invoked: number;
   /** Number of records that an operator skipped. */
   readonly skipped: number;

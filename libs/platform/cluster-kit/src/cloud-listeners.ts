@@ -13,13 +13,13 @@ export const publicTlsSettings = (comment: string, about: string) =>
     checkInterval: duration("10s", { sentence: "How often the files are checked for changes (duration).", minMs: 100 }),
   });
 
-export interface PublicTls {
+interface PublicTls {
   readonly certificateFile?: string | undefined;
   readonly privateKeyFile?: string | undefined;
   readonly checkInterval: number;
 }
 
-export interface TenancyConnection {
+interface TenancyConnection {
   /** `host:port`, at least one. */
   readonly addresses: readonly string[];
   readonly tls: PeerCredentials | undefined;

@@ -15,7 +15,7 @@ import {
 import { createTunnelTransport, TunnelRoutes } from "@perdure/tunnel";
 
 /** The members that `endpointSettings` adds to settings. */
-export interface EndpointSettings {
+interface EndpointSettings {
   readonly requestIdentityPrivateKeyPemFile?: string | undefined;
   readonly awsAssumeRoleExternalId?: string | undefined;
   readonly egress: EgressSettings;

@@ -15,14 +15,14 @@ import {
 } from "@perdure/grpc";
 import type { ProcessPart } from "@perdure/process-kit";
 
-export interface PeerPorts {
+interface PeerPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** Notified of unary calls. */
   readonly observer?: OperationObserver | undefined;
 }
 
-export interface PeerAddresses {
+interface PeerAddresses {
   /** `host:port`, at least one. */
   readonly addresses: readonly string[];
   readonly tls: PeerCredentials | undefined;
@@ -69,7 +69,7 @@ export function openWorkers({ addresses, tls }: PeerAddresses, { clock, logger }
   };
 }
 
-export interface RegistryClient extends ProcessPart {
+interface RegistryClient extends ProcessPart {
   readonly registry: RemoteRegistry;
   /** Resolves when the registry's state is here. Rejects with OPS0004 when the signal fires. */
   untilReady(signal: AbortSignal): Promise<void>;

@@ -27,7 +27,7 @@ export interface BuiltFile {
   readonly forms: readonly EncodedFile[];
 }
 
-export interface BuiltConsole {
+interface BuiltConsole {
   /** The page, with its placeholders. */
   readonly page: string;
   /** Files by their path below the base, without a leading slash. */

@@ -9,10 +9,10 @@ import { type BuiltFile, builtConsole } from "./built-console.js";
 import { formFor, names } from "./negotiate.js";
 import { newNonce, type PageTemplate, pageTemplate, policyOf } from "./page.js";
 
-export type AnyRequest = IncomingMessage | Http2ServerRequest;
-export type AnyResponse = ServerResponse | Http2ServerResponse;
+type AnyRequest = IncomingMessage | Http2ServerRequest;
+type AnyResponse = ServerResponse | Http2ServerResponse;
 
-export interface ConsoleHostOptions {
+interface ConsoleHostOptions {
   /** Path of the console: `/` or `/ui/`. */
   readonly base: string;
   readonly csp: {

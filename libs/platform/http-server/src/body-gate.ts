@@ -16,7 +16,7 @@ export interface WholeBodyReceiver {
   bodyFailed(cause: BodyFailure): void;
 }
 
-export interface BodyLimits {
+interface BodyLimits {
   readonly requestBytesMax: number;
   readonly bufferedBodyBytesMax: number;
   readonly bodyTimeoutMs: number;

@@ -21,7 +21,7 @@ interface RenewedSource<T> {
 
 export type CertificateSource = RenewedSource<Certificate>;
 
-export interface WatchOptions<T> {
+interface WatchOptions<T> {
   /** Throws when a file cannot be read, or the contents do not fit together. */
   readonly read: () => T;
   /** Shown in the log. */

@@ -29,7 +29,7 @@ interface Pipeline {
   exchange: Http1Exchange | undefined;
 }
 
-export interface Http1Ports {
+interface Http1Ports {
   readonly clock: Clock;
   readonly firstHeaders: FirstHeaders;
   readonly exchangeContext: ExchangeContext;

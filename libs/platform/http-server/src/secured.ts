@@ -7,7 +7,7 @@ import { boundHandshakes, type Handshakes } from "./handshakes.js";
 import { STALLED_FACTOR } from "./limits.js";
 import type { Protocol } from "./sniff.js";
 
-export interface SecuredPorts {
+interface SecuredPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   /** A handshake that takes longer ends its connection. */

@@ -8,7 +8,7 @@ import type { Clock, Logger } from "@perdure/base";
 import type { Counter, Metrics } from "@perdure/telemetry";
 import { CONNECTION_ERRORS_LOGGED_MAX, CONNECTION_ERRORS_WINDOW_MS } from "./limits.js";
 
-export type ConnectionErrorKind = "http2" | "http1" | "tls" | "stream" | "socket";
+type ConnectionErrorKind = "http2" | "http1" | "tls" | "stream" | "socket";
 
 /** How Node reports an error to the process: thrown (also an `error` event without a listener), or as an unhandled rejection. */
 export type UncaughtOrigin = "uncaughtException" | "unhandledRejection";

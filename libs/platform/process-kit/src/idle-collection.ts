@@ -16,7 +16,7 @@ import {
   LARGE_GROWTH_MS,
 } from "./limits.js";
 
-export interface IdleCollectionPorts {
+interface IdleCollectionPorts {
   /** Average number of busy processors of this process since the last call: 0.5 is half of one. */
   readonly busy: () => number;
   /** Bytes in the old generation and of buffers outside the heap, garbage included. */

@@ -22,7 +22,7 @@ export {
   tomlValue,
   traceUrl,
 } from "./config/setting.js";
-export { type ConnectionErrorKind, ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";
+export { ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";
 export * from "./health.js";
 export { largeGarbage } from "./idle-collection.js";
 export * from "./lifecycle.js";

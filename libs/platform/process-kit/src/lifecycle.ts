@@ -15,7 +15,7 @@ export interface ProcessPart extends AsyncDisposable {
   drain?(signal: AbortSignal): Promise<void>;
 }
 
-export interface LifecycleOptions {
+interface LifecycleOptions {
   readonly logger: Logger;
   readonly clock: Clock;
   readonly health: Health;
@@ -24,7 +24,7 @@ export interface LifecycleOptions {
 }
 
 /** How a stopped process should end. */
-export type ProcessEnding =
+type ProcessEnding =
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly error: PerdureError }
   | { readonly kind: "abandoned" };

@@ -4,7 +4,7 @@ import { POLL_METRICS_MS } from "./limits.js";
 
 export { POLL_METRICS_MS };
 
-export interface Polled extends AsyncDisposable {
+interface Polled extends AsyncDisposable {
   /** Since the last round that succeeded, in seconds; since the beginning before the first. */
   readonly ageSeconds: number;
 }

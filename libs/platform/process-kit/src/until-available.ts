@@ -5,7 +5,7 @@
 import { Backoff, type Clock, type Logger, PerdureError, pause, type Random } from "@perdure/base";
 import { AVAILABLE_FIRST_MS, AVAILABLE_LONGEST_MS } from "./limits.js";
 
-export interface WaitingPorts {
+interface WaitingPorts {
   readonly clock: Clock;
   readonly random?: Random | undefined;
   readonly logger: Logger;

@@ -2,7 +2,7 @@
 import { PerdureError } from "@perdure/base";
 
 const LEVELS = ["debug", "info", "warn", "error", "silent"] as const;
-export type LogLevel = (typeof LEVELS)[number];
+type LogLevel = (typeof LEVELS)[number];
 
 export interface LogFilter {
   readonly everything: LogLevel;

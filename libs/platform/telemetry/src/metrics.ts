@@ -7,7 +7,7 @@ import { METRIC_SERIES_MAX, OBSERVED_SERIES_MAX } from "./limits.js";
 /** Label names and the values each may take. */
 type LabelSets = Readonly<Record<string, readonly string[]>>;
 
-export interface MetricOptions {
+interface MetricOptions {
   /** Like `perdure_worker_attempts_total`: with its unit, in base units. */
   readonly name: string;
   /** A sentence without a final stop. */
@@ -15,7 +15,7 @@ export interface MetricOptions {
   readonly labels?: LabelSets;
 }
 
-export interface ObservedEachOptions extends Omit<MetricOptions, "labels"> {
+interface ObservedEachOptions extends Omit<MetricOptions, "labels"> {
   readonly type: "gauge" | "counter";
   readonly labels: readonly string[];
   /** At most `OBSERVED_SERIES_MAX`. */
@@ -152,7 +152,7 @@ export class Counter extends Metric {
 }
 
 /** Goes up and down. Series that were never set are not shown, except the single one of a metric without labels. */
-export class Gauge extends Metric {
+class Gauge extends Metric {
   readonly type = "gauge";
   readonly #values: Float64Array;
   readonly #isSet: Uint8Array;

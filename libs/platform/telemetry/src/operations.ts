@@ -17,7 +17,7 @@ export function currentTraceIds(): { readonly trace_id: string; readonly span_id
   return ids === undefined ? undefined : { trace_id: ids.traceId, span_id: ids.spanId };
 }
 
-export interface MeasuredOptions {
+interface MeasuredOptions {
   /** With labels for name and target, or one of them. */
   readonly durations?: Histogram | undefined;
   /** With a further label for how it ended: `ok`, or the error. */

@@ -8,7 +8,7 @@ import { type Random, TokenBucket } from "@perdure/base";
 import { SLOW_SPAN_MS, TAIL_SPANS_PER_SECOND } from "./limits.js";
 import { childOf, contextOf, newTraceId, type SpanIds } from "./trace-ids.js";
 
-export interface SamplerOptions {
+interface SamplerOptions {
   /** 0 to 1: of traces that begin here. */
   readonly ratio: number;
 }

@@ -6,7 +6,7 @@ import { randomUUID } from "node:crypto";
 import { RESOURCE_ATTRIBUTES_MAX, RESOURCE_VALUE_CHARS_MAX } from "./limits.js";
 import { VERSION } from "./version.js";
 
-export interface ResourceFacts {
+interface ResourceFacts {
   /** Name of the program. */
   readonly service: string;
   readonly clusterName: string;

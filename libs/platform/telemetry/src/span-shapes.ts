@@ -41,7 +41,7 @@ function databaseSpan(system: string, operation: string, target: string): SpanSh
 }
 
 /** Facts about a request that a server answered. Values that callers choose are bounded. */
-export interface HttpFacts {
+interface HttpFacts {
   /** One of a closed set, or `_OTHER`. */
   readonly method: string;
   /** The route as it is written, `/{service}/{handler}`, never its values. */

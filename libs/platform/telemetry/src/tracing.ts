@@ -44,7 +44,7 @@ export function invocationSpans({ tracer, sampler, clock }: TracingPorts): Start
 }
 
 /** The part of a record that its span shows. */
-export interface TracedRecord {
+interface TracedRecord {
   readonly topic: string;
   readonly partition: number;
   readonly offset: number;

@@ -18,7 +18,7 @@ export function parsePublicKey(text: string): KeyObject | undefined {
   return createPublicKey({ key: Buffer.concat([SPKI, raw]), format: "der", type: "spki" });
 }
 
-export type IdentityCheck = { readonly kind: "good" } | { readonly kind: "bad"; readonly reason: string };
+type IdentityCheck = { readonly kind: "good" } | { readonly kind: "bad"; readonly reason: string };
 
 interface Claims {
   readonly aud: string;

@@ -15,7 +15,7 @@ import { HTTP_VERSION_HEADER, RUNTIME_TOKEN_HEADER } from "./handshake.js";
 import { ROUTES_MAX } from "./limits.js";
 import { type TunnelAccess, type TunnelRoute, TunnelRoutes } from "./routes.js";
 
-export interface TunnelTransports {
+interface TunnelTransports {
   /** Transport to addresses that are not behind a tunnel. */
   readonly plain: EndpointTransport;
   /** Transport to the proxy alone: it bypasses the egress guard, because users do not choose the proxy's address. */

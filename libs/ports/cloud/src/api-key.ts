@@ -13,7 +13,7 @@ const CHECK_CHARS = 6;
 const SHAPE = /^(key_[0-9A-Za-z]{23})\.([0-9A-Za-z]{44})$/;
 const BASE62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-export interface ApiKeyParts {
+interface ApiKeyParts {
   readonly id: ApiKeyId;
   /** The part after the dot. */
   readonly secret: Secret;

@@ -20,7 +20,7 @@ export type MemberRole = (typeof memberRoles)[number];
 export type EnvironmentEndpoint = "ingress" | "admin" | "tunnel";
 
 /** Request of a caller at an endpoint of an environment. */
-export interface AccessRequest {
+interface AccessRequest {
   readonly endpoint: EnvironmentEndpoint;
   /** Method in capitals, as in HTTP; unused for tunnels. */
   readonly method: string;

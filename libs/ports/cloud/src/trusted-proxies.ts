@@ -6,7 +6,7 @@
 import { BlockList, isIP } from "node:net";
 
 /** The header that proxies append to. Only one is read: a proxy that appends to one of them passes the other on as the client wrote it. */
-export type ProxyHeader = "forwarded" | "x-forwarded-for";
+type ProxyHeader = "forwarded" | "x-forwarded-for";
 
 /** Bound per request: no real chain of proxies is longer. Elements further left are ignored. */
 const HOPS_MAX = 32;

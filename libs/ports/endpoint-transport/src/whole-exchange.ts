@@ -2,7 +2,7 @@
 import { type Clock, concatBytes, EMPTY_BYTES } from "@perdure/base";
 import type { EndpointTransport, StreamRequest, TransportFailure } from "./endpoint-transport.js";
 
-export interface ExchangeBounds {
+interface ExchangeBounds {
   /** A longer response body is a `protocol` failure. */
   readonly responseBytesMax: number;
   /**
@@ -12,7 +12,7 @@ export interface ExchangeBounds {
   readonly timeoutMs: number;
 }
 
-export type WholeExchange =
+type WholeExchange =
   | {
       readonly kind: "response";
       readonly status: number;

@@ -25,7 +25,7 @@ export interface AcceptedLoss {
   readonly atMs: number;
 }
 
-export interface DataSet {
+interface DataSet {
   readonly id: string;
   /** `creating`: partitions without a mark get it. `replacing`: all partitions get it. */
   readonly state: (typeof STATES)[number];

@@ -22,7 +22,7 @@ export function parseDeletionNoteName(name: string): { readonly id: InvocationId
 }
 
 /** Reads that both snapshots and stores have. */
-export interface DeletionNotes {
+interface DeletionNotes {
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
 }
 

@@ -10,7 +10,7 @@ import { InvocationFields } from "./codec/invocation-fields.js";
 import type { InboxRow, LockRow, PromiseRow, StateRange, StateRow } from "./partition-store.js";
 
 /** The partitions as one statement reads them. */
-export interface StatementSnapshot extends AsyncDisposable {
+interface StatementSnapshot extends AsyncDisposable {
   invocationRows(partition: number, group: "unfinished" | "completed"): AsyncIterable<readonly Uint8Array[]>;
   invocationRow(partition: number, id: InvocationId): Uint8Array | undefined | Promise<Uint8Array | undefined>;
   readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;

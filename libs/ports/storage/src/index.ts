@@ -9,7 +9,7 @@ export * from "./archived-snapshot.js";
 export * from "./async-reads.js";
 export type { NodeRow, PartitionRow } from "./cluster-rows.js";
 export { decodeInvocation, encodeInvocation, isRecoverable, statusOf } from "./codec/invocation.js";
-export { type FactFields, InvocationFields, type ProgressFields, type TextField } from "./codec/invocation-fields.js";
+export { InvocationFields, type TextField } from "./codec/invocation-fields.js";
 export { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "./codec/message.js";
 export * from "./codec/rows.js";
 export { ActionMeter } from "./kv/action-meter.js";

@@ -49,7 +49,7 @@ import { BatchOwnedElsewhere, BatchRun } from "./run-batch.js";
 /** About two milliseconds of work. */
 const PAGES_PER_TURN = 4;
 
-export interface BatchPorts extends OperationPorts {
+interface BatchPorts extends OperationPorts {
   readonly metadata: MetadataStore;
   readonly logger: Logger;
 }

@@ -50,7 +50,7 @@ const Page = z.union([
     results: z.array(z.tuple([z.string(), z.number(), z.string().nullable(), z.string().nullable()])),
   }),
 ]);
-export type BatchPage = z.infer<typeof Page>;
+type BatchPage = z.infer<typeof Page>;
 
 /** Outcome for one invocation. `status` as in the single routes. */
 export interface BatchResult {

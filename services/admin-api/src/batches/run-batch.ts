@@ -22,7 +22,7 @@ import {
   resultsPage,
 } from "./record.js";
 
-export interface BatchRunPorts extends OperationPorts {
+interface BatchRunPorts extends OperationPorts {
   readonly metadata: MetadataStore;
   readonly logger: Logger;
   /** False when another process may be running batches now: then no further operation begins. */

@@ -11,7 +11,7 @@ export interface BatchSelection {
   readonly more: boolean;
 }
 
-export interface Preview {
+interface Preview {
   readonly matched: number;
   readonly more: boolean;
   readonly sample: readonly unknown[];

@@ -12,7 +12,7 @@ import { isIP } from "node:net";
 import { type ErrorCode, PerdureError } from "@perdure/base";
 import type { GuardRefusal, RequestGuard } from "@perdure/http-server";
 
-export interface BrowserGuardOptions {
+interface BrowserGuardOptions {
   /** Address of the API from outside, if configured. */
   readonly advertisedAddress?: string | undefined;
   /** Further host names of the API, `console.corp.example` or `localhost:5173`; the latter is valid only with that port. */

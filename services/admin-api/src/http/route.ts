@@ -58,7 +58,7 @@ export function mergedByPath(routes: readonly ApiRoute[]): readonly ApiRoute[] {
 }
 
 /** Observers of requests, and the clock to measure them with. */
-export interface RequestObservers {
+interface RequestObservers {
   readonly measure: AdminMeasure | undefined;
   readonly clock: Clock;
   /** Undefined without tracing. */

@@ -53,7 +53,7 @@ export interface InsightSource {
   };
 }
 
-export interface InsightPorts {
+interface InsightPorts {
   readonly insight: InsightSource;
   readonly registry: RegistryView;
 }

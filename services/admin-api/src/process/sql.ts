@@ -31,7 +31,7 @@ const ENVIRONMENT = [
   "PGSSLKEY",
 ];
 
-export interface ClusterSqlPorts {
+interface ClusterSqlPorts {
   readonly registry: RemoteRegistry;
   readonly rows: RemoteRows;
   /** 0 until a worker has reported the number. */

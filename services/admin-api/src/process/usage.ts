@@ -6,7 +6,7 @@ import { type RedisConnections, readActions, readRedisStatus } from "@perdure/re
 import { ARCHIVE_SIZE_KEPT_MS, USAGE_MS } from "../limits.js";
 import type { UsageReport } from "../ports.js";
 
-export interface ClusterUsageParts {
+interface ClusterUsageParts {
   readonly connections: RedisConnections;
   readonly environment: string;
   readonly archive: Pick<SizedArchive, "storedBytes">;

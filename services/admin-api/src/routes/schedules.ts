@@ -24,7 +24,7 @@ import { scheduleParam } from "../ids.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
 import { specOf } from "./schedule-body.js";
 
-export interface ScheduleRoutePorts {
+interface ScheduleRoutePorts {
   readonly schedules: Schedules;
   readonly clock: Clock;
   readonly random: Random;

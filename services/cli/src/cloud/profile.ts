@@ -10,7 +10,7 @@ import type { EnvironmentDescription } from "./environments.js";
 /** Names that have another meaning in the file. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set(["global", "local", "default"]);
 
-export interface ProfileOptions {
+interface ProfileOptions {
   readonly name: string;
   /** Stored in the profile as `bearer_token`: then no login is needed, and its tokens are not sent. */
   readonly apiKey: Secret | undefined;

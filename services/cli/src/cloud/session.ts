@@ -18,7 +18,7 @@ import type { Variables } from "../variables.js";
 /** Default address of the Cloud API. */
 export const DEFAULT_API = "https://api.us.perdure.dev";
 
-export interface SessionOptions {
+interface SessionOptions {
   readonly store: CredentialsStore;
   /** A function, because a login may change the folder. */
   readonly official: () => OfficialConfig;

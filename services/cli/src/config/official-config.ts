@@ -24,7 +24,7 @@ export interface Profile {
 }
 
 /** `[global.cloud]`: the only login that the official command line has. */
-export interface GlobalCloud {
+interface GlobalCloud {
   readonly apiBaseUrl: string | undefined;
   readonly accessToken: string | undefined;
   readonly clientId: string | undefined;

@@ -15,7 +15,7 @@ export interface OutputStream {
   readonly columns?: number | undefined;
 }
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly stdout: OutputStream;
   readonly stderr: OutputStream;
   readonly isJson: boolean;

@@ -18,7 +18,7 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const FRAME_MS = 90;
 const CLEAR_LINE = "\r\x1b[2K";
 
-export interface ProgressOptions {
+interface ProgressOptions {
   readonly write: (text: string) => void;
   readonly isTerminal: boolean;
   readonly clock: Clock;

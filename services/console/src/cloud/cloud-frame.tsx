@@ -8,7 +8,7 @@ import { accountPath, elsewhere, environmentPath } from "./places.js";
 import { UserMenu } from "./session/user-menu.js";
 import "./cloud.css";
 
-export interface CloudFrameProps {
+interface CloudFrameProps {
   readonly groups: readonly NavGroup[];
   /** The current environment. */
   readonly at?: { readonly environmentId: string; readonly name: string } | undefined;

@@ -12,7 +12,7 @@ export function useCloud(): CloudApi {
   return api;
 }
 
-export interface CloudRequestOptions<T> {
+interface CloudRequestOptions<T> {
   /** Requested again and again while the data requires it. */
   readonly everyMs?: number | ((data: T | undefined) => number | false);
   readonly isOff?: boolean;

@@ -8,7 +8,7 @@ import { usePathname, useSearch } from "wouter/use-browser-location";
 import { changedSearch, lastSegments } from "./address-text.js";
 
 /** Undefined or empty takes a parameter away. */
-export type AddressChange = Readonly<Record<string, string | undefined>>;
+type AddressChange = Readonly<Record<string, string | undefined>>;
 
 /** Parameters of the address, and how to change some of them; `isStep`: Back returns to the earlier values. */
 export function useAddress(): readonly [URLSearchParams, (change: AddressChange, isStep?: boolean) => void] {

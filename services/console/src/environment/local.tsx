@@ -7,7 +7,7 @@ import { type ConsoleEnvironment, EnvironmentContext } from "./environment.js";
 import { environmentLinks } from "./links.js";
 import { EnvironmentPages } from "./pages.js";
 
-export interface LocalConsoleProps {
+interface LocalConsoleProps {
   readonly boot: Boot & { readonly kind: "local" };
   readonly base: string;
 }

@@ -37,7 +37,7 @@ export function environmentPart(path: string): LazyPart | undefined {
   return PAGES.find((page) => isOfPattern(page.path, path))?.part;
 }
 
-export interface PlacedPart {
+interface PlacedPart {
   readonly path: string;
   readonly part: LazyPart;
 }

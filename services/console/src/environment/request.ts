@@ -9,7 +9,7 @@ import { type ConsoleEnvironment, useEnvironment } from "./environment.js";
 /** Poll interval of live pages. A hidden window does not poll. */
 export const LIVE_MS = 2_000;
 
-export interface EnvironmentRequestOptions {
+interface EnvironmentRequestOptions {
   /** Requested repeatedly; false: once. */
   readonly everyMs?: number | false;
   readonly isOff?: boolean;

@@ -1,6 +1,6 @@
 /** Links between error pages and documents, which are files, become links to pages of the console, or plain text. Pure. */
 
-export type ErrorLink =
+type ErrorLink =
   | { readonly kind: "page"; readonly code: string }
   | { readonly kind: "web"; readonly href: string }
   /** A document that the console does not carry. */

@@ -3,7 +3,7 @@ import type { ButtonHTMLAttributes, ReactNode } from "react";
 import { Hint } from "./hint.js";
 import "./button.css";
 
-export interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
+interface ButtonProps extends Omit<ButtonHTMLAttributes<HTMLButtonElement>, "disabled" | "type"> {
   /** `quiet` by default. One `primary` on a page or dialog; `danger` for what cannot be undone. */
   readonly appearance?: "primary" | "quiet" | "bare" | "danger";
   /** Whether a `bare` button deletes something, after a confirmation. */

@@ -9,7 +9,7 @@ import "uplot/dist/uPlot.min.css";
 import { CHART_INKS, type ChartInk, type ChartSeries } from "./chart-text.js";
 import { useThemeTurn } from "./theme-turn.js";
 
-export interface PlotProps {
+interface PlotProps {
   readonly times: readonly number[];
   readonly series: readonly ChartSeries[];
   readonly valueText: (value: number) => string;

@@ -12,7 +12,7 @@ function Undrawn() {
   return <p className="quiet small">The chart could not be loaded.</p>;
 }
 
-export interface ChartProps {
+interface ChartProps {
   /** Title of the chart: `Requests a minute`. Screen readers get it with the last and the greatest values. */
   readonly label: string;
   /** Milliseconds since 1970, rising. */

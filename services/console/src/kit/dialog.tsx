@@ -6,7 +6,7 @@ import { TextField } from "./field.js";
 import { Icon } from "./icon.js";
 import "./dialog.css";
 
-export interface DialogProps {
+interface DialogProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;
@@ -57,7 +57,7 @@ export function DialogActions({ children }: { readonly children: ReactNode }) {
   return <footer className="dialog__actions">{children}</footer>;
 }
 
-export interface ConfirmationProps {
+interface ConfirmationProps {
   readonly title: string;
   readonly isOpen: boolean;
   readonly onClose: () => void;

@@ -13,9 +13,7 @@ interface Labelled {
   readonly problem?: string | undefined;
 }
 
-export interface TextFieldProps
-  extends Labelled,
-    Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "onChange" | "className"> {
+interface TextFieldProps extends Labelled, Omit<InputHTMLAttributes<HTMLInputElement>, "value" | "onChange" | "className"> {
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly isCode?: boolean;
@@ -37,7 +35,7 @@ export function TextField({ label, isLabelHidden, hint, problem, value, onChange
   );
 }
 
-export interface TextAreaProps extends Labelled {
+interface TextAreaProps extends Labelled {
   readonly value: string;
   readonly onChange: (value: string) => void;
   readonly rows?: number;
@@ -68,7 +66,7 @@ export interface FieldChoice<V extends string = string> {
   readonly label: string;
 }
 
-export interface ChoiceFieldProps<V extends string> extends Labelled {
+interface ChoiceFieldProps<V extends string> extends Labelled {
   readonly value: V;
   readonly choices: readonly FieldChoice<V>[];
   readonly onChange: (value: V) => void;
@@ -108,7 +106,7 @@ export function ChoiceField<V extends string>(props: ChoiceFieldProps<V>) {
   );
 }
 
-export interface CheckFieldProps {
+interface CheckFieldProps {
   readonly label: ReactNode;
   readonly isOn: boolean;
   readonly onChange: (isOn: boolean) => void;

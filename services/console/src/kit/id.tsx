@@ -2,7 +2,7 @@
 import { CopyButton } from "./copy.js";
 import { shortId } from "./id-text.js";
 
-export interface ShortIdProps {
+interface ShortIdProps {
   readonly id: string;
   /** Name of the value that a button beside it copies: `id`. Left out: there is no button. */
   readonly copyLabel?: string;

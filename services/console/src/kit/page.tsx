@@ -2,7 +2,7 @@
 import { type ReactNode, useEffect } from "react";
 import "./page.css";
 
-export interface PageProps {
+interface PageProps {
   readonly title: string;
   /** Shown instead of the title, where it needs more than text. */
   readonly heading?: ReactNode;

@@ -2,7 +2,7 @@
 
 import { browserAdvice } from "./advice.js";
 
-export interface ProblemDetails {
+interface ProblemDetails {
   readonly message: string;
   /** `META0003`, `PERD0403`; undefined when the error has no code. */
   readonly code: string | undefined;

@@ -12,7 +12,7 @@ export interface TableColumn<R> {
   readonly isNameHidden?: boolean;
 }
 
-export interface TableProps<R> {
+interface TableProps<R> {
   /** Label of the table for screen readers. */
   readonly label: string;
   readonly rows: readonly R[];
@@ -59,7 +59,7 @@ export function Table<R>({ label, rows, columns, keyOf, empty }: TableProps<R>) 
   );
 }
 
-export interface CellProps {
+interface CellProps {
   /** Shown beside the value where rows are cards. */
   readonly column?: string | undefined;
   readonly isNumber?: boolean | undefined;

@@ -34,7 +34,7 @@ function Toasts() {
   ));
 }
 
-export interface Toaster {
+interface Toaster {
   done(title: string, more?: string): void;
   /** Shows an error of any kind. */
   failed(title: string, cause: unknown): void;

@@ -9,7 +9,7 @@ interface ViewTab<V extends string> {
   readonly content: ReactNode;
 }
 
-export interface ViewTabsProps<V extends string> {
+interface ViewTabsProps<V extends string> {
   readonly label: string;
   readonly value: V;
   readonly onChange: (value: V) => void;

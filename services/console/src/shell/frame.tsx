@@ -26,7 +26,7 @@ export interface NavGroup {
   readonly links: readonly NavLink[];
 }
 
-export interface FrameProps {
+interface FrameProps {
   readonly groups: readonly NavGroup[];
   /** Places in the palette alone, because they are too many for a sidebar. */
   readonly more?: readonly NavGroup[];

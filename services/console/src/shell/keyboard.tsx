@@ -7,7 +7,7 @@ import { areLetterKeysEnabled, LETTERS_STORED, pageKeys, subscribeToPageKeys } f
 import { type PendingPrefix, shortcutOf } from "./shortcuts.js";
 import "./keyboard.css";
 
-export interface KeyboardProps {
+interface KeyboardProps {
   readonly groups: readonly NavGroup[];
   readonly isHelpOpen: boolean;
   readonly onHelp: (isOpen: boolean) => void;

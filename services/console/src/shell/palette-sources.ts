@@ -15,7 +15,7 @@ export interface PaletteEntry {
   readonly run?: () => void;
 }
 
-export type PaletteSource = () => readonly PaletteEntry[] | Promise<readonly PaletteEntry[]>;
+type PaletteSource = () => readonly PaletteEntry[] | Promise<readonly PaletteEntry[]>;
 
 const sources = new Set<PaletteSource>();
 

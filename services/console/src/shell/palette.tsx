@@ -8,7 +8,7 @@ import { type PaletteEntry, readSources } from "./palette-sources.js";
 import { chooseTheme } from "./theme.js";
 import "./palette.css";
 
-export interface PaletteProps {
+interface PaletteProps {
   readonly groups: readonly NavGroup[];
   readonly isOpen: boolean;
   readonly onOpen: (isOpen: boolean) => void;

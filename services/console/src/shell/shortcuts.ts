@@ -14,7 +14,7 @@ export interface PendingPrefix {
   readonly sinceMs: number;
 }
 
-export type ShortcutAction =
+type ShortcutAction =
   | { readonly kind: "nothing" }
   | { readonly kind: "waits" }
   | { readonly kind: "help" }

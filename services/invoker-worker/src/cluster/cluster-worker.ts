@@ -28,7 +28,7 @@ import type { Deliveries } from "@perdure/subscriptions";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
 import { OwnLeases } from "./own-leases.js";
 
-export interface ClusterWorkerPorts {
+interface ClusterWorkerPorts {
   /** Leadership claims under this worker's leases. The caller closes it, after the worker. */
   readonly store: AsyncPartitionStore;
   /** Undefined: completed invocations stay in the store. */
@@ -48,7 +48,7 @@ export interface ClusterWorkerPorts {
   readonly tls: PeerCredentials | undefined;
 }
 
-export interface ClusterWorkerOptions {
+interface ClusterWorkerOptions {
   /** Id of this process; a restarted process takes another. */
   readonly id: string;
   /** Address at which peers and gateways reach this worker, `host:port`. */

@@ -9,7 +9,7 @@ import type { StoredDataSet } from "@perdure/metadata";
 import type { ExpectedDataSet } from "@perdure/redis";
 import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS, RECORD_CHECK_MS } from "../limits.js";
 
-export interface DataSetGuardPorts {
+interface DataSetGuardPorts {
   /** Rejects with STO0001 when PostgreSQL is unreachable: then the last record counts. */
   readonly readRecord: () => Promise<StoredDataSet | undefined>;
   /** Called after each change of `isMismatched`. */

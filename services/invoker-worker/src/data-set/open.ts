@@ -17,12 +17,12 @@ import {
 import { DataSetGuard } from "./guard.js";
 import { markedPartitions } from "./marked-partitions.js";
 
-export interface OpenDataSet extends Omit<AgreedDataSet, "kind"> {
+interface OpenDataSet extends Omit<AgreedDataSet, "kind"> {
   readonly guard: DataSetGuard;
 }
 
 /** Environment name and settings of the agreement. */
-export interface WorkerDataSetOptions extends AgreementOptions {
+interface WorkerDataSetOptions extends AgreementOptions {
   readonly environment: string;
 }
 

@@ -10,7 +10,7 @@ import { ACTIVITY_POLL_MS } from "../limits.js";
 import type { RecentAttempts } from "../metrics.js";
 
 /** The observed parts. */
-export interface ActivitySources {
+interface ActivitySources {
   readonly worker: Pick<ClusterWorker, "counters" | "slots" | "leaderPartitions">;
   readonly attempts: Readonly<RecentAttempts>;
   readonly registry: Pick<Registry, "subscriptions"> & { readonly schedules: Pick<Schedules, "list"> };

@@ -7,9 +7,7 @@ import type { CloudEnvironment } from "@perdure/custom-resources";
 import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 
-export type ApiKeyResult =
-  | { readonly kind: "found"; readonly secret: Secret }
-  | { readonly kind: "missing"; readonly message: string };
+type ApiKeyResult = { readonly kind: "found"; readonly secret: Secret } | { readonly kind: "missing"; readonly message: string };
 
 /** Rejects with the API server's error. */
 export async function apiKeyOf(

@@ -17,7 +17,7 @@ import { apiKeyOf } from "./credentials.js";
 import { proxyService, tunnelObjects } from "./desired.js";
 import { tunnelNameOf, tunnelObjectName } from "./names.js";
 
-export interface CloudEnvironmentPorts {
+interface CloudEnvironmentPorts {
   readonly client: KubernetesClient;
   readonly applier: ObjectApplier;
   readonly caches: Caches;

@@ -10,7 +10,7 @@ import { lesserQuantity, quantityOf, type ResourceAmounts, sizingOf } from "./si
 const DATA_RATIO_MAX = 0.45;
 const MIB = 1024 ** 2;
 
-export interface RedisMemory {
+interface RedisMemory {
   readonly requests: ResourceAmounts;
   readonly limits: { readonly cpu?: string | undefined; readonly memory: string };
   /** Bytes for `maxmemory`: whole MiB, at most 45 % of the limit. */

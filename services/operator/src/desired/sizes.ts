@@ -9,7 +9,7 @@ export interface ResourceAmounts {
   readonly memory: string;
 }
 
-export interface Sizing {
+interface Sizing {
   readonly workers: number;
   readonly worker: ResourceAmounts;
   readonly redis: ResourceAmounts;

@@ -152,7 +152,7 @@ function workerSet(environment: EnvironmentResource, cell: Cell, { replicas, par
 // ── the front ────────────────────────────────────────────────────────────────────────────────────
 
 /** `isClosed`: the front has no pods while everything else runs. */
-export type FrontInputs = Omit<Inputs, "replicas" | "partition"> & { readonly isClosed?: boolean };
+type FrontInputs = Omit<Inputs, "replicas" | "partition"> & { readonly isClosed?: boolean };
 
 export function front(environment: EnvironmentResource, cell: Cell, inputs: FrontInputs): KubeObject[] {
   return [frontService(environment), registryService(environment), frontDeployment(environment, cell, inputs)];

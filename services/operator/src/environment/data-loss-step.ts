@@ -24,7 +24,7 @@ interface LossNotePorts {
   readonly events: EventRecorder;
 }
 
-export interface LossResult {
+interface LossResult {
   readonly outcome: StepOutcome;
   /** The loss that was accepted last. */
   readonly accepted: AcceptedDataLoss;

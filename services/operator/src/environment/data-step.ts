@@ -25,7 +25,7 @@ export interface DataResult {
   readonly usedBytes: number | undefined;
 }
 
-export interface DataStep extends DataResult {
+interface DataStep extends DataResult {
   readonly storage: StepOutcome;
 }
 

@@ -32,7 +32,7 @@ export interface GivenDatabase {
   readonly isOfCell: boolean;
 }
 
-export type DatabaseResult =
+type DatabaseResult =
   | {
       readonly kind: "url";
       /** URL that pods use now. */
@@ -44,7 +44,7 @@ export type DatabaseResult =
   /** There is no URL that pods may use. */
   | { readonly kind: "refused"; readonly outcome: StepOutcome };
 
-export interface DatabasePorts {
+interface DatabasePorts {
   readonly client: KubernetesClient;
   readonly turns: SecretTurns;
   readonly databases: EnvironmentDatabases;

@@ -12,7 +12,7 @@ export interface DatabaseDriver {
   remove(options: EnvironmentDatabaseOptions, signal: AbortSignal): Promise<void>;
 }
 
-export type DatabaseAttempt<T> =
+type DatabaseAttempt<T> =
   | { readonly kind: "done"; readonly result: T }
   | { readonly kind: "failed"; readonly error: PerdureError; readonly againMs: number };
 

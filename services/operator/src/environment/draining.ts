@@ -7,7 +7,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerClient, WorkerReport } from "../worker-client.js";
 import type { WorkerPod } from "./worker-pods.js";
 
-export interface Scaling {
+interface Scaling {
   /** Replicas to set on the StatefulSet now. */
   readonly replicas: number;
   /** The worker that gives its partitions away. */

@@ -34,7 +34,7 @@ export interface HibernationDecision {
   readonly againMs: number | undefined;
 }
 
-export interface RestFacts {
+interface RestFacts {
   readonly environment: EnvironmentResource;
   readonly nowMs: number;
   /** Reports of all workers; undefined when one of them does not respond. Called only when the decision depends on them. */

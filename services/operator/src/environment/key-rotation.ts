@@ -19,7 +19,7 @@ const PREVIOUS = "previous.pem";
 const ROTATION_REQUEST = "rotation-wish";
 const FLIP_AT = "rotation-flips-at";
 
-export interface Rotation {
+interface Rotation {
   /** New content of the Secret; the same object when nothing changes. */
   readonly data: SecretData;
   /** Milliseconds until the next key becomes the current one. */

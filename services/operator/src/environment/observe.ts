@@ -17,7 +17,7 @@ export interface Rollout {
 
 const isObserved = ({ metadata, status }: Rollout): boolean => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 
-export interface DesiredWorkers {
+interface DesiredWorkers {
   /** Replicas that the environment requests, which a scale-in reaches step by step; undefined when an autoscaler decides. */
   readonly desired: number | undefined;
   /** Whether the set in the local copy has the current template: the state of another template is ignored. */

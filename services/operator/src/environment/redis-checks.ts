@@ -25,7 +25,7 @@ interface CachedCheck {
   readonly result: RedisCheckResult;
 }
 
-export interface RedisCheckResult {
+interface RedisCheckResult {
   readonly storage: StepOutcome;
   /** Data that Redis may lose; undefined when no problem was found. */
   readonly durability: Observation | undefined;

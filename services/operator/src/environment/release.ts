@@ -7,7 +7,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { numbersOf, versionEdge } from "./version-edge.js";
 
-export interface Release {
+interface Release {
   /** The release to upgrade to, if the upgrade is allowed. */
   readonly version: string;
   /** Whether the channel has a newer release and the environment waits for its turn. */

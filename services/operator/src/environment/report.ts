@@ -17,7 +17,7 @@ import { reportKeyChange, warnOfNew } from "./status-events.js";
 import type { VolumesResult } from "./volumes-step.js";
 
 /** Findings of a pass besides its outcomes. */
-export interface PassFindings {
+interface PassFindings {
   readonly secrets: EnvironmentSecrets | undefined;
   readonly rest: HibernationDecision | undefined;
   readonly draining: Draining | undefined;

@@ -25,7 +25,7 @@ interface Volume extends KubeObject {
   };
 }
 
-export interface Retained {
+interface Retained {
   readonly claims: readonly string[];
   readonly volumes: readonly string[];
 }

@@ -25,7 +25,7 @@ import type { SecretClient } from "./secret-copies.js";
 import { readSecret, type SecretData, SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
 
-export interface SecretRef {
+interface SecretRef {
   readonly name: string;
   readonly key: string;
 }
@@ -49,7 +49,7 @@ export interface EnvironmentSecrets {
   readonly isPasswordRestored: boolean;
 }
 
-export type SecretsResult =
+type SecretsResult =
   /** `database`: how far its database is. */
   | { readonly kind: "ready"; readonly secrets: EnvironmentSecrets; readonly database: StepOutcome }
   /** The database gives it no role, and it has none. */

@@ -15,7 +15,7 @@ import { REDIS_CLAIM } from "../desired/redis.js";
 /** Label of a snapshot with its purpose. */
 const SNAPSHOT_LABEL = "perdure.dev/snapshot";
 export const ACCOUNT_LABEL = "perdure.dev/account";
-export type SnapshotPurpose = "scheduled" | "final" | "restore";
+type SnapshotPurpose = "scheduled" | "final" | "restore";
 
 export interface VolumeSnapshot extends KubeObject {
   readonly status?: {

@@ -7,7 +7,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { START_CHECK_MS, WAIT_PROBLEM_MS, WAIT_UNREADY_MS } from "../limits.js";
 import type { StepOutcome } from "./outcome.js";
 
-export interface StartCheck {
+interface StartCheck {
   /** Undefined when no problem was found. */
   readonly problem: StepOutcome | undefined;
   /** Milliseconds until pods are listed again, at the latest. */

@@ -8,7 +8,7 @@ import { fingerprintOf } from "./key-loss.js";
 import type { Rollout } from "./observe.js";
 import type { VolumesResult } from "./volumes-step.js";
 
-export interface StatusFacts
+interface StatusFacts
   extends Required<Pick<EnvironmentResourceStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
   readonly redisAuth: EnvironmentResourceStatus["redisAuth"] | undefined;
   readonly set: Rollout | undefined;

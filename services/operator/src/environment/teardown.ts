@@ -27,7 +27,7 @@ import { markContent, snapshotsServed, takeSnapshot, type VolumeSnapshot } from 
 
 export const FINALIZER = "perdure.dev/environment";
 
-export type EnvironmentTeardown =
+type EnvironmentTeardown =
   | { readonly kind: "gone" }
   | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly againMs?: number };
 

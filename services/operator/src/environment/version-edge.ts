@@ -2,9 +2,7 @@
  * The allowed transitions between releases: minor versions are not skipped, and one step back is allowed while no newer feature was used.
  */
 
-export type VersionEdge =
-  | { readonly kind: "allowed" }
-  | { readonly kind: "refused"; readonly reason: "VersionSkip" | "Downgrade" };
+type VersionEdge = { readonly kind: "allowed" } | { readonly kind: "refused"; readonly reason: "VersionSkip" | "Downgrade" };
 
 const ALLOWED: VersionEdge = { kind: "allowed" };
 

@@ -31,7 +31,7 @@ interface WorkersPorts {
   readonly startChecks: StartChecks;
 }
 
-export interface WorkersResult {
+interface WorkersResult {
   readonly outcome: StepOutcome;
   readonly draining: Draining | undefined;
 }

@@ -14,7 +14,7 @@ export type AdminResult<T> =
   /** There was no response, or no request because of a recent failure. */
   | { readonly kind: "unreachable"; readonly message: string; readonly againMs: number };
 
-export interface DesiredRegistration {
+interface DesiredRegistration {
   readonly url: string;
   readonly protocol: "auto" | "http1" | "h2c";
   /** Registers also when this removes handlers that clients use. */
@@ -44,7 +44,7 @@ interface Circuit {
   message: string;
 }
 
-export interface AdminClientPorts {
+interface AdminClientPorts {
   readonly clock: Clock;
   /** Draws the time in which no request is sent to a management API that did not answer. */
   readonly random?: Random | undefined;

@@ -14,7 +14,7 @@ export interface VersionNotePorts {
   readonly ownSets: OwnSets;
 }
 
-export interface DrainNote {
+interface DrainNote {
   readonly supersededAtMs: number | undefined;
   readonly removeAfterMs: number | undefined;
 }

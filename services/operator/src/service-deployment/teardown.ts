@@ -15,7 +15,7 @@ import { FINALIZER, FORCE_DELETE } from "./names.js";
 import { type AdminTarget, type TargetPorts, targetOf } from "./target.js";
 import { type ServiceVersion, versionsOf } from "./version.js";
 
-export type ServiceTeardown =
+type ServiceTeardown =
   | { readonly kind: "gone" }
   | { readonly kind: "waiting"; readonly reason: string; readonly message: string; readonly againMs: number };
 

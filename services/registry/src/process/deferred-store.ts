@@ -9,7 +9,7 @@ import type { Invocation, JournalEntry } from "@perdure/state-machine";
 import { type Archive, type AsyncPartitionStore, archived } from "@perdure/storage";
 import type { CheckedStore } from "../check-ports.js";
 
-export interface DeferredStoreOptions {
+interface DeferredStoreOptions {
   readonly redis: RedisConnectionOptions;
   /** Connection to the archive. */
   readonly postgresUrl: string;

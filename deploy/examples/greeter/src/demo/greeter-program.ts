@@ -2,7 +2,7 @@
 import { join } from "node:path";
 import { ChildProgram } from "@perdure/processes/child-program";
 
-export interface GreeterProgramOptions {
+interface GreeterProgramOptions {
   /** Root directory of the repository. */
   readonly root: string;
   readonly port: number;

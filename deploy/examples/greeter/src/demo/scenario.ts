@@ -75,7 +75,7 @@ export async function beginParty(server: ServerAddresses, party: Party): Promise
 }
 
 /** Steps by when they ran. */
-export interface StepTimeline {
+interface StepTimeline {
   readonly before: readonly string[];
   /** Steps that completed while no server could store the result. */
   readonly lost: readonly string[];

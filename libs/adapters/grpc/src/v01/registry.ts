@@ -54,7 +54,7 @@ interface ChangeResult {
 }
 
 /** The result of a change, and the number of the state that shows it. */
-export interface AnsweredChange {
+interface AnsweredChange {
   readonly value: unknown;
   readonly deployment: DeploymentRecord | undefined;
   readonly effective: readonly EffectiveOptions[];

@@ -73,7 +73,7 @@ async function* pagesOf(worker: LiveWorker, { table, arguments: body }: RowsRequ
 }
 
 /** One worker's answer, page by page. */
-export interface PageV01 {
+interface PageV01 {
   /** Partitions that the worker leads; set on the first page. */
   readonly leaderPartitions: readonly number[];
   readonly rows: readonly unknown[];

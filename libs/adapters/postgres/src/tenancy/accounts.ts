@@ -2,7 +2,7 @@
 import type { AccountId, AccountPlan, EnvironmentId, MemberRole, UserId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-export interface AccountRecord {
+interface AccountRecord {
   readonly id: AccountId;
   readonly name: string;
   readonly description: string | undefined;
@@ -10,14 +10,14 @@ export interface AccountRecord {
   readonly createdAtMs: number;
 }
 
-export interface MemberRecord {
+interface MemberRecord {
   readonly accountId: AccountId;
   readonly userId: UserId;
   readonly role: MemberRole;
   readonly sinceMs: number;
 }
 
-export interface MemberWithUser extends MemberRecord {
+interface MemberWithUser extends MemberRecord {
   readonly email: string;
   readonly name: string | undefined;
 }

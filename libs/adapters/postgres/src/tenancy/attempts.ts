@@ -2,7 +2,7 @@
 import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
 
-export interface Tried {
+interface Tried {
   /** Number of attempts in this window, this one included. */
   readonly count: number;
   readonly endsAtMs: number;

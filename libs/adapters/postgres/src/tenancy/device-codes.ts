@@ -3,9 +3,9 @@ import type { UserId } from "@perdure/cloud";
 import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
 
-export type DeviceStatus = "pending" | "approved" | "denied" | "used";
+type DeviceStatus = "pending" | "approved" | "denied" | "used";
 
-export interface DeviceCodeRecord {
+interface DeviceCodeRecord {
   readonly deviceName: string;
   readonly remoteAddress: string | undefined;
   readonly status: DeviceStatus;
@@ -18,10 +18,10 @@ export interface DeviceCodeRecord {
   readonly expiresAtMs: number;
 }
 
-export type NewDeviceCode = Pick<
-  DeviceCodeRecord,
-  "deviceName" | "remoteAddress" | "intervalMs" | "createdAtMs" | "expiresAtMs"
-> & { readonly deviceHash: Uint8Array; readonly userCodeHash: Uint8Array };
+type NewDeviceCode = Pick<DeviceCodeRecord, "deviceName" | "remoteAddress" | "intervalMs" | "createdAtMs" | "expiresAtMs"> & {
+  readonly deviceHash: Uint8Array;
+  readonly userCodeHash: Uint8Array;
+};
 
 const COLUMNS = `device_name AS "deviceName", remote_address AS "remoteAddress", status, user_id AS "userId",
   interval_ms AS "intervalMs", polled_at_ms AS "polledAtMs", created_at_ms AS "createdAtMs", expires_at_ms AS "expiresAtMs"`;

@@ -9,7 +9,7 @@ import {
 } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-export type SuspendedFor = "user" | "quota" | "idle" | "abuse" | "billing";
+type SuspendedFor = "user" | "quota" | "idle" | "abuse" | "billing";
 
 export interface EnvironmentRecord {
   readonly id: EnvironmentId;
@@ -39,7 +39,7 @@ export interface EnvironmentRecord {
   readonly isThrottled: boolean;
 }
 
-export interface NewEnvironment {
+interface NewEnvironment {
   readonly id: EnvironmentId;
   readonly accountId: AccountId;
   readonly name: string;
@@ -52,7 +52,7 @@ export interface NewEnvironment {
   readonly withSlot: boolean;
 }
 
-export interface SealedUpstream {
+interface SealedUpstream {
   readonly ingress: string;
   readonly admin: string;
   readonly secret: Uint8Array | undefined;

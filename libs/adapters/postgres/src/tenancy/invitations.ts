@@ -2,7 +2,7 @@
 import type { AccountId, MemberRole, UserId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-export interface InvitationRecord {
+interface InvitationRecord {
   /** `invitation_` and characters of base 62. */
   readonly id: string;
   readonly accountId: AccountId;

@@ -6,12 +6,12 @@ import type { SqlSession } from "./session.js";
 /** `verify`: that an address is theirs. `reset`: a new password. */
 export type MailTokenKind = "verify" | "reset";
 
-export interface MailToken {
+interface MailToken {
   readonly userId: UserId;
   readonly email: string;
 }
 
-export interface WaitingMail {
+interface WaitingMail {
   readonly id: number;
   readonly sealed: Uint8Array;
   readonly createdAtMs: number;

@@ -10,7 +10,7 @@ import { failure } from "../failure.js";
 export const CHANGES_CHANNEL = "perdure_tenancy";
 
 /** Types of the values of a query. */
-export type Value = string | number | boolean | Uint8Array | null | undefined | readonly string[] | readonly number[];
+type Value = string | number | boolean | Uint8Array | null | undefined | readonly string[] | readonly number[];
 
 /** A unique row exists already; `constraint` is the name of the violated index. */
 export class AlreadyThere extends Error {

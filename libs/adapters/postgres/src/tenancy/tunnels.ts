@@ -2,7 +2,7 @@
 import type { EnvironmentId, TunnelsReport } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-export interface TunnelRecord {
+interface TunnelRecord {
   readonly relay: string;
   readonly id: string;
   readonly name: string;

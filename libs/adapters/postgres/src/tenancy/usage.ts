@@ -2,7 +2,7 @@
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-export interface SourceTotals {
+interface SourceTotals {
   readonly actions: number;
   readonly ingressRequests: number;
   readonly adminRequests: number;

@@ -2,7 +2,7 @@
 import type { UserId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
-export interface UserRecord {
+interface UserRecord {
   readonly id: UserId;
   readonly email: string;
   readonly name: string | undefined;

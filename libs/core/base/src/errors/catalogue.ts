@@ -7,10 +7,10 @@
  */
 
 /** Entry of an error code. `title` completes "this is about …"; `http` and `grpc` are the statuses at the edges. */
-export type CatalogueEntry = { title: string; http: number; grpc: GrpcStatus };
+type CatalogueEntry = { title: string; http: number; grpc: GrpcStatus };
 
 /** The gRPC status names we use. */
-export type GrpcStatus =
+type GrpcStatus =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
   | "ALREADY_EXISTS"

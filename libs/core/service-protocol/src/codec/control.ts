@@ -12,13 +12,13 @@ import type { ProtocolVersion } from "../versions.js";
 import { lengthTag, missing, readFailure, varintTag, writeFailure, writeNumber, writeText } from "./nested.js";
 
 /** The handler waits and gives up its stream until the condition holds; never empty. */
-export interface Suspension {
+interface Suspension {
   readonly kind: "suspension";
   readonly awaitingOn: Future;
 }
 
 /** Reaction to an error; an unsupported value means retry. Every version honours it (§2.2). */
-export type ErrorBehavior = "retry" | "pause" | "fail";
+type ErrorBehavior = "retry" | "pause" | "fail";
 
 export interface ErrorMessage {
   readonly kind: "error";
@@ -36,7 +36,7 @@ export interface ErrorMessage {
 }
 
 /** The attempt is over and its last Output is the invocation's result. */
-export interface EndMessage {
+interface EndMessage {
   readonly kind: "end";
 }
 
@@ -81,18 +81,18 @@ export function decodeControl(type: number, body: Uint8Array, version: ProtocolV
   }
 }
 
-export function decodeSuspension(body: Uint8Array, version: ProtocolVersion): Suspension | ProtocolFault {
+function decodeSuspension(body: Uint8Array, version: ProtocolVersion): Suspension | ProtocolFault {
   const awaitingOn = decodeTree("Suspension", version >= 7 ? readSuspensionTree : readSuspensionLists, body);
   if (awaitingOn !== undefined && "kind" in awaitingOn) return awaitingOn;
   if (awaitingOn === undefined || isEmptyFuture(awaitingOn)) return protocolViolation("Suspension message awaits nothing");
   return { kind: "suspension", awaitingOn };
 }
 
-export function decodeAwaitingOn(body: Uint8Array): AwaitingOn | ProtocolFault {
+function decodeAwaitingOn(body: Uint8Array): AwaitingOn | ProtocolFault {
   return decodeTree("AwaitingOn", readAwaitingOn, body);
 }
 
-export function decodeProposeRunCompletion(body: Uint8Array): RunProposal | ProtocolFault {
+function decodeProposeRunCompletion(body: Uint8Array): RunProposal | ProtocolFault {
   return decodeOrFault("ProposeRunCompletion", readProposal, body);
 }
 

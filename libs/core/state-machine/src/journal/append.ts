@@ -104,7 +104,7 @@ export function completeAtOnce(
   return appendNotification(view, out, invocation, type, body, thenAck === undefined ? PUSH : { kind: "push", thenAck });
 }
 
-export type CompletionResult = Parameters<typeof encodeNotification>[1];
+type CompletionResult = Parameters<typeof encodeNotification>[1];
 
 /** Returns the id and outcome of a stored notification. */
 export function notificationFacts(type: number, body: Uint8Array): { id: NotificationId; outcome: "success" | "failure" } {

@@ -11,7 +11,7 @@ import { replaceState } from "../state/replace.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
-export type LockResult = { readonly kind: "locked" } | { readonly kind: "queued"; readonly seq: number };
+type LockResult = { readonly kind: "locked" } | { readonly kind: "queued"; readonly seq: number };
 
 /** Takes the lock for an invocation, or queues the entry when the lock is held or the object's queue is paused. */
 export function takeLockOrQueue(

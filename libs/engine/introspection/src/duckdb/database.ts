@@ -35,7 +35,7 @@ export interface SqlDatabase {
   close(): void;
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   readonly sessions: number;
   readonly memoryBytesMax: number;
 }

@@ -34,7 +34,7 @@ export interface StatementRows {
 }
 
 /** Gathered rows by the engine's connection id. */
-export type RowsOfConnection = ReadonlyMap<number, StatementRows>;
+type RowsOfConnection = ReadonlyMap<number, StatementRows>;
 
 const TYPES: Readonly<Record<ColumnType, DuckDBType>> = {
   text: VARCHAR,

@@ -11,7 +11,7 @@ import { unreachable } from "@perdure/base";
 import type { BigColumn, NumberColumn, TextColumn } from "../column.js";
 import { ROWS_PER_VECTOR_MAX } from "../limits.js";
 
-export type Vector = ReturnType<typeof bindings.data_chunk_get_vector>;
+type Vector = ReturnType<typeof bindings.data_chunk_get_vector>;
 /** Memory layout of numbers in a vector. */
 export type NumberLayout = "u32" | "bool" | "timestamp" | "duration";
 

@@ -21,7 +21,7 @@ import { openServedStore } from "./remote-rows.js";
 export { runStoreThread, type StoreThreadData } from "./store-server.js";
 
 /** File descriptor of the stream to the server. */
-export const STREAM_FD = 3;
+const STREAM_FD = 3;
 
 /** A store as seen by a statement process. */
 export interface OpenStore extends AsyncDisposable {
@@ -31,7 +31,7 @@ export interface OpenStore extends AsyncDisposable {
   snapshot(): StoredRows & AsyncDisposable;
 }
 
-export interface SqlProcessParts {
+interface SqlProcessParts {
   /** Opens a store that the server does not serve. */
   readonly openStore: (description: SourceDescription) => Promise<OpenStore>;
 }

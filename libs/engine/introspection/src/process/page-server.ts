@@ -15,7 +15,7 @@ type RowRequest = FromProcess & { readonly kind: "requestRows" | "read" | "reque
 /** Returns the last page, so that a request with few rows needs one message. */
 type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
 
-export interface PageServerPorts {
+interface PageServerPorts {
   readonly live: LiveRows;
   readonly openStore: () => Promise<SnapshotSource>;
   /** Reads of the store take turns, across all processes. */

@@ -11,7 +11,7 @@ const SHELL = "/bin/sh";
 /** The shell sets the limits and then becomes the program. Core dumps are disabled: the memory contains users' data. */
 const SCRIPT = 'ulimit -c 0 2>/dev/null; ulimit -d "$1" 2>/dev/null; shift; exec "$@"';
 
-export interface SpawnOptions {
+interface SpawnOptions {
   /** Module that calls `runSqlProcess`. */
   readonly entry: URL;
   readonly memoryBytesMax: number;

@@ -4,13 +4,13 @@ import { refused } from "../errors.js";
 import type { SqlAnswer } from "../ports.js";
 import type { FromProcess, SqlRefusal } from "./messages.js";
 
-export interface StatementHandlers {
+interface StatementHandlers {
   readonly more: () => void;
   readonly cancel: () => void;
   readonly signal: AbortSignal;
 }
 
-export type StatementEvent = FromProcess & { readonly kind: "refused" | "answer" | "chunk" | "end" | "failed" };
+type StatementEvent = FromProcess & { readonly kind: "refused" | "answer" | "chunk" | "end" | "failed" };
 
 export class RemoteStatement {
   readonly #parts: StatementHandlers;

@@ -97,7 +97,7 @@ function newAddress(): { readonly address: StoreAddress; readonly remove: () => 
   };
 }
 
-export interface StoreThreadParts {
+interface StoreThreadParts {
   readonly port: MessagePort;
   readonly data: StoreThreadData;
   readonly openStore: () => Promise<SnapshotSource>;

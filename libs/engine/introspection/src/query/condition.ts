@@ -5,7 +5,7 @@
  */
 import { type Token, tokenize } from "./tokenizer.js";
 
-export type CheckedCondition = { readonly kind: "condition" } | { readonly kind: "invalid"; readonly message: string };
+type CheckedCondition = { readonly kind: "condition" } | { readonly kind: "invalid"; readonly message: string };
 
 /** Longest condition: a list of 300 ids fits, and no user writes a longer one by hand. */
 export const CONDITION_CHARS_MAX = 16 * 1024;

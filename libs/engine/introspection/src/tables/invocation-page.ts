@@ -21,7 +21,7 @@ type ColumnSource =
   | { readonly kind: "stored"; readonly read: (stored: Invocation) => SqlValue };
 
 /** The source of each column of a table, by index. */
-export type PageColumns = readonly (ColumnSource | undefined)[];
+type PageColumns = readonly (ColumnSource | undefined)[];
 
 /** `own` are columns that only this table has; they receive the row and the invoker's view of it. */
 export function pageColumns(table: TableName, own: Readers<InvocationTableRow>): PageColumns {

@@ -156,7 +156,7 @@ export function environmentSource(
 const RESTATE_CLIENT_VARIABLE =
   /^(HOST|HOST_SCHEME|INGRESS_URL|ADMIN_URL|AUTH_TOKEN|ENVIRONMENT|LOGGING|IDENTITY_KEY|API_KEY|CLI_\w+|CLOUD_\w+|TUNNEL_\w+)$/;
 
-export interface RestateSource extends SourceResult {
+interface RestateSource extends SourceResult {
   /** Names of variables that have the prefix of server settings but match none, sorted. */
   readonly ignored: readonly string[];
 }

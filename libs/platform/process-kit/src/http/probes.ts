@@ -6,7 +6,7 @@ import type { HealthReport } from "../health.js";
 import { PROBES_DRAIN_MS } from "../limits.js";
 import { type BoundListener, type ListenerSettings, openListener } from "./listener.js";
 
-export interface ProbePorts {
+interface ProbePorts {
   readonly health: () => HealthReport;
   /** For a process that makes data durable: while its commits fail it is not ready. */
   readonly isCommitting?: () => Promise<boolean>;

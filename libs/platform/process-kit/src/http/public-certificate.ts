@@ -6,7 +6,7 @@ import type { Certificate } from "@perdure/http-server";
 import type { Metrics } from "@perdure/telemetry";
 import { readSettingFile } from "../setting-file.js";
 
-export interface CertificateFiles {
+interface CertificateFiles {
   readonly certificateFile: string;
   readonly privateKeyFile: string;
 }

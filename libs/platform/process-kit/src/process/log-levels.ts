@@ -5,7 +5,7 @@
 import type { Logging } from "@perdure/telemetry";
 
 /** The part of a process that listens for signals. */
-export interface SignalHooks {
+interface SignalHooks {
   on(name: "SIGHUP", listener: () => void): unknown;
   off(name: "SIGHUP", listener: () => void): unknown;
 }

@@ -34,13 +34,13 @@ import { type ForwardPorts, forward } from "./forward.js";
 import { answerError } from "./local-calls.js";
 import type { RelayServer } from "./servers.js";
 
-export type ConnectionOutcome =
+type ConnectionOutcome =
   /** The relay is draining: open another connection. This one finishes its requests. */
   | { readonly kind: "drained"; readonly servedMs: number }
   | { readonly kind: "lost"; readonly reason: string; readonly servedMs: number }
   | { readonly kind: "refused"; readonly status: Exclude<TunnelWelcome["status"], "ok"> | "name-changed" };
 
-export interface ConnectionPorts extends ForwardPorts {
+interface ConnectionPorts extends ForwardPorts {
   readonly server: RelayServer;
   readonly ca: string | undefined;
   readonly clock: Clock;

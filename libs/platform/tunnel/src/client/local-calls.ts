@@ -23,7 +23,7 @@ import {
 import type { LocalService } from "./locals.js";
 
 /** Facts about a request that is forwarded. */
-export interface LocalRequest {
+interface LocalRequest {
   readonly stream: ServerHttp2Stream;
   /** Unchanged. */
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;

@@ -14,7 +14,7 @@ export type RemotePortEvent =
   /** One request; `status` 0: it failed before an answer. `path` without query. */
   { readonly kind: "request"; readonly method: string; readonly path: string; readonly status: number };
 
-export interface RemotePortOptions {
+interface RemotePortOptions {
   /** 0 binds a free port. */
   readonly port: number;
   /** Default: `127.0.0.1`. */

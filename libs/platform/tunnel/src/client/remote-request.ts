@@ -6,7 +6,7 @@ import { type BodyReceiver, type ExchangeObserver, endToEndHeaders, type HttpExc
 import { errorBody, isFinalStatus } from "../http-headers.js";
 import type { RemotePortEvent } from "./remote-port.js";
 
-export interface RemoteTarget {
+interface RemoteTarget {
   readonly target: URL;
   readonly agent: Agent;
   /** Called for each request; replaces the caller's `Authorization`. */

@@ -130,7 +130,7 @@ class RowCursor {
   }
 }
 
-export class FactFields extends RowCursor {
+class FactFields extends RowCursor {
   readonly id: TextField = { start: -1, end: -1 };
   readonly scope: TextField = { start: -1, end: -1 };
   readonly service: TextField = { start: -1, end: -1 };
@@ -251,7 +251,7 @@ export class FactFields extends RowCursor {
 }
 
 /** −1 stands for a time or number that the row does not have. */
-export class ProgressFields extends RowCursor {
+class ProgressFields extends RowCursor {
   readonly pinnedDeployment: TextField = { start: -1, end: -1 };
   pinnedVersion = -1;
   modifiedAtMs = 0;

@@ -180,11 +180,11 @@ export function decodeInbox(row: Uint8Array): InboxEntry {
 }
 
 /** `{1 key bytes, 2 value}` each. */
-export function writeStateEntries(w: ProtoWriter, field: number, entries: readonly UserStateEntry[]): void {
+function writeStateEntries(w: ProtoWriter, field: number, entries: readonly UserStateEntry[]): void {
   for (const { key, value } of entries) w.fork(field).bytes(1, fromBinaryString(key)).bytes(2, value).join();
 }
 
-export function decodeStateEntry(bytes: Uint8Array): UserStateEntry {
+function decodeStateEntry(bytes: Uint8Array): UserStateEntry {
   const r = new ProtoReader(bytes);
   let key = "";
   let value: Uint8Array = new Uint8Array(0);

@@ -8,13 +8,13 @@ import { ChildProgram, exitText } from "./child.js";
 import { RESTART_BOUNDS, RESTARTS_MAX } from "./limits.js";
 import { startText } from "./project.js";
 
-export interface AppEvents {
+interface AppEvents {
   line(text: string): void;
   /** `again`: milliseconds until the restart; undefined when there is none. */
   ended(how: string, again: number | undefined): void;
 }
 
-export interface AppStart {
+interface AppStart {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;

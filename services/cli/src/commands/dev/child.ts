@@ -7,12 +7,12 @@ import { createInterface } from "node:readline";
 import type { Clock } from "@perdure/base";
 import { LAST_LINES, LINE_CHARS_MAX, STOP_MS_MAX } from "./limits.js";
 
-export interface ProgramExit {
+interface ProgramExit {
   readonly code: number | null;
   readonly signal: NodeJS.Signals | null;
 }
 
-export interface ChildProgramOptions {
+interface ChildProgramOptions {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;

@@ -22,7 +22,7 @@ import { type DevServer, requirePorts, type ServerPorts, startServer } from "./s
 import { watchSources } from "./sources.js";
 import { NODE_MIN, writeTemplate } from "./template.js";
 
-export interface DevOptions {
+interface DevOptions {
   /** Port of the service; the usual ports when undefined. */
   readonly port: number | undefined;
   readonly serverPorts: ServerPorts;

@@ -2,7 +2,7 @@
 import { harmless } from "../manage/connect.js";
 
 /** Fields of a JSON line that are shown. */
-export interface LogEntry {
+interface LogEntry {
   readonly level?: string;
   readonly msg?: string;
   readonly ingress?: string;

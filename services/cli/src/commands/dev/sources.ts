@@ -10,7 +10,7 @@ import { pause } from "../../pause.js";
 import { PROBE_PAUSE_MS, SOURCE_ENTRIES_MAX } from "./limits.js";
 
 /** Modification time and size by path, relative to the folder. */
-export type Sources = ReadonlyMap<string, string>;
+type Sources = ReadonlyMap<string, string>;
 
 /** Folders of dependencies and build output; hidden ones are skipped as well. */
 const SKIPPED: ReadonlySet<string> = new Set([

@@ -1,7 +1,7 @@
 /** Reports the changes of a registration: services, revisions, handlers. Pure. */
 import type { ServiceMetadata } from "@perdure/admin-client";
 
-export interface ServiceRevisionChange {
+interface ServiceRevisionChange {
   readonly service: string;
   readonly type: string;
   /** Undefined when no deployment served it before. */

@@ -1,7 +1,7 @@
 /** Redraws changing lines in place, without flicker; the last frame stays at the end. */
 import { stripVTControlCharacters } from "node:util";
 
-export interface FrameStream {
+interface FrameStream {
   write(text: string): unknown;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;

@@ -9,7 +9,7 @@ import { DRAIN_ON_EXIT_MS } from "../../limits.js";
 import type { Output } from "../../output/index.js";
 import { serversOf, type TunnelTarget } from "./target.js";
 
-export interface OpenOptions {
+interface OpenOptions {
   readonly name: string;
   readonly locals: readonly TunnelLocal[];
   readonly allow: readonly string[];

@@ -8,7 +8,7 @@ import type { AccountOperations, RequestOf } from "@perdure/cloud-client";
 export const AUDIT_FIELDS = ["actor", "action", "environment", "from", "to"] as const;
 export type AuditField = (typeof AUDIT_FIELDS)[number];
 /** Empty: any. `from`, `to`: in the format of `<input type="datetime-local">`, in the user's time zone. */
-export type AuditFilterFields = Readonly<Record<AuditField, string>>;
+type AuditFilterFields = Readonly<Record<AuditField, string>>;
 
 type Filter = Pick<RequestOf<AccountOperations["ListAuditEvents"]>, "actorId" | "action" | "environmentId" | "from" | "to">;
 

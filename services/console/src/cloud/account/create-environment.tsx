@@ -19,7 +19,7 @@ import { nameProblem } from "./names.js";
 
 type EnvironmentId = EnvironmentDescription["environmentId"];
 
-export interface CreateEnvironmentProps {
+interface CreateEnvironmentProps {
   /** Names there are. */
   readonly existingNames: readonly string[];
   readonly regions: readonly string[];

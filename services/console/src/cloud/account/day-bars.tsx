@@ -1,7 +1,7 @@
 /** A month as a bar for each day. The numbers are in the table below it and in its text for screen readers. */
 import "./usage.css";
 
-export interface DayBarsProps {
+interface DayBarsProps {
   readonly label: string;
   readonly days: readonly { readonly day: string; readonly value: number }[];
   readonly text: (value: number) => string;
@@ -47,7 +47,7 @@ export function DayBars({ label, days, text }: DayBarsProps) {
   );
 }
 
-export interface QuotaProps {
+interface QuotaProps {
   readonly label: string;
   readonly used: string;
   readonly max: string;

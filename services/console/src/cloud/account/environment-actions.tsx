@@ -8,7 +8,7 @@ import { useCloudChange } from "../use-cloud.js";
 import { useAccount, useForbidden } from "./account.js";
 import { cannotResume, type ListedEnvironment } from "./environment-list.js";
 
-export type EnvironmentSubject = Pick<EnvironmentDescription, "environmentId" | "name" | "status"> & {
+type EnvironmentSubject = Pick<EnvironmentDescription, "environmentId" | "name" | "status"> & {
   readonly suspendedFor?: string | undefined;
 };
 

@@ -1,6 +1,6 @@
 /** Turns the limits of a plan (names and numbers) into sentences with units. Pure. */
 
-export interface LimitText {
+interface LimitText {
   readonly name: string;
   readonly value: string;
 }

@@ -58,7 +58,7 @@ export function storedNow(days: AccountUsage["days"]): ReadonlyMap<string, numbe
   return new Map([...last].map(([id, { bytes }]) => [id, bytes]));
 }
 
-export interface Share {
+interface Share {
   readonly percent: number;
   readonly tone: "good" | "warn" | "bad";
 }

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { Moment, Page } from "../../kit/index.js";
 import type { EnvironmentDescription } from "../cloud-api.js";
 
-export interface NotRunningProps {
+interface NotRunningProps {
   readonly title: string;
   readonly badge: ReactNode;
   readonly reason: string | undefined;

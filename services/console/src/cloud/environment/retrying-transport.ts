@@ -9,7 +9,7 @@ const RETRY_MS_MAX = 20_000;
 /** Longest pause between two attempts, when the server sends a longer `retry-after`. */
 const PAUSE_MS_MAX = 2_000;
 
-export interface RetryingTransportOptions {
+interface RetryingTransportOptions {
   readonly nowMs?: () => number;
   /** Rejects with the signal's reason. */
   readonly pause?: (ms: number, signal: AbortSignal | undefined) => Promise<void>;

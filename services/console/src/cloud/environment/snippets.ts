@@ -1,7 +1,7 @@
 /** Snippets for reaching an environment from elsewhere, with this environment's values and a variable in place of the key. Pure. */
 import type { EnvironmentDescription } from "../cloud-api.js";
 
-export interface SnippetText {
+interface SnippetText {
   readonly id: string;
   readonly label: string;
   readonly about: string;

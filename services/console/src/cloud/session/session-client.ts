@@ -19,7 +19,7 @@ export type ConsoleSession = z.infer<typeof sessionShape>;
 /** The prompt that the user sees. `isLater`: the user dismissed it for now. */
 export type SessionQuestion = { readonly kind: "signIn"; readonly isLater: boolean } | { readonly kind: "confirm" };
 
-export interface SessionClientOptions {
+interface SessionClientOptions {
   readonly session: ConsoleSession;
   /** Requests the session from the server of the page. */
   readonly fetch: typeof fetch;

@@ -5,7 +5,7 @@ import { Confirmation, ProblemNote } from "../../kit/index.js";
 import { useChange } from "../request.js";
 import { addressOf, type DeploymentState } from "./deployment-text.js";
 
-export interface DeleteDeploymentDialogProps {
+interface DeleteDeploymentDialogProps {
   readonly deployment: DeploymentDetail;
   readonly state: DeploymentState;
   readonly inFlight: number;

@@ -2,7 +2,7 @@
 import { Button, TextField } from "../../kit/index.js";
 import type { NamedValue } from "./deployment-text.js";
 
-export interface PairsFieldProps {
+interface PairsFieldProps {
   readonly label: string;
   /** Singular: `header`. */
   readonly what: string;

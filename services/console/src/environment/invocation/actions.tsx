@@ -26,7 +26,7 @@ type PendingAction =
   | { readonly verb: "kill" | "purge" | "purge-journal" | "resume" }
   | { readonly verb: "restart-as-new"; readonly from: number };
 
-export interface ActionTarget {
+interface ActionTarget {
   readonly id: string;
   readonly target: string;
   readonly facts: ActionFacts;

@@ -8,7 +8,7 @@ import { useTimeline } from "./invocation-data.js";
 
 export type { Crash } from "./crash-status.js";
 
-export interface CrashButtonProps {
+interface CrashButtonProps {
   readonly id: string;
   readonly onCrashed: (crash: Crash) => void;
 }

@@ -9,7 +9,7 @@ export interface Crash {
   readonly attemptsBefore: number;
 }
 
-export interface CrashStatus {
+interface CrashStatus {
   readonly stage: "cut" | "waiting" | "goingOn" | "done";
   readonly sentence: string;
 }

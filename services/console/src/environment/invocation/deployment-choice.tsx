@@ -2,7 +2,7 @@
 import { ChoiceField } from "../../kit/index.js";
 import { useRequest } from "../request.js";
 
-export interface DeploymentChoiceProps {
+interface DeploymentChoiceProps {
   /** `keep`, `latest` or an id. */
   readonly value: string;
   readonly onChange: (value: string) => void;

@@ -11,7 +11,7 @@ import { type RemedyAction, remedyOf } from "./action-rules.js";
 import type { InvocationActions } from "./actions.js";
 import { LinkedText } from "./linked-text.js";
 
-export interface ExplanationPanelProps {
+interface ExplanationPanelProps {
   readonly id: string;
   readonly explanation: ExplanationView;
   readonly actions: InvocationActions;

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { Button, CopyButton, ErrorCode } from "../../kit/index.js";
 import { FRAMES_SHOWN_MAX } from "./limits.js";
 
-export interface FailureViewProps {
+interface FailureViewProps {
   readonly message: string;
   readonly code?: string | undefined;
   readonly stack?: readonly string[];

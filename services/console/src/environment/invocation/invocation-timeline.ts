@@ -12,7 +12,7 @@ export interface TimeSpan {
 }
 
 /** `unknown`: the server returned nothing about this time. */
-export type PhaseName = "delayed" | "queued" | "running" | "suspended" | "backing_off" | "paused" | "unknown";
+type PhaseName = "delayed" | "queued" | "running" | "suspended" | "backing_off" | "paused" | "unknown";
 
 export interface TimelinePhase extends TimeSpan {
   readonly phase: PhaseName;

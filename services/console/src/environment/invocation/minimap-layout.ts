@@ -2,7 +2,7 @@
 import { clipped, type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-timeline.js";
 import { MINIMAP_BARS } from "./limits.js";
 
-export interface MinimapBar {
+interface MinimapBar {
   /** Steps that began in it, as a part of those in the fullest one; 0 to 1. */
   readonly height: number;
   readonly hasFailure: boolean;

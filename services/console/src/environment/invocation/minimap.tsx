@@ -4,7 +4,7 @@ import { type InvocationTimeline, lengthOf, type TimeSpan } from "./invocation-t
 import { centredAt, minimapBars } from "./minimap-layout.js";
 import { placeOf, selected } from "./timeline-layout.js";
 
-export interface MinimapProps {
+interface MinimapProps {
   readonly timeline: InvocationTimeline;
   /** The range that the chart shows; undefined: everything. */
   readonly window: TimeSpan | undefined;

@@ -4,7 +4,7 @@
  */
 import { dateTimeText, durationText } from "../../kit/time-text.js";
 
-export type ProsePart =
+type ProsePart =
   | { readonly kind: "text"; readonly text: string }
   | { readonly kind: "time"; readonly atMs: number; readonly text: string };
 

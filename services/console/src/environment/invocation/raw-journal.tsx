@@ -7,7 +7,7 @@ import { useRequest } from "../request.js";
 import { RAW_ENTRIES_MAX } from "./limits.js";
 import { sizeText } from "./value-text.js";
 
-export interface RawJournalProps {
+interface RawJournalProps {
   readonly id: string;
   readonly from: number;
   /** Changes when there may be more entries. */

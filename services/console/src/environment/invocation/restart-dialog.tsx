@@ -7,7 +7,7 @@ import { useTimeline } from "./invocation-data.js";
 import { type InvocationTimeline, stepKind, stepName, type TimelineStep } from "./invocation-timeline.js";
 import { JOURNAL_ROWS_MAX } from "./limits.js";
 
-export interface RestartDialogProps {
+interface RestartDialogProps {
   readonly id: string;
   readonly target: string;
   /** The last journal entry that the copy keeps; 0: the input only. */

@@ -4,7 +4,7 @@ import { Button, Dialog, DialogActions } from "../../kit/index.js";
 import { whyNotMove } from "./action-rules.js";
 import { DeploymentChoice } from "./deployment-choice.js";
 
-export interface ResumeDialogProps {
+interface ResumeDialogProps {
   readonly id: string;
   readonly status: string;
   readonly isBusy: boolean;

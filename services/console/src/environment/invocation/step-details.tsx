@@ -8,7 +8,7 @@ import { FailureView } from "./failure-view.js";
 import { type InvocationTimeline, lengthOf, resultLabel, stepKind, stepName, type TimelineStep } from "./invocation-timeline.js";
 import { StepValue } from "./value-view.js";
 
-export interface StepDetailsProps {
+interface StepDetailsProps {
   readonly timeline: InvocationTimeline;
   readonly step: TimelineStep;
   readonly actions: InvocationActions;

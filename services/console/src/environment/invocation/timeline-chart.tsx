@@ -15,7 +15,7 @@ import { barSpan, rowText } from "./timeline-row.js";
 import { type DrawnBox, useDrag } from "./use-drag.js";
 import { useNarrow } from "./use-narrow.js";
 
-export interface TimelineChartProps {
+interface TimelineChartProps {
   readonly timeline: InvocationTimeline;
   readonly rows: readonly TimelineRow[];
   /** The visible range; undefined: everything. */

@@ -227,7 +227,7 @@ export function unfoldedChildIds(rows: readonly TimelineRow[]): readonly string[
 
 // ── places ───────────────────────────────────────────────────────────────────────────────────────
 
-export interface BarPlacement {
+interface BarPlacement {
   /** Percent of the window's width, 0 to 100. */
   readonly left: number;
   /** Percent; 0 for an interval of no length. `left + width` is at most 100. */
@@ -243,7 +243,7 @@ export function placeOf(span: TimeSpan, window: TimeSpan): BarPlacement | undefi
   return { left, width: Math.min(100 - left, ((toMs - fromMs) / whole) * 100) };
 }
 
-export interface TimelineTick {
+interface TimelineTick {
   /** Milliseconds since the invocation was created. */
   readonly offsetMs: number;
   /** Percent of the window's width. */

@@ -61,7 +61,7 @@ export function barSpan(row: TimelineRow): TimeSpan | undefined {
   }
 }
 
-export interface RowNameProps {
+interface RowNameProps {
   readonly row: TimelineRow;
   /** Fate of the step since an attempt was cut off. */
   readonly fate: StepFate;

@@ -15,7 +15,7 @@ interface StepViewOptions {
   readonly jump: { readonly key: string } | undefined;
 }
 
-export interface StepTools extends StepViewOptions {
+interface StepTools extends StepViewOptions {
   readonly set: (changes: Partial<StepViewOptions>) => void;
 }
 
@@ -24,7 +24,7 @@ export function useStepTools(): StepTools {
   return { ...view, set: (changes) => setView((now) => ({ ...now, ...changes })) };
 }
 
-export interface TimelineToolsProps {
+interface TimelineToolsProps {
   readonly timeline: InvocationTimeline;
   readonly tools: StepTools;
   readonly matchCount: number;

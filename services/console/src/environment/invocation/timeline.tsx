@@ -14,7 +14,7 @@ import { panned, type RowsOptions, rowsOf, type TimelineRow, unfoldedChildIds, z
 import { LATEST, TimelineTools, useStepTools } from "./timeline-tools.js";
 import "./timeline.css";
 
-export interface TimelineProps {
+interface TimelineProps {
   readonly id: string;
   /** Lower, and without buttons. */
   readonly compact?: boolean;

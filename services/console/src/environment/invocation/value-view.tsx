@@ -34,7 +34,7 @@ function ValueBlock({ value, label }: { readonly value: ValueText; readonly labe
   );
 }
 
-export interface StepValueProps {
+interface StepValueProps {
   readonly id: string;
   readonly index: number;
   readonly of: ValueOf;

@@ -1,12 +1,12 @@
 /** Finds the failed results among a hundred thousand; pages of the API hold all kinds. Pure but for the requests. */
 import type { BatchResultView } from "@perdure/admin-client";
 
-export interface BatchResultPage {
+interface BatchResultPage {
   readonly results: readonly BatchResultView[];
   readonly next: string | undefined;
 }
 
-export interface ShownResults {
+interface ShownResults {
   readonly rows: readonly BatchResultView[];
   /** Undefined: no more for now. */
   readonly next: string | undefined;

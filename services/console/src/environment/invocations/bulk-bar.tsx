@@ -6,7 +6,7 @@ import { BulkDialog } from "./bulk-dialog.js";
 import { type ListSelection, NOTHING } from "./selection.js";
 import { BULK_VERBS, type BulkVerb, tooManyFor } from "./verbs.js";
 
-export interface BulkBarProps {
+interface BulkBarProps {
   readonly selection: ListSelection;
   /** Condition of the list; undefined when it has none. */
   readonly condition: string | undefined;

@@ -14,7 +14,7 @@ const DEPLOYMENTS = [
 ] as const;
 type Deployment = (typeof DEPLOYMENTS)[number]["value"];
 
-export interface BulkDialogProps {
+interface BulkDialogProps {
   readonly verb: BulkVerb;
   readonly selection: ListSelection;
   readonly condition: string | undefined;

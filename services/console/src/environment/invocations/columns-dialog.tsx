@@ -1,7 +1,7 @@
 import { Button, CheckField, Dialog, DialogActions } from "../../kit/index.js";
 import { CHOICES, USUAL } from "./columns.js";
 
-export interface ColumnsDialogProps {
+interface ColumnsDialogProps {
   readonly chosen: readonly string[];
   readonly onChange: (chosen: readonly string[]) => void;
   readonly onClose: () => void;

@@ -14,7 +14,7 @@ const CHOICES = [
   { value: "jsonl", label: "JSON lines, for programs" },
 ] as const;
 
-export interface ExportDialogProps {
+interface ExportDialogProps {
   readonly list: InvocationList;
   /** Number of invocations that match the condition. */
   readonly total: number;

@@ -146,7 +146,7 @@ export function rangeText({ withinMs, fromMs, toMs }: TimeRange): string | undef
 }
 
 /** A part of the filter, and the filter without it. */
-export interface Chip {
+interface Chip {
   readonly name: string;
   readonly text: string;
   readonly without: InvocationFilter;

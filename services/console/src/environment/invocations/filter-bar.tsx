@@ -16,7 +16,7 @@ const SORTS = [
   { value: "modified", label: "Longest unmodified first" },
 ] as const;
 
-export interface FilterBarProps {
+interface FilterBarProps {
   readonly filter: InvocationFilter;
   readonly sort: Sort;
   readonly onChange: (filter: InvocationFilter, sort: Sort) => void;

@@ -14,7 +14,7 @@ import {
   withStatuses,
 } from "./filter-address.js";
 
-export interface FilterDialogProps {
+interface FilterDialogProps {
   readonly filter: InvocationFilter;
   readonly onClose: () => void;
   readonly onChange: (filter: InvocationFilter) => void;

@@ -14,7 +14,7 @@ const EXAMPLES = [
   ["idempotency_key = 'order-17'", "by idempotency key"],
 ] as const;
 
-export interface FilterHelpProps {
+interface FilterHelpProps {
   readonly onClose: () => void;
   readonly onChoose: (condition: string) => void;
 }

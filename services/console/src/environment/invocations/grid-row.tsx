@@ -7,7 +7,7 @@ import { ago, durationText, exactMoment, InvocationBadge, shortId } from "../../
 import type { InvocationListColumn } from "./columns.js";
 import { firstLine, type InvocationListRow, targetOf, tookMs } from "./row.js";
 
-export interface GridRowProps {
+interface GridRowProps {
   readonly id: string;
   readonly index: number;
   readonly topPx: number;

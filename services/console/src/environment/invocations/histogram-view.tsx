@@ -14,7 +14,7 @@ import {
 } from "./histogram.js";
 import { COUNTS_MS, COUNTS_SHARE, HISTOGRAM_BARS } from "./limits.js";
 
-export interface HistogramViewProps {
+interface HistogramViewProps {
   readonly filter: InvocationFilter;
   readonly condition: string | undefined;
   readonly isLive: boolean;

@@ -43,7 +43,7 @@ export interface GridHandle {
   readonly toTop: () => void;
 }
 
-export interface InvocationGridProps {
+interface InvocationGridProps {
   readonly ids: readonly string[];
   /** All ids are there. */
   readonly isWhole: boolean;

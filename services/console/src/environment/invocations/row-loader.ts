@@ -6,7 +6,7 @@ import { BoundedCache } from "@perdure/base/bounded-cache";
 import { ROWS_AT_ONCE, ROWS_KEPT } from "./limits.js";
 import type { InvocationListRow } from "./row.js";
 
-export interface RowLoaderPorts {
+interface RowLoaderPorts {
   /** Invocations that exist, in any order. */
   readonly readRows: (ids: readonly string[], signal: AbortSignal) => Promise<readonly InvocationListRow[]>;
   /** Something can be shown that could not be shown before, or differently. */

@@ -32,7 +32,7 @@ export interface InvocationList {
   readonly reach: (index: number) => void;
 }
 
-export interface InvocationListOptions {
+interface InvocationListOptions {
   readonly condition: string | undefined;
   readonly sort: Sort;
   readonly isLive: boolean;

@@ -85,7 +85,7 @@ export const BULK_VERBS: readonly BulkVerb[] = [
 ];
 
 /** Target of a batch: exactly one of the two. */
-export interface BatchTarget {
+interface BatchTarget {
   readonly filter?: string;
   readonly ids?: readonly string[];
 }

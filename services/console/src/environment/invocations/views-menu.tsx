@@ -6,7 +6,7 @@ import { useStored } from "../stored.js";
 import { VIEW_NAME_CHARS_MAX } from "./limits.js";
 import { hrefOfView, type View, viewsOf, withoutView, withView } from "./views.js";
 
-export interface ViewsMenuProps {
+interface ViewsMenuProps {
   /** Filter of the current list. */
   readonly query: string;
 }

@@ -20,7 +20,7 @@ export interface ServiceFigures {
 }
 
 /** Values of a time range; the arrays have an entry for each of its points. */
-export interface Traffic {
+interface Traffic {
   /** Begins of points, milliseconds since 1970. */
   readonly times: readonly number[];
   readonly made: readonly number[];

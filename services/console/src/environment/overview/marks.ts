@@ -57,7 +57,7 @@ export interface MarkedCause {
   readonly mark: Mark;
 }
 
-export interface Reviewed {
+interface Reviewed {
   readonly open: readonly { readonly cause: Cause; readonly isWorse: boolean }[];
   readonly marked: readonly MarkedCause[];
 }

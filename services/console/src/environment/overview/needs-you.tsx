@@ -29,7 +29,7 @@ import { WaitingForSlots } from "./waiting-for-slots.js";
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-export interface NeedsYouProps {
+interface NeedsYouProps {
   readonly issues: readonly InvocationIssue[];
   readonly slotWaits: readonly ServiceSlotWait[];
   readonly slotHolders: readonly SlotHolder[];

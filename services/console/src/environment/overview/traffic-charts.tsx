@@ -5,7 +5,7 @@ import { Chart, DURATION_STEPS, durationText, Facts } from "../../kit/index.js";
 import { trafficOf } from "./figures.js";
 import type { Window } from "./windows.js";
 
-export interface TrafficChartsProps {
+interface TrafficChartsProps {
   readonly rows: readonly SqlRow[];
   readonly nowMs: number;
   readonly window: Window;

@@ -30,7 +30,7 @@ const COLUMNS: readonly TableColumn<ServiceSlotWait>[] = [
   },
 ];
 
-export interface WaitingForSlotsProps {
+interface WaitingForSlotsProps {
   readonly waits: readonly ServiceSlotWait[];
   readonly holders: readonly SlotHolder[];
 }

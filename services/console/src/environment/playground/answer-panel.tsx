@@ -6,7 +6,7 @@ import { invocationsHref } from "../invocations-link.js";
 import { type CallResponse, failureTitle } from "./answer.js";
 import type { CallState } from "./use-call.js";
 
-export interface AnswerPanelProps {
+interface AnswerPanelProps {
   readonly state: CallState;
   readonly service: string;
   readonly handler: string;

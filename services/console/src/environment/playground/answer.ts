@@ -16,7 +16,7 @@ export type CallResponse =
   /** The page does not wait for the result any more. */
   | { readonly kind: "left"; readonly tookMs: number; readonly invocationId: string | undefined };
 
-export interface CallResponseBody {
+interface CallResponseBody {
   readonly language: "json" | "text";
   readonly text: string;
   readonly bytes: number;

@@ -8,7 +8,7 @@ import { bodyKindOf, typeOf } from "./call.js";
 import { SchemaFields } from "./schema-fields.js";
 import { bodyOf, hasForm, isRounded, readBody } from "./schema-form.js";
 
-export interface BodyEditorProps {
+interface BodyEditorProps {
   readonly handler: HandlerMetadata;
   readonly body: string;
   readonly onChange: (body: string) => void;

@@ -3,7 +3,7 @@ import { Button, ChoiceField, Duration, TextField, useNow } from "../../kit/inde
 import type { CallMode, Extras } from "./call.js";
 import type { CallState } from "./use-call.js";
 
-export interface CallButtonsProps {
+interface CallButtonsProps {
   /** `Greeter/greet` */
   readonly path: string;
   readonly way: CallMode;

@@ -33,7 +33,7 @@ export const NO_EXTRAS: Extras = {
   contentType: "",
 };
 
-export type BodyKind = "none" | "json" | "text";
+type BodyKind = "none" | "json" | "text";
 
 /** The kind of body that a handler takes. */
 export function bodyKindOf({ input_description: takes, input_json_schema: schema }: HandlerMetadata): BodyKind {
@@ -73,7 +73,7 @@ export function obstacleOf({ service, handler, key, way, body, extras }: Draft):
   return headersOf(extras.headers).problem;
 }
 
-export interface ReadHeaders {
+interface ReadHeaders {
   readonly headers: Readonly<Record<string, string>>;
   readonly problem: string | undefined;
 }

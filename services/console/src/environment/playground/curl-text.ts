@@ -1,7 +1,7 @@
 /** A call as a curl command for the clipboard. Pure. */
 import { type HandlerAddress, handlerPath } from "@perdure/admin-client";
 
-export interface CurlCall extends HandlerAddress {
+interface CurlCall extends HandlerAddress {
   readonly ingressUrl: string;
   /** The credential is named, never written. */
   readonly needsKey: boolean;

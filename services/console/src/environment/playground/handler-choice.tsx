@@ -4,7 +4,7 @@ import { ChoiceField, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { handlerLabel, isKeyed, typeLabel } from "../services/service-text.js";
 
-export interface HandlerChoiceProps {
+interface HandlerChoiceProps {
   readonly services: readonly ServiceMetadata[];
   readonly service: ServiceMetadata | undefined;
   readonly handler: HandlerMetadata | undefined;

@@ -4,7 +4,7 @@ import { Link } from "wouter";
 import { Badge, Breakable, Button, Moment, ShortId, Table, type TableColumn } from "../../kit/index.js";
 import type { HistoryEntry } from "./history.js";
 
-export interface HistoryListProps {
+interface HistoryListProps {
   readonly history: readonly HistoryEntry[];
   readonly services: readonly ServiceMetadata[];
   readonly onAgain: (entry: HistoryEntry) => void;

@@ -3,7 +3,7 @@ import type { ServiceMetadata } from "@perdure/admin-client";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import type { CallMode, Extras } from "./call.js";
 
-export interface MoreFieldsProps {
+interface MoreFieldsProps {
   readonly service: ServiceMetadata;
   readonly extras: Extras;
   readonly way: CallMode;

@@ -8,7 +8,7 @@ import { type Variant, variantAt } from "../schema/variants.js";
 import { type FieldShape, type FormFieldKind, fieldShape, withField, withItem } from "./schema-form.js";
 import { type CommonProps, JsonField, NumberField, PickField } from "./value-fields.js";
 
-export interface SchemaFieldsProps {
+interface SchemaFieldsProps {
   readonly root: unknown;
   readonly value: unknown;
   readonly onChange: (value: unknown) => void;

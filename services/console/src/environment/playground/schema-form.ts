@@ -138,7 +138,7 @@ export function numberOfText(text: string): number | undefined {
   return Number.isFinite(value) ? value : undefined;
 }
 
-export type FormBody =
+type FormBody =
   | { readonly kind: "none" }
   | { readonly kind: "value"; readonly value: unknown }
   | { readonly kind: "broken"; readonly problem: string };

@@ -13,7 +13,7 @@ export type CallState =
   | { readonly kind: "waiting"; readonly sinceMs: number; readonly invocationId: string | undefined }
   | { readonly kind: "done"; readonly answer: CallResponse };
 
-export interface CallController {
+interface CallController {
   readonly state: CallState;
   /** One at a time; resolves when it is over. */
   readonly call: (draft: Draft) => Promise<CallResponse>;

@@ -25,7 +25,7 @@ import { HistoryList } from "./history-list.js";
 import { MoreFields } from "./more-fields.js";
 import { useCall } from "./use-call.js";
 
-export interface WorkbenchProps {
+interface WorkbenchProps {
   readonly services: readonly ServiceMetadata[];
   readonly service: ServiceMetadata;
   readonly handler: HandlerMetadata;

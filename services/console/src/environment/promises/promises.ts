@@ -5,7 +5,7 @@ import { textOf } from "../rows.js";
 /** Promises on the page; with more of them the user narrows the search. */
 export const PROMISES_SHOWN_MAX = 200;
 
-export interface PromiseFilter {
+interface PromiseFilter {
   /** Empty: all. */
   readonly service: string;
   readonly part: string;

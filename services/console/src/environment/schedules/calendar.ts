@@ -1,7 +1,7 @@
 /** Computes when schedules fire, for a picture and a preview, by the same calendar that the server uses. Pure; times in milliseconds. */
 import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/recurrence";
 
-export interface When {
+interface When {
   readonly cron: string;
   readonly zone: string;
   /** RFC 3339. */

@@ -17,7 +17,7 @@ import {
   type ScheduleFormFields,
 } from "./schedule-form.js";
 
-export interface ScheduleDialogProps {
+interface ScheduleDialogProps {
   readonly services: readonly ServiceMetadata[];
   /** Undefined: a new one. */
   readonly schedule: ScheduleView | undefined;

@@ -10,7 +10,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 const REFERENCES_MAX = 16;
 
 /** A part of a schema in normal form: references followed, `allOf` joined, one form of nullable. */
-export interface Reading {
+interface Reading {
   readonly schema: JsonSchema;
   /** `string`, `object` …, without `null`; empty when any are allowed. */
   readonly types: readonly string[];

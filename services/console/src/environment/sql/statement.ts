@@ -3,7 +3,7 @@
  * parsed as the statement's end. Pure.
  */
 
-export interface ParsedStatement {
+interface ParsedStatement {
   /** Statement without comments and semicolons at its end. */
   readonly text: string;
   /** The keyword that begins the statement, in upper case; empty when the text has only spaces and comments. */

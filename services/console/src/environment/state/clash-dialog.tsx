@@ -4,7 +4,7 @@ import { Badge, Button, Dialog, DialogActions } from "../../kit/index.js";
 import type { Clash } from "./changes.js";
 import { shownValue } from "./state-values.js";
 
-export interface ClashDialogProps {
+interface ClashDialogProps {
   readonly clashes: readonly Clash[];
   /** Entries that they changed and mine leaves alone. */
   readonly beside: readonly string[];

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, TextField } from "../../kit/index.js";
 import { bytesOf, shownValue, type ValueForm, valueAs } from "./state-values.js";
 
-export interface EntryDialogProps {
+interface EntryDialogProps {
   /** Undefined: a new one. */
   readonly name: string | undefined;
   readonly bytes: Uint8Array | undefined;

@@ -13,7 +13,7 @@ interface LockHolder {
   readonly sinceMs: number;
 }
 
-export interface Occupancy {
+interface Occupancy {
   readonly holder: LockHolder | undefined;
   /** Waiting invocations in the order in which they will run. */
   readonly waiting: readonly { readonly id: string; readonly target: string; readonly createdAt: string | undefined }[];

@@ -4,7 +4,7 @@ import { isJson, narrowJson, wideJson } from "./json-text.js";
 const FORMS = ["json", "text", "hex"] as const;
 export type ValueForm = (typeof FORMS)[number];
 
-export interface ShownValue {
+interface ShownValue {
   readonly form: ValueForm;
   readonly text: string;
 }
@@ -25,7 +25,7 @@ export function valueAs(bytes: Uint8Array, form: ValueForm): string | undefined 
   return isJson(text) ? wideJson(text) : undefined;
 }
 
-export type ReadValue = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly problem: string };
+type ReadValue = { readonly ok: true; readonly bytes: Uint8Array } | { readonly ok: false; readonly problem: string };
 
 /** The text of the editor, as bytes; JSON without formatting. */
 export function bytesOf(text: string, form: ValueForm): ReadValue {

@@ -13,7 +13,7 @@ export function sinkText(uri: string): string {
   return uri.replace(/^service:\/\//, "");
 }
 
-export type ReadOptions =
+type ReadOptions =
   | { readonly ok: true; readonly options: Readonly<Record<string, string>> }
   | { readonly ok: false; readonly problem: string };
 
@@ -36,7 +36,7 @@ export function lagOf({ positions }: SubscriptionStatusView): number | undefined
   return positions.length === 0 ? undefined : positions.reduce((sum, { lag }) => sum + Math.max(0, lag), 0);
 }
 
-export interface StateLabel {
+interface StateLabel {
   readonly label: string;
   readonly tone: Tone;
 }

@@ -10,7 +10,7 @@ const BEGINNINGS = [
   { value: "earliest", label: "Earliest: all records" },
 ] as const;
 
-export interface SubscriptionDialogProps {
+interface SubscriptionDialogProps {
   readonly clusters: readonly KafkaClusterView[];
   readonly services: readonly ServiceMetadata[];
   readonly onClose: () => void;

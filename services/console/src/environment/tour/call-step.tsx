@@ -7,7 +7,7 @@ import { useChange } from "../request.js";
 import { addressOf, type Callable, chosenOf } from "./handlers.js";
 import type { TourState } from "./use-progress.js";
 
-export interface CallStepProps extends Pick<TourState, "progress" | "note"> {
+interface CallStepProps extends Pick<TourState, "progress" | "note"> {
   readonly callables: readonly Callable[];
 }
 

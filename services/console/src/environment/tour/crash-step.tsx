@@ -14,7 +14,7 @@ import type { TourState } from "./use-progress.js";
 /** Steps take a second or so, so the page polls often enough to show each as it ends. */
 const WATCH_MS = 400;
 
-export interface CrashStepProps extends Pick<TourState, "progress" | "note"> {
+interface CrashStepProps extends Pick<TourState, "progress" | "note"> {
   readonly callables: readonly Callable[];
 }
 

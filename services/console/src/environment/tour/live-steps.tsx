@@ -3,7 +3,7 @@ import { Badge, Duration, type Tone } from "../../kit/index.js";
 import { type Crash, fateOf } from "../invocation/crash-status.js";
 import type { InvocationTimeline, TimelineStep } from "../invocation/invocation-timeline.js";
 
-export interface LiveStepsProps {
+interface LiveStepsProps {
   readonly timeline: InvocationTimeline;
   /** Record of the moment at which the attempt was cut off. */
   readonly cut: Crash | undefined;

@@ -14,7 +14,7 @@ interface SampleFile {
   readonly text: string;
 }
 
-export interface Sample {
+interface Sample {
   readonly value: SampleLanguage;
   readonly label: string;
   /** Programs that must be installed. */

@@ -9,7 +9,7 @@ import { useChange } from "../request.js";
 import { SAMPLES } from "./samples.js";
 import type { TourState } from "./use-progress.js";
 
-export interface StartStepProps extends Pick<TourState, "progress" | "note"> {
+interface StartStepProps extends Pick<TourState, "progress" | "note"> {
   readonly query: UseQueryResult<readonly ServiceMetadata[]>;
 }
 

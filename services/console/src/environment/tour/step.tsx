@@ -1,7 +1,7 @@
 /** One step of the tour: its number, whether it is done, and its requirements. */
 import type { ReactNode } from "react";
 
-export interface StepProps {
+interface StepProps {
   readonly number: number;
   readonly title: string;
   readonly isDone: boolean;
