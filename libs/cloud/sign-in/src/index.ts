@@ -3,4 +3,4 @@
 export { Browser } from "./browser.js";
 export { confirmByPassword, confirmedUntilMs } from "./confirmations.js";
 export { PageSessions } from "./pages/page-sessions.js";
-export { type LoginOptions, NO_OTHER_LOGIN, openLogin } from "./sign-in.js";
+export { type LoginOptions, openLogin } from "./sign-in.js";

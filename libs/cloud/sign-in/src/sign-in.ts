@@ -15,8 +15,6 @@ export interface LoginOptions {
   readonly oidc: OidcSettings | undefined;
 }
 
-export const NO_OTHER_LOGIN: LoginOptions = { verifiesEmail: false, oidc: undefined };
-
 interface Login {
   /** Routes for the origins of pages and command lines. */
   readonly router: Router;

@@ -67,6 +67,5 @@ export * from "./secret.js";
 export { siphash13 } from "./siphash13.js";
 export { allocateBytes } from "./slab.js";
 export * from "./summary-log.js";
-export * from "./task-group.js";
 export * from "./time.js";
 export * from "./vqueue-id.js";

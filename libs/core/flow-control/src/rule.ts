@@ -27,8 +27,6 @@ export interface FlowRule {
 
 /** Priority of invocations that name none; the default of a rule takes its place. */
 export const PRIORITY_DEFAULT = 3;
-export const PRIORITY_FIRST = 1;
-export const PRIORITY_LAST = 5;
 
 /** Head start of one step of priority. It is finite so that no invocation waits for ever behind those of higher priority. */
 export const PRIORITY_STEP_MS = 60_000;

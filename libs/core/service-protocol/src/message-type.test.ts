@@ -1,8 +1,6 @@
 import { expect, test } from "@jest/globals";
 import {
   isCommand,
-  isFromSdk,
-  isJournalEntry,
   isMessageType,
   isNotification,
   journalCommandName,
@@ -17,20 +15,10 @@ test("of all 16-bit numbers only the listed ones are valid, and each is control,
   expect(allTypes.filter(isMessageType)).toEqual(Object.values(MessageType));
   expect(allTypes.filter(isCommand)).toHaveLength(20);
   expect(allTypes.filter(isNotification)).toHaveLength(12);
-  expect(allTypes.filter((type) => isMessageType(type) && !isJournalEntry(type))).toEqual([0, 1, 2, 3, 4, 5, 6, 7]);
-  expect(allTypes.filter((type) => isCommand(type) && isNotification(type))).toEqual([]);
-});
-
-test("an SDK may send all commands but Input, and five control messages", () => {
-  const allowed = allTypes.filter(isFromSdk);
-  expect(allowed.filter((type) => !isCommand(type)).map(messageTypeName)).toEqual([
-    "Suspension",
-    "Error",
-    "End",
-    "ProposeRunCompletion",
-    "AwaitingOn",
+  expect(allTypes.filter((type) => isMessageType(type) && !isCommand(type) && !isNotification(type))).toEqual([
+    0, 1, 2, 3, 4, 5, 6, 7,
   ]);
-  expect(allTypes.filter((type) => isCommand(type) && !allowed.includes(type))).toEqual([MessageType.Input]);
+  expect(allTypes.filter((type) => isCommand(type) && isNotification(type))).toEqual([]);
 });
 
 test("messages have the names of the protocol's tables, unknown ones their number", () => {

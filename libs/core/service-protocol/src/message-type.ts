@@ -82,25 +82,6 @@ export function isNotification(type: number): boolean {
   return type === MessageType.Signal || ((type & 0xff00) === 0x8000 && nameByType.has(type));
 }
 
-/** A command or a notification: what a journal may hold. */
-export function isJournalEntry(type: number): boolean {
-  return isCommand(type) || isNotification(type);
-}
-
-/** Types that an SDK may send while processing. The rest, and Input, are sent by the runtime only: RT0012 when received. */
-export function isFromSdk(type: number): boolean {
-  switch (type) {
-    case MessageType.Suspension:
-    case MessageType.Error:
-    case MessageType.End:
-    case MessageType.ProposeRunCompletion:
-    case MessageType.AwaitingOn:
-      return true;
-    default:
-      return isCommand(type) && type !== MessageType.Input;
-  }
-}
-
 /** Bare word for a journal entry, as introspection shows it: "Call" for the command and for its completion alike. */
 export function journalCommandName(type: number): string {
   const name = messageTypeName(type);

@@ -23,7 +23,6 @@ import {
   notificationOutcomeOf,
   outputResultOf,
   type ProtocolFault,
-  proposalCompletionIdOf,
   resultCompletionIdOf,
 } from "../src/index.js";
 import { awaitings, commands, errors, notificationIds, notificationResults, runProposals, starts } from "./arbitraries.js";
@@ -95,7 +94,6 @@ describe("untrusted bytes", () => {
           () => invocationIdCompletionIdOf(type, body),
           () => notificationIdOf(type, body),
           () => notificationOutcomeOf(body),
-          () => proposalCompletionIdOf(body),
           () => outputResultOf(body),
           () => decodeFuture(body),
         ];

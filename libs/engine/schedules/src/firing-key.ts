@@ -6,8 +6,6 @@
 import { zoneOf } from "@perdure/recurrence";
 import type { ScheduleRecord } from "./schedule.js";
 
-export type KeyTemplateProblem = { readonly reason: string };
-
 const PIECE = /\{\{|\}\}|\{([^{}]*)\}|[{}]/g;
 
 type Placeholder = (record: Pick<ScheduleRecord, "id" | "name" | "zone">, nominalMs: number) => string;

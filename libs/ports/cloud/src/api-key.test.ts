@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
-import { apiKeyText, maskKeys, newApiKey, parseApiKey } from "./index.js";
+import { apiKeyText, newApiKey, parseApiKey } from "./index.js";
 
 describe("API keys", () => {
   test("have the form of the specification and are read back", () => {
@@ -28,6 +28,5 @@ describe("API keys", () => {
   test("do not show their secret", () => {
     const key = newApiKey(systemRandom);
     expect(JSON.stringify(key)).not.toContain(key.secret.reveal());
-    expect(maskKeys(`with ${apiKeyText(key)} it failed`)).toBe(`with ${key.id}.*** it failed`);
   });
 });

@@ -39,11 +39,6 @@ export function parseApiKey(text: string): ApiKeyParts | undefined {
   return { id: id as ApiKeyId, secret: new Secret(secret) };
 }
 
-/** Masks the secret part of each key in a text for logs and keeps the key's id. */
-export function maskKeys(text: string): string {
-  return text.replace(/(key_[0-9A-Za-z]{1,64}\.)[0-9A-Za-z]+/g, "$1***");
-}
-
 function checkOf(text: string): string {
   let rest = crc32(text);
   let check = "";

@@ -1,17 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { systemRandom } from "@perdure/base";
-import {
-  afterEvent,
-  bareOf,
-  type EnvironmentEvent,
-  environmentHost,
-  environmentOfHost,
-  environmentStatuses,
-  isEnvironmentName,
-  isRegion,
-  newEnvironmentId,
-  statusesBefore,
-} from "./index.js";
+import { afterEvent, type EnvironmentEvent, environmentStatuses, isEnvironmentName, isRegion, statusesBefore } from "./index.js";
 
 const ALLOWED = [
   "PENDING provisioned ACTIVE",
@@ -55,20 +43,7 @@ test("names are valid as profiles of the command line", () => {
   }
 });
 
-test("host names can be parsed back to their environment and region", () => {
-  const bare = bareOf(newEnvironmentId(1_795_000_000_000, systemRandom));
-  for (const region of ["us", "eu", "abc.byoc"]) {
-    const host = environmentHost(bare, region, "perdure.test");
-    expect(environmentOfHost(host, "perdure.test")).toEqual({ bare, region });
-    expect(isRegion(region)).toBe(true);
-  }
-  const hosts = [
-    `${bare}.env.us.perdure.tesT`,
-    `${bare}.us.perdure.test`,
-    `x.env.us.perdure.test`,
-    `${bare}.env..perdure.test`,
-    "perdure.test",
-    `${bare}.env.us.evilperdure.test`,
-  ];
-  for (const host of hosts) expect(environmentOfHost(host, "perdure.test")).toBeUndefined();
+test("regions may have several labels", () => {
+  for (const region of ["us", "eu", "abc.byoc"]) expect(isRegion(region)).toBe(true);
+  for (const region of ["", "US", ".us", "us.", "a..b", "u_s"]) expect(isRegion(region)).toBe(false);
 });

@@ -1,5 +1,5 @@
 /** Valid names of environments and regions, and the host names of environments (cloud.md §0, §5.2, §5.7). */
-import { type BareEnvironmentId, parseBareEnvironmentId } from "./ids.js";
+import type { BareEnvironmentId } from "./ids.js";
 
 const NAME = /^[a-z0-9-]{1,40}$/;
 /** These names have a meaning as profiles of the command line. */
@@ -26,17 +26,4 @@ export function environmentHost(bare: BareEnvironmentId, region: string, domain:
 /** `tunnel.<region>.<domain>` */
 export function tunnelHost(region: string, domain: string): string {
   return `tunnel.${region}.${domain}`;
-}
-
-/** The environment and region of a host name (lower case, without port) under `domain`; undefined for any other name. */
-export function environmentOfHost(
-  host: string,
-  domain: string,
-): { readonly bare: BareEnvironmentId; readonly region: string } | undefined {
-  if (!host.endsWith(`.${domain}`)) return undefined;
-  const rest = host.slice(0, -domain.length - 1);
-  const dot = rest.indexOf(".env.");
-  const bare = dot < 0 ? undefined : parseBareEnvironmentId(rest.slice(0, dot));
-  const region = rest.slice(dot + ".env.".length);
-  return bare === undefined || !isRegion(region) ? undefined : { bare, region };
 }

@@ -1,6 +1,4 @@
-/** Names of the fields of usage totals, for code that compares or adds totals field by field. */
 import type { UsageTotals } from "./tenancy.js";
 
-export const usageFields = ["ingressRequests", "adminRequests", "bytesIn", "bytesOut", "tunnelBytes"] as const;
-
+/** The totals of an environment that was not used yet. */
 export const NO_USAGE: UsageTotals = { ingressRequests: 0, adminRequests: 0, bytesIn: 0, bytesOut: 0, tunnelBytes: 0 };

@@ -13,10 +13,12 @@ import { createEnvironmentKeys, KeyRing, openAccessTokens } from "@perdure/crede
 import { createAddresses, createTenancy } from "@perdure/environments";
 import { type RateMaxima, Rates } from "@perdure/identity";
 import { openTenancyDatabase } from "@perdure/postgres";
-import { type LoginOptions, NO_OTHER_LOGIN, openLogin } from "@perdure/sign-in";
+import { type LoginOptions, openLogin } from "@perdure/sign-in";
 
 export const TEST_KEYS = `1 ${Buffer.alloc(32, 7).toString("base64")}`;
 export const TEST_ISSUER = "https://api.us.perdure.test";
+
+const NO_OTHER_LOGIN: LoginOptions = { verifiesEmail: false, oidc: undefined };
 
 /** Wall time that a test moves; timers run in real time. */
 export class MovableClock implements Clock {
