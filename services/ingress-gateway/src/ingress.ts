@@ -25,6 +25,8 @@ export interface Ingress extends AsyncDisposable {
   listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
   /** Stops accepting, lets running requests finish for `drainMs`, drops the rest. Invocations continue. */
   close(): Promise<void>;
+  /** The bound port; undefined before `listen` has resolved. */
+  readonly port: number | undefined;
   /** Requests neither answered nor abandoned yet, including those that wait for an outcome. */
   readonly inFlight: number;
 }
@@ -45,6 +47,7 @@ class IngressServer implements Ingress, ExchangeOwner {
   readonly #corsOrigins: ReadonlySet<string> | undefined;
   readonly #drainMs: number;
   readonly #port: HttpPort;
+  #boundPort: number | undefined = undefined;
   #inFlight = 0;
 
   constructor(ports: IngressPorts, options: IngressOptions) {
@@ -60,8 +63,14 @@ class IngressServer implements Ingress, ExchangeOwner {
     this.#port = createHttpPort(this, { clock, logger }, portOptions);
   }
 
-  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo> {
-    return this.#port.listen(address);
+  async listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo> {
+    const bound = await this.#port.listen(address);
+    this.#boundPort = bound.port;
+    return bound;
+  }
+
+  get port(): number | undefined {
+    return this.#boundPort;
   }
 
   async close(): Promise<void> {

@@ -2,3 +2,4 @@
 export { invokerOptionsOf, workerSettings } from "./config.js";
 export { observeSubscriptions, observeWorker, type WorkerMetrics, workerMetrics } from "./metrics.js";
 export { createInvokerWorker, type InvokerWorker } from "./role.js";
+export { countUnfinished } from "./usage.js";

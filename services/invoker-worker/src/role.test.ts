@@ -5,6 +5,7 @@ import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { invokerDefaults } from "@perdure/invoker";
 import { KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { createInvokerWorker, type InvokerWorker } from "./role.js";
+import { countUnfinished } from "./usage.js";
 
 const EMPTY: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
 const nowhere: EndpointTransport = {
@@ -20,6 +21,7 @@ function start(store: KvPartitionStore): Promise<InvokerWorker> {
       store,
       registry: { current: () => EMPTY, onChange: () => () => undefined },
       transports: { http: nowhere, lambda: undefined },
+      tracing: undefined,
       identity: undefined,
       clock: systemClock,
       random: systemRandom,
@@ -73,7 +75,7 @@ test("an invocation is led, tried, and counted against its service until it ends
   await submit(worker, "Other");
   await until(() => worker.status(id)?.lastFailure?.errorCode === "RT0011");
   expect([...worker.statuses()].map((status) => status.id)).toContain(id);
-  const usage = await worker.countUsage(deployment, ["Greeter", "Idle"]);
+  const usage = await countUnfinished(store, [0, 1, 2, 3], deployment, ["Greeter", "Idle"]);
   expect(usage).toEqual({
     pinned: 0,
     unfinishedByService: new Map([

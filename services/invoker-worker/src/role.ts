@@ -4,7 +4,6 @@
  */
 import {
   type Clock,
-  type DeploymentId,
   type InvocationId,
   invocationIdFromRaw,
   type Logger,
@@ -13,7 +12,7 @@ import {
   SummaryLog,
 } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
+import type { RequestIdentity } from "@perdure/endpoint-transport";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import {
   type CutAttempt,
@@ -24,19 +23,22 @@ import {
   LargeMessages,
   Slots,
 } from "@perdure/invoker";
-import type { DeploymentUsage } from "@perdure/metadata";
 import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/partition-processor";
 import { largeGarbage } from "@perdure/process-kit";
+import type { Invocation } from "@perdure/state-machine";
 import { newPopulation, type PartitionStore, type Population } from "@perdure/storage";
 import type { Deliveries } from "@perdure/subscriptions";
+import type { TracingPorts } from "@perdure/telemetry/tracing";
 import type { WorkerMetrics } from "./metrics.js";
-import { countUnfinished } from "./usage.js";
+import { type EndpointTransports, tracedTransports } from "./traced-transports.js";
 
 interface InvokerWorkerPorts {
   /** The caller closes it, after the worker. */
   readonly store: PartitionStore;
   readonly registry: RegistryView;
-  readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
+  readonly transports: EndpointTransports;
+  /** Undefined while tracing is off. */
+  readonly tracing: TracingPorts | undefined;
   /** Signs requests to endpoints; undefined: they are not signed. */
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
@@ -79,21 +81,22 @@ export interface InvokerWorker extends AsyncDisposable {
   readonly deliveries: Deliveries;
   /** Signal of the leadership of a partition; undefined when the partition has stopped. */
   epochOf(partition: number): number | undefined;
-  /** Unfinished invocations of a deployment and of services; reads the store. */
-  countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
 }
 
 const NO_FLOW: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
 
 /** Leads the partitions once it resolves: running invocations continue. Rejects when the store fails. */
 export async function createInvokerWorker(ports: InvokerWorkerPorts, options: InvokerWorkerOptions): Promise<InvokerWorker> {
-  const { store, registry, transports, identity, clock, random, logger, metrics, onFatal } = ports;
+  const { store, registry, identity, clock, random, logger, metrics, onFatal } = ports;
   const peers = new LoopbackPeers();
   const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
-  const processor = await Processor.start(
+  // Attempts may begin while the processor starts; their invocations are read once it has.
+  const describe = async (id: InvocationId): Promise<Invocation | undefined> => new LocalPartitions(await started).describe(id);
+  const transports = tracedTransports(ports.transports, { describe }, ports.tracing);
+  const started = Processor.start(
     {
       store,
       metrics,
@@ -130,6 +133,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       isSuspended: options.isSuspended === true,
     },
   );
+  const processor = await started;
   peers.connect(processor);
   const { invoker } = processor;
   return {
@@ -159,7 +163,6 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       },
     },
     epochOf: (partition) => processor.epochOf(firstIdOf(partition, options.partitionCount)),
-    countUsage: (id, services) => countUnfinished(store, partitions, id, services),
     async [Symbol.asyncDispose]() {
       await processor[Symbol.asyncDispose]();
       failureLog[Symbol.dispose]();

@@ -71,6 +71,7 @@ export class Workers implements AsyncDisposable {
         membership,
         registry: { current: () => EMPTY, onChange: () => () => undefined },
         transports: { http: nowhere, lambda: undefined },
+        tracing: undefined,
         identity: undefined,
         random: systemRandom,
         metrics: undefined,

@@ -32,16 +32,16 @@ import {
 } from "@perdure/process-kit";
 import { checkAddress, openListener } from "@perdure/process-kit/http";
 import type { RegistryRole } from "@perdure/registry";
-import { type Deliveries, runSubscriptions } from "@perdure/subscriptions";
+import { createSubscriptions, type Deliveries, type Subscriptions } from "@perdure/subscriptions";
 import { tracedEdge } from "@perdure/telemetry";
-import { invocationSpans, invocationTracing, recordSpans, tracedTransport } from "@perdure/telemetry/tracing";
+import { invocationSpans, invocationTracing, recordSpans } from "@perdure/telemetry/tracing";
 import { createTunnelTransport } from "@perdure/tunnel";
 import type { StandaloneSettings } from "./config.js";
 import { openAdmin } from "./embedded-admin.js";
 import { openRegistry } from "./embedded-registry.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
 import { STORAGE_HELD_RETRY_MS } from "./limits.js";
-import type { CheckedSettings, DeferredServerParts, Endpoints, Foundation, Roles } from "./parts.js";
+import type { CheckedSettings, Endpoints, Foundation, Roles, WorkingRoles } from "./parts.js";
 import { type GuardOptions, ingressGuard } from "./runtime-guard.js";
 import { StorageLimit } from "./storage-limit.js";
 import { openStores } from "./stores.js";
@@ -63,19 +63,18 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const { lifecycle } = ports;
   const checked = await checkSettings(settings, ports);
   const stores = await openStores(settings, ports);
-  // Parts before the worker call it only later, on use.
-  const deferred: DeferredServerParts = { worker: undefined, subscriptions: undefined, ingressPort: undefined };
-  const endpoints = await openEndpoints(settings, checked.tunnels, deferred, ports);
-  const foundation: Foundation = { settings, ...checked, ...stores, ...endpoints, deferred };
+  const endpoints = await openEndpoints(settings, checked.tunnels, ports);
+  const foundation: Foundation = { settings, ...checked, ...stores, ...endpoints, tracing: invocationTracing(ports) };
 
   const registry = await lifecycle.prepare(() => openRegistry(foundation, ports));
   const worker = await startWorker(foundation, registry, ports);
-  deferred.worker = worker;
   const storage = await startStorageLimit(foundation, worker, ports);
   const partitions = limitedPartitions(worker.partitions, storage);
-  const roles: Roles = { ...foundation, registry, worker, storage, partitions };
+  const working = { ...foundation, registry, worker, storage, partitions };
+  const ingress = buildIngress(working, ports);
+  const subscriptions = buildSubscriptions(working, ports);
+  const roles: Roles = { ...working, ingress, subscriptions };
 
-  const ingress = buildIngress(roles, ports);
   const adminListener = await openAdmin(roles, ports);
   const ingressListener = await lifecycle.start("ingress", () =>
     openListener(
@@ -84,7 +83,6 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
       () => ingress.close(),
     ),
   );
-  deferred.ingressPort = ingressListener.port;
   await startSubscriptions(roles, ports);
   const identityPublicKey = checked.identity?.publicKey;
   return { ingressPort: ingressListener.port, adminPort: adminListener.port, identityPublicKey };
@@ -119,19 +117,14 @@ function identityOf({ requestIdentityPrivateKeyPemFile: file }: StandaloneSettin
 async function openEndpoints(
   settings: StandaloneSettings,
   tunnels: TunnelSetup | undefined,
-  deferred: DeferredServerParts,
-  ports: ProcessPorts,
+  { lifecycle, clock, random, logger }: ProcessPorts,
 ): Promise<Endpoints> {
-  const { lifecycle, clock, random, logger } = ports;
-  const tracing = invocationTracing(ports);
-  const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
   const guard = egressGuardOf(settings.egress, logger);
   const plain = createHttpTransport({ clock, random, guard });
-  const http = await lifecycle.start("endpoint transport", () => traced(openTransport(tunnels, plain, { clock, random })));
+  const http = await lifecycle.start("endpoint transport", () => openTransport(tunnels, plain, { clock, random }));
   const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId, rolesOnly: guard !== undefined };
-  const lambda = await lifecycle.start("Lambda transport", () => traced(createLambdaTransport(lambdaOptions)));
-  return { tracing, guard, plain, transports: { http, lambda } };
+  const lambda = await lifecycle.start("Lambda transport", () => createLambdaTransport(lambdaOptions));
+  return { guard, plain, transports: { http, lambda } };
 }
 
 /** Reaches endpoints behind tunnels too, when there are some: the proxy belongs to the operator, so the guard does not check it. */
@@ -154,7 +147,7 @@ async function startWorker(foundation: Foundation, registry: RegistryRole, ports
 }
 
 function createWorker(
-  { settings, store, transports, identity, partitionCount }: Foundation,
+  { settings, store, transports, tracing, identity, partitionCount }: Foundation,
   registry: RegistryRole,
   metrics: WorkerMetrics,
   { lifecycle, clock, random, logger }: ProcessPorts,
@@ -164,6 +157,7 @@ function createWorker(
       store,
       registry,
       transports,
+      tracing,
       identity,
       clock,
       random,
@@ -202,7 +196,7 @@ function openStorageLimit(
   return StorageLimit.open({ storage, onHeld, clock, logger }, bytesMax);
 }
 
-function buildIngress(roles: Roles, ports: ProcessPorts): Ingress {
+function buildIngress(roles: WorkingRoles, ports: ProcessPorts): Ingress {
   const { settings, registry, partitions, tracing, storage, listenerGuards } = roles;
   const { metrics, clock, random, logger } = ports;
   const ingress = createIngress(
@@ -225,13 +219,11 @@ function buildIngress(roles: Roles, ports: ProcessPorts): Ingress {
   return ingress;
 }
 
-/** A suspended server consumes no topics. */
-async function startSubscriptions(roles: Roles, { lifecycle, metrics, clock, logger: root }: ProcessPorts): Promise<void> {
-  if (roles.listenerGuards.isSuspended) return;
-  const { settings, registry, worker, storage, guard, tracing, deferred } = roles;
+function buildSubscriptions(working: WorkingRoles, { clock, logger: root }: ProcessPorts): Subscriptions {
+  const { settings, registry, worker, storage, guard, tracing } = working;
   const logger = root.child({ component: "subscriptions" });
   const source = createKafkaSource({ clock, logger, guard, awsExternalId: settings.awsAssumeRoleExternalId });
-  const subscriptionParts = {
+  return createSubscriptions({
     scopesEnabled: recordScopesOf(settings),
     registry,
     source,
@@ -239,9 +231,16 @@ async function startSubscriptions(roles: Roles, { lifecycle, metrics, clock, log
     clock,
     logger,
     traceRecord: tracing === undefined ? undefined : recordSpans(tracing),
-  };
-  const subscriptions = await lifecycle.start("subscriptions", () => runSubscriptions(subscriptionParts));
-  deferred.subscriptions = subscriptions;
+  });
+}
+
+/** A suspended server consumes no topics. */
+async function startSubscriptions({ listenerGuards, subscriptions }: Roles, { lifecycle, metrics }: ProcessPorts): Promise<void> {
+  if (listenerGuards.isSuspended) return;
+  await lifecycle.start("subscriptions", () => {
+    subscriptions.start();
+    return subscriptions;
+  });
   observeSubscriptions(metrics, subscriptions);
 }
 

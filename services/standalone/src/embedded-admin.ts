@@ -94,19 +94,19 @@ interface AdminParts {
 }
 
 function openAdminApi(
-  { settings, deferred }: Roles,
+  { settings, ingress, subscriptions }: Roles,
   { sql, commits, guards, ...parts }: AdminParts,
   ports: ProcessPorts,
 ): Promise<BoundListener> {
   const { lifecycle, metrics, clock, random, logger: root } = ports;
   const logger = root.child({ component: "admin" });
   const { advertisedAddress, bindPort } = settings.ingress;
-  const ingressPort = (): number => deferred.ingressPort ?? bindPort;
+  const ingressPort = (): number => ingress.port ?? bindPort;
   return openAdminListener(
     settings.admin,
     {
       ...parts,
-      subscriptionStatuses: () => deferred.subscriptions?.statuses() ?? [],
+      subscriptionStatuses: () => subscriptions.statuses(),
       sql: sql.query,
       health: () => lifecycle.health,
       isCommitting: () => commits.isCommitting(),

@@ -1,7 +1,6 @@
-/** The registry of the single process: on the embedded metadata, with direct references to the worker and to the stored invocations. */
-import { PerdureError } from "@perdure/base";
+/** The registry of the single process: on the embedded metadata, with direct references to the stored invocations. */
 import { createReplayCheck } from "@perdure/invoker";
-import { invokerOptionsOf } from "@perdure/invoker-worker";
+import { countUnfinished, invokerOptionsOf } from "@perdure/invoker-worker";
 import { type ProcessPorts, requestHeadersOf } from "@perdure/process-kit";
 import {
   createDiscoveryFetcher,
@@ -16,12 +15,13 @@ import { TunnelRoutes } from "@perdure/tunnel";
 import type { Foundation } from "./parts.js";
 
 export function openRegistry(
-  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels, deferred }: Foundation,
+  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels }: Foundation,
   { metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<RegistryRole> {
   const logger = root.child({ component: "registry" });
   const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
   const replays = createReplayCheck({ transports, identity, clock, logger }, invokerOptions);
+  const partitions = Array.from({ length: partitionCount }, (_, partition) => partition);
   const routes = new TunnelRoutes(tunnels?.access);
   return createRegistry(
     {
@@ -29,10 +29,7 @@ export function openRegistry(
       fetcher: measuredFetcher(createDiscoveryFetcher({ transports, identity, clock, guard, tunnels: routes }), metrics, clock),
       guard,
       tunnels: routes,
-      countUsage(id, services) {
-        if (deferred.worker === undefined) throw new PerdureError("OPS0004", "the worker has not started yet");
-        return deferred.worker.countUsage(id, services);
-      },
+      countUsage: (id, services) => countUnfinished(store, partitions, id, services),
       check: { partitionCount, store, replays },
       clock,
       random,

@@ -3,6 +3,7 @@ import type { Partitions } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
 import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
 import type { CountingTransport } from "@perdure/http-client";
+import type { Ingress } from "@perdure/ingress-gateway";
 import type { InvokerWorker } from "@perdure/invoker-worker";
 import type { TunnelSetup } from "@perdure/process-kit";
 import type { RegistryRole } from "@perdure/registry";
@@ -13,15 +14,6 @@ import type { GuardOptions } from "./runtime-guard.js";
 import type { StorageLimit } from "./storage-limit.js";
 import type { Stores } from "./stores.js";
 
-/** Parts that are created only after the parts that use them at run time. */
-export interface DeferredServerParts {
-  worker: InvokerWorker | undefined;
-  /** None while nothing is consumed. */
-  subscriptions: Subscriptions | undefined;
-  /** The bound address; different from the setting when that has port 0. */
-  ingressPort: number | undefined;
-}
-
 /** Settings, read and checked before anything is opened. */
 export interface CheckedSettings {
   readonly identity: RequestIdentity | undefined;
@@ -29,11 +21,10 @@ export interface CheckedSettings {
   readonly tunnels: TunnelSetup | undefined;
 }
 
-/** Transports to endpoints, with their tracing and egress guard. */
+/** Transports to endpoints, and their egress guard. */
 export interface Endpoints {
-  readonly tracing: TracingPorts | undefined;
   readonly guard: EgressGuard | undefined;
-  /** The transport without tunnels and traces, which counts its connections. */
+  /** The transport without tunnels, which counts its connections. */
   readonly plain: CountingTransport;
   readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport };
 }
@@ -41,15 +32,23 @@ export interface Endpoints {
 /** Stores and endpoints that the roles are built on. */
 export interface Foundation extends CheckedSettings, Stores, Endpoints {
   readonly settings: StandaloneSettings;
-  readonly deferred: DeferredServerParts;
+  /** Undefined while tracing is off. */
+  readonly tracing: TracingPorts | undefined;
 }
 
-/** Roles that the listeners and the sources of work need. */
-export interface Roles extends Foundation {
+/** The roles that decide about work and do it. */
+export interface WorkingRoles extends Foundation {
   readonly registry: RegistryRole;
   readonly worker: InvokerWorker;
   /** None without a limit. */
   readonly storage: StorageLimit | undefined;
   /** The worker's partitions, within the storage limit. */
   readonly partitions: Partitions;
+}
+
+/** Everything, once it is created; listeners and sources of work start after that. */
+export interface Roles extends WorkingRoles {
+  readonly ingress: Ingress;
+  /** Started last. */
+  readonly subscriptions: Subscriptions;
 }

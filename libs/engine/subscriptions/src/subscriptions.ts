@@ -77,11 +77,20 @@ export interface SubscriptionStatus {
 }
 
 export interface Subscriptions extends AsyncDisposable {
+  /** Starts to consume. Before that there are no statuses. */
+  start(): void;
   statuses(): readonly SubscriptionStatus[];
   counts(): RecordCounts;
 }
 
+/** Consumes at once. */
 export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
+  const subscriptions = createSubscriptions(ports);
+  subscriptions.start();
+  return subscriptions;
+}
+
+export function createSubscriptions(ports: SubscriptionsPorts): Subscriptions {
   const running = new Map<SubscriptionId, Runner>();
   const ending = new Set<Promise<void>>();
   const counts = { invoked: 0, skipped: 0, stuck: 0 };
@@ -102,9 +111,12 @@ export function runSubscriptions(ports: SubscriptionsPorts): Subscriptions {
     }
     for (const [id, record] of desired) if (!running.has(id)) running.set(id, new Runner(ports, record, counts));
   };
-  follow();
-  const stopFollowing = ports.registry.onChange(follow);
+  let stopFollowing = (): void => undefined;
   return {
+    start() {
+      follow();
+      stopFollowing = ports.registry.onChange(follow);
+    },
     statuses: () => [...running.values()].map((runner) => runner.status()),
     counts: () => ({ ...counts }),
     async [Symbol.asyncDispose]() {

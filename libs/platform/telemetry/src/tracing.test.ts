@@ -138,7 +138,7 @@ function anAttempt(
     describe: async (requestedId: InvocationId) => invocations.find((invocation) => invocation.facts.id === requestedId),
   } as unknown as Partitions;
   const inner = new FakeTransport();
-  const transport = tracedTransport(inner, () => partitions, ports);
+  const transport = tracedTransport(inner, partitions, ports);
   const events: string[] = [];
   const listener: StreamListener = {
     response: (status) => void events.push(`response ${status}`),

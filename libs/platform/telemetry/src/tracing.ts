@@ -115,12 +115,11 @@ function attributesOf(
   };
 }
 
-/** A transport whose invocation attempts leave spans. `partitions` returns the invocation of an attempt, when it is stored by then. */
-export function tracedTransport(
-  inner: EndpointTransport,
-  partitions: () => Partitions | undefined,
-  ports: TracingPorts,
-): EndpointTransport {
+/** Reads the invocation of an attempt, when it is stored by then. */
+type InvocationReader = Pick<Partitions, "describe">;
+
+/** A transport whose invocation attempts leave spans. */
+export function tracedTransport(inner: EndpointTransport, partitions: InvocationReader, ports: TracingPorts): EndpointTransport {
   const attempts = new AttemptSpans(partitions, ports);
   return {
     open(request, listener) {
@@ -203,12 +202,12 @@ function serverOf({ address }: StreamRequest): SpanRecord["attributes"] {
 const LOST = "lost";
 
 class AttemptSpans {
-  readonly #partitions: () => Partitions | undefined;
+  readonly #partitions: InvocationReader;
   readonly #ports: TracingPorts;
   /** Invocations whose start has a span; the oldest are dropped first. */
   readonly #started = new BoundedCache<InvocationId, true>({ entriesMax: TRACED_INVOCATIONS_MAX });
 
-  constructor(partitions: () => Partitions | undefined, ports: TracingPorts) {
+  constructor(partitions: InvocationReader, ports: TracingPorts) {
     this.#partitions = partitions;
     this.#ports = ports;
   }
@@ -269,8 +268,9 @@ class AttemptSpans {
         if (early === undefined && !sampler.keepsTail(error, endMs - startMs, clock.monotonicMs())) return;
         const record = async (): Promise<void> => {
           const description = await (early ?? this.#describe(id));
-          // By now its first attempt has chosen a deployment, and its last one an outcome.
-          const later = description?.pinned === undefined || result === "ended" ? await this.#again(id) : undefined;
+          // By now its first attempt has chosen a deployment, and its last one an outcome. An invocation without retention is deleted when
+          // it ends: then its outcome is unknown here, and no span shows it.
+          const later = description?.pinned === undefined || result === "ended" ? await this.#find(id) : undefined;
           const { deploymentId: deployment, protocolVersion: version } = (later ?? description)?.pinned ?? {};
           const start = idsOf(request.invocationTraceparent);
           tracer.record({
@@ -298,12 +298,6 @@ class AttemptSpans {
     };
   }
 
-  /** An invocation without retention is deleted when it ends: then its outcome is unknown here, and no span shows it. */
-  #again(id: InvocationId): Promise<Invocation | undefined> {
-    const partitions = this.#partitions();
-    return partitions === undefined ? Promise.resolve(undefined) : this.#find(partitions, id);
-  }
-
   #recordEnd({ outcome, facts, milestones }: Completed, start: SpanIds): void {
     const { random, tracer } = this.#ports;
     const { id, target } = facts;
@@ -328,29 +322,27 @@ class AttemptSpans {
   }
 
   async #describe(id: InvocationId): Promise<Invocation | undefined> {
-    const partitions = this.#partitions();
-    if (partitions === undefined) return undefined;
-    const invocation = await this.#find(partitions, id);
-    if (invocation !== undefined) await this.#recordStart(partitions, invocation);
+    const invocation = await this.#find(id);
+    if (invocation !== undefined) await this.#recordStart(invocation);
     return invocation;
   }
 
   /** An error of a stopped partition is ignored: only the span's parent is missing then. */
-  #find(partitions: Partitions, id: InvocationId): Promise<Invocation | undefined> {
-    return partitions.describe(id).catch(() => undefined);
+  #find(id: InvocationId): Promise<Invocation | undefined> {
+    return this.#partitions.describe(id).catch(() => undefined);
   }
 
   /**
    * The ingress records the starts of invocations in kept traces. Calls of handlers, invocations of topics, and failed invocations in
    * traces that were not kept are recorded with the first attempt that leaves a span here.
    */
-  async #recordStart(partitions: Partitions, { facts, run }: Invocation): Promise<void> {
+  async #recordStart({ facts, run }: Invocation): Promise<void> {
     const ids = idsOf(facts.trace?.traceparent);
     const { source } = facts;
     if (ids === undefined || (source.kind !== "service" && ids.sampled) || this.#started.has(facts.id)) return;
     if (run > 1 && ids.sampled) return;
     this.#started.set(facts.id, true);
-    const caller = source.kind === "service" ? await this.#find(partitions, source.callerId) : undefined;
+    const caller = source.kind === "service" ? await this.#find(source.callerId) : undefined;
     const parent = idsOf(caller?.facts.trace?.traceparent);
     const isSameTrace = parent?.traceId === ids.traceId;
     const span = startSpanOf(ids, isSameTrace ? parent?.spanId : undefined, facts.target, facts.id, facts.createdAtMs);

@@ -4,7 +4,7 @@
  */
 import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
-import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
+import type { RequestIdentity } from "@perdure/endpoint-transport";
 import {
   directoryUpdateOf,
   LeaderDirectory,
@@ -25,7 +25,9 @@ import {
 import { largeGarbage } from "@perdure/process-kit";
 import type { AsyncPartitionStore, Leases, Membership } from "@perdure/storage";
 import type { Deliveries } from "@perdure/subscriptions";
+import type { TracingPorts } from "@perdure/telemetry/tracing";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
+import { type EndpointTransports, tracedTransports } from "../traced-transports.js";
 import { OwnLeases } from "./own-leases.js";
 
 interface ClusterWorkerPorts {
@@ -38,7 +40,9 @@ interface ClusterWorkerPorts {
   readonly leases: Leases;
   readonly membership: Membership;
   readonly registry: RegistryView;
-  readonly transports: { readonly http: EndpointTransport; readonly lambda: EndpointTransport | undefined };
+  readonly transports: EndpointTransports;
+  /** Undefined while tracing is off. */
+  readonly tracing: TracingPorts | undefined;
   readonly identity: RequestIdentity | undefined;
   readonly clock: Clock;
   readonly random: Random;
@@ -87,11 +91,12 @@ export interface ClusterWorker extends AsyncDisposable {
 
 /** Resolves when the worker is on the list of workers and claims partitions. Rejects with STO0001 when the store is unreachable. */
 export async function createClusterWorker(ports: ClusterWorkerPorts, options: ClusterWorkerOptions): Promise<ClusterWorker> {
-  const { clock, logger, random, registry, transports, identity, metrics, tls } = ports;
+  const { clock, logger, random, registry, identity, metrics, tls } = ports;
   const { partitionCount } = options;
   const directory = new LeaderDirectory();
   const links = linksToWorkers(directory, tls);
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
+  const transports = tracedTransports(ports.transports, remote, ports.tracing);
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);

@@ -24,9 +24,9 @@ function world(isRecorded = true) {
     if (state.record === "away") throw new PerdureError("STO0001", "PostgreSQL is away");
     return state.record;
   };
-  const onChange = (isMismatched: boolean): void => void changes.push(isMismatched);
-  const ports = { readRecord, onChange, clock, random: new SeededRandom(1), logger: silentLogger };
+  const ports = { readRecord, clock, random: new SeededRandom(1), logger: silentLogger };
   const guard = new DataSetGuard(ports, 2, "ours", isRecorded);
+  guard.onChange((isMismatched) => void changes.push(isMismatched));
   const pass = async (ms: number): Promise<void> => {
     clock.advanceBy(ms);
     for (let turn = 0; turn < 20; turn++) await Promise.resolve();

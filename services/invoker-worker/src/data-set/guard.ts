@@ -12,8 +12,6 @@ import { MISMATCH_CHECK_MS, MISMATCH_LOG_MS, RECORD_CHECK_MS } from "../limits.j
 interface DataSetGuardPorts {
   /** Rejects with STO0001 when PostgreSQL is unreachable: then the last record counts. */
   readonly readRecord: () => Promise<StoredDataSet | undefined>;
-  /** Called after each change of `isMismatched`. */
-  readonly onChange: (isMismatched: boolean) => void;
   readonly clock: Clock;
   readonly random: Random;
   readonly logger: Logger;
@@ -22,6 +20,7 @@ interface DataSetGuardPorts {
 export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
   readonly #ports: DataSetGuardPorts;
   readonly #partitionCount: number;
+  readonly #listeners: ((isMismatched: boolean) => void)[] = [];
   #id: string;
   #isMismatched = false;
   /** Whether the record had `#id` when it was last read. */
@@ -45,6 +44,11 @@ export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
 
   get isMismatched(): boolean {
     return this.#isMismatched;
+  }
+
+  /** Calls the listener after each change of `isMismatched`, in the order of registration. */
+  onChange(listener: (isMismatched: boolean) => void): void {
+    this.#listeners.push(listener);
   }
 
   onMarks(marks: readonly (string | undefined)[]): void {
@@ -81,7 +85,7 @@ export class DataSetGuard implements ExpectedDataSet, AsyncDisposable {
   #change(isMismatched: boolean): void {
     this.#isMismatched = isMismatched;
     if (!isMismatched) this.#ports.logger.info({ mark: this.#id }, "partition data are the expected ones again");
-    this.#ports.onChange(isMismatched);
+    for (const listener of this.#listeners) listener(isMismatched);
     this.#readLater(isMismatched ? 0 : RECORD_CHECK_MS);
   }
 

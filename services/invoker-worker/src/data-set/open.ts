@@ -31,13 +31,12 @@ const PART = "data set";
 
 /**
  * Resolves when the partitions in Redis are those of the environment; the guard, a part of the lifecycle, then watches that they stay so.
- * `onChange` is called when they no longer are, and when they are again. Rejects with OPS0004 when the process is stopped before.
+ * Rejects with OPS0004 when the process is stopped before.
  */
 export async function openDataSet(
   redis: RedisConnections,
   metadata: Pick<MetadataStore, "get" | "write">,
   options: WorkerDataSetOptions,
-  onChange: (isMismatched: boolean) => void,
   ports: ProcessPorts,
 ): Promise<OpenDataSet> {
   const { lifecycle, clock, random, logger: processLogger } = ports;
@@ -55,16 +54,13 @@ export async function openDataSet(
       // The guard never rejects, and the health of the process depends on it.
       void lifecycle.awaitPart(PART, () => matched.promise).catch(() => undefined);
     } else matched.resolve();
-    onChange(isMismatched);
   };
   const guard = await lifecycle.start("guard of the data set", async () => {
     const readRecord = () => readDataSet(metadata);
-    return new DataSetGuard(
-      { readRecord, onChange: changed, clock, random, logger },
-      agreed.partitionCount,
-      agreed.id,
-      agreed.isRecorded,
-    );
+    const guardPorts = { readRecord, clock, random, logger };
+    const watching = new DataSetGuard(guardPorts, agreed.partitionCount, agreed.id, agreed.isRecorded);
+    watching.onChange(changed);
+    return watching;
   });
   return { id: agreed.id, partitionCount: agreed.partitionCount, incarnation: agreed.incarnation, guard };
 }

@@ -37,21 +37,21 @@ export interface Activity {
 }
 
 export class ActivityMonitor {
+  readonly #sources: ActivitySources;
   readonly #clock: Clock;
-  #observed: ActivitySources | undefined;
   #commands = 0;
   #activeAtMs: number;
 
-  constructor(clock: Clock) {
+  constructor(sources: ActivitySources, clock: Clock) {
+    this.#sources = sources;
     this.#clock = clock;
     this.#activeAtMs = clock.monotonicMs();
   }
 
   /** Checks for activity at an interval until it is disposed of. */
-  watch(observed: ActivitySources): AsyncDisposable {
-    this.#observed = observed;
+  watch(): AsyncDisposable {
     const check = (): void => {
-      this.#check(observed);
+      this.#check();
       timer = this.#clock.setTimer(ACTIVITY_POLL_MS, check);
     };
     let timer: TimerHandle = this.#clock.setTimer(ACTIVITY_POLL_MS, check);
@@ -62,11 +62,10 @@ export class ActivityMonitor {
     };
   }
 
-  /** Undefined before any partition is led. Rejects as the store does. */
-  async activity(): Promise<Activity | undefined> {
-    if (this.#observed === undefined) return undefined;
-    const { worker, attempts, registry } = this.#observed;
-    const inFlight = this.#check(this.#observed);
+  /** Rejects as the store does. */
+  async activity(): Promise<Activity> {
+    const { worker, attempts, registry } = this.#sources;
+    const inFlight = this.#check();
     const { slots, leaderPartitions } = worker;
     const [timerDueAtMs = null, scheduleDueAtMs] = await Promise.all([
       leaderPartitions.nextDueAtMs(),
@@ -86,7 +85,8 @@ export class ActivityMonitor {
   }
 
   /** Whether anything is in flight. */
-  #check({ worker, attempts }: ActivitySources): boolean {
+  #check(): boolean {
+    const { worker, attempts } = this.#sources;
     const { counters, slots, leaderPartitions } = worker;
     const isBusy = slots.used + slots.waiting + attempts.backingOff > 0 || !leaderPartitions.isQuiet;
     if (isBusy || counters.commands !== this.#commands) this.#activeAtMs = this.#clock.monotonicMs();

@@ -15,7 +15,6 @@ import {
   redisOptionsOf,
   required,
 } from "@perdure/cluster-kit";
-import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { partitionsDefinition, partitionsHandlers } from "@perdure/grpc";
 import { createKafkaSource } from "@perdure/kafka";
 import { type Archiving, createArchiving } from "@perdure/partition-processor";
@@ -30,7 +29,7 @@ import {
   requestHeadersOf,
   untilAvailable,
 } from "@perdure/process-kit";
-import { openProbes } from "@perdure/process-kit/http";
+import { openProbes, type Probes } from "@perdure/process-kit/http";
 import {
   agreedPartitionCount,
   agreeOnArchiving,
@@ -46,12 +45,12 @@ import {
 import type { ArchivableStore } from "@perdure/storage";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscriptions";
 import { redisSpan, tracedOperations } from "@perdure/telemetry";
-import { invocationTracing, recordSpans, tracedTransport } from "@perdure/telemetry/tracing";
+import { invocationTracing, recordSpans } from "@perdure/telemetry/tracing";
 import { VERSION } from "@perdure/telemetry/version";
 import { type ClusterWorker, createClusterWorker } from "../cluster/cluster-worker.js";
 import { MEMBER_MS } from "../cluster/limits.js";
 import { invokerOptionsOf } from "../config.js";
-import { acceptLoss, type LossAcceptance } from "../data-set/accept-loss.js";
+import { acceptLoss } from "../data-set/accept-loss.js";
 import { DeferredMetadata } from "../data-set/deferred-metadata.js";
 import type { DataSetGuard } from "../data-set/guard.js";
 import { markedPartitions } from "../data-set/marked-partitions.js";
@@ -60,7 +59,7 @@ import { observeSubscriptions, observeWorker, redisMetrics, workerMetrics } from
 import { countUnfinished } from "../usage.js";
 import { ActivityMonitor } from "./activity-monitor.js";
 import type { InvokerWorkerSettings } from "./config.js";
-import { drainAnswers } from "./drain-answers.js";
+import { drainAnswers, startingDrainAnswers } from "./drain-answers.js";
 import { lossAnswers } from "./loss-answers.js";
 
 /**
@@ -74,12 +73,11 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
   const redisOptions = await lifecycle.prepare(() => redisOptionsOf(settings.redis, "perdure-worker"));
   const endpoints = await openEndpoints(settings, ports);
 
-  const deferred: DeferredWorkerParts = { worker: undefined, redis: undefined, acceptLoss: undefined, logBytes: undefined };
-  const activityMonitor = new ActivityMonitor(clock);
-  const probes = await startProbes(settings, deferred, activityMonitor, ports);
-  const redis = await startRedis(redisOptions, deferred, ports);
-  const barred = (isBarred: boolean): void => deferred.worker?.setBarred(isBarred);
-  const dataSet = await dataSetOf(settings, redis, barred, deferred, ports);
+  const probes = await startProbes(settings, ports);
+  const { redis, logBytes } = await startRedis(redisOptions, ports);
+  probes.serve(startingDrainAnswers(logBytes));
+  probes.checkCommits(commitProbe(redis, settings, () => [], clock));
+  const dataSet = await dataSetOf(settings, redis, probes, ports);
   await fenceFormerLeaders(settings.environmentName, dataSet.incarnation, redis, dataSet.partitionCount, ports);
   const client = await lifecycle.start("registry", () =>
     openRegistryClient({ addresses: registries, tls }, true, { clock, logger }),
@@ -98,10 +96,13 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
     registry: client.registry,
     endpoints,
     tracing: invocationTracing(ports),
-    deferred,
     observers: workerMetrics(metrics),
   };
   const { worker, store } = await leadPartitions(foundation, ports);
+  const sources = { worker, attempts: foundation.observers.attempts, registry: client.registry };
+  const activityMonitor = new ActivityMonitor(sources, clock);
+  probes.serve(drainAnswers({ worker, activityMonitor, logBytes, clock, logger }));
+  probes.checkCommits(commitProbe(redis, settings, () => worker.leading(), clock));
   const subscriptions = await startSubscriptions(foundation, worker, activityMonitor, ports);
   const live = liveOf(foundation, worker, store, subscriptions);
   listener.serve("perdure.control.v1.Partitions", partitionsDefinition, partitionsHandlers({ ...worker.served, live }));
@@ -127,50 +128,47 @@ interface WorkerFoundation {
   readonly endpoints: Awaited<ReturnType<typeof openEndpoints>>;
   /** Undefined while tracing is off. */
   readonly tracing: ReturnType<typeof invocationTracing>;
-  readonly deferred: DeferredWorkerParts;
   readonly observers: ReturnType<typeof workerMetrics>;
 }
 
 /** Opens the probes with the worker's own paths. They respond before the parts that they report on exist. */
-function startProbes(
-  { environmentName, probes }: InvokerWorkerSettings,
-  deferred: DeferredWorkerParts,
-  activityMonitor: ActivityMonitor,
+async function startProbes(
+  settings: InvokerWorkerSettings,
   { lifecycle, metrics, clock, logger }: ProcessPorts,
-) {
-  const more = {
-    ...drainAnswers({ worker: () => deferred.worker, activityMonitor, logBytes: () => deferred.logBytes, clock, logger }),
-    ...lossAnswers({ accept: () => deferred.acceptLoss, logger }),
-  };
-  // While the worker leads nothing, the first partition stands for all: an unreachable Redis loses the leases as well.
-  const commits = new CommitProbe(async () => {
-    const { worker, redis } = deferred;
-    const leaderPartitions = worker?.leading() ?? [];
-    if (redis !== undefined) await commitNothing(redis, environmentName, leaderPartitions.length > 0 ? leaderPartitions : [0]);
+): Promise<Probes> {
+  const probePorts = { health: () => lifecycle.health, metrics: () => metrics.text(), clock, logger };
+  const probes = await lifecycle.start("probes", () => openProbes(settings.probes, probePorts));
+  probes.serve({ ...startingDrainAnswers(() => undefined), ...lossAnswers({ accept: undefined, logger }) });
+  return probes;
+}
+
+/** While the worker leads nothing, the first partition stands for all: an unreachable Redis loses the leases as well. */
+function commitProbe(
+  redis: RedisConnections,
+  { environmentName }: InvokerWorkerSettings,
+  leading: () => readonly number[],
+  clock: Clock,
+): CommitProbe {
+  return new CommitProbe(() => {
+    const leaderPartitions = leading();
+    return commitNothing(redis, environmentName, leaderPartitions.length > 0 ? leaderPartitions : [0]);
   }, clock);
-  const isCommitting = () => commits.isCommitting();
-  const probePorts = { health: () => lifecycle.health, isCommitting, metrics: () => metrics.text(), more, clock, logger };
-  return lifecycle.start("probes", () => openProbes(probes, probePorts));
 }
 
 /** Connects to Redis, however long that takes, and reports its metrics from then on. */
-async function startRedis(
-  options: ReturnType<typeof redisOptionsOf>,
-  deferred: DeferredWorkerParts,
-  ports: ProcessPorts,
-): Promise<RedisConnections> {
+async function startRedis(options: ReturnType<typeof redisOptionsOf>, ports: ProcessPorts) {
   const { lifecycle, metrics, clock, logger } = ports;
   const redis = await lifecycle.start("Redis", () =>
     untilAvailable("Redis", () => connectRedis(options, { clock, logger }), ports, lifecycle.stopping),
   );
-  deferred.redis = redis;
+  const log: { bytes: number | undefined } = { bytes: undefined };
   const pollRedis = redisMetrics(metrics, async () => {
     const health = await readRedisStatus(redis, POLL_METRICS_MS);
-    deferred.logBytes = health.logBytes;
+    log.bytes = health.logBytes;
     return health;
   });
   await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pollRedis, ports));
-  return redis;
+  return { redis, logBytes: () => log.bytes };
 }
 
 interface LeadingWorker {
@@ -180,7 +178,7 @@ interface LeadingWorker {
 
 /** Starts the worker, which leads its share of the partitions from then on. */
 async function leadPartitions(foundation: WorkerFoundation, ports: ProcessPorts): Promise<LeadingWorker> {
-  const { settings, id, redis, dataSet, deferred, observers, endpoints } = foundation;
+  const { settings, id, redis, dataSet, observers, endpoints } = foundation;
   const { lifecycle, metrics, clock } = ports;
   const environment = settings.environmentName;
   const observer = settings.tracingCommits ? tracedOperations(ports, "client", redisSpan) : undefined;
@@ -196,7 +194,7 @@ async function leadPartitions(foundation: WorkerFoundation, ports: ProcessPorts)
     const opened = await untilAvailable("Redis", open, ports, lifecycle.stopping);
     return { ...opened, drain: () => opened.drain(), [Symbol.asyncDispose]: () => opened[Symbol.asyncDispose]() };
   });
-  deferred.worker = worker;
+  dataSet.guard?.onChange((isMismatched) => worker.setBarred(isMismatched));
   worker.setBarred(dataSet.guard?.isMismatched === true);
   const observed = {
     counters: worker.counters,
@@ -215,16 +213,15 @@ function createWorker(
   stored: Pick<Parameters<typeof createClusterWorker>[0], "store" | "archiving" | "mayLead">,
   { clock, random, logger }: ProcessPorts,
 ) {
-  const { settings, id, address, redis, dataSet, registry, endpoints, tracing, deferred, tls, observers } = foundation;
+  const { settings, id, address, redis, dataSet, registry, endpoints, tracing, tls, observers } = foundation;
   const { transports, identity } = endpoints;
-  const traced = (plain: EndpointTransport): EndpointTransport =>
-    tracing === undefined ? plain : tracedTransport(plain, () => deferred.worker?.partitions, tracing);
   return createClusterWorker(
     {
       ...stored,
       ...leadershipPorts(redis, settings.environmentName, id, dataSet.guard, clock),
       registry,
-      transports: { http: traced(transports.http), lambda: traced(transports.lambda) },
+      transports,
+      tracing,
       identity,
       clock,
       random,
@@ -243,7 +240,7 @@ function createWorker(
 }
 
 async function startSubscriptions(
-  { settings, registry, endpoints, tracing, observers }: WorkerFoundation,
+  { settings, registry, endpoints, tracing }: WorkerFoundation,
   worker: ClusterWorker,
   activityMonitor: ActivityMonitor,
   { lifecycle, metrics, clock, logger: root }: ProcessPorts,
@@ -255,8 +252,7 @@ async function startSubscriptions(
   const scopesEnabled = await lifecycle.prepare(() => recordScopesOf(settings));
   const topics = { scopesEnabled, registry, source, deliveries: worker.deliveries, clock, logger, traceRecord };
   const subscriptions = await lifecycle.start("subscriptions", () => runSubscriptions(topics));
-  const observedWorker = { worker, attempts: observers.attempts, registry };
-  await lifecycle.start("standing", () => activityMonitor.watch(observedWorker));
+  await lifecycle.start("standing", () => activityMonitor.watch());
   observeSubscriptions(metrics, subscriptions);
   return subscriptions;
 }
@@ -283,15 +279,6 @@ function liveOf({ id }: WorkerFoundation, worker: ClusterWorker, store: RedisPar
   };
 }
 
-/** Parts that probes need and that are created later. */
-interface DeferredWorkerParts {
-  worker: ClusterWorker | undefined;
-  redis: RedisConnections | undefined;
-  acceptLoss: ((lost: string) => Promise<LossAcceptance>) | undefined;
-  /** Connection to Redis. */
-  logBytes: number | undefined;
-}
-
 /** The result of the agreement, and the guard that watches it. */
 interface WorkerPartitioning {
   readonly partitionCount: number;
@@ -304,8 +291,7 @@ interface WorkerPartitioning {
 async function dataSetOf(
   { worker, metadata: { postgresUrl }, environmentName: environment }: InvokerWorkerSettings,
   redis: RedisConnections,
-  onChange: (isMismatched: boolean) => void,
-  deferred: Pick<DeferredWorkerParts, "acceptLoss">,
+  probes: Pick<Probes, "serve">,
   ports: ProcessPorts,
 ): Promise<WorkerPartitioning> {
   const { lifecycle, clock, random, logger } = ports;
@@ -323,14 +309,8 @@ async function dataSetOf(
     () => new DeferredMetadata({ url: postgresUrl.reveal(), environment }, logger),
   );
   const agreement = { metadata, partitions: markedPartitions(redis, environment), clock, random, logger };
-  deferred.acceptLoss = (lost) => acceptLoss(agreement, lost);
-  return openDataSet(
-    redis,
-    metadata,
-    { environment, partitionCount: numPartitions, incarnation, acceptDataLoss },
-    onChange,
-    ports,
-  );
+  probes.serve(lossAnswers({ accept: (lost) => acceptLoss(agreement, lost), logger }));
+  return openDataSet(redis, metadata, { environment, partitionCount: numPartitions, incarnation, acceptDataLoss }, ports);
 }
 
 /** Before any leadership: leaders from before a restore must be fenced. */

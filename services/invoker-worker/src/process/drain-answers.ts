@@ -8,8 +8,9 @@
  *     DELETE /drain    cancels the drain
  *     GET /prestop     begins for good, responds when no partition is left
  */
-import type { IncomingMessage, ServerResponse } from "node:http";
+import type { ServerResponse } from "node:http";
 import type { Clock, Logger } from "@perdure/base";
+import type { ProbeEndpoints } from "@perdure/process-kit/http";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
 import type { Activity, ActivityMonitor } from "./activity-monitor.js";
 
@@ -24,39 +25,40 @@ interface DrainReport extends Partial<Activity> {
   readonly logBytes?: number;
 }
 
+/** Bytes of the append-only file of Redis, as it last reported them; undefined before the first read. */
+export type LogBytes = () => number | undefined;
+
+/** The responses before the worker leads anything: there is nothing to give away. */
+export function startingDrainAnswers(logBytes: LogBytes): ProbeEndpoints {
+  return {
+    "/drain": ({ method }, res) => {
+      if (!isDrainMethod(method)) return refuseDrainMethod(res);
+      if (method !== "GET") return answer(res, 503, { reason: "no partition is led yet" });
+      answer(res, 200, drainReport({ draining: false, drainingSeconds: 0, partitions: 0 }, logBytes));
+    },
+    "/prestop": ({ method }, res) => {
+      if (method !== "GET") return answer(res, 405, { reason: "GET" });
+      answer(res, 200, DRAINED);
+    },
+  };
+}
+
 interface DrainAnswerPorts {
-  /** Undefined before any partition is led. */
-  readonly worker: () => Pick<ClusterWorker, "heldCount" | "drain" | "standDown" | "stay" | "isDraining"> | undefined;
-  readonly activityMonitor: ActivityMonitor;
-  /** Last status that Redis reported. */
-  readonly logBytes: () => number | undefined;
+  readonly worker: Pick<ClusterWorker, "heldCount" | "drain" | "standDown" | "stay" | "isDraining">;
+  readonly activityMonitor: Pick<ActivityMonitor, "activity">;
+  readonly logBytes: LogBytes;
   readonly clock: Clock;
   readonly logger: Logger;
 }
 
-type ProbeHandler = (req: IncomingMessage, res: ServerResponse) => void;
-
-export function drainAnswers({
-  worker,
-  activityMonitor,
-  logBytes,
-  clock,
-  logger,
-}: DrainAnswerPorts): Readonly<Record<"/drain" | "/prestop", ProbeHandler>> {
+export function drainAnswers({ worker, activityMonitor, logBytes, clock, logger }: DrainAnswerPorts): ProbeEndpoints {
   let sinceMs: number | undefined;
   const report = async (): Promise<DrainReport> => {
-    const draining = worker()?.isDraining() === true;
+    const draining = worker.isDraining();
     if (draining) sinceMs ??= clock.monotonicMs();
     const drainingSeconds = draining ? Math.floor((clock.monotonicMs() - (sinceMs ?? 0)) / 1000) : 0;
-    const bytes = logBytes();
-    const partitions = worker()?.heldCount() ?? 0;
-    return {
-      draining,
-      drainingSeconds,
-      partitions,
-      ...(bytes === undefined ? {} : { logBytes: bytes }),
-      ...(await activityMonitor.activity()),
-    };
+    const facts = drainReport({ draining, drainingSeconds, partitions: worker.heldCount() }, logBytes);
+    return { ...facts, ...(await activityMonitor.activity()) };
   };
   const respond = (res: ServerResponse): void => {
     report().then(
@@ -68,31 +70,26 @@ export function drainAnswers({
     );
   };
   return {
-    "/drain": (req, res) => {
-      const { method } = req;
-      const present = worker();
-      if (method !== "GET" && method !== "POST" && method !== "DELETE")
-        return answer(res, 405, { reason: "GET, POST or DELETE" });
-      if (method !== "GET" && present === undefined) return answer(res, 503, { reason: "no partition is led yet" });
-      if (method === "POST" && present?.isDraining() === false) {
+    "/drain": ({ method }, res) => {
+      if (!isDrainMethod(method)) return refuseDrainMethod(res);
+      if (method === "POST" && !worker.isDraining()) {
         logger.info({}, "requested to hand over all partitions");
-        present.standDown();
+        worker.standDown();
         sinceMs = clock.monotonicMs();
       }
-      if (method === "DELETE" && present?.isDraining() === true) {
-        present.stay();
-        if (!present.isDraining()) {
+      if (method === "DELETE" && worker.isDraining()) {
+        worker.stay();
+        if (!worker.isDraining()) {
           logger.info({}, "drain cancelled");
           sinceMs = undefined;
         }
       }
       respond(res);
     },
-    "/prestop": (req, res) => {
-      if (req.method !== "GET") return answer(res, 405, { reason: "GET" });
-      const drained = worker()?.drain() ?? Promise.resolve();
-      drained.then(
-        () => answer(res, 200, { draining: true, partitions: 0 }),
+    "/prestop": ({ method }, res) => {
+      if (method !== "GET") return answer(res, 405, { reason: "GET" });
+      worker.drain().then(
+        () => answer(res, 200, DRAINED),
         (cause: unknown) => {
           logger.error({ cause }, "giving partitions away failed");
           answer(res, 500, { reason: "giving partitions away failed" });
@@ -100,6 +97,21 @@ export function drainAnswers({
       );
     },
   };
+}
+
+const DRAINED = { draining: true, partitions: 0 };
+
+function drainReport(facts: DrainReport, logBytes: LogBytes): DrainReport {
+  const bytes = logBytes();
+  return bytes === undefined ? facts : { ...facts, logBytes: bytes };
+}
+
+function isDrainMethod(method: string | undefined): boolean {
+  return method === "GET" || method === "POST" || method === "DELETE";
+}
+
+function refuseDrainMethod(res: ServerResponse): void {
+  answer(res, 405, { reason: "GET, POST or DELETE" });
 }
 
 function answer(res: ServerResponse, status: number, body: object): void {

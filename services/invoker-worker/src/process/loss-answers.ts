@@ -7,25 +7,25 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Logger, PerdureError } from "@perdure/base";
+import type { ProbeEndpoints } from "@perdure/process-kit/http";
 import type { LossAcceptance } from "../data-set/accept-loss.js";
 
 interface LossAnswerPorts {
-  /** Undefined while PostgreSQL and Redis are not connected, and without PostgreSQL. Rejects as `acceptLoss` does. */
-  readonly accept: () => ((lost: string) => Promise<LossAcceptance>) | undefined;
+  /** Undefined while Redis is not connected, and without PostgreSQL. Rejects as `acceptLoss` does. */
+  readonly accept: ((lost: string) => Promise<LossAcceptance>) | undefined;
   readonly logger: Logger;
 }
 
 const MARK = /^[0-9A-Za-z]{1,64}$/;
 
-export function lossAnswers({ accept, logger }: LossAnswerPorts) {
+export function lossAnswers({ accept, logger }: LossAnswerPorts): ProbeEndpoints {
   return {
     "/accept-data-loss": (req: IncomingMessage, res: ServerResponse): void => {
       if (req.method !== "POST") return answer(res, 405, { reason: "POST" });
       const mark = new URL(req.url ?? "/", "http://localhost").searchParams.get("mark") ?? "";
       if (!MARK.test(mark)) return answer(res, 409, { reason: `'${mark.slice(0, 64)}' is no mark of a data set` });
-      const run = accept();
-      if (run === undefined) return answer(res, 503, { reason: "there is no record of a data set" });
-      run(mark).then(
+      if (accept === undefined) return answer(res, 503, { reason: "there is no record of a data set" });
+      accept(mark).then(
         ({ kind }) => {
           logger.warn({ lost: mark, kind }, "the loss of a data set was accepted on request");
           answer(res, 200, { kind });

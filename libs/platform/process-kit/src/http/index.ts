@@ -8,5 +8,5 @@ export {
   listenOn,
   openListener,
 } from "./listener.js";
-export { type Elsewhere, openProbes } from "./probes.js";
+export { type Elsewhere, openProbes, type ProbeEndpoints, type Probes } from "./probes.js";
 export { checkPair, observeCertificate, readPublicCertificate } from "./public-certificate.js";

@@ -1,10 +1,9 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { Health } from "../health.js";
-import type { BoundListener } from "./listener.js";
-import { openProbes } from "./probes.js";
+import { openProbes, type ProbeEndpoints, type Probes } from "./probes.js";
 
-let listener: BoundListener | undefined;
+let listener: Probes | undefined;
 afterEach(async () => {
   await listener?.[Symbol.asyncDispose]();
 });
@@ -47,5 +46,19 @@ describe("probes", () => {
     const get = await open(new Health());
     expect((await get("/")).status).toBe(404);
     expect((await get("/livez", "POST")).status).toBe(405);
+  });
+
+  test("serve the endpoints of a part, and check commits, once the part is there", async () => {
+    const get = await open(new Health());
+    expect((await get("/own")).status).toBe(404);
+    const says = (text: string): ProbeEndpoints => ({ "/own": (_req, res) => void res.end(text) });
+    listener?.serve(says("starting"));
+    expect(await get("/own", "POST")).toEqual({ status: 200, text: "starting" });
+    listener?.serve(says("running"));
+    expect((await get("/own?mark=1")).text).toBe("running");
+    expect((await get("/readyz")).status).toBe(200);
+    listener?.checkCommits({ isCommitting: async () => false });
+    expect((await get("/readyz")).status).toBe(503);
+    expect((await get("/constructor")).status).toBe(404);
   });
 });
