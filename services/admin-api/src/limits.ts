@@ -5,6 +5,8 @@ export const REQUESTS_MAX = 1024;
 
 /** Largest request body: thousand ids, thousand rules or a very long statement fit several times over. */
 export const REQUEST_BODY_BYTES_MAX = 1024 * 1024;
+/** Time for a body to arrive, as long as the listener allows a whole request of HTTP/1.1. */
+export const REQUEST_BODY_MS = 300_000;
 
 /** Largest body of a state edit, byte values written as decimals: some 8 MiB of state. */
 export const STATE_BODY_BYTES_MAX = 32 * 1024 * 1024;

@@ -4,7 +4,7 @@
  */
 import { allocateBytes, type Clock, EMPTY_BYTES, type TimerHandle } from "@perdure/base";
 import type { BodyReceiver } from "./exchange.js";
-import { announcedGrowthFactor, bodyBytesPerSecondMin, bodyRateGraceMs, bodySweepMs } from "./limits.js";
+import * as limits from "./limits.js";
 
 /** Why a body was not read. */
 export type BodyFailure = "tooLarge" | "overBudget" | "tooSlow";
@@ -20,6 +20,8 @@ interface BodyLimits {
   readonly requestBytesMax: number;
   readonly bufferedBodyBytesMax: number;
   readonly bodyTimeoutMs: number;
+  /** Least average rate; a default applies when it is not set, and 0 allows any. */
+  readonly bodyBytesPerSecondMin?: number;
 }
 
 /** All bodies that one port reads. */
@@ -30,14 +32,17 @@ export class BodyGate {
   #bufferedBytes = 0;
   #sweep: TimerHandle | undefined = undefined;
 
-  constructor(clock: Clock, limits: BodyLimits) {
+  constructor(clock: Clock, bodyLimits: BodyLimits) {
     this.#clock = clock;
-    this.limits = limits;
+    this.limits = bodyLimits;
   }
 
-  /** @param announcedBytes length of the body from Content-Length; 0 when absent */
-  open(receiver: WholeBodyReceiver, announcedBytes = 0): BodyReading {
-    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes);
+  /**
+   * @param announcedBytes length of the body from Content-Length; 0 when absent
+   * @param bytesMax bound of this body, when it is not that of the gate
+   */
+  open(receiver: WholeBodyReceiver, announcedBytes = 0, bytesMax = this.limits.requestBytesMax): BodyReading {
+    const reading = new BodyReading(this, receiver, this.#clock.monotonicMs(), announcedBytes, bytesMax);
     this.#readings.add(reading);
     if (this.#sweep === undefined) this.#armSweep();
     return reading;
@@ -61,7 +66,7 @@ export class BodyGate {
   }
 
   #armSweep(): void {
-    this.#sweep = this.#clock.setTimer(bodySweepMs, () => {
+    this.#sweep = this.#clock.setTimer(limits.bodySweepMs, () => {
       this.#sweep = undefined;
       const nowMs = this.#clock.monotonicMs();
       for (const reading of this.#readings) {
@@ -78,16 +83,18 @@ export class BodyReading implements BodyReceiver {
   readonly #receiver: WholeBodyReceiver;
   readonly #startedAtMs: number;
   readonly #announcedBytes: number;
+  readonly #bytesMax: number;
   /** The only chunk so far; once there are more, a buffer of which the first `#bytes` are filled. */
   #held: Uint8Array = EMPTY_BYTES;
   #bytes = 0;
   #open = true;
 
-  constructor(gate: BodyGate, receiver: WholeBodyReceiver, startedAtMs: number, announcedBytes: number) {
+  constructor(gate: BodyGate, receiver: WholeBodyReceiver, startedAtMs: number, announcedBytes: number, bytesMax: number) {
     this.#gate = gate;
     this.#receiver = receiver;
     this.#startedAtMs = startedAtMs;
     this.#announcedBytes = announcedBytes;
+    this.#bytesMax = bytesMax;
   }
 
   data(chunk: Uint8Array): void {
@@ -95,7 +102,7 @@ export class BodyReading implements BodyReceiver {
     const before = this.#bytes;
     this.#bytes = before + chunk.length;
     const withinBudget = this.#gate.reserve(chunk.length);
-    if (this.#bytes > this.#gate.limits.requestBytesMax) return this.fail("tooLarge");
+    if (this.#bytes > this.#bytesMax) return this.fail("tooLarge");
     if (!withinBudget) return this.fail("overBudget");
     if (before === 0) this.#held = chunk;
     else this.#append(chunk, before);
@@ -124,8 +131,9 @@ export class BodyReading implements BodyReceiver {
 
   isTooSlow(nowMs: number): boolean {
     const ageMs = nowMs - this.#startedAtMs;
-    if (ageMs > this.#gate.limits.bodyTimeoutMs) return true;
-    return ageMs > bodyRateGraceMs && this.#bytes < (ageMs / 1000) * bodyBytesPerSecondMin;
+    const { bodyTimeoutMs, bodyBytesPerSecondMin = limits.bodyBytesPerSecondMin } = this.#gate.limits;
+    if (ageMs > bodyTimeoutMs) return true;
+    return ageMs > limits.bodyRateGraceMs && this.#bytes < (ageMs / 1000) * bodyBytesPerSecondMin;
   }
 
   /**
@@ -134,8 +142,8 @@ export class BodyReading implements BodyReceiver {
    */
   #append(chunk: Uint8Array, at: number): void {
     if (this.#bytes > this.#held.length) {
-      const desiredBytes = Math.max(this.#bytes, at * 2, Math.min(this.#announcedBytes, at * announcedGrowthFactor));
-      const larger = allocateBytes(Math.min(desiredBytes, this.#gate.limits.requestBytesMax));
+      const desiredBytes = Math.max(this.#bytes, at * 2, Math.min(this.#announcedBytes, at * limits.announcedGrowthFactor));
+      const larger = allocateBytes(Math.min(desiredBytes, this.#bytesMax));
       larger.set(this.#held.subarray(0, at));
       this.#held = larger;
     }

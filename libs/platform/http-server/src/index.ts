@@ -12,3 +12,4 @@ export type { HttpPortOptions } from "./options.js";
 export { createHttpPort, type HttpPort } from "./port.js";
 export { renewCertificate, tlsOptions } from "./secured.js";
 export type { UnreadableKind } from "./unreadable.js";
+export { BodyNotRead, readWholeBody } from "./whole-body.js";

@@ -1,5 +1,6 @@
 /** A request as routes see it: parsed and bounded, independent of the server. */
-import { fromUtf8Strict } from "@perdure/base";
+import { fromUtf8Strict, unreachable } from "@perdure/base";
+import { type BodyGate, BodyNotRead, readWholeBody } from "@perdure/http-server";
 import type { z } from "zod";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
 import { RouteError } from "./errors.js";
@@ -7,12 +8,6 @@ import type { AnyRequest } from "./respond.js";
 
 /** Versions of the interface that a path can select; no prefix means the newest behaviour. */
 export type ApiVersion = 2 | 3 | 4 | undefined;
-
-/** Bytes of bodies that are being read, over all requests of one server. */
-export interface BodyBudget {
-  heldBytes: number;
-  readonly bytesMax: number;
-}
 
 export class ApiRequest {
   readonly version: ApiVersion;
@@ -24,14 +19,14 @@ export class ApiRequest {
   /** Aborted when the client disconnects. */
   readonly signal: AbortSignal;
   readonly #req: AnyRequest;
-  readonly #bodies: BodyBudget;
+  readonly #bodies: BodyGate;
 
   constructor(
     req: AnyRequest,
     version: ApiVersion,
     params: Readonly<Record<string, string>>,
     signal: AbortSignal,
-    bodies: BodyBudget,
+    bodies: BodyGate,
   ) {
     this.#req = req;
     this.#bodies = bodies;
@@ -86,22 +81,28 @@ export class ApiRequest {
     throw new RouteError(422, `Failed to deserialize the JSON body into the target type: ${firstIssue(parsed.error)}`);
   }
 
-  /** The raw body. Throws `RouteError` 413 or 429 as `json` does. */
-  async bytes(bytesMax = REQUEST_BODY_BYTES_MAX): Promise<Buffer> {
+  /** The raw body. Throws `RouteError` 413 or 429 as `json` does, 408 when it takes too long, 400 when it breaks off. */
+  async bytes(bytesMax = REQUEST_BODY_BYTES_MAX): Promise<Uint8Array> {
     if (Number(this.header("content-length")) > bytesMax) throw this.#tooLong(bytesMax);
-    const chunks: Uint8Array[] = [];
-    let size = 0;
     try {
-      for await (const chunk of this.#req as AsyncIterable<Uint8Array>) {
-        size += chunk.length;
-        this.#bodies.heldBytes += chunk.length;
-        if (size > bytesMax) throw this.#tooLong(bytesMax);
-        if (this.#bodies.heldBytes > this.#bodies.bytesMax) throw this.#unread(429, "Too many large requests at once");
-        chunks.push(chunk);
-      }
-      return Buffer.concat(chunks);
-    } finally {
-      this.#bodies.heldBytes -= size;
+      return await readWholeBody(this.#req, this.#bodies, bytesMax);
+    } catch (cause) {
+      throw cause instanceof BodyNotRead ? this.#notRead(cause.failure, bytesMax) : cause;
+    }
+  }
+
+  #notRead(failure: BodyNotRead["failure"], bytesMax: number): RouteError {
+    switch (failure) {
+      case "tooLarge":
+        return this.#tooLong(bytesMax);
+      case "overBudget":
+        return this.#unread(429, "Too many large requests at once");
+      case "tooSlow":
+        return this.#unread(408, "The request body did not arrive in time");
+      case "brokenOff":
+        return new RouteError(400, "The request body broke off");
+      default:
+        return unreachable(failure);
     }
   }
 

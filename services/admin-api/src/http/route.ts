@@ -3,15 +3,16 @@
  * so the two always agree.
  */
 import type { AdminOperation, OperationMethod } from "@perdure/admin-contract";
-import type { Clock } from "@perdure/base";
+import { type Clock, systemClock } from "@perdure/base";
+import { BodyGate } from "@perdure/http-server";
 import { type Edge, type EdgeOperation, httpServerSpan } from "@perdure/telemetry";
 import { type Request, type Response, Router } from "express";
 import type { z } from "zod";
-import { ALL_BODIES_BYTES_MAX } from "../limits.js";
+import { ALL_BODIES_BYTES_MAX, REQUEST_BODY_BYTES_MAX, REQUEST_BODY_MS } from "../limits.js";
 import type { AdminMeasure } from "../metrics.js";
 import type { ApiAnswer } from "./answer.js";
 import { RouteError } from "./errors.js";
-import { ApiRequest, type ApiVersion, type BodyBudget } from "./request.js";
+import { ApiRequest, type ApiVersion } from "./request.js";
 import { respond } from "./respond.js";
 
 export interface RouteOperation {
@@ -71,7 +72,7 @@ export function routerOf(
   observers?: RequestObservers,
   bodiesBytesMax = ALL_BODIES_BYTES_MAX,
 ): Router {
-  const bodies: BodyBudget = { heldBytes: 0, bytesMax: bodiesBytesMax };
+  const bodies = new BodyGate(observers?.clock ?? systemClock, { ...BODY_LIMITS, bufferedBodyBytesMax: bodiesBytesMax });
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const allow = allowed(route);
@@ -90,6 +91,9 @@ export function routerOf(
   }
   return router;
 }
+
+/** Operators send bodies by hand too, so there is no least rate. */
+const BODY_LIMITS = { requestBytesMax: REQUEST_BODY_BYTES_MAX, bodyTimeoutMs: REQUEST_BODY_MS, bodyBytesPerSecondMin: 0 };
 
 /** Probes and scrapes come every few seconds and belong to no trace. */
 const PROBED: ReadonlySet<string> = new Set(["/health", "/livez", "/readyz", "/metrics"]);
@@ -143,7 +147,7 @@ function measured({ measure, clock }: RequestObservers, res: Response, closed: A
   closed.add(() => measure(method, path, status(), clock.monotonicMs() - sinceMs));
 }
 
-function apiRequest(req: Request, res: Response, closed: AfterClose, bodies: BodyBudget): ApiRequest {
+function apiRequest(req: Request, res: Response, closed: AfterClose, bodies: BodyGate): ApiRequest {
   const hangUp = new AbortController();
   closed.add(() => hangUp.abort());
   const params = Object.entries(req.params as Record<string, string | string[]>).map(([name, value]) => [
