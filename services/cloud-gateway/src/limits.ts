@@ -27,9 +27,6 @@ export const HEADERS_TIMEOUT_MS = 10_000;
 export const HANDSHAKE_TIMEOUT_MS = 10_000;
 /** Timeout of a connection without requests: longer than that of common load balancers, so that they close first. */
 export const IDLE_CONNECTION_MS = 75_000;
-/** Least average rate of a body over the window (§6.5). */
-export const BODY_BYTES_PER_SECOND_MIN = 256;
-export const BODY_RATE_WINDOW_MS = 30_000;
 /** A client that reads nothing of its answer for this long occupies a connection to the runtime for nothing. */
 export const STALLED_ANSWER_MS = 120_000;
 /** Calls may wait for handlers for hours (§6.5); a client that needs longer attaches again. */

@@ -6,9 +6,8 @@
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER, seesMasked } from "@perdure/cloud";
-import type { BodyReceiver } from "@perdure/http-server";
+import { BodyMeter, type BodyReceiver } from "@perdure/http-server";
 import type { Dispatcher } from "undici";
-import { BodyMeter } from "./body-meter.js";
 import { BodyStream } from "./body-stream.js";
 import type { Forwarding, GatewayRequest } from "./gateway-request.js";
 import { headersForCaller, headersForRuntime } from "./hygiene.js";

@@ -2,6 +2,7 @@
 
 export { bindTo, type ListenAddress } from "./bind.js";
 export { type BodyFailure, BodyGate, type BodyReading, type WholeBodyReceiver } from "./body-gate.js";
+export { BodyMeter } from "./body-meter.js";
 export { type Certificate, type CertificateSource, WatchedCertificate } from "./certificates.js";
 export { connectionOf, endToEndHeaders, HOP_BY_HOP_HEADERS, namedByConnection } from "./end-to-end-headers.js";
 export { type BodyReceiver, type ExchangeObserver, HttpExchange } from "./exchange.js";

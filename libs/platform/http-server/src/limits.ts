@@ -63,6 +63,9 @@ export const bodyBytesPerSecondMin = 256;
 /** The average counts from this age on, so that a pause at the start is tolerated. */
 export const bodyRateGraceMs = 30_000;
 
+/** The average of a streamed body counts over windows of this length, since it may be paused in between. */
+export const bodyRateWindowMs = 30_000;
+
 /** Interval at which slow bodies are detected. */
 export const bodySweepMs = 1000;
 

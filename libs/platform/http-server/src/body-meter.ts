@@ -1,13 +1,13 @@
 /**
- * Measures the rate of a request body. A body that trickles in occupies a connection and a slot; honest clients keep an average rate
- * (cloud.md §6.5, §7 T22).
+ * Measures the rate of a request body that is streamed; `BodyGate` has the same bound for bodies that are read whole. A body that trickles in
+ * occupies a connection and a slot; honest clients keep an average rate (cloud.md §6.5, §7 T22).
  */
-import { BODY_BYTES_PER_SECOND_MIN, BODY_RATE_WINDOW_MS } from "./limits.js";
+import { bodyBytesPerSecondMin, bodyRateWindowMs } from "./limits.js";
 
 export class BodyMeter {
   #windowAtMs: number;
   #windowBytes = 0;
-  /** The gateway stopped reading for a while, so the rate of this window proves nothing. */
+  /** The receiver stopped reading for a while, so the rate of this window proves nothing. */
   #pausedInWindow = false;
   paused = false;
 
@@ -27,8 +27,8 @@ export class BodyMeter {
   /** Whether the window that ends now was too slow; a full window starts the next one. */
   isTooSlow(nowMs: number): boolean {
     const passedMs = nowMs - this.#windowAtMs;
-    if (passedMs < BODY_RATE_WINDOW_MS) return false;
-    const tooSlow = !this.#pausedInWindow && this.#windowBytes < (BODY_BYTES_PER_SECOND_MIN * passedMs) / 1000;
+    if (passedMs < bodyRateWindowMs) return false;
+    const tooSlow = !this.#pausedInWindow && this.#windowBytes < (bodyBytesPerSecondMin * passedMs) / 1000;
     this.#windowAtMs = nowMs;
     this.#windowBytes = 0;
     this.#pausedInWindow = this.paused;
