@@ -4,6 +4,7 @@ export { openAdminListener } from "./admin-listener.js";
 export { type BatchService, openBatches, openSharedBatches } from "./batches/batches.js";
 export { createCallEndpoint } from "./call-endpoint.js";
 export { type AdminSettings, adminSettings, adminSettingsShape, sqlOptionsOf } from "./config.js";
+export { browserGuard } from "./http/browser-guard.js";
 export type { RequestListener } from "./http/server.js";
 export { sqlEndings } from "./metrics.js";
 export type { AdminOptions, AdminPorts, CallEndpoint, EndpointResponse, Sql, SqlAnswer, UsageReport } from "./ports.js";

@@ -21,6 +21,7 @@ import {
   type InvokerOptions,
   type InvokerStatus,
   LargeMessages,
+  type RunningAttempt,
   Slots,
 } from "@perdure/invoker";
 import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/partition-processor";
@@ -75,6 +76,8 @@ export interface InvokerWorker extends AsyncDisposable {
   hold(reason: Interruption | undefined): void;
   /** Cuts off the running attempt of `id`, see `InterruptibleInvoker`. */
   cutAttempt(id: InvocationId): CutAttempt | undefined;
+  /** The running attempts, see `InterruptibleInvoker`. */
+  attempts(): Iterable<RunningAttempt>;
   /** State of the partitions. */
   population(): Population;
   /** Destination of records of subscribed topics. */
@@ -143,6 +146,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
     status: (id) => invoker.status(id),
     statuses: () => invoker.statuses(),
     cutAttempt: (id) => invoker.cutAttempt(id),
+    attempts: () => invoker.attempts(),
     population() {
       const all = newPopulation();
       processor.addPopulation(all);

@@ -15,6 +15,7 @@ import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./at
 import { AttemptMachine } from "./attempt-machine.js";
 import type { AttemptContext, AttemptOwner, AttemptTimes } from "./attempt-owner.js";
 import type { AttemptEnding, AttemptOutput, AttemptPlan } from "./attempt-plan.js";
+import type { Blockage } from "./blockage.js";
 import type { DeadlineWaiter } from "./deadlines.js";
 import type { ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable } from "./flush-group.js";
@@ -99,6 +100,11 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     if (silentMs < BLOCKED_AFTER_MS.declared) return undefined;
     const blockage = this.#machine.blockage;
     return blockage !== undefined && silentMs >= BLOCKED_AFTER_MS[blockage] ? this.#lastActivityMs : undefined;
+  }
+
+  /** See `AttemptMachine.blockage`; undefined while a message waits to be handled or the stream waits for a connection. */
+  get blockage(): Blockage | undefined {
+    return this.#over || this.#readingHeld || this.#isStreamWaiting ? undefined : this.#machine.blockage;
   }
 
   /** Requests a suspension before the inactivity timeout. A handler that works nevertheless may be silent as long as before. */

@@ -9,7 +9,7 @@ export {
   type ReplayCheckOptions,
   type ReplaySubject,
 } from "./check/replay-check.js";
-export { createInvoker, type InterruptibleInvoker, type Interruption, type InvokerDeps } from "./invoker.js";
+export { createInvoker, type InterruptibleInvoker, type Interruption, type InvokerDeps, type RunningAttempt } from "./invoker.js";
 export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
 export { type InvokerOptions, invokerDefaults } from "./options.js";

@@ -4,6 +4,7 @@ import type { RegistryView } from "@perdure/control";
 import type { EndpointTransport, RequestIdentity } from "@perdure/endpoint-transport";
 import type { EntryStored, RequestPause, RetryNow, StartRun, StopRun } from "@perdure/state-machine";
 import { failure } from "./attempt-failure.js";
+import type { Blockage } from "./blockage.js";
 import { AttemptDeadlines } from "./deadlines.js";
 import { FairShares, type ShareMember } from "./fair-shares.js";
 import { FlushGroup } from "./flush-group.js";
@@ -47,6 +48,16 @@ export interface InterruptibleInvoker extends Invoker {
   interrupt(interruption: Interruption): void;
   /** Fails the attempt of `id` with RT0101, resets its stream, and retries; returns undefined when no attempt has a stream. */
   cutAttempt(id: InvocationId): CutAttempt | undefined;
+  /** The running attempts, for observers that must know whether handlers work. */
+  attempts(): Iterable<RunningAttempt>;
+}
+
+export interface RunningAttempt {
+  readonly id: InvocationId;
+  /** How certain it is that the handler only waits; undefined while it works or may work. */
+  readonly blockage: Blockage | undefined;
+  /** Requests a suspension, which a handler that works sends only when it awaits something. */
+  suspend(): void;
 }
 
 /** Runs nothing until it receives effects. Disposing resets every stream; nothing is submitted afterwards. */
@@ -138,6 +149,12 @@ class PartitionInvoker implements InterruptibleInvoker {
 
   cutAttempt(id: InvocationId): CutAttempt | undefined {
     return this.#runs.get(id)?.cut();
+  }
+
+  *attempts(): Iterable<RunningAttempt> {
+    for (const [id, run] of this.#runs) {
+      if (run.isAttempting) yield { id, blockage: run.blockage, suspend: () => run.suspendBlocked() };
+    }
   }
 
   *statuses(): Iterable<InvokerStatus> {

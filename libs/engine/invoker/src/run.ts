@@ -27,6 +27,7 @@ import type { Attempt } from "./attempt.js";
 import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptOwner } from "./attempt-owner.js";
 import type { AttemptEnding } from "./attempt-plan.js";
+import type { Blockage } from "./blockage.js";
 import { JournalTail } from "./journal-tail.js";
 import { LOGGED_REASON_CHARS_MAX, REFUSAL_BOUNDS, REFUSALS_MAX, RETRY_DELAY_MS_MAX, SLOT_WAIT_STORED_MS } from "./limits.js";
 import type { AttemptTransport } from "./metrics.js";
@@ -227,6 +228,10 @@ export class Run implements AttemptOwner, SlotUser {
 
   blockedSinceMs(): number | undefined {
     return this.#phase === "attempting" ? this.#attempt?.blockedSinceMs() : undefined;
+  }
+
+  get blockage(): Blockage | undefined {
+    return this.#phase === "attempting" ? this.#attempt?.blockage : undefined;
   }
 
   suspendBlocked(): void {

@@ -80,6 +80,9 @@ const FOR_TESTS: ReadonlySet<string> = new Set([
   "libs/testing/conformance",
 ]);
 
+/** Services that compose the roles of the others in one process. */
+const COMPOSITIONS: ReadonlySet<string> = new Set(["services/standalone", "services/test-environment"]);
+
 /** What runs in production. */
 const runtimeSources = (sources: readonly Source[]): readonly Source[] => sources.filter(({ isTest }) => !isTest);
 
@@ -144,12 +147,12 @@ describe("imports", () => {
     expect(wrong).toEqual([]);
   });
 
-  test("services know nothing of each other; only standalone puts them together", () => {
+  test("services know nothing of each other; only standalone and the environment of tests put them together", () => {
     const services = new Set(
       packages.filter(({ folder }) => folder.startsWith("services/")).map(({ manifest }) => manifest.name),
     );
     const wrong = packages
-      .filter(({ folder }) => folder.startsWith("services/") && folder !== "services/standalone")
+      .filter(({ folder }) => folder.startsWith("services/") && !COMPOSITIONS.has(folder))
       .flatMap(({ manifest, sources }) =>
         runtimeSources(sources).flatMap(({ path, imports }) =>
           imports
