@@ -30,7 +30,7 @@ TO_TEST = $(if $(FILTER),$(INSTALLED),build)
 CLUSTER ?=
 NAME ?=
 
-.PHONY: help build run example cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench bench-check chaos fuzz microbench conformance screenshots charts images images-check clean
+.PHONY: help build run example cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench bench-check chaos fuzz microbench conformance screenshots charts reference images images-check clean
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -140,6 +140,9 @@ screenshots: programs ## Take the pictures of the console in docs/screenshots an
 
 charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and the table of values, anew
 	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/core/custom-resources/test/chart.test.ts libs/testing/conformance/test/charts/values.test.ts
+
+reference: $(INSTALLED) ## Write docs/reference and docs/cli.md anew, from the code
+	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference services/cli/src/docs
 
 images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
 	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)

@@ -6,6 +6,7 @@ export default {
     "<rootDir>/deploy/examples",
     "<rootDir>/deploy/cloud",
     "<rootDir>/deploy/cluster",
+    "<rootDir>/deploy/reference",
   ],
   testMatch: ["**/*.test.ts"],
   // Building every image in clean directories takes minutes: only `make test-images` runs these suites, by their paths.

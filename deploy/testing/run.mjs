@@ -163,7 +163,7 @@ if (missing.size > 0) {
   process.exit(3);
 }
 
-const all = ["libs", "services", "deploy/examples", "deploy/cloud", "deploy/cluster"].flatMap((folder) =>
+const all = ["libs", "services", "deploy/examples", "deploy/cloud", "deploy/cluster", "deploy/reference"].flatMap((folder) =>
   suitesBelow(join(root, folder)),
 );
 const expressions = patterns.map((pattern) => new RegExp(pattern, "i"));

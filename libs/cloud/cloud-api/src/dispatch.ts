@@ -4,7 +4,7 @@
  */
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
-import { hasPower, parseAccountId } from "@perdure/cloud";
+import { type AccountPower, hasPower, parseAccountId } from "@perdure/cloud";
 import { accountOperations, exportAuditEventsRequest, userOperations } from "@perdure/cloud-client";
 import { bodyOf, notAMember, respond, TenancyApiError } from "@perdure/cloud-requests";
 import type { Request, Response } from "express";
@@ -24,6 +24,12 @@ const ofAccounts: AccountHandlers = {
   ...memberHandlers,
   ...bookHandlers,
 };
+
+/** The permission that each operation of an account needs, by the name of the operation. */
+export const accountPowers: ReadonlyMap<string, AccountPower> = new Map(
+  Object.entries(ofAccounts).map(([name, { needs }]) => [name, needs]),
+);
+
 const ofUsers: UserHandlers = userHandlers;
 
 /** Operations that read much of the database or of files. */

@@ -3,7 +3,7 @@
 export { CallRates } from "./call-rates.js";
 export { createCloudApi } from "./cloud-api.js";
 export { mayBePage, PROXY_PREFIX } from "./console-paths.js";
-export { answerAccountOperation, answerUserOperation, shaped } from "./dispatch.js";
+export { accountPowers, answerAccountOperation, answerUserOperation, shaped } from "./dispatch.js";
 export { API_CALLS, REQUESTS_MAX, REQUESTS_OF_NETWORK_MAX } from "./limits.js";
 export { type CallerFacts, OperationCall, optionalSeconds, seconds } from "./operation.js";
 export { userHandlers } from "./operations/accounts.js";

@@ -2,6 +2,7 @@
 
 export { CommitProbe } from "./commit-probe.js";
 export { type ConfigInputs, type LoadedConfig, loadConfig } from "./config/load.js";
+export { dottedName } from "./config/names.js";
 export { printConfig } from "./config/print.js";
 export {
   boolean,
@@ -22,6 +23,8 @@ export {
   tomlValue,
   traceUrl,
 } from "./config/setting.js";
+export { variableOf } from "./config/sources.js";
+export { type GroupSchema, type SettingNode, settingTree } from "./config/tree.js";
 export { ConnectionErrors, connectionErrorKind, type UncaughtOrigin } from "./connection-errors.js";
 export * from "./health.js";
 export { largeGarbage } from "./idle-collection.js";

@@ -14,6 +14,8 @@ export interface SettingFacts {
   readonly show: (value: unknown) => string | undefined;
   /** How a value is read from one line of text (environment, flags): as it stands, or as TOML or JSON. */
   readonly form: "scalar" | "boolean" | "structure";
+  /** The values that it accepts, for the reference: "duration", "one of running, suspended". */
+  readonly accepts: string;
 }
 
 /** Facts by schema instance; a nested `group` has facts too, but its `show` is never called. */
@@ -37,15 +39,25 @@ const orUnset =
 export function group<S extends z.ZodRawShape>(sentence: string, shape: S) {
   // Every member has a default or is optional, so an empty table is a valid input; the compiler cannot derive that for a generic shape.
   const table = z.strictObject(shape).prefault({} as never);
-  return withFacts(table, { sentence, show: () => undefined, form: "structure" });
+  return withFacts(table, { sentence, show: () => undefined, form: "structure", accepts: "table" });
 }
 
 export function text(fallback: string, options: SettingOptions) {
-  return withFacts(z.string().min(1, "must not be empty").prefault(fallback), { ...options, show: quoted, form: "scalar" });
+  return withFacts(z.string().min(1, "must not be empty").prefault(fallback), {
+    ...options,
+    show: quoted,
+    form: "scalar",
+    accepts: "text",
+  });
 }
 
 export function optionalText(options: SettingOptions) {
-  return withFacts(z.string().min(1, "must not be empty").optional(), { ...options, show: orUnset(quoted), form: "scalar" });
+  return withFacts(z.string().min(1, "must not be empty").optional(), {
+    ...options,
+    show: orUnset(quoted),
+    form: "scalar",
+    accepts: "text",
+  });
 }
 
 /** An address for browsers, with `{traceId}` where that belongs. */
@@ -54,7 +66,7 @@ export function traceUrl(sentence: string) {
     .string()
     .regex(/^https?:\/\/\S*\{traceId\}\S*$/, "must be an http or https address with {traceId} in it")
     .optional();
-  return withFacts(schema, { sentence, show: orUnset(quoted), form: "scalar" });
+  return withFacts(schema, { sentence, show: orUnset(quoted), form: "scalar", accepts: "URL" });
 }
 
 /** A text that must not be printed; code gets a `Secret`. */
@@ -64,7 +76,7 @@ export function optionalSecret(options: SettingOptions) {
     .min(1, "must not be empty")
     .transform((value) => new Secret(value))
     .optional();
-  return withFacts(schema, { ...options, show: orUnset(quoted), form: "scalar" });
+  return withFacts(schema, { ...options, show: orUnset(quoted), form: "scalar", accepts: "secret text" });
 }
 
 export function boolean(fallback: boolean, options: SettingOptions) {
@@ -73,15 +85,21 @@ export function boolean(fallback: boolean, options: SettingOptions) {
     ...options,
     show: plain,
     form: "boolean",
+    accepts: "true or false",
   });
 }
 
 export function choice<const T extends readonly [string, ...string[]]>(values: T, fallback: T[number], options: SettingOptions) {
   const schema = z.enum(values, { error: `must be one of ${values.join(", ")}` });
-  return withFacts(schema.prefault(fallback as never), { ...options, show: quoted, form: "scalar" });
+  const accepts = `one of ${values.join(", ")}`;
+  return withFacts(schema.prefault(fallback as never), { ...options, show: quoted, form: "scalar", accepts });
 }
 
 type NumberRange = { readonly min: number; readonly max?: number };
+
+function acceptedNumbers({ min, max }: NumberRange, kind: string): string {
+  return max === undefined ? `${kind}, at least ${min}` : `${kind}, ${min} to ${max}`;
+}
 
 function numberIn(range: NumberRange & { readonly whole: boolean }) {
   const kind = range.whole ? "a whole number" : "a number";
@@ -100,6 +118,7 @@ export function integer(fallback: number, options: SettingOptions & NumberRange)
     sentence: options.sentence,
     show: plain,
     form: "scalar",
+    accepts: acceptedNumbers(options, "whole number"),
   });
 }
 
@@ -108,6 +127,7 @@ export function optionalInteger(options: SettingOptions & NumberRange) {
     sentence: options.sentence,
     show: orUnset(plain),
     form: "scalar",
+    accepts: acceptedNumbers(options, "whole number"),
   });
 }
 
@@ -117,6 +137,7 @@ export function decimal(fallback: number, options: SettingOptions & NumberRange)
     sentence: options.sentence,
     show,
     form: "scalar",
+    accepts: acceptedNumbers(options, "number"),
   });
 }
 
@@ -137,12 +158,12 @@ const shownDuration = (value: unknown): string => quoted(formatDuration(value as
 
 /** A duration; code gets milliseconds. */
 export function duration(fallback: string, options: SettingOptions & { readonly minMs?: number }) {
-  const facts = { sentence: options.sentence, show: shownDuration, form: "scalar" } as const;
+  const facts = { sentence: options.sentence, show: shownDuration, form: "scalar", accepts: "duration" } as const;
   return withFacts(durationText(options.minMs ?? 0).prefault(fallback), facts);
 }
 
 export function optionalDuration(options: SettingOptions & { readonly minMs?: number }) {
-  const facts = { sentence: options.sentence, show: orUnset(shownDuration), form: "scalar" } as const;
+  const facts = { sentence: options.sentence, show: orUnset(shownDuration), form: "scalar", accepts: "duration" } as const;
   return withFacts(durationText(options.minMs ?? 0).optional(), facts);
 }
 
@@ -167,11 +188,11 @@ function shownByteSize(value: unknown): string {
 
 /** A size; code gets bytes. */
 export function byteSize(fallback: string, options: SettingOptions) {
-  return withFacts(byteSizeText().prefault(fallback), { ...options, show: shownByteSize, form: "scalar" });
+  return withFacts(byteSizeText().prefault(fallback), { ...options, show: shownByteSize, form: "scalar", accepts: "size" });
 }
 
 export function optionalByteSize(options: SettingOptions) {
-  return withFacts(byteSizeText().optional(), { ...options, show: orUnset(shownByteSize), form: "scalar" });
+  return withFacts(byteSizeText().optional(), { ...options, show: orUnset(shownByteSize), form: "scalar", accepts: "size" });
 }
 
 /** Names and texts, such as headers. `secret` hides the texts when shown. */
@@ -181,7 +202,7 @@ export function textMap(fallback: Readonly<Record<string, string>>, options: Set
     inlineTable(
       Object.entries(value as Record<string, string>).map(([key, text]) => [key, options.secret === true ? "***" : text]),
     );
-  return withFacts(schema, { sentence: options.sentence, show, form: "structure" });
+  return withFacts(schema, { sentence: options.sentence, show, form: "structure", accepts: "table of texts" });
 }
 
 interface CustomOptions<T> {
@@ -195,7 +216,8 @@ interface CustomOptions<T> {
 /** Anything described by a zod schema of its own, which must have a default or be optional. */
 export function custom<S extends z.ZodType>(schema: S, options: CustomOptions<z.output<S>>): S {
   const show = options.show === undefined ? orUnset(quoted) : (value: unknown) => options.show?.(value as z.output<S>);
-  return withFacts(schema, { sentence: options.sentence, show, form: options.form ?? "structure" });
+  const form = options.form ?? "structure";
+  return withFacts(schema, { sentence: options.sentence, show, form, accepts: form === "scalar" ? "text" : "TOML or JSON" });
 }
 
 /** `{ a = "b" }` */

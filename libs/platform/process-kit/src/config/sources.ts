@@ -196,7 +196,8 @@ function restateValues(
   ];
 }
 
-function variableOf(dotted: string): string {
+/** `worker.cleanup-interval` → `PERDURE_WORKER__CLEANUP_INTERVAL`. */
+export function variableOf(dotted: string): string {
   return ENVIRONMENT_PREFIX + dotted.replaceAll(".", "__").replaceAll("-", "_").toUpperCase();
 }
 

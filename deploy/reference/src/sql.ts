@@ -1,0 +1,58 @@
+/** The page of SQL tables, from the schema that the engine runs statements with. */
+import { columnsOf, TABLE_NAMES, type TableName } from "@perdure/introspection/schema";
+import { code, type Page, page, prose, table } from "./markdown.js";
+
+const SENTENCES: Readonly<Record<TableName, string>> = {
+  sys_invocation:
+    "One row for each invocation that is stored: status, attempts, failures and result together. The table for most questions.",
+  sys_invocation_status: "The stored part of an invocation, without what only the worker's memory has.",
+  sys_invocation_state: "The attempts of invocations that run or wait for their next attempt, from the memory of the workers.",
+  sys_journal: "The entries of the journals. Filter by `id`.",
+  sys_journal_events: "Failures and pauses between the entries of a journal.",
+  state: "The state of virtual objects and workflows, one row for each key of a state.",
+  sys_inbox: "Invocations that wait for the lock of their virtual object or workflow.",
+  sys_keyed_service_status: "Which invocation holds the lock of a virtual object or workflow.",
+  sys_promise: "Promises of workflows.",
+  sys_deployment: "Registered deployments.",
+  sys_service: "Services by their newest revision.",
+  sys_rules: "Rules of flow control.",
+  sys_locks: "Locks that are held.",
+  sys_vqueues: "Entries of the queues of flow control.",
+  sys_vqueue_meta: "The queues of flow control, with their counters and times.",
+  sys_vqueue_entry_status: "Entries of the queues, with what blocked them and for how long.",
+  sys_scheduler: "The head of each queue, and what it waits for.",
+  sys_user_limits: "Scopes and limit keys with their use of concurrency limits.",
+  sys_rate_limits: "Scopes and limit keys with their use of rate limits.",
+  sys_slot_wait: "Invocations that wait for a slot of a worker.",
+  sys_node: "Workers.",
+  sys_partition: "Partitions, and which worker leads each.",
+  sys_schedule: "Schedules.",
+};
+
+/** Our short names of types, as SQL calls them. */
+const TYPES: Readonly<Record<string, string>> = {
+  text: "`VARCHAR`",
+  u32: "`UINTEGER`",
+  u64: "`UBIGINT`",
+  bool: "`BOOLEAN`",
+  bytes: "`BLOB`",
+  timestamp: "`TIMESTAMP WITH TIME ZONE`",
+  duration: "`INTERVAL`",
+  u32List: "`UINTEGER[]`",
+  textList: "`VARCHAR[]`",
+};
+
+const INTRODUCTION = `\`POST /query\` of the management API, \`perdure sql\` and the console run statements over these tables. [SQL](../sql.md) says what a statement may take and which functions there are.
+Clients should name the columns that they read: later versions may add columns.`;
+
+export function sqlPage(): Page {
+  const tables = TABLE_NAMES.flatMap((name) => [
+    `## ${code(name)}`,
+    prose(SENTENCES[name]),
+    table(
+      ["Column", "Type"],
+      columnsOf(name).map((column) => [code(column.name), TYPES[column.type] ?? column.type]),
+    ),
+  ]);
+  return page("sql-tables.md", "SQL tables", [INTRODUCTION, ...tables]);
+}
