@@ -108,7 +108,7 @@ function openWorker(
   parts: { readonly store: KvPartitionStore; readonly registry: RegistryRole; readonly transports: Transports },
 ): Promise<InvokerWorker> {
   return createInvokerWorker(
-    { ...parts, identity: undefined, clock, random: systemRandom, logger, metrics: undefined, onFatal },
+    { ...parts, identity: undefined, clock, random: systemRandom, logger, metrics: undefined, tracing: undefined, onFatal },
     {
       partitionCount: PARTITION_COUNT,
       cleanupIntervalMs: CLEANUP_INTERVAL_MS,

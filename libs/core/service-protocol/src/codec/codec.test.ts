@@ -6,7 +6,13 @@ import { decodeControl } from "./control.js";
 import { decodeCommand } from "./decode-command.js";
 import { encodeCommand, encodeInput } from "./encode-command.js";
 import { decodeNotification, encodeCompletion, encodeNotification } from "./notification.js";
-import { invocationIdCompletionIdOf, notificationOutcomeOf, outputResultOf, resultCompletionIdOf } from "./peek.js";
+import {
+  invocationIdCompletionIdOf,
+  notificationOutcomeOf,
+  outputResultOf,
+  proposalCompletionIdOf,
+  resultCompletionIdOf,
+} from "./peek.js";
 import { decodeStart } from "./start.js";
 
 function hex(text: string): Uint8Array {
@@ -150,9 +156,10 @@ describe("peeks", () => {
     expect(resultCompletionIdOf(MessageType.SetState, call)).toBeUndefined();
   });
 
-  test("an output's result is read alone", () => {
+  test("an output's result and a proposal's id are read alone", () => {
     expect(outputResultOf(hex("7206 0a04 74727565"))).toEqual({ kind: "value", value: utf8("true") });
     expect(outputResultOf(hex("7a03 089903"))).toEqual({ kind: "failure", failure: { code: 409, message: "", metadata: [] } });
+    expect(proposalCompletionIdOf(hex("0807 7200"))).toBe(7);
   });
 
   test("a failure counts as failure, everything else as success", () => {

@@ -92,7 +92,7 @@ function decodeAwaitingOn(body: Uint8Array): AwaitingOn | ProtocolFault {
   return decodeTree("AwaitingOn", readAwaitingOn, body);
 }
 
-function decodeProposeRunCompletion(body: Uint8Array): RunProposal | ProtocolFault {
+export function decodeProposeRunCompletion(body: Uint8Array): RunProposal | ProtocolFault {
   return decodeOrFault("ProposeRunCompletion", readProposal, body);
 }
 

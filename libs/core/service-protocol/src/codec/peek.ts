@@ -47,6 +47,11 @@ function lastVarint(body: Uint8Array, fieldNumber: number): number {
   return value;
 }
 
+/** Completion id of a `ProposeRunCompletion` body. */
+export function proposalCompletionIdOf(body: Uint8Array): number {
+  return lastVarint(body, varintTag(1));
+}
+
 /** Id of a notification; its fields come first, so this reads the first few bytes only. */
 export function notificationIdOf(type: number, body: Uint8Array): NotificationId {
   const r = new ProtoReader(body);
