@@ -29,8 +29,11 @@ PATTERNS = $(foreach pattern,$(FILTER),'$(pattern)')
 TO_TEST = $(if $(FILTER),$(INSTALLED),build)
 CLUSTER ?=
 NAME ?=
+SDK ?=
 
-.PHONY: help build run example cluster cluster-down cloud cloud-down test test-db test-kafka test-browser test-k8s test-images test-sdks test-all programs check format sim bench bench-check chaos fuzz microbench conformance screenshots charts reference images images-check clean
+.PHONY: help build run example cluster cluster-down cloud cloud-down check format clean
+.PHONY: test test-db test-kafka test-browser test-k8s test-images test-sdks test-examples test-all programs
+.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference images images-check
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -51,8 +54,8 @@ $(BUNDLE): $(INSTALLED) deploy/build.mjs deploy/bundle.mjs deploy/console.mjs $(
 run: build ## Demo: a greeter survives kill -9 of the server, then both stay up
 	@exec $(NODE) deploy/examples/greeter/src/demo/main.ts
 
-example: build ## Demo of one pattern, with a kill -9 in the middle (NAME=saga; without a name: the list)
-	@$(NODE) deploy/run-ts.mjs deploy/examples/patterns/src/demo/main.ts $(NAME)
+example: build ## Demo of one pattern, with a kill -9 in the middle (NAME=saga, SDK=python; without a name: the list)
+	@$(NODE) deploy/run-ts.mjs deploy/examples/patterns/src/demo/main.ts $(NAME) $(SDK)
 
 cluster: build ## Demo: a whole cluster (PostgreSQL, Redis, Kafka, every role) on this machine, which stays up
 	@exec $(CLUSTER_PROGRAM) up
@@ -87,7 +90,10 @@ test-images: $(TO_TEST) ## Do every step of the images in clean directories, wit
 test-sdks: build ## Run the published SDKs of every language against a server
 	@$(NODE) libs/testing/conformance/sdks/run.mjs $(PATTERNS)
 
-test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks ## Run all of these
+test-examples: $(TO_TEST) ## Run the examples that are not in TypeScript (Python, Go, Java with Maven)
+	@$(TIERS) examples $(PATTERNS)
+
+test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks test-examples ## Run all of these
 
 # What tests need and this machine has not compiled or unpacked yet.
 programs: $(INSTALLED)

@@ -36,12 +36,14 @@ const COVERS: Readonly<Record<string, readonly string[]>> = {
   browser: ["browser", ...DATABASES],
   k8s: ["k8s", ...DATABASES],
   images: ["images", "k8s", ...DATABASES],
+  sdks: ["sdks", "server"],
 };
 
 /** Suites that start a program whose own code starts what their suffix says; imports do not lead there. */
 const STARTED_BY_A_PROGRAM: Readonly<Record<string, string>> = {
   "deploy/cloud/test/cloud.postgres.test.ts": "the demo of the platform starts PostgreSQL",
   "deploy/cluster/test/cluster.kafka.test.ts": "the demo of the cluster starts Kafka",
+  "deploy/examples/patterns/test/languages.sdks.test.ts": "the demo builds the endpoints with the tools of their languages",
   "services/tunnel-relay/test/official-cli.namespace.test.ts": "unshare makes the network",
 };
 

@@ -4,7 +4,7 @@
  * stripping), so it imports nothing.
  */
 
-export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images";
+export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images" | "examples";
 
 /** A program that the suites of a tier start. One of `programs`, `cached` or `isInDebian` is enough. */
 export interface ProgramNeed {
@@ -61,6 +61,22 @@ const MAVEN: ProgramNeed = {
   cached: "kafka-",
   missing: "Maven is missing: install it (`mvn` on the PATH), which fetches Kafka once.",
 };
+const PYTHON: ProgramNeed = {
+  programs: ["python3"],
+  missing: "Python is missing: install Python 3.10 with venv (`python3` on the PATH), whose SDK runs examples.",
+};
+const GO_FOR_SDK: ProgramNeed = {
+  programs: ["go"],
+  missing: "Go is missing: install Go 1.25 (`go` on the PATH), whose SDK runs examples.",
+};
+const JAVA_FOR_SDK: ProgramNeed = {
+  programs: ["javac"],
+  missing: "Java is missing: install a JDK of version 17 (`javac` on the PATH), whose SDK runs examples.",
+};
+const MAVEN_FOR_SDK: ProgramNeed = {
+  programs: ["mvn"],
+  missing: "Maven is missing: install it (`mvn` on the PATH), which builds examples in Java.",
+};
 const CHROMIUM: ProgramNeed = {
   programs: ["chromium", "chromium-browser", "google-chrome", "chrome"],
   inLockFileOn: "linux-x64",
@@ -85,6 +101,8 @@ export const TIERS: readonly Tier[] = [
   { name: "browser", target: "test-browser", suffixes: ["browser"], needs: [CHROMIUM, ...DATABASES] },
   { name: "k8s", target: "test-k8s", suffixes: ["k8s"], needs: [GO, ...DATABASES, PROMTOOL] },
   { name: "images", target: "test-images", suffixes: ["images"], needs: [GO, ...DATABASES] },
+  // Examples in the languages of the other SDKs; the scenarios of every SDK are `make test-sdks`.
+  { name: "examples", target: "test-examples", suffixes: ["sdks"], needs: [PYTHON, GO_FOR_SDK, JAVA_FOR_SDK, MAVEN_FOR_SDK] },
 ];
 
 const TIER_SUFFIXES: ReadonlySet<string> = new Set(TIERS.flatMap(({ suffixes }) => suffixes));

@@ -27,6 +27,7 @@ function model(body: unknown): Reply {
 export const agent: Pattern = {
   name: "agent",
   summary: "an AI agent with tools and memory; no completion is paid for twice",
+  isInEveryLanguage: true,
   services: [agentObject],
   demo: async (stage) => {
     const { outside } = stage;

@@ -5,6 +5,7 @@ import { expenseApproval } from "#patterns/approval/services";
 export const approval: Pattern = {
   name: "approval",
   summary: "wait for a person, with reminders, as long as it takes",
+  isInEveryLanguage: true,
   services: [expenseApproval],
   demo: async (stage) => {
     const { outside } = stage;

@@ -8,6 +8,7 @@ const WORDS_PER_PAGE = 300;
 export const fanOut: Pattern = {
   name: "fan-out",
   summary: "many parts at once, then one result",
+  isInEveryLanguage: true,
   services: [bookCounter, pageCounter],
   demo: async (stage) => {
     const { outside } = stage;

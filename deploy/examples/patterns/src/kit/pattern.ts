@@ -11,6 +11,8 @@ export interface Pattern {
   readonly summary: string;
   /** A program that the demo needs beside Perdure; `stage.kafkaBrokers` is set then. */
   readonly needs?: "kafka";
+  /** The folders python, go and java have its services too. */
+  readonly isInEveryLanguage?: true;
   readonly services: readonly BindableService[];
   /** Runs the scenario. Reports what it expects with `stage.check`; rejects when the scenario could not be run. */
   readonly demo: (stage: Stage) => Promise<void>;

@@ -3,6 +3,7 @@
  * and the outside world in this process.
  */
 import { mkdtempSync, rmSync } from "node:fs";
+import { createConnection } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
@@ -10,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { ChildProgram } from "@perdure/processes/child-program";
 import { connect, type Ingress } from "@restatedev/restate-sdk-clients";
 import { freePort } from "#kit/free-port";
+import { type EndpointProgram, TYPESCRIPT } from "#kit/languages";
 import { OutsideWorld } from "#kit/outside-world";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../../..");
@@ -29,6 +31,12 @@ export interface StageOutput {
   checked(check: Check): void;
 }
 
+interface StageStart {
+  readonly kafkaBrokers?: string;
+  /** The endpoint with the services; the one in TypeScript when absent. */
+  readonly endpoint?: EndpointProgram;
+}
+
 interface StageOptions {
   readonly output: StageOutput;
   readonly kafkaBrokers: string | undefined;
@@ -37,6 +45,7 @@ interface StageOptions {
 interface Programs {
   readonly server: ChildProgram;
   readonly endpoint: ChildProgram;
+  readonly endpointPort: number;
 }
 
 export class Stage implements AsyncDisposable {
@@ -63,7 +72,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** Resolves when the services of all patterns are registered. Data are in a temporary directory. */
-  static async start(output: StageOutput, { kafkaBrokers }: { readonly kafkaBrokers?: string } = {}): Promise<Stage> {
+  static async start(output: StageOutput, { kafkaBrokers, endpoint: program = TYPESCRIPT }: StageStart = {}): Promise<Stage> {
     const directory = mkdtempSync(join(tmpdir(), "perdure-patterns-"));
     const [ingressPort, adminPort, endpointPort] = [await freePort(), await freePort(), await freePort()];
     const urls = { ingress: `http://127.0.0.1:${ingressPort}`, admin: `http://127.0.0.1:${adminPort}` };
@@ -83,12 +92,12 @@ export class Stage implements AsyncDisposable {
       }),
       ChildProgram.start({
         name: "the endpoint",
-        command: process.execPath,
-        args: [join(ROOT, "deploy/examples/patterns/src/main.ts")],
+        ...program,
         env: { ...process.env, PORT: String(endpointPort), OUTSIDE_URL: outside.url, RESTATE_LOGGING: "ERROR" },
       }),
     ]);
-    const stage = new Stage(urls, outside, { server, endpoint }, directory, { output, kafkaBrokers });
+    const programs = { server, endpoint, endpointPort };
+    const stage = new Stage(urls, outside, programs, directory, { output, kafkaBrokers });
     await Promise.all([stage.#serverReady(), stage.#endpointReady()]);
     await stage.admin("POST", "/deployments", { uri: `http://127.0.0.1:${endpointPort}` });
     return stage;
@@ -136,8 +145,8 @@ export class Stage implements AsyncDisposable {
   }
 
   async #endpointReady(): Promise<void> {
-    const { endpoint } = this.#programs;
-    await endpoint.ready(() => endpoint.lines.some((line) => line.startsWith("listening")));
+    const { endpoint, endpointPort } = this.#programs;
+    await endpoint.ready(() => isListening(endpointPort));
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
@@ -146,6 +155,17 @@ export class Stage implements AsyncDisposable {
     await this.outside[Symbol.asyncDispose]();
     rmSync(this.#directory, { recursive: true, force: true });
   }
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = createConnection({ port, host: "127.0.0.1" });
+    socket.once("error", () => resolve(false));
+    socket.once("connect", () => {
+      socket.destroy();
+      resolve(true);
+    });
+  });
 }
 
 interface Urls {

@@ -5,6 +5,7 @@ import { tripBooking } from "#patterns/saga/services";
 export const saga: Pattern = {
   name: "saga",
   summary: "several bookings, all or none: a refusal cancels what was booked before",
+  isInEveryLanguage: true,
   services: [tripBooking],
   demo: async (stage) => {
     const { outside } = stage;
