@@ -13,7 +13,7 @@ import * as proto from "./gen/v1/registry_pb.js";
 import { CHANGE_DEADLINE_MS, STATE_WAIT_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
-import { type ChangeMethod, changeV01, fromStateV01 } from "./v01/registry.js";
+import { type ChangeMethod, type ChangeResult, changeV01, fromStateV01 } from "./v01/registry.js";
 import { WatchStream, watchForm } from "./watch-stream.js";
 
 export interface RemoteRegistryPorts {
@@ -46,11 +46,11 @@ interface RegistryChangeResult<Result> {
 }
 
 /** A change as a unary call of this release, and as v0.1 requested it. */
-interface RegistryChange<In, Out, Result> {
+interface RegistryChange<In, Out, Method extends ChangeMethod> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
-  readonly answerOf: (response: Out) => RegistryChangeResult<Result>;
-  readonly v01: readonly [ChangeMethod, ...unknown[]];
+  readonly answerOf: (response: Out) => RegistryChangeResult<ChangeResult<Method>>;
+  readonly v01: readonly [Method, ...unknown[]];
 }
 
 const NOTHING: RegistrySnapshot = { services: new Map(), deployments: new Map(), rules: [] };
@@ -125,20 +125,20 @@ export class RegistryWatch {
    * Resolves when the state that shows the change has arrived in this process. A registry of v0.1 does not have `method` and gets the
    * request in the form of v0.1.
    */
-  async change<In, Out, Result>(
-    { method, request, answerOf, v01 }: RegistryChange<In, Out, Result>,
+  async change<In, Out, Method extends ChangeMethod>(
+    { method, request, answerOf, v01 }: RegistryChange<In, Out, Method>,
     signal?: AbortSignal,
-  ): Promise<Result> {
+  ): Promise<ChangeResult<Method>> {
     const channel = this.#channel;
     const { client } = this;
     const options = { deadlineMs: CHANGE_DEADLINE_MS, signal, callee: "the registry" };
-    let answer: RegistryChangeResult<Result>;
+    let answer: RegistryChangeResult<ChangeResult<Method>>;
     try {
       answer = answerOf(await callUnary(client, method, request, options));
     } catch (cause) {
       if (!isUnimplemented((cause as Error).cause)) throw cause;
       const [methodV01, ...valuesV01] = v01;
-      answer = (await changeV01(client, methodV01, valuesV01, options)) as RegistryChangeResult<Result>;
+      answer = await changeV01(client, methodV01, valuesV01, options);
     }
     const { value, deployment, effective = [], stateNumber = 0n } = answer;
     await this.#sees(channel, stateNumber);

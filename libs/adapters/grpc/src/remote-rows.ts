@@ -29,7 +29,7 @@ import { COUNT_AGAIN_BOUNDS, COUNT_TRIES_MAX, ROWS_DEADLINE_MS } from "./limits.
 import { type PagesOptions, readPages } from "./pages.js";
 import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
-import { readRowsV01, type WorkerTable } from "./v01/worker-rows.js";
+import { type RowsV01, readRowsV01, type WorkerTable } from "./v01/worker-rows.js";
 
 interface RemoteRowsPorts {
   readonly directory: LeaderDirectory;
@@ -43,11 +43,11 @@ interface RemoteRowsPorts {
 type PartitionNumbers = readonly number[] | undefined;
 
 /** A table of rows as a call of this release, and as v0.1 requested it. */
-interface RemoteTable<In, Out, Row> {
+interface RemoteTable<In, Out, Table extends WorkerTable> {
   readonly method: MethodDefinition<In, Out>;
   readonly request: In;
-  readonly rowsOf: (page: Out) => readonly Row[];
-  readonly v01: readonly [WorkerTable, ...unknown[]];
+  readonly rowsOf: (page: Out) => readonly RowsV01[Table][];
+  readonly v01: readonly [Table, ...unknown[]];
 }
 
 /** A worker on the list; `status` is undefined when it does not answer. */
@@ -83,8 +83,7 @@ export class RemoteRows {
     const { getFlowWait: method } = partitionsDefinition;
     const waitOf = ({ wait }: proto.GetFlowWaitResponse) => wait && codec.flowWait.from(wait);
     return this.#query(leader, method, request, waitOf, async (client, options) => {
-      for await (const { rows } of readRowsV01(client, "flowWaits", [[id]], options))
-        if (rows.length > 0) return rows[0] as FlowWait;
+      for await (const { rows } of readRowsV01(client, "flowWaits", [[id]], options)) if (rows.length > 0) return rows[0];
       return undefined;
     });
   }
@@ -180,8 +179,7 @@ export class RemoteRows {
     const workerOf = ({ worker }: proto.GetWorkerResponse) => codec.worker.from(required(worker, "a worker"));
     const { getWorker: method } = partitionsDefinition;
     return this.#query(address, method, create(proto.GetWorkerRequestSchema), workerOf, async (client, options) => {
-      for await (const { rows } of readRowsV01(client, "worker", [], options))
-        if (rows.length > 0) return rows[0] as WorkerStatus;
+      for await (const { rows } of readRowsV01(client, "worker", [], options)) if (rows.length > 0) return rows[0];
       return undefined;
     });
   }
@@ -242,7 +240,8 @@ export class RemoteRows {
       let partitions: readonly number[] = [];
       for await (const page of readRowsV01(client, "usage", [deploymentId, services], options)) {
         partitions = [...partitions, ...page.leaderPartitions];
-        if (page.rows.length > 0) return { partitions, usage: page.rows[0] as DeploymentUsage };
+        const [usage] = page.rows;
+        if (usage !== undefined) return { partitions, usage };
       }
       return undefined;
     });
@@ -253,12 +252,15 @@ export class RemoteRows {
     return directory.partitionCount === 0 ? undefined : directory.leaderOf(partitionOf(id, directory.partitionCount))?.address;
   }
 
-  async *#ofAll<In, Out, Row>(table: RemoteTable<In, Out, Row>): AsyncIterable<Row> {
+  async *#ofAll<In, Out, Table extends WorkerTable>(table: RemoteTable<In, Out, Table>): AsyncIterable<RowsV01[Table]> {
     for (const address of this.#ports.directory.workers) yield* this.#of(address, table);
   }
 
   /** A worker that cannot be reached ends its rows early. A worker of v0.1 gets the request in the form of v0.1. */
-  async *#of<In, Out, Row>(address: string, { method, request, rowsOf, v01 }: RemoteTable<In, Out, Row>): AsyncIterable<Row> {
+  async *#of<In, Out, Table extends WorkerTable>(
+    address: string,
+    { method, request, rowsOf, v01 }: RemoteTable<In, Out, Table>,
+  ): AsyncIterable<RowsV01[Table]> {
     const client = this.#ports.channel(address);
     const options = { deadlineMs: ROWS_DEADLINE_MS, callee: `the worker at ${address}` };
     try {
@@ -267,7 +269,7 @@ export class RemoteRows {
       if (!isUnimplemented((cause as Error).cause)) return this.#unreachable(address, cause);
       const [table, ...values] = v01;
       try {
-        for await (const { rows } of readRowsV01(client, table, values, options)) yield* rows as readonly Row[];
+        for await (const { rows } of readRowsV01(client, table, values, options)) yield* rows;
       } catch (second) {
         this.#unreachable(address, second);
       }
@@ -307,7 +309,7 @@ interface CountedUsage {
 
 function attemptsTable(
   ids: readonly InvocationId[] | undefined,
-): RemoteTable<proto.ListAttemptsRequest, proto.ListAttemptsResponse, InvokerStatus> {
+): RemoteTable<proto.ListAttemptsRequest, proto.ListAttemptsResponse, "statuses"> {
   return {
     method: partitionsDefinition.listAttempts,
     request: create(proto.ListAttemptsRequestSchema, given("ids", ids && { ids: [...ids] })),

@@ -10,7 +10,7 @@ import { CHANGE_DEADLINE_MS, ROWS_DEADLINE_MS } from "./limits.js";
 import { readPages } from "./pages.js";
 import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
-import { callSchedulesV01, listSchedulesV01, type ScheduleMethod } from "./v01/schedules.js";
+import { callSchedulesV01, listSchedulesV01, type ScheduleMethod, type ScheduleResult } from "./v01/schedules.js";
 
 const CALLEE = "the registry";
 
@@ -19,18 +19,18 @@ const CALLEE = "the registry";
  * gets the request in the form of v0.1.
  */
 export function remoteSchedules(client: () => Client): Schedules {
-  const call = async <In, Out, Result>(
+  const call = async <In, Out, Method extends ScheduleMethod>(
     method: MethodDefinition<In, Out>,
     request: In,
-    [methodV01, ...valuesV01]: readonly [ScheduleMethod, ...unknown[]],
-    resultOf: (response: Out) => Result,
-  ): Promise<Result> => {
+    [methodV01, ...valuesV01]: readonly [Method, ...unknown[]],
+    resultOf: (response: Out) => ScheduleResult<Method>,
+  ): Promise<ScheduleResult<Method>> => {
     const options = { deadlineMs: CHANGE_DEADLINE_MS, callee: CALLEE };
     try {
       return resultOf(await callUnary(client(), method, request, options));
     } catch (cause) {
       if (!isUnimplemented((cause as Error).cause)) throw cause;
-      return (await callSchedulesV01(client(), methodV01, valuesV01, options)) as Result;
+      return callSchedulesV01(client(), methodV01, valuesV01, options);
     }
   };
   const whole = ({ schedule }: { readonly schedule?: proto.Schedule | undefined }): Schedule => fromSchedule(schedule);

@@ -31,7 +31,7 @@ import * as proto from "./gen/v1/tenancy_pb.js";
 import { TENANCY_REQUEST_DEADLINE_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
 import { callUnary } from "./unary.js";
-import { callTenancyV01, eventOfV01, type TenancyMethod } from "./v01/tenancy.js";
+import { callTenancyV01, eventOfV01, type TenancyMethod, type TenancyResult } from "./v01/tenancy.js";
 import { WatchStream, watchForm } from "./watch-stream.js";
 
 interface RemoteTenancyPorts {
@@ -117,12 +117,12 @@ export class RemoteTenancy implements Tenancy {
    * Every call may be repeated: usage reports are totals. A process of v0.1 does not have `method` and gets the request in the form of
    * v0.1.
    */
-  async #request<In, Out, Result>(
+  async #request<In, Out, Method extends TenancyMethod>(
     method: MethodDefinition<In, Out>,
     request: In,
-    [methodV01, ...valuesV01]: readonly [TenancyMethod, ...unknown[]],
-    resultOf: (response: Out) => Result,
-  ): Promise<Result> {
+    [methodV01, ...valuesV01]: readonly [Method, ...unknown[]],
+    resultOf: (response: Out) => TenancyResult<Method>,
+  ): Promise<TenancyResult<Method>> {
     const { channels } = this.#ports;
     const options = { deadlineMs: TENANCY_REQUEST_DEADLINE_MS, callee: "tenancy" };
     let last: unknown;
@@ -136,7 +136,7 @@ export class RemoteTenancy implements Tenancy {
       }
       if (isUnimplemented((last as Error).cause)) {
         try {
-          return (await callTenancyV01(client, methodV01, valuesV01, options)) as Result;
+          return await callTenancyV01(client, methodV01, valuesV01, options);
         } catch (cause) {
           last = cause;
         }

@@ -10,12 +10,14 @@ import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
 import * as deploymentCodec from "../src/codec/deployment.js";
 import type { FieldCodec } from "../src/codec/form.js";
+import { fromJson, toJson } from "../src/codec/json.js";
 import * as codec from "../src/codec/registry.js";
 import * as ruleCodec from "../src/codec/rules.js";
 import * as snapshotCodec from "../src/codec/snapshot.js";
 import * as proto from "../src/gen/v1/registry_pb.js";
 import { registryDefinition, registryHandlers } from "../src/index.js";
 import { TestServer } from "../src/testing/index.js";
+import { checkedV01 } from "../src/v01/checked.js";
 import { changeV01, fromStateV01 } from "../src/v01/registry.js";
 
 const random: Random = new SeededRandom(16);
@@ -25,7 +27,7 @@ const text = fc.string();
 const texts = fc.dictionary(fc.stringMatching(/^[a-z-]{1,9}$/), text, { noNullPrototype: true });
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const small = fc.nat({ max: 0xffff_ffff });
-const real = fc.double({ noNaN: true, min: 0 });
+const real = fc.double({ noNaN: true, noDefaultInfinity: true, min: 0 });
 const flag = fc.boolean();
 const deploymentId = fc.constant(0).map(() => newDeploymentId(1, random));
 const subscriptionId = fc.constant(0).map(() => newSubscriptionId(1, random));
@@ -271,12 +273,15 @@ function keeps<T, Schema extends DescMessage>(
   form: FieldCodec<T, MessageShape<Schema>>,
 ): void {
   fc.assert(
-    fc.property(values, (value) => expect(form.from(fromBinary(schema, toBinary(schema, form.to(value))))).toEqual(value)),
+    fc.property(values, (value) => {
+      expect(form.from(fromBinary(schema, toBinary(schema, form.to(value))))).toEqual(value);
+      expect(checkedV01(schema, form, fromJson(toJson(value)), "a value")).toEqual(value);
+    }),
     { numRuns: 50 },
   );
 }
 
-describe("messages keep", () => {
+describe("messages, and the form of v0.1, keep", () => {
   test("the state, with and without records", () => {
     keeps(snapshot, proto.RegistrySnapshotSchema, snapshotCodec.snapshot);
     keeps(records, proto.RegistryRecordsSchema, codec.records);

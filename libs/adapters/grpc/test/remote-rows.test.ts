@@ -105,6 +105,14 @@ describe.each(RELEASES)("rows that only workers have, of workers of %s", (_name,
     expect(statuses[250]).toMatchObject({ id: anId(999) });
   });
 
+  test("are refused when they are none, and those of other workers are used", async () => {
+    const [one, two] = await Promise.all([
+      serve(aWorker({ statuses: () => [held("inv_1" as InvocationId)] })),
+      serve(aWorker({ statuses: () => [held(anId(999))] })),
+    ]);
+    expect(await all(rowsOf([one, two]).statuses(undefined))).toMatchObject([{ id: anId(999) }]);
+  });
+
   test("of one invocation come from the worker that leads it", async () => {
     const status = (id: InvocationId) => held(id, 7);
     const address = await serve(aWorker({ leaderPartitions: () => [0, 1], status }));

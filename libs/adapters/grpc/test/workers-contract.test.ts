@@ -8,15 +8,17 @@ import type { SubscriptionStatus } from "@perdure/subscriptions";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
 import type { FieldCodec } from "../src/codec/form.js";
+import { fromJson, toJson } from "../src/codec/json.js";
 import * as codec from "../src/codec/workers.js";
 import * as proto from "../src/gen/v1/workers_pb.js";
+import { checkedV01 } from "../src/v01/checked.js";
 
 const random: Random = new SeededRandom(16);
 const maybe = <T>(values: fc.Arbitrary<T>) => fc.option(values, { nil: undefined });
 const text = fc.string();
 const count = fc.nat({ max: Number.MAX_SAFE_INTEGER });
 const small = fc.nat({ max: 0xffff_ffff });
-const real = fc.double({ noNaN: true, min: 0 });
+const real = fc.double({ noNaN: true, noDefaultInfinity: true, min: 0 });
 const flag = fc.boolean();
 const partitionKey = fc.bigInt(0n, 2n ** 64n - 1n);
 const invocationId = fc.constant(0).map(() => newInvocationId({ service: "S", key: undefined, handler: "h" }, 1, random));
@@ -87,12 +89,15 @@ function keeps<T, Schema extends DescMessage>(
   form: FieldCodec<T, MessageShape<Schema>>,
 ): void {
   fc.assert(
-    fc.property(values, (value) => expect(form.from(fromBinary(schema, toBinary(schema, form.to(value))))).toEqual(value)),
+    fc.property(values, (value) => {
+      expect(form.from(fromBinary(schema, toBinary(schema, form.to(value))))).toEqual(value);
+      expect(checkedV01(schema, form, fromJson(toJson(value)), "a value")).toEqual(value);
+    }),
     { numRuns: 50 },
   );
 }
 
-describe("messages keep", () => {
+describe("messages, and the form of v0.1, keep", () => {
   test("attempts", () => {
     keeps(attempt, proto.AttemptStatusSchema, codec.attempt);
   });

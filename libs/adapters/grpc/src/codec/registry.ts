@@ -134,7 +134,9 @@ const requestedAddress: FieldCodec<RequestedAddress, proto.RequestedAddress> = {
       const value = { uri: address.uri, useHttp11: address.useHttp11 };
       return create(proto.RequestedAddressSchema, { address: { case: "http", value } });
     }
-    const value = { arn: address.arn, ...given("assumeRoleArn", address.assumeRoleArn) };
+    const { kind, arn, assumeRoleArn } = address;
+    if (kind !== "lambda") return refuse("the requested address of a deployment", kind);
+    const value = { arn, ...given("assumeRoleArn", assumeRoleArn) };
     return create(proto.RequestedAddressSchema, { address: { case: "lambda", value } });
   },
   from({ address }) {

@@ -2,52 +2,59 @@
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@grpc/grpc-js";
 import { PerdureError } from "@perdure/base";
-import { type Schedule, type Schedules, timetableOfSpec } from "@perdure/schedules";
+import type { Schedule, ScheduleSpec, Schedules } from "@perdure/schedules";
+import type { FieldCodec } from "../codec/form.js";
 import { fromJson, toJson } from "../codec/json.js";
+import { checkedInvocationId, checkedScheduleId, fromSchedule, fromSpec, toSchedule, toSpec } from "../codec/schedules.js";
 import { schedulesDefinition } from "../definitions.js";
 import { type ChangeRequest, ChangeRequestSchema } from "../gen/v1/registry_pb.js";
-import { ListSchedulesRequestSchema, type SchedulesPage, SchedulesPageSchema } from "../gen/v1/schedules_pb.js";
+import {
+  ListSchedulesRequestSchema,
+  type Schedule as ScheduleMessage,
+  ScheduleSchema,
+  ScheduleSpecSchema,
+  type SchedulesPage,
+  SchedulesPageSchema,
+} from "../gen/v1/schedules_pb.js";
 import { type PagesOptions, readPages } from "../pages.js";
 import { errorOf } from "../refusal.js";
 import { callUnary, type UnaryCallOptions } from "../unary.js";
+import { argumentsV01, checkedV01, fieldsV01, flagV01, listV01, numberV01, optionalV01, textV01 } from "./checked.js";
 
-const METHODS = [
-  "get",
-  "create",
-  "replace",
-  "remove",
-  "pause",
-  "resume",
-  "runNow",
-] as const satisfies readonly (keyof Schedules)[];
-export type ScheduleMethod = (typeof METHODS)[number];
+export type ScheduleMethod = Exclude<keyof Schedules, "list">;
+/** What each method resolves with. */
+export type ScheduleResult<Method extends ScheduleMethod> = Awaited<ReturnType<Schedules[Method]>>;
 
-/** Methods that answer with a schedule. */
-const ANSWERS_SCHEDULE: ReadonlySet<ScheduleMethod> = new Set(["get", "create", "replace", "pause", "resume"]);
+/** Times that follow from a schedule do not travel. */
+const storedOf = ({ record, state }: Schedule): Omit<Schedule, "times"> => ({ record, state });
 
-type StoredSchedule = Omit<Schedule, "times">;
+const schedule: FieldCodec<Schedule, ScheduleMessage> = { to: toSchedule, from: fromSchedule };
+const scheduleOf = (value: unknown): Schedule => checkedV01(ScheduleSchema, schedule, value, "a schedule");
 
-const storedOf = ({ record, state }: Schedule): StoredSchedule => ({ record, state });
+const RESULTS: { readonly [Method in ScheduleMethod]: (value: unknown) => ScheduleResult<Method> } = {
+  get: (value) => optionalV01(value, "a schedule", scheduleOf),
+  create: scheduleOf,
+  replace: scheduleOf,
+  remove: () => undefined,
+  pause: scheduleOf,
+  resume: scheduleOf,
+  runNow(value) {
+    const { invocationId, isNew } = fieldsV01(value, "a firing");
+    return { invocationId: checkedInvocationId(textV01(invocationId, "an invocation id")), isNew: flagV01(isNew, "a firing") };
+  },
+};
 
-function scheduleOf({ record, state }: StoredSchedule): Schedule {
-  const times = timetableOfSpec(record);
-  if (!times.ok) throw new PerdureError("OPS0003", `a registry sent the schedule '${record.id}' with an invalid ${times.field}`);
-  return { record, state, times: times.value };
-}
-
-export async function callSchedulesV01(
+export async function callSchedulesV01<Method extends ScheduleMethod>(
   client: Client,
-  method: ScheduleMethod,
+  method: Method,
   values: readonly unknown[],
   options: UnaryCallOptions,
-): Promise<unknown> {
+): Promise<ScheduleResult<Method>> {
   const request = create(ChangeRequestSchema, { method, arguments: toJson(values) });
   const { outcome } = await callUnary(client, schedulesDefinition.ask, request, options);
   switch (outcome.case) {
-    case "changed": {
-      const result = fromJson(outcome.value.result) ?? undefined;
-      return ANSWERS_SCHEDULE.has(method) && result !== undefined ? scheduleOf(result as StoredSchedule) : result;
-    }
+    case "changed":
+      return RESULTS[method](fromJson(outcome.value.result));
     case "refused":
       throw errorOf(outcome.value);
     case undefined:
@@ -58,17 +65,36 @@ export async function callSchedulesV01(
 export async function listSchedulesV01(client: Client, options: PagesOptions): Promise<readonly Schedule[]> {
   const schedules: Schedule[] = [];
   for await (const page of readPages(client, schedulesDefinition.list, create(ListSchedulesRequestSchema), options)) {
-    for (const stored of fromJson(page.schedules) as readonly StoredSchedule[]) schedules.push(scheduleOf(stored));
+    schedules.push(...listV01(fromJson(page.schedules), "a list of schedules").map(scheduleOf));
   }
   return schedules;
 }
 
+const scheduleId = (value: unknown) => checkedScheduleId(textV01(value, "the id of a schedule"));
+const versionOf = (value: unknown) => optionalV01(value, "the version of a schedule", numberV01);
+const spec: FieldCodec<ScheduleSpec, ReturnType<typeof toSpec>> = { to: toSpec, from: fromSpec };
+const specOf = (value: unknown): ScheduleSpec => checkedV01(ScheduleSpecSchema, spec, value, "the specification of a schedule");
+
+/** Each method with its arguments as they came. */
+const METHODS: { readonly [Method in ScheduleMethod]: (schedules: Schedules, values: readonly unknown[]) => Promise<unknown> } = {
+  get: async (schedules, [id]) => schedules.get(scheduleId(id)),
+  create: async (schedules, [value, isPaused]) => schedules.create(specOf(value), flagV01(isPaused, "the state of a schedule")),
+  replace: async (schedules, [id, value, version]) => schedules.replace(scheduleId(id), specOf(value), versionOf(version)),
+  remove: async (schedules, [id, version]) => schedules.remove(scheduleId(id), versionOf(version)),
+  pause: async (schedules, [id]) => schedules.pause(scheduleId(id)),
+  resume: async (schedules, [id]) => schedules.resume(scheduleId(id)),
+  runNow: async (schedules, [id, key]) => schedules.runNow(scheduleId(id), textV01(key, "the key of a firing")),
+};
+
 export async function answerSchedulesV01(schedules: Schedules, { method, arguments: body }: ChangeRequest): Promise<unknown> {
-  if (!METHODS.includes(method as ScheduleMethod)) throw new PerdureError("OPS0003", `schedules have no method '${method}'`);
-  const operation = schedules[method as ScheduleMethod] as (...values: unknown[]) => unknown;
-  const values = (fromJson(body) as unknown[]).map((value) => value ?? undefined);
-  const result = await operation.call(schedules, ...values);
-  return ANSWERS_SCHEDULE.has(method as ScheduleMethod) && result !== undefined ? storedOf(result as Schedule) : result;
+  const isMethod = (name: string): name is ScheduleMethod => Object.hasOwn(METHODS, name);
+  if (!isMethod(method)) throw new PerdureError("OPS0003", `schedules have no method '${method}'`);
+  const result = await METHODS[method](schedules, argumentsV01(body));
+  return isSchedule(result) ? storedOf(result) : result;
+}
+
+function isSchedule(result: unknown): result is Schedule {
+  return typeof result === "object" && result !== null && "times" in result;
 }
 
 export function pageV01(page: readonly Schedule[]): SchedulesPage {
