@@ -15,6 +15,7 @@ import { addColumns } from "./added-columns.js";
 import { ApiKeysTable } from "./api-keys.js";
 import { AttemptsTable } from "./attempts.js";
 import { AuditTable } from "./audit.js";
+import { parseChange } from "./change.js";
 import { DeviceCodesTable } from "./device-codes.js";
 import { EnvironmentsTable } from "./environments.js";
 import { GatewaysTable } from "./gateways.js";
@@ -122,7 +123,7 @@ class PostgresTenancyDatabase implements TenancyDatabase {
 
   onChange(listener: (event: TenancyChange) => void): () => void {
     return this.#listener.onNotification((payload) =>
-      listener(payload === undefined ? { kind: "everything" } : (JSON.parse(payload) as TenancyChange)),
+      listener(payload === undefined ? { kind: "everything" } : parseChange(payload)),
     );
   }
 
