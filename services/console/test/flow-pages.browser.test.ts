@@ -64,7 +64,9 @@ test("the calendar of many schedules fits a phone", async () => {
   await ui.world.admin.post("/schedules", { name: "each minute", cron: "* * * * *", target });
   await ui.world.admin.post("/schedules", { name: "weekly", cron: "@weekly", target });
   const page = await ui.open("/schedules", { width: 360, dark: true });
-  await page.getByRole("img", { name: /^each minute: 1,440 times/ }).waitFor();
+  const dense = page.getByRole("img", { name: /^each minute: 1,440 times/ });
+  await dense.waitFor();
+  expect(await dense.locator("rect").count()).toBe(96);
   await expectNoSidewaysScroll(page);
   await expectAccessible(page);
   await press(page, "7 days");

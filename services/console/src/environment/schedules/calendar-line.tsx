@@ -3,11 +3,13 @@
 import type { ScheduleView } from "@perdure/admin-client";
 import { Fragment } from "react";
 import { dateTimeText } from "../../kit/time-text.js";
-import { readWhen, timesWithin } from "./calendar.js";
-import { DRAWN_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
+import { countsWithin, readWhen, timesWithin } from "./calendar.js";
+import { DRAWN_MAX, HEAT_CELLS, HEAT_COUNTED_MAX, MARKS_MAX, TIMES_COUNTED_MAX } from "./limits.js";
 
 const SPANS = { day: 86_400_000, week: 7 * 86_400_000 } as const;
 export type CalendarSpan = keyof typeof SPANS;
+/** A part of a heat strip in which a schedule fires at all is this visible. */
+const HEAT_FAINTEST = 0.2;
 
 export interface CalendarLineProps {
   readonly schedules: readonly ScheduleView[];
@@ -64,7 +66,7 @@ function Line({
   const when = readWhen({ cron, zone, startAt: momentOf(rest["start_at"]), endAt: momentOf(rest["end_at"]) });
   const times = when.ok ? timesWithin(when, fromMs, fromMs + SPANS[span], TIMES_COUNTED_MAX) : [];
   const x = (atMs: number): string => `${((atMs - fromMs) / SPANS[span]) * 100}%`;
-  const [first, last] = [times[0], times.at(-1)];
+  const first = times[0];
   const label = when.ok ? countText(times.length) : "cannot be shown";
   return (
     <Fragment>
@@ -80,14 +82,8 @@ function Line({
           <line key={at} x1={`${at}%`} x2={`${at}%`} y1="0" y2="24" className="schedules__rule" />
         ))}
         <line x1="0" x2="100%" y1="12" y2="12" className="schedules__rule" />
-        {times.length > MARKS_MAX && first !== undefined && last !== undefined ? (
-          <rect
-            x={x(first)}
-            y="6"
-            height="12"
-            width={`${((times.length === TIMES_COUNTED_MAX ? fromMs + SPANS[span] - first : last - first) / SPANS[span]) * 100}%`}
-            className="schedules__band"
-          />
+        {when.ok && times.length > MARKS_MAX ? (
+          <Heat counts={countsWithin(when, fromMs, fromMs + SPANS[span], { cellCount: HEAT_CELLS, max: HEAT_COUNTED_MAX })} />
         ) : (
           times.map((at) => <line key={at} x1={x(at)} x2={x(at)} y1="4" y2="20" className="schedules__mark" />)
         )}
@@ -95,6 +91,25 @@ function Line({
       <span className="schedules__count quiet small nowrap">{label}</span>
     </Fragment>
   );
+}
+
+/** Darker where it fires more often. */
+function Heat({ counts }: { readonly counts: readonly number[] }) {
+  const most = Math.max(...counts);
+  const cells = counts.map((count, cell) => ({ at: (cell / counts.length) * 100, share: count / most }));
+  return cells
+    .filter(({ share }) => share > 0)
+    .map(({ at, share }) => (
+      <rect
+        key={at}
+        x={`${at}%`}
+        y="4"
+        height="16"
+        width={`${100 / counts.length}%`}
+        fillOpacity={HEAT_FAINTEST + (1 - HEAT_FAINTEST) * share}
+        className="schedules__heat"
+      />
+    ));
 }
 
 function countText(count: number): string {

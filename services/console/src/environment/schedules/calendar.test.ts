@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
+import { countsWithin, type ReadWhen, readWhen, timesWithin } from "./calendar.js";
 
 const ok = (read: ReadWhen): ReadWhen & { ok: true } => {
   if (!read.ok) throw new Error(read.problem);
@@ -27,4 +27,14 @@ test("the count stops at the requested number", () => {
 test("an invalid expression names the field with the error", () => {
   expect(readWhen({ cron: "61 * * * *", zone: "UTC" })).toMatchObject({ ok: false, field: "cron" });
   expect(readWhen({ cron: "@daily", zone: "Mars/Base" })).toMatchObject({ ok: false, field: "zone" });
+});
+
+test("a dense schedule has a count for each part of the span, also behind those that fit one count", () => {
+  const everyMinuteAtWork = ok(readWhen({ cron: "* 13-16 * * *", zone: "UTC" }));
+  const counts = countsWithin(everyMinuteAtWork, NOON - 1, NOON - 1 + 86_400_000, { cellCount: 24, max: 20 });
+  expect(counts).toEqual([0, 20, 20, 20, 20, ...Array.from({ length: 19 }, () => 0)]);
+  const everySecond = ok(readWhen({ cron: "* * * * * *", zone: "UTC" }));
+  expect(countsWithin(everySecond, NOON, NOON + 7 * 86_400_000, { cellCount: 96, max: 20 }).at(-1)).toBe(20);
+  const hourlyAndOften = ok(readWhen({ cron: "0,30 * * * *", zone: "UTC" }));
+  expect(countsWithin(hourlyAndOften, NOON, NOON + 3_600_000, { cellCount: 2, max: 20 })).toEqual([1, 1]);
 });

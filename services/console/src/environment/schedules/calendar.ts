@@ -35,3 +35,14 @@ export function timesWithin(when: ReadWhen & { ok: true }, fromMs: number, toMs:
   }
   return times;
 }
+
+/** How often it fires in each of `cellCount` equal parts of the span, counted up to `max` in each. */
+export function countsWithin(
+  when: ReadWhen & { ok: true },
+  fromMs: number,
+  toMs: number,
+  { cellCount, max }: { readonly cellCount: number; readonly max: number },
+): readonly number[] {
+  const startOf = (cell: number): number => fromMs + ((toMs - fromMs) * cell) / cellCount;
+  return Array.from({ length: cellCount }, (_, cell) => timesWithin(when, startOf(cell), startOf(cell + 1), max).length);
+}
