@@ -99,12 +99,20 @@ function errorOf(cause: unknown, refusedAt: Command): CliError {
   if (cause instanceof CommanderError) {
     const help = `See: ${nameOf(refusedAt)} --help`;
     if (cause.code === "commander.help") return new CliError(USAGE, "A command is missing", help);
-    return new CliError(USAGE, cause.message.replace(/^error: /, ""), help, { cause });
+    return new CliError(USAGE, usageMessage(cause), help, { cause });
   }
   if (cause instanceof CloudApiError) {
     return new CliError(FAILED, cause.message, adviceOn(cause), { cause, code: cause.code, requestId: cause.requestId });
   }
   return new CliError(FAILED, cause instanceof Error ? cause.message : String(cause), undefined, { cause });
+}
+
+/** The library writes "command-argument value 'x' is invalid for argument 'id'. …" and "option '-l, --limit <n>' argument 'x' is invalid. …". */
+function usageMessage({ message }: CommanderError): string {
+  return message
+    .replace(/^error: /, "")
+    .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'\. /, "$1 is not valid as '$2'. ")
+    .replace(/^option '(?:-\w, )?(--[\w-]+)[^']*' argument ('.*') is invalid\. /, "$2 is not valid for $1. ");
 }
 
 function nameOf(command: Command): string {
