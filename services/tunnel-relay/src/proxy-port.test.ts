@@ -13,8 +13,7 @@ async function aProxyPort() {
   const port = await openProxyPort(
     (request) => {
       paths.push(request.path);
-      request.respond(200, {});
-      request.answer.end();
+      request.send(200);
     },
     { host: "127.0.0.1", port: 0, certificates: undefined },
     { clock, logger: silentLogger },
@@ -65,8 +64,7 @@ test.each([
   await using port = {
     opened: await openProxyPort(
       (request) => {
-        request.respond(200, {});
-        request.answer.end();
+        request.send(200);
       },
       { host: "127.0.0.1", port: 0, certificates },
       { clock: systemClock, logger: silentLogger, headersTimeoutMs: 200 },

@@ -1,10 +1,10 @@
 /** The port for runtimes, with HTTP/2 and HTTP/1.1. */
 import type { AddressInfo } from "node:net";
 import type { Clock, Logger } from "@perdure/base";
-import { boundRestOfStream, createHttpPort } from "@perdure/http-server";
+import { createHttpPort } from "@perdure/http-server";
 import * as limits from "./limits.js";
 import type { RelayListenOptions } from "./ports.js";
-import { Http1ProxyRequest, Http2ProxyRequest, type ProxyRequest } from "./proxy-request.js";
+import { ProxyRequest } from "./proxy-request.js";
 
 export interface ProxyPort {
   readonly address: AddressInfo;
@@ -28,13 +28,7 @@ export async function openProxyPort(
   { clock, logger, headersTimeoutMs = limits.HEADERS_TIMEOUT_MS }: ProxyPorts,
 ): Promise<ProxyPort> {
   const http = createHttpPort(
-    {
-      request: (request, response) => take(new Http1ProxyRequest(request, response)),
-      stream(stream, headers) {
-        stream.once("finish", () => boundRestOfStream(stream, clock, limits.LINGER_MS));
-        take(new Http2ProxyRequest(stream, headers as Record<string, string | string[]>));
-      },
-    },
+    { exchange: (exchange) => take(new ProxyRequest(exchange)) },
     { clock, logger },
     {
       certificates,

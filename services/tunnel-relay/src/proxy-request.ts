@@ -1,151 +1,121 @@
-/** One interface for requests of runtimes over HTTP/2 and HTTP/1.1, so that the code that forwards them is the same for both. */
-import type { IncomingMessage, ServerResponse } from "node:http";
-import type { ServerHttp2Stream } from "node:http2";
-import type { Readable, Writable } from "node:stream";
-import { handleErrors } from "@perdure/base";
-import { breakOff, errorBody } from "@perdure/tunnel";
+/** One request of a runtime, whatever its HTTP version, on its way to a tunnel. */
+import type { IncomingHttpHeaders } from "node:http";
+import type { BodyReceiver, ExchangeObserver, HttpExchange } from "@perdure/http-server";
+import { errorBody } from "@perdure/tunnel";
 
-type ProxyHeaders = Readonly<Record<string, string | string[] | undefined>>;
+/** `answered`: the whole answer was passed to the connection, while the body may still arrive. */
+export type RequestEnding = "answered" | "abandoned";
 
-/** One request at the proxy. */
-export interface ProxyRequest {
-  readonly method: string;
+export class ProxyRequest implements ExchangeObserver {
+  /** Called when more of the answer can be written. */
+  onDrained: (() => void) | undefined = undefined;
+  /** Status of the answer; undefined before it has begun. */
+  status: number | undefined = undefined;
+  readonly #exchange: HttpExchange;
+  readonly #endListeners: ((ending: RequestEnding) => void)[] = [];
+
+  constructor(exchange: HttpExchange) {
+    this.#exchange = exchange;
+    exchange.observer = this;
+  }
+
+  get method(): string {
+    return this.#exchange.method;
+  }
   /** Path and query, unchanged. */
-  readonly path: string;
-  readonly headers: ProxyHeaders;
-  readonly isHttp1: boolean;
-  /** The request has no body. */
-  readonly isWhole: boolean;
-  readonly body: Readable;
-  /** The body ended before it was complete: a reset or a broken connection emits `end` too. */
-  readonly isCut: boolean;
-  readonly answer: Writable;
-  readonly isAnswered: boolean;
-  readonly isClosed: boolean;
-  /** Status of the answer; undefined before it was sent. */
-  readonly status: number | undefined;
-  /** Does nothing when the request is closed. */
-  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void;
+  get path(): string {
+    return this.#exchange.target;
+  }
+  get headers(): IncomingHttpHeaders {
+    return this.#exchange.headers;
+  }
+  get isHttp1(): boolean {
+    return !this.#exchange.isHttp2;
+  }
+  /** The answer has begun. */
+  get isAnswered(): boolean {
+    return this.#exchange.headersSent;
+  }
+  /** Answered in full, or abandoned. */
+  get isOver(): boolean {
+    return this.#exchange.over;
+  }
+
+  /** Calls the listener once. */
+  onEnd(listener: (ending: RequestEnding) => void): void {
+    this.#endListeners.push(listener);
+  }
+
+  // ── the body ───────────────────────────────────────────────────────────────────────────────────
+
+  startBody(receiver: BodyReceiver): void {
+    this.#exchange.startBody(receiver);
+  }
+  pause(): void {
+    this.#exchange.pauseBody();
+  }
+  resume(): void {
+    this.#exchange.resumeBody();
+  }
+
+  // ── the answer ─────────────────────────────────────────────────────────────────────────────────
+
+  /** Begins the answer, at once: its body may come much later. Does nothing when the request is over. */
+  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
+    if (this.isOver) return;
+    this.status = status;
+    this.#exchange.start(status, listOf(headers));
+    this.#exchange.flush();
+  }
+
+  /** False: wait for `onDrained`. */
+  write(chunk: Uint8Array): boolean {
+    return this.#exchange.write(chunk);
+  }
+
+  end(): void {
+    this.#exchange.end();
+  }
+
   /** Resets the request, so that the client does not take the answer for complete. */
-  abort(): void;
-  /** Calls the listener once, when nothing more can be read or written. */
-  onClose(listener: () => void): void;
-}
-
-export class Http2ProxyRequest implements ProxyRequest {
-  readonly isHttp1 = false;
-  readonly #stream: ServerHttp2Stream;
-  readonly headers: ProxyHeaders;
-
-  constructor(stream: ServerHttp2Stream, headers: ProxyHeaders) {
-    this.#stream = stream;
-    this.headers = headers;
-    handleErrors(stream); // `close` follows.
-  }
-
-  get method(): string {
-    return String(this.headers[":method"] ?? "");
-  }
-  get path(): string {
-    return String(this.headers[":path"] ?? "");
-  }
-  get isWhole(): boolean {
-    return this.#stream.endAfterHeaders;
-  }
-  get body(): Readable {
-    return this.#stream;
-  }
-  get isCut(): boolean {
-    return this.#stream.aborted || this.#stream.destroyed;
-  }
-  get answer(): Writable {
-    return this.#stream;
-  }
-  get isAnswered(): boolean {
-    return this.#stream.headersSent;
-  }
-  get isClosed(): boolean {
-    return this.#stream.destroyed || this.#stream.closed;
-  }
-  get status(): number | undefined {
-    const status = this.#stream.sentHeaders?.[":status"];
-    return status === undefined ? undefined : Number(status);
-  }
-  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
-    if (!this.isClosed) this.#stream.respond({ ...headers, ":status": status });
-  }
   abort(): void {
-    breakOff(this.#stream);
+    if (this.isOver) return;
+    this.#exchange.abort();
+    this.#ended("abandoned");
   }
-  onClose(listener: () => void): void {
-    this.#stream.once("close", listener);
+
+  /** Sends a complete answer. Does nothing when the request is answered or over. */
+  send(status: number, headers: Readonly<Record<string, string>> = {}, body = ""): void {
+    if (this.isAnswered || this.isOver) return;
+    this.status = status;
+    this.#exchange.send(status, listOf(headers), body);
+  }
+
+  /** Sends a complete answer with a JSON body. Does nothing when the request is answered or over. */
+  refuse(status: number, message: string, headers: Readonly<Record<string, string>> = {}): void {
+    this.send(status, { "content-type": "application/json", ...headers }, errorBody(status, message));
+  }
+
+  // ── events of the exchange ─────────────────────────────────────────────────────────────────────
+
+  drained(): void {
+    this.onDrained?.();
+  }
+  gone(): void {
+    this.#ended("abandoned");
+  }
+  finished(): void {
+    this.#ended("answered");
+  }
+
+  #ended(ending: RequestEnding): void {
+    for (const listener of this.#endListeners.splice(0)) listener(ending);
   }
 }
 
-export class Http1ProxyRequest implements ProxyRequest {
-  readonly isHttp1 = true;
-  readonly isWhole: boolean;
-  readonly #request: IncomingMessage;
-  readonly #response: ServerResponse;
-
-  constructor(request: IncomingMessage, response: ServerResponse) {
-    this.#request = request;
-    this.#response = response;
-    const { headers } = request;
-    this.isWhole = headers["transfer-encoding"] === undefined && (headers["content-length"] ?? "0") === "0";
-    handleErrors(response); // `close` follows.
-    handleErrors(request);
-  }
-
-  get method(): string {
-    return this.#request.method ?? "";
-  }
-  get path(): string {
-    return this.#request.url ?? "";
-  }
-  get headers(): ProxyHeaders {
-    return this.#request.headers;
-  }
-  get body(): Readable {
-    return this.#request;
-  }
-  get isCut(): boolean {
-    return !this.#request.complete;
-  }
-  get answer(): Writable {
-    return this.#response;
-  }
-  get isAnswered(): boolean {
-    return this.#response.headersSent;
-  }
-  get isClosed(): boolean {
-    return this.#response.destroyed || this.#response.closed;
-  }
-  get status(): number | undefined {
-    return this.#response.headersSent ? this.#response.statusCode : undefined;
-  }
-  respond(status: number, headers: Readonly<Record<string, string | string[]>>): void {
-    this.#response.writeHead(status, { ...headers });
-    this.#response.flushHeaders();
-  }
-  abort(): void {
-    this.#response.destroy();
-  }
-  onClose(listener: () => void): void {
-    this.#response.once("close", listener);
-  }
-}
-
-/** Sends a complete answer with a JSON body. Does nothing when the request is answered or closed. */
-export function refuse(
-  request: ProxyRequest,
-  status: number,
-  message: string,
-  headers: Readonly<Record<string, string>> = {},
-): void {
-  if (request.isAnswered || request.isClosed) return;
-  const body = errorBody(status, message);
-  request.respond(status, { "content-type": "application/json", "content-length": String(Buffer.byteLength(body)), ...headers });
-  request.answer.end(body);
-  request.body.resume(); // Discards the rest of the body.
+/** Names and values in turn. */
+function listOf(headers: Readonly<Record<string, string | string[]>>): string[] {
+  return Object.entries(headers).flatMap(([name, value]) =>
+    typeof value === "string" ? [name, value] : value.flatMap((one) => [name, one]),
+  );
 }

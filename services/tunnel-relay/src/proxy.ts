@@ -21,7 +21,7 @@ import type { RelayEnvironment, RelayEnvironments } from "./environments.js";
 import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX, THROTTLED_BURST_MS, THROTTLED_MAX } from "./limits.js";
 import type { RelayMetrics, RelayRefusalReason } from "./metrics.js";
 import type { RelayPeers } from "./peers.js";
-import { type ProxyRequest, refuse } from "./proxy-request.js";
+import type { ProxyRequest } from "./proxy-request.js";
 import { type Carrier, pass } from "./tunneled-request.js";
 import type { OpenTunnels } from "./tunnels.js";
 import type { TunnelUsageBook } from "./usage.js";
@@ -75,7 +75,7 @@ export class ProxyHandler {
   /** Must not throw. */
   take(request: ProxyRequest): void {
     const startedAtMs = this.#parts.clock.monotonicMs();
-    request.onClose(() => this.#parts.metrics?.passed(this.#parts.clock.monotonicMs() - startedAtMs));
+    request.onEnd(() => this.#parts.metrics?.passed(this.#parts.clock.monotonicMs() - startedAtMs));
     const { path } = request;
     const held = HELD.exec(path)?.[1];
     const place = path.length > TARGET_CHARS_MAX ? undefined : parseProxyPath(held === undefined ? path : `${held}/`);
@@ -93,7 +93,7 @@ export class ProxyHandler {
   async #later<T>(request: ProxyRequest, lookUp: Promise<T>, goOn: (result: T) => void): Promise<void> {
     try {
       const result = await lookUp;
-      if (!request.isClosed) goOn(result);
+      if (!request.isOver) goOn(result);
     } catch (cause) {
       const { code, message } = PerdureError.from(cause);
       const { failures, logger } = this.#parts;
@@ -136,7 +136,7 @@ export class ProxyHandler {
     const { edge } = this.#parts;
     if (edge === undefined || typeof caller !== "string") return undefined;
     const span = edge.begin(caller, false);
-    request.onClose(() => {
+    request.onEnd(() => {
       const { method, isHttp1, status } = request;
       const authority = request.headers["host"] ?? request.headers[":authority"];
       const host = typeof authority === "string" ? authority : undefined;
@@ -151,9 +151,7 @@ export class ProxyHandler {
 
   #answerHeld(request: ProxyRequest, { bare, name }: ProxyPath): void {
     const has = this.#parts.tunnels.has(environmentOfBare(bare), name);
-    request.respond(has ? 204 : 404, {});
-    request.answer.end();
-    request.body.resume();
+    request.send(has ? 204 : 404);
   }
 
   // ── choice of the connection ───────────────────────────────────────────────────────────────────
@@ -194,7 +192,7 @@ export class ProxyHandler {
     const { request, place } = way;
     const token = String(request.headers[RUNTIME_TOKEN_HEADER]);
     const peer = await this.#parts.peers.whoHolds(place, token);
-    if (request.isClosed) return;
+    if (request.isOver) return;
     if (peer === undefined) return this.#refuseUnconnected(request, place);
     const headers = passedHeaders(request.headers, NOT_PASSED_TO_PEERS);
     headers[HOP_HEADER] = "1";
@@ -257,7 +255,7 @@ export class ProxyHandler {
     headers: Readonly<Record<string, string>> = {},
   ): void {
     this.#parts.metrics?.refused(reason);
-    refuse(request, status, message, headers);
+    request.refuse(status, message, headers);
   }
 }
 

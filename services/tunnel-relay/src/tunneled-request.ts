@@ -3,10 +3,11 @@
  * without executing it is sent to another connection, once (cloud.md §2.5, §2.6).
  */
 import { type ClientHttp2Stream, constants } from "node:http2";
-import type { Clock } from "@perdure/base";
+import type { Clock, TimerHandle } from "@perdure/base";
+import type { BodyReceiver } from "@perdure/http-server";
 import { breakOff, closeUnwritten, DRAINING_HEADER, isFinalStatus, passedHeaders } from "@perdure/tunnel";
-import { REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
-import { type ProxyRequest, refuse } from "./proxy-request.js";
+import { LINGER_MS, REPLAYED_BYTES_MAX, RETRY_AFTER_SECONDS } from "./limits.js";
+import type { ProxyRequest, RequestEnding } from "./proxy-request.js";
 import { Valve } from "./valve.js";
 
 /** Destination of a request: a connection of a client, or another relay. */
@@ -37,7 +38,7 @@ export function pass(request: ProxyRequest, carrier: Carrier, ports: TunneledReq
   new TunneledRequest(request, ports).start(carrier);
 }
 
-class TunneledRequest {
+class TunneledRequest implements BodyReceiver {
   readonly #request: ProxyRequest;
   readonly #ports: TunneledRequestPorts;
   /** Pauses the request body. */
@@ -49,24 +50,19 @@ class TunneledRequest {
   #sent: Uint8Array[] | undefined = [];
   #sentBytes = 0;
   #bytes = 0;
-  #bodyEnded: boolean;
+  #bodyEnded = false;
   #isRetry = false;
+  /** The answer is complete; the rest of the body, and the end of the stream, may take this long. */
+  #rest: TimerHandle | undefined;
+  #isOver = false;
 
   constructor(request: ProxyRequest, ports: TunneledRequestPorts) {
     this.#request = request;
     this.#ports = ports;
-    this.#requestValve = new Valve(request.body, ports.clock);
-    // An empty body may have ended while the caller was looked up: Node emits no `end` to later listeners.
-    this.#bodyEnded = request.isWhole || request.body.readableEnded;
-    request.onClose(() => this.#requestClosed());
-    request.answer.on("drain", () => this.#answerValve?.drained());
-    if (this.#bodyEnded) return;
-    request.body.on("data", (chunk: Uint8Array) => this.#onBody(chunk));
-    request.body.on("end", () => {
-      if (request.isCut) return; // `close` follows.
-      this.#bodyEnded = true;
-      this.#stream?.end();
-    });
+    this.#requestValve = new Valve(request, ports.clock);
+    request.onEnd((ending) => this.#requestEnded(ending));
+    request.onDrained = () => this.#answerValve?.drained();
+    request.startBody(this); // Without a body it ends at once.
   }
 
   start(carrier: Carrier): void {
@@ -79,7 +75,7 @@ class TunneledRequest {
     this.#answerValve = valve;
     let bytesLeft = Number.NaN;
     stream.on("response", (headers) => {
-      if (this.#stream !== stream || this.#request.isClosed || this.#request.isAnswered) return;
+      if (this.#stream !== stream || this.#request.isOver || this.#request.isAnswered) return;
       const status = Number(headers[":status"]);
       if (status === 503 && carrier.mayDecline && headers[DRAINING_HEADER] === "true") {
         carrier.declined();
@@ -87,7 +83,7 @@ class TunneledRequest {
       }
       this.#sent = undefined;
       if (!isFinalStatus(status)) {
-        refuse(this.#request, 502, "the tunnel's client answered with a status that HTTP/2 does not have");
+        this.#request.refuse(502, "the tunnel's client answered with a status that HTTP/2 does not have");
         return breakOff(stream);
       }
       if (!stream.endAfterHeaders) bytesLeft = Number(headers["content-length"]);
@@ -97,12 +93,12 @@ class TunneledRequest {
       if (this.#stream !== stream) return;
       this.#bytes += chunk.length;
       bytesLeft -= chunk.length;
-      valve.passed(this.#request.answer.write(chunk), this.#ports.pace(chunk.length));
+      valve.passed(this.#request.write(chunk), this.#ports.pace(chunk.length));
     });
     stream.on("end", () => {
       // Node also ends streams that were reset, with or without an error, or whose connection broke.
       const isWhole = !wasReset(stream) && session?.destroyed !== true && !(bytesLeft > 0);
-      if (this.#stream === stream && isWhole && this.#request.isAnswered) this.#request.answer.end();
+      if (this.#stream === stream && isWhole && this.#request.isAnswered) this.#request.end();
       closeUnwritten(stream);
     });
     stream.on("drain", () => {
@@ -114,7 +110,8 @@ class TunneledRequest {
     if (!isWhole) this.#replay(stream);
   }
 
-  #onBody(chunk: Uint8Array): void {
+  data(chunk: Uint8Array): void {
+    if (this.#isOver) return;
     this.#bytes += chunk.length;
     this.#sentBytes += chunk.length;
     if (this.#sentBytes > REPLAYED_BYTES_MAX) this.#sent = undefined;
@@ -123,6 +120,11 @@ class TunneledRequest {
     // the answer would be read from then on.
     const takesMore = this.#stream === undefined || this.#stream.closed || this.#stream.write(chunk);
     this.#requestValve.passed(takesMore, this.#ports.pace(chunk.length));
+  }
+
+  end(): void {
+    this.#bodyEnded = true;
+    this.#stream?.end();
   }
 
   #replay(stream: ClientHttp2Stream): void {
@@ -136,7 +138,7 @@ class TunneledRequest {
     this.#stream = undefined;
     if (declined !== undefined) breakOff(declined);
     const another = this.#isRetry || this.#sent === undefined ? undefined : this.#ports.another(carrier);
-    if (another === undefined) return refuse(this.#request, 503, "the tunnel's client is draining", RETRY_AFTER);
+    if (another === undefined) return this.#request.refuse(503, "the tunnel's client is draining", RETRY_AFTER);
     this.#isRetry = true;
     this.#ports.retried();
     this.#requestValve.drained();
@@ -147,18 +149,27 @@ class TunneledRequest {
     // Refused streams were not processed (RFC 9113 §8.7): the client sent GOAWAY before the request arrived.
     if (!this.#request.isAnswered && stream.rstCode === constants.NGHTTP2_REFUSED_STREAM) return this.#declined(carrier);
     if (!this.#request.isAnswered)
-      return refuse(this.#request, 502, "the tunnel's client closed the connection before it answered");
-    if (!this.#request.answer.writableEnded) return this.#request.abort();
-    this.#stream = undefined;
-    this.#requestValve.drained(); // The answer is complete before the request body: discard the rest.
+      return this.#request.refuse(502, "the tunnel's client closed the connection before it answered");
+    if (!this.#request.isOver) return this.#request.abort();
+    this.#release(); // The answer is complete before the request body: the rest is discarded.
   }
 
-  #requestClosed(): void {
+  /** After its answer a request still sends the rest of its body, and the stream ends by itself. */
+  #requestEnded(ending: RequestEnding): void {
+    if (ending === "abandoned" || this.#stream === undefined || this.#stream.closed) return this.#release();
+    this.#rest = this.#ports.clock.setTimer(LINGER_MS, () => this.#release());
+  }
+
+  #release(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
     const stream = this.#stream;
     this.#stream = undefined;
+    this.#rest?.cancel();
     this.#ports.counted(this.#bytes);
-    this.#requestValve.close();
     this.#answerValve?.close();
+    this.#requestValve.close();
+    this.#requestValve.drained();
     if (stream !== undefined) breakOff(stream);
   }
 }

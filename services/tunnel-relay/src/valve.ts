@@ -1,14 +1,19 @@
 /** Pauses a stream while the other side is full or its environment must be slower; resumes it when neither holds. */
-import type { Readable } from "node:stream";
 import type { Clock, TimerHandle } from "@perdure/base";
 
+/** Something that can be read, or not for a while. */
+export interface Pausable {
+  pause(): void;
+  resume(): void;
+}
+
 export class Valve {
-  readonly #stream: Readable;
+  readonly #stream: Pausable;
   readonly #clock: Clock;
   #isFull = false;
   #pace: TimerHandle | undefined;
 
-  constructor(stream: Readable, clock: Clock) {
+  constructor(stream: Pausable, clock: Clock) {
     this.#stream = stream;
     this.#clock = clock;
   }

@@ -2,6 +2,7 @@
  * One request and its answer, independent of the HTTP version. An exchange moves bytes; it calls its observer about free buffer space and about
  * a client that has disconnected.
  */
+import type { IncomingHttpHeaders } from "node:http";
 import type { Clock } from "@perdure/base";
 
 /** Receives the body of a request. */
@@ -40,6 +41,8 @@ export abstract class HttpExchange {
   readonly target: string;
   /** Names and values in turn, as sent; those of HTTP/2 in lower case and with pseudo-headers. */
   readonly rawHeaders: readonly string[];
+  /** The same by name in lower case, repeated ones joined as Node joins them. */
+  readonly headers: IncomingHttpHeaders;
   abstract readonly isHttp2: boolean;
 
   observer: ExchangeObserver | undefined = undefined;
@@ -48,10 +51,11 @@ export abstract class HttpExchange {
   /** Answered, abandoned or aborted: nothing more may be sent. */
   over = false;
 
-  constructor(method: string, target: string, rawHeaders: readonly string[]) {
+  constructor(method: string, target: string, rawHeaders: readonly string[], headers: IncomingHttpHeaders = {}) {
     this.method = method;
     this.target = target;
     this.rawHeaders = rawHeaders;
+    this.headers = headers;
   }
 
   /** Address of the client's end of the connection; empty when the connection has closed. */
@@ -81,6 +85,11 @@ export abstract class HttpExchange {
     if (this.over || this.headersSent) return;
     this.headersSent = true;
     this.begin(status, headers);
+  }
+
+  /** Sends the headers of an answer that has begun and whose body may come much later. */
+  flush(): void {
+    if (!this.over) this.sendHeaders();
   }
 
   /** False: wait for `drained`. */
@@ -115,6 +124,9 @@ export abstract class HttpExchange {
     this.over = true;
     this.cut();
   }
+
+  /** By default headers are sent when the answer begins. */
+  protected sendHeaders(): void {}
 
   /** Called by subclasses when the client disconnected or its connection broke. */
   protected abandoned(): void {

@@ -13,7 +13,7 @@ export class Http1Exchange extends HttpExchange {
   #continuePending: boolean;
 
   constructor(req: IncomingMessage, res: ServerResponse, expectsContinue: boolean, context: ExchangeContext) {
-    super(req.method ?? "", req.url ?? "", req.rawHeaders);
+    super(req.method ?? "", req.url ?? "", req.rawHeaders, req.headers);
     this.#req = req;
     this.#res = res;
     this.#context = context;
@@ -77,6 +77,10 @@ export class Http1Exchange extends HttpExchange {
     res.on("error", () => this.abandoned());
     this.#closeUnlessRestIsShort();
     res.writeHead(status, headers);
+  }
+
+  protected override sendHeaders(): void {
+    this.#res.flushHeaders();
   }
 
   protected push(chunk: Uint8Array | string): boolean {

@@ -21,7 +21,7 @@ export class Http2Exchange extends HttpExchange {
     rawHeaders: readonly string[],
     context: ExchangeContext,
   ) {
-    super(headers[":method"] ?? "", headers[":path"] ?? "", rawHeaders);
+    super(headers[":method"] ?? "", headers[":path"] ?? "", rawHeaders, headers);
     this.#stream = stream;
     this.#context = context;
     this.#bodyExpected = (flags & constants.NGHTTP2_FLAG_END_STREAM) === 0;
@@ -49,10 +49,15 @@ export class Http2Exchange extends HttpExchange {
   startBody(receiver: BodyReceiver): void {
     if (!this.#bodyExpected) return receiver.end();
     const stream = this.#stream;
+    // An empty body may have ended before: Node emits no `end` to later listeners. A reset also ends the readable side.
+    if (stream.readableEnded) {
+      if (!stream.aborted && !stream.destroyed) receiver.end();
+      return;
+    }
     if (this.#expectsContinue && !stream.destroyed && !stream.closed) stream.additionalHeaders({ ":status": 100 });
     stream.on("data", (chunk: Buffer) => receiver.data(chunk));
     stream.on("end", () => {
-      if (!stream.aborted && !stream.destroyed) receiver.end(); // A reset also ends the readable side.
+      if (!stream.aborted && !stream.destroyed) receiver.end();
     });
   }
 

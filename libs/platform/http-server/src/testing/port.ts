@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { silentLogger, systemClock } from "@perdure/base";
-import type { HttpPortOptions, RequestHandlers } from "../options.js";
+import type { HttpHandlers, HttpPortOptions, RequestHandlers } from "../options.js";
 import { createHttpPort, type HttpPort, type HttpPortDependencies } from "../port.js";
 
 export const host = "127.0.0.1";
@@ -10,7 +10,7 @@ export const dependencies: HttpPortDependencies = { clock: systemClock, logger: 
 
 /** A port on a free number; disposing closes it at once. */
 export async function open(
-  handlers: RequestHandlers,
+  handlers: HttpHandlers,
   options: HttpPortOptions = {},
   ports = dependencies,
 ): Promise<{ port: number; server: HttpPort } & AsyncDisposable> {
