@@ -1,6 +1,6 @@
 /**
  * Bundles every service that has a `src/main.ts` into `services/<name>/dist/main.mjs`, and each `src/<name>-process.ts` and `src/<name>-thread.ts` beside it, the
- * entry points of processes and threads that the service starts; so too the programs of `deploy` that are made of our packages, and the console, which is no program.
+ * entry points of processes and threads that the service starts; so too the programs of `deploy` that are made of our packages, and the console, which is not a program.
  * Arguments name some of them; `programs` are all but the console.
  */
 import { copyFileSync, existsSync, mkdirSync, readdirSync, rmSync, statSync } from "node:fs";

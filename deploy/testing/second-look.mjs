@@ -5,7 +5,7 @@
 
 /** Suites that inject random faults are not repeated: a single failure is a finding. */
 const BREAKS_BY_CHANCE = /chaos|simulat|crash|fuzz/;
-/** Maximum number of failed suites that are repeated: more failures are no accident. */
+/** Maximum number of failed suites that are repeated: more failures are not an accident. */
 export const SECOND_LOOKS_MAX = 12;
 /**
  * Maximum number of flakes in a run that passes. It becomes 2 once the repeated runs of `docs/contributing/tests.md` show stable suites.

@@ -219,7 +219,7 @@ kind: PodDisruptionBudget
 metadata: {{- include "perdure.metadata" . | nindent 2 }}
 spec:
   maxUnavailable: 1
-  # A pod that is not well is no reason to keep a node.
+  # A pod that is not well is not a reason to keep a node.
   unhealthyPodEvictionPolicy: AlwaysAllow
   selector:
     matchLabels: {{- include "perdure.selector" . | nindent 6 }}

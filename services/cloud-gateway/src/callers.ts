@@ -55,7 +55,7 @@ export class Callers {
     const cached = this.#cache.fresh(digest, load);
     if (cached?.kind === "caller") return this.#unlessExpired(cached, address);
     const nowMs = this.#clock.monotonicMs();
-    // A credential that was valid lately is no guess, whatever else comes from its address.
+    // A credential that was valid lately is not a guess, whatever else comes from its address.
     if (!this.#cache.has(digest) && !address.mayLookUp(nowMs)) return THROTTLED;
     if (cached !== undefined) return counted(cached, address, nowMs);
     if (credential.startsWith("key_") && parseApiKey(credential) === undefined) return counted(UNKNOWN, address, nowMs);

@@ -1,4 +1,4 @@
-/** One TCP port of the gateway (cloud.md §1.8), with its bounds and its answers to bytes that are no request. */
+/** One TCP port of the gateway (cloud.md §1.8), with its bounds and its answers to bytes that are not a request. */
 import type { Clock, Logger } from "@perdure/base";
 import {
   type CertificateSource,
@@ -15,7 +15,7 @@ import { type GatewayRefusal, headersTooLarge, malformed, slowRequest } from "./
 interface ListenerHandlers {
   /** A request. Must not throw. */
   request(exchange: HttpExchange): void;
-  /** Received bytes are no valid request: returns the body of the answer, JSON. */
+  /** Received bytes are not a valid request: returns the body of the answer, JSON. */
   unreadable(refused: GatewayRefusal): string;
   /** An HTTP/2 connection was closed because of the frames it sent. */
   flooded(): void;

@@ -62,7 +62,7 @@ export class Settlement {
   }
 }
 
-/** A request that was refused with `Retry-After` because its environment is waking up is no failure. */
+/** A request that was refused with `Retry-After` because its environment is waking up is not a failure. */
 function outcomeOf({ reason, status, isBroken }: GatewayRequest, outcome: RequestOutcome): EnvironmentOutcome {
   if (outcome === "abandoned") return isBroken ? "failed" : "abandoned";
   return reason !== undefined && reason !== "waking" && status >= 500 ? "failed" : "answered";

@@ -46,7 +46,7 @@ const corpus: readonly (readonly [name: string, bytes: () => string])[] = [
   ["a chunk size ended by bare LF", () => request(["transfer-encoding: chunked"], `1\na\n0\n\n${HIDDEN}`)],
   ["two hosts", () => request(["host: other"])],
   ["a target of another authority", () => request([], "", "POST http://other/S/h HTTP/1.1")],
-  ["a target that is no path", () => request([], "", "OPTIONS * HTTP/1.1")],
+  ["a target that is not a path", () => request([], "", "OPTIONS * HTTP/1.1")],
   ["a fragment", () => request([], "", "GET /S/h#x HTTP/1.1")],
   ["a fragment that makes others read slashes", () => request([], "", "GET /internal\\usage# HTTP/1.1")],
   ["a tunnel", () => request([], "", "CONNECT other:443 HTTP/1.1")],

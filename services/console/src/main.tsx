@@ -15,7 +15,7 @@ if (root === null) throw new Error("the page has no root element");
 const boot = readBoot(document);
 const base = basePath(document);
 const page = createRoot(root, {
-  // The error boundary shows it; a part that did not load is no bug.
+  // The error boundary shows it; a part that did not load is not a bug.
   onCaughtError: (cause) => {
     if (!isMissingPart(cause)) console.error(cause);
   },

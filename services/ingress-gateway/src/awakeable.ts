@@ -34,7 +34,7 @@ export function handleAwakeable(
           : { kind: "failure", failure: { code: rejectionCode, message: fromUtf8(bytes), metadata: [] } },
     };
     context.ports.partitions.submit(command).then(
-      () => answerAccepted(exchange), // Whatever the result: completing twice, or without a waiting invocation, is no error.
+      () => answerAccepted(exchange), // Whatever the result: completing twice, or without a waiting invocation, is not an error.
       (cause: unknown) => context.fail(exchange, cause, "complete"),
     );
   });

@@ -35,7 +35,7 @@ export function endSpan(
   const httpVersion = named[":method"] === undefined ? "1.1" : "2";
   // TLS ends in front of it.
   span.note(httpServerSpan({ method: verb, route, scheme: "http", httpVersion, host, userAgent, status }));
-  // An error outcome of a handler is no failure of the request; a failure of the ingress is.
+  // An error outcome of a handler is not a failure of the request; a failure of the ingress is.
   span.end(refusedWith !== undefined && (status ?? 0) >= 500 ? refusedWith : undefined);
 }
 

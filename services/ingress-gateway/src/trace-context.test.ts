@@ -25,7 +25,7 @@ describe("traceContextOf", () => {
     "00-00000000000000000000000000000000-b7ad6b7169203331-01",
     "00-0af7651916cd43dd8448eb211c80319c-0000000000000000-01",
     `01${valid.slice(2)}more`,
-  ])("%j is no parent, and its state is dropped", (traceparent) => {
+  ])("%j is not a parent, and its state is dropped", (traceparent) => {
     expect(traceContextOf(traceparent, "a=b")).toBeUndefined();
   });
 });

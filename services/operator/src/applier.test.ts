@@ -124,7 +124,7 @@ test("neither the progress of a rollout nor a new template of ours counts as a c
 });
 
 // Regression: the quota of an environment was reported as fought over, because pods started while it was written again.
-test("status writes of the quota controller are no foreign change, in whatever order they arrive; changes of the spec are", async () => {
+test("status writes of the quota controller are not a foreign change, in whatever order they arrive; changes of the spec are", async () => {
   const ours = { manager: "perdure-operator", operation: "Apply", time: "2026-01-01T00:00:00Z", fieldsV1: { "f:spec": {} } };
   const used = (n: number) => ({ manager: "kube-controller-manager", subresource: "status", time: `2026-01-01T00:00:0${n}Z` });
   let version = 0;

@@ -94,7 +94,7 @@ export async function issueCertificate(
   return { certificate: pemOf(made), privateKey: await privateKeyPem(keys) };
 }
 
-/** Milliseconds since 1970 of its end. Throws for what is no certificate. */
+/** Milliseconds since 1970 of its end. Throws for what is not a certificate. */
 export const endOf = (certificate: string): number => new X509Certificate(certificate).notAfter.getTime();
 
 /** Whether it is for all of these names. */
@@ -117,7 +117,7 @@ async function privateKeyPem(keys: GeneratedKeys): Promise<Secret> {
 
 async function keysOf(privateKey: Secret): Promise<GeneratedKeys> {
   const [bytes] = PemConverter.decode(privateKey.reveal());
-  if (bytes === undefined) throw new TypeError("this is no private key in PEM");
+  if (bytes === undefined) throw new TypeError("this is not a private key in PEM");
   const key = await webcrypto.subtle.importKey("pkcs8", bytes, ALGORITHM, true, ["sign"]);
   const { x, y } = await webcrypto.subtle.exportKey("jwk", key);
   const jwk = { kty: "EC", crv: ALGORITHM.namedCurve, ...(x === undefined ? {} : { x }), ...(y === undefined ? {} : { y }) };

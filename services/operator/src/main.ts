@@ -6,5 +6,5 @@ import { fileURLToPath } from "node:url";
 // Beside the bundle, so that a new build starts with an empty one. An unwritable folder only costs the speed.
 enableCompileCache(fileURLToPath(new URL("./compile-cache", import.meta.url)));
 const { runOperator } = await import("./process/program.js");
-// All is closed or given up by now; what still holds the event loop is no reason to stay.
+// All is closed or given up by now; what still holds the event loop is not a reason to stay.
 process.exit(await runOperator(process.argv.slice(2), process.env));

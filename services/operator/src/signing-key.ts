@@ -8,7 +8,7 @@ export function newSigningKey(): Secret {
   return new Secret(generateKeyPairSync("ed25519").privateKey.export({ type: "pkcs8", format: "pem" }).toString());
 }
 
-/** `publickeyv1_…`, the form that services are configured with. Throws OPS0001 when the text is no private key. */
+/** `publickeyv1_…`, the form that services are configured with. Throws OPS0001 when the text is not a private key. */
 export function publicKeyOf(privateKeyPem: Secret, clock: Clock): string {
   return createRequestIdentity(privateKeyPem, clock).publicKey;
 }

@@ -359,5 +359,5 @@ test("the quota allows the sum of the spec, also while pods are being replaced",
 
 test("quantities are read as Kubernetes writes them", () => {
   expect(["500m", "2", "1.5Gi", "10G", "9000Mi"].map(quantityOf)).toEqual([0.5, 2, 1.5 * 1024 ** 3, 1e10, 9000 * 1024 ** 2]);
-  expect(() => quantityOf("plenty")).toThrow("'plenty' is no quantity");
+  expect(() => quantityOf("plenty")).toThrow("'plenty' is not a quantity");
 });

@@ -19,7 +19,7 @@ test("a quantity is its number in its unit, whatever they are; units keep their 
   );
 });
 
-test("what is no quantity is refused, never read as another one", () => {
+test("what is not a quantity is refused, never read as another one", () => {
   const strange = fc
     .string()
     .filter((text) => !/^\d+(\.\d*)?(m|k|M|G|T|Ki|Mi|Gi|Ti)?$|^\.\d+(m|k|M|G|T|Ki|Mi|Gi|Ti)?$/.test(text));

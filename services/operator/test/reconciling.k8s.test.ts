@@ -52,7 +52,7 @@ const timeOf = (environment: EnvironmentResource, type: string): string =>
   conditionOf(environment, type)?.lastTransitionTime ?? "";
 
 test(
-  "status follows the spec and is no spec: generations move with the one only, times of conditions with theirs only",
+  "status follows the spec and is not a spec: generations move with the one only, times of conditions with theirs only",
   async () => {
     const made = await world.create();
     const ready = await world.untilReady(made);

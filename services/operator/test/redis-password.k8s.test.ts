@@ -138,7 +138,7 @@ test(
     expect(await copyOf(name)).toBe(password);
     await eventually(async () => (await templatesOf(name)) !== templates);
 
-    // The annotation stays; the Secret that goes then is no rotation.
+    // The annotation stays; the Secret that goes then is not a rotation.
     await remove(name, "redis-auth");
     await touchSpec(made);
     await eventually(async () => (await passwordOf(name)) === password);

@@ -146,7 +146,7 @@ describe("the readiness of a Redis", () => {
   );
 
   test(
-    "needs the password: an answer that is an error is no success",
+    "needs the password: an answer that is an error is not a success",
     async () => {
       await start(0);
       for (const ordinal of [1, 2]) await start(ordinal);

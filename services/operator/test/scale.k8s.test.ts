@@ -6,7 +6,7 @@ import { bundleOperator } from "./program.js";
 const FIRST_MS = 45 * 60_000;
 const COUNT = 500;
 const PER_SECOND = 100;
-/** Alone on two processors it takes a third of this at most; a machine that is three times slower is no reason to fail. */
+/** Alone on two processors it takes a third of this at most; a machine that is three times slower is not a reason to fail. */
 const READY_MS = 900_000;
 /** Size of the bucket: reconciles before the rate counts. */
 const BURST = 100;

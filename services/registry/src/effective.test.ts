@@ -79,7 +79,7 @@ describe("options", () => {
     expect(handler("run")).toMatchObject({ inactivityTimeoutMs: 1000, public: true });
   });
 
-  test("an option of workflows is refused elsewhere, an unknown service is 404, and nothing is no change", async () => {
+  test("an option of workflows is refused elsewhere, an unknown service is 404, and nothing is not a change", async () => {
     await world.register((await world.endpointOf([aWireService("P", ["h"])])).uri);
     await expect(world.registry.modifyService("P", overrides({ workflowCompletionRetentionMs: 1 }))).rejects.toMatchObject({
       status: 400,

@@ -15,7 +15,7 @@ describe("what the plan allows", () => {
   const bounds = { deploymentsMax: 2, servicesMax: 3, subscriptionsMax: 1 };
   const full = (what: string) => ({ status: 403, code: "TEN0002", message: expect.stringContaining(what) });
 
-  test("no more deployments and services than that, by whatever way; replacing is no addition", async () => {
+  test("no more deployments and services than that, by whatever way; replacing is not an addition", async () => {
     world.registry = await createTestRegistry({ options: { bounds } });
     const first = await world.endpointOf([aWireService("A", ["h"]), aWireService("B", ["h"])]);
     const { deployment } = await world.register(first.uri);

@@ -54,7 +54,7 @@ describe("own fields of a rule", () => {
     expect((await put({ pattern: "a", ...change })).version).toBe(2);
   });
 
-  test("is no change when it is the same again", async () => {
+  test("is not a change when it is the same again", async () => {
     await put({ pattern: "a", rate: RATE, weight: 3, priority: 1 });
     expect((await put({ pattern: "a", rate: { ...RATE }, weight: 3, priority: 1 })).version).toBe(1);
   });

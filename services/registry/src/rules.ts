@@ -31,7 +31,7 @@ export function decideRules(
   return isChanged ? { writes: [write(state, nextVersion, rules)], answer } : { writes: [], answer };
 }
 
-/** All or nothing. Returns the patterns that existed; a pattern without rule and without expected version is no error. */
+/** All or nothing. Returns the patterns that existed; a pattern without rule and without expected version is not an error. */
 export function decideRuleDeletion(
   state: RegistryState,
   deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],

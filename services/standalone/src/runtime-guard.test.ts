@@ -5,7 +5,7 @@ import { adminGuard, ingressGuard } from "./runtime-guard.js";
 const secret = new Secret("a-secret-of-some-length");
 const shown = { "x-perdure-runtime-secret": secret.reveal() };
 
-test("a server that is no runtime is not guarded", () => {
+test("a server that is not a runtime is not guarded", () => {
   expect(ingressGuard({ secret: undefined, isSuspended: false })).toBeUndefined();
   expect(adminGuard({ secret: undefined, isSuspended: false })).toBeUndefined();
 });

@@ -138,7 +138,7 @@ describe("access tokens", () => {
       "no exp": signed(header, without("exp"), ours),
       "no sid": signed(header, without("sid"), ours),
       "no sub": signed(header, without("sub"), ours),
-      "sub is no user": signed(header, { ...claims, sub: "root" }, ours),
+      "sub is not a user": signed(header, { ...claims, sub: "root" }, ours),
       "claims changed": `${head}.${encode({ ...claims, sub: newUserId(1, systemRandom) })}.${signature}`,
       "critical extension": signed({ ...header, crit: ["exp"] }, claims, ours),
       nothing: "",

@@ -256,5 +256,5 @@ function reasonOf(response: ExchangeResponseBody): string {
 }
 
 export function unexpected(response: ExchangeResponseBody): PerdureError {
-  return new PerdureError("OPS0003", `a leader answered '${response.case}' where that is no answer`);
+  return new PerdureError("OPS0003", `a leader answered '${response.case}' where that is not an answer`);
 }

@@ -165,7 +165,7 @@ class PartitionExchange {
     if (wait) this.#waiting.set(number, detach);
   }
 
-  /** A partition that moved meanwhile is no reason to fail its callers: they follow it. */
+  /** A partition that moved meanwhile is not a reason to fail its callers: they follow it. */
   #unavailable(id: InvocationId, cause: unknown): ExchangeResponseBody {
     return this.#served.leads(id) ? this.#failure(cause, reasonOf(cause)) : { case: "notLeader" };
   }

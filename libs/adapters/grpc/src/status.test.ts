@@ -14,7 +14,7 @@ test.each([
   expect({ ...answered, message: answered?.message }).toEqual({ ...error, message: error.message });
 });
 
-test("details that are absent, or cannot be read, are no error of the catalogue", () => {
+test("details that are absent, or cannot be read, are not an error of the catalogue", () => {
   const metadata = new Metadata();
   expect(answeredError({ metadata })).toBeUndefined();
   for (const bytes of [[0xff], [0x1a, 0x05, 1], [0x1a, 0x02, 0x12, 0x00]]) {

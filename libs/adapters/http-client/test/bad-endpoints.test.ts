@@ -56,7 +56,7 @@ describe("endpoints that misbehave", () => {
   test.each<[string, string, (stream: ServerHttp2Stream) => void]>([
     ["answers with another content type", "RT0012", (stream) => stream.respond({ ":status": 200, "content-type": "text/html" })],
     ["answers 404 with a page", "RT0012", page],
-    ["sends bytes that are no frames", "RT0012", noFrames],
+    ["sends bytes that are not frames", "RT0012", noFrames],
     [
       "announces a message of two gigabytes",
       "RT0003",

@@ -89,7 +89,7 @@ describe("an answer that is cut", () => {
     expect([recorder.status, recorder.ended, recorder.failure?.kind]).toEqual([200, false, "reset"]);
   });
 
-  test.each(CASES)("by $what, is no response of one whole request", async ({ httpVersion, serve }) => {
+  test.each(CASES)("by $what, is not a response of one whole request", async ({ httpVersion, serve }) => {
     await using endpoint = await serve();
     await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
     const outcome = await fetchOnce(

@@ -94,7 +94,7 @@ describe("HTTP/1.1", () => {
       "reset",
       (socket) => socket.end("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n5\r\nha"),
     ],
-    ["is no HTTP server", "protocol", (socket) => socket.end("SSH-2.0-OpenSSH_9\r\n")],
+    ["is not an HTTP server", "protocol", (socket) => socket.end("SSH-2.0-OpenSSH_9\r\n")],
     ["sends a broken chunk", "protocol", (socket) => socket.end("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nxyz\r\n")],
   ])("a peer that %s is a %s failure", async (_what, kind, act) => {
     await using server = await listen(createTcpServer((socket) => socket.on("error", () => {}).once("data", () => act(socket))));

@@ -20,7 +20,7 @@ export interface RequestCounts {
   watchesWithBookmarks: number;
 }
 
-/** Fault of the first watch; later ones are healthy. `damaged`: a line that is no JSON in place of the change of one object. */
+/** Fault of the first watch; later ones are healthy. `damaged`: a line that is not JSON in place of the change of one object. */
 export type WatchFault = "none" | "status 500" | "damaged line";
 
 const STATEFUL_SET = `/apis/apps/v1/namespaces/env/statefulsets/workers`;

@@ -22,7 +22,7 @@ test("events come out as they went in, however the stream is cut", async () => {
   );
 });
 
-test("half an event at the end of a broken stream is no event", async () => {
+test("half an event at the end of a broken stream is not an event", async () => {
   const read: unknown[] = [];
   for await (const event of jsonLines(inPieces(new TextEncoder().encode('{"a":1}\n{"b":'), []))) read.push(event);
   expect(read).toEqual([{ a: 1 }]);

@@ -65,7 +65,7 @@ const BY_KIND: ReadonlyMap<string, Resource> = new Map(
 /** Throws for a kind that is not on our list. */
 export function resourceOf({ apiVersion, kind }: Pick<KubeObject, "apiVersion" | "kind">): Resource {
   const resource = BY_KIND.get(`${apiVersion}/${kind}`);
-  if (resource === undefined) throw new TypeError(`${apiVersion} ${kind} is no supported kind`);
+  if (resource === undefined) throw new TypeError(`${apiVersion} ${kind} is not a supported kind`);
   return resource;
 }
 

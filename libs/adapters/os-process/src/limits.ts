@@ -13,7 +13,7 @@ export const WATCH_EVERY_MS = 250;
 /** Bounds of the random pauses between ends and new starts. */
 export const RESTART_FIRST_MS = 400;
 export const RESTART_LONGEST_MS = 20_000;
-/** Ends in a row after which it is no use. */
+/** Ends in a row after which it is of no use. */
 export const CRASHES_MAX = 5;
 /** A runtime that has answered for this long has recovered: earlier ends do not count any more. */
 export const STABLE_MS = 60_000;

@@ -30,7 +30,7 @@ test("one that answers and stays small is left alone, and nothing is left when t
   expect(clock.pendingTimers).toBe(0);
 });
 
-test("a pause shorter than the timeout is no problem; a longer one is", async () => {
+test("a pause shorter than the timeout is not a problem; a longer one is", async () => {
   const { clock, state, result, pass } = watched();
   state.answers = false;
   await pass(25);

@@ -12,6 +12,6 @@ export async function agreedPartitionCount(redis: RedisConnections, environment:
   await redis.commits.one(["SET", key, String(setting), "NX"], { replicated: true });
   const count = Number((await redis.commits.one(["GET", key])) as Buffer | null);
   if (!Number.isSafeInteger(count) || count < 1)
-    throw new PerdureError("STO0003", `the Redis key '${key}' is no number of partitions`);
+    throw new PerdureError("STO0003", `the Redis key '${key}' is not a number of partitions`);
   return count;
 }

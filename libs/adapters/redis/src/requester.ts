@@ -81,7 +81,7 @@ export class RedisRequester {
   }
 }
 
-/** A reply that is no error. */
+/** A reply that is not an error. */
 export function answer(reply: CommandReply): Exclude<CommandReply, Error> {
   if (!(reply instanceof Error)) return reply as Exclude<CommandReply, Error>;
   const damaged = /^(WRONGTYPE|PERDURE|ERR user_script)/.test(reply.message);

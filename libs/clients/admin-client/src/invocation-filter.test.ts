@@ -9,7 +9,7 @@ function outsideLiterals(sql: string): string {
 }
 
 describe("a filter", () => {
-  test("without parts is no condition", () => {
+  test("without parts is not a condition", () => {
     expect(conditionOf({})).toBeUndefined();
     expect(conditionOf({ services: [], statuses: [] })).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 /**
  * Logs each failure once in full, except repeated ones: an unreachable database fails every request alike, and a client that hangs up is
- * no failure.
+ * not a failure.
  */
 import { type Logger, PerdureError, type SummaryLog } from "@perdure/base";
 

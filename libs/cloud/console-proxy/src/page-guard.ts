@@ -58,7 +58,7 @@ export class PageGuard {
     return { session, csrf: csrfOf(cookie) };
   }
 
-  /** Browsers send the origin of a request; a client without one is no browser, and has only cookies that it set itself. */
+  /** Browsers send the origin of a request; a client without one is not a browser, and has only cookies that it set itself. */
   #checkPlace(req: Request): void {
     const site = req.headers["sec-fetch-site"];
     const { origin } = req.headers;

@@ -34,7 +34,7 @@ afterEach(async () => {
 /** The fetch of an issuer at this origin, with a name server of the test. */
 function fetchFor(issuer: string, names: Readonly<Record<string, string>> = {}) {
   const place = parseAllowance(`${issuer}/`);
-  if (place === undefined) throw new Error(`${issuer} is no place`);
+  if (place === undefined) throw new Error(`${issuer} is not a place`);
   const resolve = (name: string, done: (error: Error | null, addresses: readonly ResolvedAddress[]) => void): void =>
     done(null, [{ address: names[name] ?? "192.0.2.1", family: 4 }]);
   const denied: string[] = [];

@@ -4,7 +4,7 @@ import { TenancyApiError, wholeBody } from "@perdure/cloud-requests";
 import type { Request, Response } from "express";
 import { FORM_BYTES_MAX, RETURN_CHARS_MAX } from "./limits.js";
 
-/** Rejects with PERD0400 for a body that is no form or repeats a field, PERD0413 when it is too long, PERD0408 when it is too slow. */
+/** Rejects with PERD0400 for a body that is not a form or repeats a field, PERD0413 when it is too long, PERD0408 when it is too slow. */
 export async function formOf(req: Request, clock: Clock): Promise<ReadonlyMap<string, string>> {
   if (!/^application\/x-www-form-urlencoded(;|$)/i.test(req.headers["content-type"] ?? "")) {
     throw new TenancyApiError("PERD0400", "The request is not a form");
@@ -41,7 +41,7 @@ export function setCookie(res: Response, name: string, value: string, maxAgeMs: 
   res.append("set-cookie", parts.join("; "));
 }
 
-/** Paths that users are never redirected back to: paths that are no page, and pages of sign-in itself. */
+/** Paths that users are never redirected back to: paths that are not a page, and pages of sign-in itself. */
 const NOT_BACK = /^\/(?:login|sign-up|sign-out|verify|password|cloud|console|oauth|assets|\.well-known)(?:[/?#]|$)/;
 /** One slash, then valid characters of a path: no text that two programs could read as different hosts. */
 const PATH = /^\/(?![/\\])[\w\-./~%!$&'()*+,;=:@?#[\]{}|^`]*$/;

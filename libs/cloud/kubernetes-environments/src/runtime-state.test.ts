@@ -47,7 +47,7 @@ test.each([
   expect(runtimeStateOf(environment, 3, "cluster.local")).toEqual(state);
 });
 
-test("an object that is removed, in deletion or not written by tenancy is no runtime", () => {
+test("an object that is removed, in deletion or not written by tenancy is not a runtime", () => {
   const environment = environmentWith([]);
   const { metadata } = environment;
   expect(appliedGenerationOf(environment)).toBe(3);

@@ -39,7 +39,7 @@ describe("the system's clock", () => {
     expect(fired).toBe(0);
   });
 
-  test("a delay in the past is no delay", () => {
+  test("a delay in the past is not a delay", () => {
     let fired = 0;
     systemClock.setTimer(-5, () => fired++);
     jest.advanceTimersByTime(1);

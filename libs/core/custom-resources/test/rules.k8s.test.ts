@@ -125,7 +125,7 @@ describe("refused, with our message", () => {
     ["labels that are ours", { workers: { podLabels: { "perdure.dev/environment": "x" } } }, "must not begin with perdure.dev/"],
     ["an amount that is none", { redis: { bundled: { size: "plenty" } } }, "must be a quantity"],
     ["a retention beyond the longest", { retention: { completedJournal: "91d" } }, "must not be longer than 90 days"],
-    ["one that is no duration", { retention: { completedJournal: "soon" } }, "completedJournal"],
+    ["one that is not a duration", { retention: { completedJournal: "soon" } }, "completedJournal"],
     ["hibernation after a minute", { hibernation: { afterIdle: "60s" } }, "must be 0s, which is off, or at least 5m"],
     ["a peer that matches every address", { network: { egress: { allow: [{}] } } }, "either an ipBlock or selectors"],
     ["a network that is none", { network: { egress: { cidrs: ["10.0.0.0/99"] } } }, "must be a CIDR"],

@@ -233,7 +233,7 @@ describe("exceptions of the operator", () => {
   });
 
   test.each(["10.1.0.0/15/2", "10.1.0.1/16", "a b", "", "*.", "ftp://example.com/", "https://u@example.com/", "https://a.b/?q"])(
-    "'%s' is no exception",
+    "'%s' is not an exception",
     (text) => expect(parseAllowance(text)).toBeUndefined(),
   );
 });

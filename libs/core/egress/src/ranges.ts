@@ -9,11 +9,11 @@ interface RefusedRange {
   readonly text: string;
 }
 
-/** Throws when a text is no range. */
+/** Throws when a text is not a range. */
 function ranges(...texts: readonly string[]): readonly RefusedRange[] {
   return texts.map((text) => {
     const range = parseRange(text);
-    if (range === undefined) throw new TypeError(`${text} is no range of addresses`);
+    if (range === undefined) throw new TypeError(`${text} is not a range of addresses`);
     return { range, text };
   });
 }

@@ -208,7 +208,7 @@ describe("a response that cannot be decoded is quoted in the error, without a co
     ["a negative duration", wireHandler({ abortTimeout: -1 })],
     ["a duration beyond all bounds", wireHandler({ abortTimeout: 1e15 })],
     ["a factor of nothing", wireHandler({ retryPolicyExponentiationFactor: 0 })],
-    ["metadata that is no text", wireHandler({ metadata: { a: 1 } })],
+    ["metadata that is not text", wireHandler({ metadata: { a: 1 } })],
   ])("%s", (_what, text) => {
     const problem = refused(text);
     expect(problem).toMatchObject({ status: 500, code: undefined });

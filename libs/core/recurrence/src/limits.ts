@@ -11,7 +11,7 @@ export const INTERVAL_MS_MAX = 366 * 86_400_000;
 
 /**
  * Number of years ahead that are searched for the next fire time. A fifth Monday in February comes every 28 years, 40 across a century
- * that is no leap year; a date that is not within this never comes.
+ * that is not a leap year; a date that is not within this never comes.
  */
 export const YEARS_AHEAD_MAX = 50;
 

@@ -25,7 +25,7 @@ interface Week {
 
 const zones = new BoundedCache<string, Zone>({ entriesMax: ZONES_MAX });
 
-/** Returns the zone, or `undefined` when there is none of that name. Offsets (`+02:00`) are no zones. */
+/** Returns the zone, or `undefined` when there is none of that name. Offsets (`+02:00`) are not zones. */
 export function zoneOf(name: string): Zone | undefined {
   const cached = zones.peek(name);
   if (cached !== undefined) return cached;

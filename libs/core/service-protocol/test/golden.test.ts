@@ -104,7 +104,7 @@ describe.each([5, 6, 7] as const)("recorded frames of protocol v%i", (version) =
   });
 });
 
-test("a suspension is read by the pinned version: the lists of v6 are no condition on v7", () => {
+test("a suspension is read by the pinned version: the lists of v6 are not a condition on v7", () => {
   const suspension = recordedFrames(6).find(({ type }) => type === MessageType.Suspension)!;
   const decode = (version: ProtocolVersion) => decodeControl(suspension.type, suspension.body, version);
   expect(decode(6).kind).toBe("suspension");

@@ -321,7 +321,7 @@ describe("what a statement names", () => {
     expect(requestedPartitions).toEqual([home("s1")]);
   });
 
-  test.each(["vq_1nope", "nonsense"])("%j, which is no id, is in none", async (id) => {
+  test.each(["vq_1nope", "nonsense"])("%j, which is not an id, is in none", async (id) => {
     expect(await query(`select id from sys_vqueue_meta where id = '${id}'`)).toEqual([]);
     expect(requestedPartitions).toEqual([]);
   });

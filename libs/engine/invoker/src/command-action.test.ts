@@ -189,7 +189,7 @@ describe("preconditions", () => {
     expect(actionOf(service, call(), old)).toMatchObject({ kind: "refused", code: "RT0020" });
   });
 
-  test("an empty scope is no scope", () => {
+  test("an empty scope is not a scope", () => {
     expect(actionOf(service, call({ scope: "", limitKey: "" })).kind).toBe("call");
   });
 

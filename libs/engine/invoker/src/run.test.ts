@@ -167,7 +167,7 @@ describe("control", () => {
     expect([...world.invoker.statuses()]).toEqual([]);
   });
 
-  test("a refused stream is tried again soon and is no attempt; when it is refused again and again it is", async () => {
+  test("a refused stream is tried again soon and is not an attempt; when it is refused again and again it is", async () => {
     const world = new World();
     const invocation = await world.invoke();
     const refused = { kind: "refused", message: "REFUSED_STREAM" } as const;

@@ -199,7 +199,7 @@ describe("assets", () => {
     expect((await request(SCRIPT, { "accept-encoding": "br", "if-none-match": '"other"' })).status).toBe(200);
   });
 
-  test("that do not exist are no page", async () => {
+  test("that do not exist are not a page", async () => {
     const request = await open();
     for (const path of ["/ui/assets/gone-12345678.js", "/ui/assets/../index.html", "/ui/assets/%2e%2e/secret"]) {
       const { status, headers } = await request(path);
@@ -263,7 +263,7 @@ describe("requests", () => {
 });
 
 describe("the directory", () => {
-  test("that is missing, or has no page, is no console", async () => {
+  test("that is missing, or has no page, is not a console", async () => {
     expect(await openConsole(join(tiny.directory, "nowhere"), OPTIONS)).toBeUndefined();
     await rm(join(tiny.directory, "index.html"));
     expect(await openConsole(tiny.directory, OPTIONS)).toBeUndefined();

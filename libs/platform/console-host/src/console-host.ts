@@ -35,7 +35,7 @@ export interface ConsoleHost {
  * option could change the content security policy.
  */
 export async function openConsole(directory: string, { base, csp }: ConsoleHostOptions): Promise<ConsoleHost | undefined> {
-  if (!BASE.test(base)) throw new PerdureError("OPS0001", `'${base}' is no path that begins and ends with a slash`);
+  if (!BASE.test(base)) throw new PerdureError("OPS0001", `'${base}' is not a path that begins and ends with a slash`);
   checkOrigins(csp.connect);
   const built = await builtConsole(directory);
   if (built === undefined) return undefined;
@@ -49,7 +49,7 @@ const ORIGIN = /^https?:\/\/(?:[\w.-]+|\[[\da-f:.]+\])(?::\d{1,5})?$/i;
 
 function checkOrigins(origins: readonly string[]): void {
   for (const origin of origins) {
-    if (!ORIGIN.test(origin)) throw new PerdureError("OPS0001", `'${origin}' is no origin like https://example.com`);
+    if (!ORIGIN.test(origin)) throw new PerdureError("OPS0001", `'${origin}' is not an origin like https://example.com`);
   }
 }
 

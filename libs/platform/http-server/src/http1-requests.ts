@@ -1,4 +1,4 @@
-/** Requests of HTTP/1.1: which are served, in which order, and what is answered to bytes that are no request. */
+/** Requests of HTTP/1.1: which are served, in which order, and what is answered to bytes that are not a request. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";

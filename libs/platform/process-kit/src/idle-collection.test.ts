@@ -37,7 +37,7 @@ test("a process that was busy and has nothing to do any more collects once", () 
   expect(collectionsAfter(100)).toBe(1);
 });
 
-test("live objects are no reason to collect again, and V8's own collections are noticed", () => {
+test("live objects are not a reason to collect again, and V8's own collections are noticed", () => {
   const facts = { bytes: 20 * MIB, alive: 50 * MIB, busy: 0 };
   const { collectionsAfter } = processOf(facts);
   facts.bytes = 60 * MIB;

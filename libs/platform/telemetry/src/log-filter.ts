@@ -9,7 +9,7 @@ export interface LogFilter {
   readonly byComponent: ReadonlyMap<string, LogLevel>;
 }
 
-/** Throws RT0002 when the text is no filter. `off` is another word for `silent`, `trace` for `debug`. */
+/** Throws RT0002 when the text is not a filter. `off` is another word for `silent`, `trace` for `debug`. */
 export function parseLogFilter(text: string): LogFilter {
   let everything: LogLevel = "info";
   const byComponent = new Map<string, LogLevel>();

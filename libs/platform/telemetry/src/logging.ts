@@ -25,7 +25,7 @@ export interface LoggingOptions {
 
 export interface Logging {
   readonly logger: Logger;
-  /** Changes levels while running; also of loggers made before. Throws RT0002 when the text is no filter. */
+  /** Changes levels while running; also of loggers made before. Throws RT0002 when the text is not a filter. */
   setFilter(text: string): void;
 }
 

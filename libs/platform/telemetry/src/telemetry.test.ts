@@ -91,7 +91,7 @@ describe("telemetry", () => {
   });
 
   test.each(["localhost:4318", "grpc://localhost:4317", ""])(
-    "%j is refused: it is no address of a collector",
+    "%j is refused: it is not an address of a collector",
     async (endpoint) => {
       const refused = startTelemetry({ endpoint, headers: {}, resource: {}, logger: silentLogger });
       await expect(refused).rejects.toMatchObject({ code: "RT0002", detail: expect.stringContaining("'tracing-endpoint'") });

@@ -289,7 +289,7 @@ describe("an attempt", () => {
   test.each([
     ["is not sampled", { traceparent: `00-${TRACE}-${ATTEMPT_SPAN}-00` }],
     ["has no trace", { traceparent: "" }],
-    ["is no invocation", { "x-restate-invocation-id": "" }],
+    ["is not an invocation", { "x-restate-invocation-id": "" }],
   ])("that %s passes untouched", async (_, headers) => {
     const { spans, inner, open, transport } = anAttempt([ingressInvocation], headers);
     open();

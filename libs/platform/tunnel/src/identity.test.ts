@@ -100,6 +100,6 @@ test.each([
   "publickeyv2_FAe4sisG95oZ42w7buUn5qEE4TAnfTTFPiguZUHmhiF",
   `publickeyv1_${"2".repeat(65)}`,
   "FAe4",
-])("%s is no public key", (text) => {
+])("%s is not a public key", (text) => {
   expect(parsePublicKey(text)).toBeUndefined();
 });

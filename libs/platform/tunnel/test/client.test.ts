@@ -72,9 +72,9 @@ describe("the handshake", () => {
     await using relay = await FakeRelay.open(letIn);
     expect(() => aTunnel(relay, { name: "_x" })).toThrow("cannot be the name");
     expect(() => aTunnel(relay, { servers: undefined })).toThrow("either tunnel servers or");
-    expect(() => aTunnel(relay, { signingPublicKeys: ["publickeyv1_x"] })).toThrow("no public key");
+    expect(() => aTunnel(relay, { signingPublicKeys: ["publickeyv1_x"] })).toThrow("is not a public key");
     expect(() => aTunnel(relay, { allow: ["ftp://x"] })).toThrow("cannot be allowed");
-    expect(() => aTunnel(relay, { servers: ["ftp://x:1"] })).toThrow("no tunnel server");
+    expect(() => aTunnel(relay, { servers: ["ftp://x:1"] })).toThrow("is not a tunnel server");
   });
 });
 

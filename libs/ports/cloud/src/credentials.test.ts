@@ -29,7 +29,7 @@ describe("credentials of a request", () => {
     ["two in one line", [`Bearer opaque, Bearer ${KEY}`], undefined, []],
     ["a token of ours in another scheme", [`Token ${OURS}`], undefined, []],
     ["a malformed token", ["Bearer eyJ.@@.x"], undefined, ["Bearer eyJ.@@.x"]],
-    ["a token with claims that are no object", ["Bearer eyJ.bnVsbA.x"], undefined, ["Bearer eyJ.bnVsbA.x"]],
+    ["a token with claims that are not an object", ["Bearer eyJ.bnVsbA.x"], undefined, ["Bearer eyJ.bnVsbA.x"]],
   ])("%s", (_name, values, credential, foreign) => {
     expect(credentialsFrom(...values)).toEqual({ credential, foreign });
   });

@@ -59,7 +59,7 @@ export interface ArchiveFilter {
 export interface Archive extends AsyncDisposable {
   /** Stores the records, durable when it resolves. Replaces records of the same ids. */
   put(leader: ArchivingLeader, records: readonly ArchiveRecord[]): Promise<ArchiveOutcome>;
-  /** Deletes these generations, and no other generation of the same ids. Missing records are no error. */
+  /** Deletes these generations, and no other generation of the same ids. Missing records are not an error. */
   delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome>;
   /** Returns the existing rows of these ids, in no order. */
   find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]>;

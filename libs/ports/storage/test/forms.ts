@@ -53,12 +53,12 @@ export interface Form<T> {
   readonly name: string;
   readonly values: fc.Arbitrary<T>;
   encode(value: T): Uint8Array;
-  /** `like` has the status of the invocation, which is no part of the message. */
+  /** `like` has the status of the invocation, which is not part of the message. */
   decode(message: Uint8Array, like: T): T;
   oracle(value: T): OracleMessage;
 }
 
-/** The cached bytes of the facts are no part of their value. */
+/** The cached bytes of the facts are not part of their value. */
 const withoutBytes = (facts: InvocationFacts): InvocationFacts => ({ ...facts, bytes: undefined });
 
 function form<T>(parts: Form<T>): Form<unknown> {

@@ -65,7 +65,7 @@ export class ClusterServer implements TestServer {
   }
 
   get databases(): never {
-    throw new Error("the databases of a cluster are no folders of ours");
+    throw new Error("the databases of a cluster are not folders of ours");
   }
 
   get isRunning(): boolean {

@@ -54,7 +54,7 @@ describe("pauses between tries", () => {
   });
 
   test.each(["const size = 2 ** 32;", "const boundMs = OFFER_MS * 2;", "quietMs = nowMs - sinceMs;", "const waits = a * b;"])(
-    "%s is no such pause",
+    "%s is not such a pause",
     (line) => {
       expect(growsByHand(line)).toBe(false);
     },

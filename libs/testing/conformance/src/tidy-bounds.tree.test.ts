@@ -76,7 +76,7 @@ describe("bounds of caches and rates", () => {
     "if (this.#ids.size > MAX) this.#pending.clear();",
     "const waitMs = Math.min(longestMs, dueMs - nowMs);",
     "const seconds = Math.max(RATE_SYNC_MS, nowMs - this.#lastAtMs) / 1_000;",
-  ])("%s is no such bound", (text) => {
+  ])("%s is not such a bound", (text) => {
     expect(isByHand(text)).toBe(false);
   });
 

@@ -82,7 +82,7 @@ describe("a registration with a check", () => {
     const answer = await register(endpoint, {}, "?verify=true");
     expect(answer.status).toBe(201);
     const verification = verificationOf(answer);
-    // The broken build fails as it did before, which is no mismatch. The till's call is an invocation as well.
+    // The broken build fails as it did before, which is not a mismatch. The till's call is an invocation as well.
     expect(verification).toMatchObject({
       found: 5,
       checked: 5,

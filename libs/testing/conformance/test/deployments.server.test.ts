@@ -92,7 +92,7 @@ describe("registering", () => {
     expect(await world.ingress.result([name, "k", "build"])).toBe("two");
   });
 
-  test("an existing deployment is no conflict under the versioned prefixes", async () => {
+  test("an existing deployment is not a conflict under the versioned prefixes", async () => {
     const name = newName("Tools");
     const endpoint = await serve({ services: [buildOf(name, "one")] });
     const id = idOf(await register(endpoint.url));

@@ -70,7 +70,7 @@ describe("restate rules", () => {
     ]);
   });
 
-  test("refuses what is no pattern", async () => {
+  test("refuses what is not a pattern", async () => {
     expect(await cli.run(["rules", "set", "a/b/c/d", "--concurrency", "1", "-y"])).toMatchObject({ exitCode: 1 });
   });
 });

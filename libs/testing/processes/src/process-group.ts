@@ -54,7 +54,7 @@ export class ProcessGroup {
   /** Starts a member that has ended again, and lists its new process. */
   async startAgain(member: GroupMember): Promise<void> {
     const named = this.#members.find((one) => one.member === member);
-    if (named === undefined) throw new Error("the program is no member of the group");
+    if (named === undefined) throw new Error("the program is not a member of the group");
     await member.startAgain();
     this.#list(named);
   }

@@ -34,7 +34,7 @@ export type PackageSelection =
 
 /**
  * Packages and the libraries they need, unpacked under `<cache>/<name>`; downloaded when they are not there yet. Rejects when this
- * is no Debian, or has no network and no cache.
+ * is not a Debian, or has no network and no cache.
  */
 export async function unpackedPackages(name: string, selection: PackageSelection): Promise<Unpacked> {
   const root = join(cacheDirectory(), name);
@@ -109,7 +109,7 @@ async function librariesOf(packages: readonly string[], options: readonly string
   return [...libraries];
 }
 
-/** Each package begins a line, its dependencies follow indented; names in angle brackets are no packages. */
+/** Each package begins a line, its dependencies follow indented; names in angle brackets are not packages. */
 function dependenciesIn(listing: string, name: string): string[] {
   const lines = listing.split("\n");
   const start = lines.indexOf(name);

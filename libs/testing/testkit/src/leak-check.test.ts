@@ -54,7 +54,7 @@ test("an open file is named", async () => {
   expect(message).toMatch(/^left open: FILEHANDLE/);
 });
 
-test("what was closed, fired or unref'd in time is no leak", async () => {
+test("what was closed, fired or unref'd in time is not a leak", async () => {
   await using _leaks = leakCheck();
   clearTimeout(leakedTimer());
   leakedTimer().unref();

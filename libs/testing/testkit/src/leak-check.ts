@@ -33,7 +33,7 @@ export interface LeakCheck extends AsyncDisposable {
 }
 
 /**
- * Begins to watch timers, sockets, servers, processes, workers and files of the whole process. Unref'd timers are no leak.
+ * Begins to watch timers, sockets, servers, processes, workers and files of the whole process. Unref'd timers are not a leak.
  * With `await using`, declare it before what it watches: disposal goes backwards.
  */
 export function leakCheck(): LeakCheck {

@@ -107,13 +107,13 @@ export const TIERS: readonly Tier[] = [
 
 const TIER_SUFFIXES: ReadonlySet<string> = new Set(TIERS.flatMap(({ suffixes }) => suffixes));
 
-/** `a/archive.postgres.redis.test.ts` → `["postgres", "redis"]`. Undefined for a path that is no suite. */
+/** `a/archive.postgres.redis.test.ts` → `["postgres", "redis"]`. Undefined for a path that is not a suite. */
 export function suffixesOf(path: string): readonly string[] | undefined {
   const [, name] = /([^/\\]+)\.test\.ts$/.exec(path) ?? [];
   return name?.split(".").slice(1);
 }
 
-/** The tier of a suite. Throws for a path that is no suite, and for a suffix that no tier has. */
+/** The tier of a suite. Throws for a path that is not a suite, and for a suffix that no tier has. */
 export function tierOf(path: string): Tier {
   const suffixes = suffixesOf(path);
   if (suffixes === undefined) throw new Error(`${path} is not a suite: its name does not end in .test.ts`);

@@ -47,7 +47,7 @@ test.each([
   ["another port of this machine", { ...LOCAL, origin: "http://localhost:3000", "sec-fetch-site": "same-site" }],
   ["another scheme", { ...LOCAL, origin: "https://localhost:3000" }],
   ["an opaque origin", { ...LOCAL, origin: "null" }],
-  ["something that is no origin", { ...LOCAL, origin: "nonsense" }],
+  ["something that is not an origin", { ...LOCAL, origin: "nonsense" }],
   ["no origin, but another site", { ...LOCAL, "sec-fetch-site": "cross-site" }],
   ["no origin, but another port", { ...LOCAL, "sec-fetch-site": "same-site" }],
   ["its own origin, brought here by another site", { ...LOCAL, origin: "http://localhost:9070", "sec-fetch-site": "cross-site" }],

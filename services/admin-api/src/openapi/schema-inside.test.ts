@@ -31,7 +31,7 @@ test.each<[string, unknown]>([
   ["data", { enum: [{ $ref: "#/x" }], default: { $ref: "#/x" }, const: { $ref: "#/x" }, examples: [{ $ref: "#/x" }] }],
   ["anchors", { $ref: "#order" }],
   ["other documents", { $ref: "https://schemas.example/order#/$defs/A" }],
-  ["what is no reference", { $ref: 5, discriminator: "x", properties: [] }],
+  ["what is not a reference", { $ref: 5, discriminator: "x", properties: [] }],
   ["schemas that are booleans", true],
 ])("%s stay as they are", (_what, schema) => {
   expect(schemaInside(schema, PLACE)).toEqual(schema);

@@ -75,7 +75,7 @@ describe("editing a user's TOML", () => {
     }
   });
 
-  test("what is no TOML, and what is no table, is refused", () => {
+  test("what is not TOML, and what is not a table, is refused", () => {
     expect(() => editToml("[a", LOGIN)).toThrow();
     expect(() => editToml("[global]\ncloud = 1\n", LOGIN)).toThrow("'cloud' is not a table");
   });

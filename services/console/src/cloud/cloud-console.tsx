@@ -65,7 +65,7 @@ function EnvironmentOfAddress() {
   return <EnvironmentConsole key={environment} id={environment} />;
 }
 
-/** A user who is no member of an account gets the same message as for an id that does not exist. */
+/** A user who is not a member of an account gets the same message as for an id that does not exist. */
 function InAccount({ children }: { readonly children: ReactNode }) {
   const { account: id } = useParams<{ account: string }>();
   const accounts = useAccounts();

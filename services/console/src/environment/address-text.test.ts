@@ -13,6 +13,6 @@ test("what SQL and keys contain survives the address", () => {
   expect(lastSegments(`/ui/state/Stock/${encodeURIComponent(key)}`, 2)).toEqual(["Stock", key]);
 });
 
-test("what is no encoding stays", () => {
+test("what is not an encoding stays", () => {
   expect(lastSegments("/state/a/100%", 1)).toEqual(["100%"]);
 });

@@ -133,7 +133,7 @@ function widthOf({ ctx }: uPlot, labels: readonly string[] | null): number {
 
 function lineOf({ name, ink = "accent", isFilled }: ChartSeries, inks: Inks): uPlot.Series {
   const stroke = inks[ink];
-  // A value without neighbours is no line, only a point.
+  // A value without neighbours is not a line, only a point.
   const points = { size: 4, fill: stroke, filter: (plot: uPlot, index: number) => lonely(plot.data[index] ?? []) };
   const line: uPlot.Series = { label: name, stroke, width: 1.5, points };
   // Computed colours are `rgb(r, g, b)`.

@@ -22,7 +22,7 @@ function specFor(lost: string): TaskSpec<typeof settings> {
     },
     run: async ({ redis: redisSettings, metadata: { postgresUrl }, environmentName: environment }, { clock, logger }) => {
       if (!/^[0-9A-Za-z]+$/.test(lost))
-        throw new PerdureError("OPS0001", `'${lost}' is no mark of a data set: perdure-worker ${ACCEPT_DATA_LOSS} <mark>`);
+        throw new PerdureError("OPS0001", `'${lost}' is not a mark of a data set: perdure-worker ${ACCEPT_DATA_LOSS} <mark>`);
       const url = required("metadata.postgres-url", postgresUrl).reveal();
       await using redis = await connectRedis(redisOptionsOf(redisSettings, "perdure-worker"), { clock, logger });
       await using metadata = new DeferredMetadata({ url, environment }, logger);

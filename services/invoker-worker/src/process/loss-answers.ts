@@ -23,7 +23,7 @@ export function lossAnswers({ accept, logger }: LossAnswerPorts): ProbeEndpoints
     "/accept-data-loss": (req: IncomingMessage, res: ServerResponse): void => {
       if (req.method !== "POST") return answer(res, 405, { reason: "POST" });
       const mark = new URL(req.url ?? "/", "http://localhost").searchParams.get("mark") ?? "";
-      if (!MARK.test(mark)) return answer(res, 409, { reason: `'${mark.slice(0, 64)}' is no mark of a data set` });
+      if (!MARK.test(mark)) return answer(res, 409, { reason: `'${mark.slice(0, 64)}' is not a mark of a data set` });
       if (accept === undefined) return answer(res, 503, { reason: "there is no record of a data set" });
       accept(mark).then(
         ({ kind }) => {

@@ -116,7 +116,7 @@ async function report(
   const { client, clock, events, definitions } = ports;
   const { apiVersion, kind, metadata, status: before } = cloud;
   const observations = outcomes.map(({ observation }) => observation);
-  // A tunnel that is up has proved its key, so an unreachable management API is no reason against it.
+  // A tunnel that is up has proved its key, so an unreachable management API is not a reason against it.
   const wrong = observations.find(
     ({ type, status }) => status === "False" || (status === "Unknown" && type !== "CredentialsValid"),
   );

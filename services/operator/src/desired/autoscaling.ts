@@ -1,5 +1,5 @@
 /**
- * Autoscaling of workers. Workers mostly wait for handlers, so CPU usage is no measure of their load. The measure is seconds of work that
+ * Autoscaling of workers. Workers mostly wait for handlers, so CPU usage is not a measure of their load. The measure is seconds of work that
  * is ready, which an adapter of the cluster serves as an external metric or KEDA queries from Prometheus. Scale-down is slow, because each
  * step moves partitions (kubernetes.md §2).
  */

@@ -26,7 +26,7 @@ const ANSWERS = `REDISCLI_AUTH="$REDIS_PASSWORD" exec redis-cli ping`;
 const LOADING_PERIOD_S = 5;
 const LOADING_PERIODS_MAX = 720;
 /**
- * Period of the liveness probe. With `fsync: always` a stalled disk stalls every answer; a minute of that is no reason to load the log
+ * Period of the liveness probe. With `fsync: always` a stalled disk stalls every answer; a minute of that is not a reason to load the log
  * again.
  */
 const SILENT_PERIOD_S = 10;

@@ -117,10 +117,10 @@ const UNITS: Readonly<Record<string, number>> = {
   Ti: 1024 ** 4,
 };
 
-/** `500m` → 0.5, `10Gi` → 10737418240. Throws RangeError for what is no quantity. */
+/** `500m` → 0.5, `10Gi` → 10737418240. Throws RangeError for what is not a quantity. */
 export function quantityOf(text: string): number {
   const [, number = "", unit = ""] = /^([0-9.]+)([a-zA-Z]*)$/.exec(text) ?? [];
   const factor = UNITS[unit];
-  if (number === "" || factor === undefined || Number.isNaN(Number(number))) throw new RangeError(`'${text}' is no quantity`);
+  if (number === "" || factor === undefined || Number.isNaN(Number(number))) throw new RangeError(`'${text}' is not a quantity`);
   return Number(number) * factor;
 }

@@ -27,7 +27,7 @@ test("the recorded key is there: nothing is lost; it is missing, another one, or
   expect(lostKey(knowing(key), {}, systemClock)?.message).toContain(`acceptDataLoss: "${mark}"`);
 });
 
-test("a rotation is no loss, also when the operator ended before it recorded a step of it", () => {
+test("a rotation is not a loss, also when the operator ended before it recorded a step of it", () => {
   const first = aKey();
   const at = (nowMs: number) => ({ nowMs, overlapMs: DAY_MS, newKey: newSigningKey });
   const shown = rotated(first, "once", at(0)).data;

@@ -13,7 +13,7 @@ test("a quota is too small where one more pod would not fit, and the message nam
   ]);
 });
 
-test("a quota without a status yet is no reason", () => {
+test("a quota without a status yet is not a reason", () => {
   expect(shortOf({}, environmentWith())).toEqual([]);
   expect(shortOf({ hard }, environmentWith())).toEqual([]);
 });

@@ -90,7 +90,7 @@ const FORGETFUL: Observation = {
   message: "Redis keeps no append-only file: what it acknowledged is lost when it ends",
 };
 
-/** Undefined for what is no URL of a Redis. */
+/** Undefined for what is not a URL of a Redis. */
 function optionsOf(url: Secret): RedisConnectionOptions | undefined {
   if (!URL.canParse(url.reveal())) return undefined;
   const { protocol, hostname, port, username, password } = new URL(url.reveal());

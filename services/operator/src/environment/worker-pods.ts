@@ -53,7 +53,7 @@ export async function workerPods(
     .sort((a, b) => a.ordinal - b.ordinal);
 }
 
-/** Undefined for a pod that is no member of the StatefulSet. */
+/** Undefined for a pod that is not a member of the StatefulSet. */
 export function workerPodOf({ metadata, status = {} }: Pod): WorkerPod | undefined {
   const ordinal = /^worker-(\d+)$/.exec(metadata.name)?.[1];
   if (ordinal === undefined) return undefined;

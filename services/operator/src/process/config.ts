@@ -100,7 +100,7 @@ export const settings = group("Settings of perdure-operator. Every line can be s
   }),
   network: group("Peers that network policies of environments allow; all others are blocked.", {
     postgresCidrs: custom(addressRanges, {
-      sentence: "Ranges of addresses of databases that are no pods of the platform's namespace, separated by commas.",
+      sentence: "Ranges of addresses of databases that are not pods of the platform's namespace, separated by commas.",
       form: "scalar",
       show: tomlValue,
     }),
@@ -116,7 +116,7 @@ export const settings = group("Settings of perdure-operator. Every line can be s
     ),
     collectorPodLabels: textMap({}, { sentence: "Labels of the collector's pods; all of that namespace when empty." }),
     collectorCidrs: custom(addressRanges, {
-      sentence: "Ranges of addresses of collectors that are no pods of the cluster, separated by commas.",
+      sentence: "Ranges of addresses of collectors that are not pods of the cluster, separated by commas.",
       form: "scalar",
       show: tomlValue,
     }),

@@ -60,7 +60,7 @@ function versionOf({ metadata, spec, status }: ReplicaSet): ServiceVersion {
   };
 }
 
-/** An annotation that is no valid time (edited by hand) counts as absent. */
+/** An annotation that is not a valid time (edited by hand) counts as absent. */
 function timeOf(text: string | undefined): number | undefined {
   const ms = Date.parse(text ?? "");
   return Number.isNaN(ms) ? undefined : ms;

@@ -130,7 +130,7 @@ function fieldOf(path: string, { metadata }: Pod, facts: Data): string {
   const [, map, key] = /^metadata\.(labels|annotations)\['(.+)'\]$/.exec(path) ?? [];
   if (key !== undefined) return metadata[map as "labels" | "annotations"]?.[key] ?? "";
   const value = facts[path];
-  if (value === undefined) throw new Error(`${path} is no field that this kubelet knows`);
+  if (value === undefined) throw new Error(`${path} is not a field that this kubelet knows`);
   return value;
 }
 
@@ -149,7 +149,7 @@ export function expanded(text: string, values: Data): string {
 export function rewriterOf(container: ContainerSpec, volumes: ReadonlyMap<string, string>): (value: string) => string {
   const mounts = (container.volumeMounts ?? []).map(({ name, mountPath, subPath }) => {
     const directory = volumes.get(name);
-    if (directory === undefined) throw new Error(`the container ${container.name} mounts ${name}, which is no volume`);
+    if (directory === undefined) throw new Error(`the container ${container.name} mounts ${name}, which is not a volume`);
     return { mountPath, directory: subPath === undefined ? directory : join(directory, subPath) };
   });
   return (value) => {

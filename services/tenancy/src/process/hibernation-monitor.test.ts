@@ -62,7 +62,7 @@ test("environments that fall asleep, wake and are deleted are reported once per 
   expect(closed).toEqual(["client"]);
 });
 
-test("objects that are no environment of an account are ignored", async () => {
+test("objects that are not an environment of an account are ignored", async () => {
   const { monitor, say } = aCell();
   const changedIds: EnvironmentId[] = [];
   monitor.watch((id) => changedIds.push(id), { signal: new AbortController().signal });

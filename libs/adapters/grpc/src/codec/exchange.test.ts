@@ -138,7 +138,7 @@ test("what is decoded does not change with the bytes it came from", () => {
   expect(request).toEqual({ number: 1, body: { case: "submit", value: utf8("kept") } });
 });
 
-test("bytes that are no batch are refused", () => {
+test("bytes that are not a batch are refused", () => {
   const bytes = encodeRequests(REQUESTS);
   expect(() => decodeRequests(bytes.subarray(0, bytes.length - 1))).toThrow("beyond the end");
   expect(() => decodeAnswers(Uint8Array.of(0x0a))).toThrow("the message ends");

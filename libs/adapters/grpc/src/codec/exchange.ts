@@ -124,7 +124,7 @@ function writeRequestBody(body: ExchangeRequestBody): void {
   }
 }
 
-/** Throws ProtoError when the bytes are no batch. What it returns has memory of its own: it outlives the batch. */
+/** Throws ProtoError when the bytes are not a batch. What it returns has memory of its own: it outlives the batch. */
 export function decodeRequests(bytes: Uint8Array): ExchangeRequest[] {
   const r = new ProtoReader(bytes);
   const requests: ExchangeRequest[] = [];

@@ -43,7 +43,7 @@ export async function closeToPublic(client: pg.Client, platform: string): Promis
   }
 }
 
-/** Ourselves, and all that log in and are no roles of environments. */
+/** Ourselves, and all that log in and are not roles of environments. */
 async function platformRoleNames(client: pg.Client): Promise<string> {
   const { rows } = await client.query<{ roles: string }>(
     "SELECT string_agg(quote_ident(rolname), ', ') AS roles FROM pg_roles " +

@@ -20,7 +20,7 @@ const PASSWORD = new Secret("a-b_c~!d");
 const OTHER_PASSWORD = new Secret("another one");
 
 let server: PostgresServer;
-/** Its owner is no superuser: it may create roles, and owns the database. */
+/** Its owner is not a superuser: it may create roles, and owns the database. */
 let platformUrl: Secret;
 
 beforeAll(async () => {

@@ -14,7 +14,7 @@ export function environmentRole(environmentId: string): string {
   return `${PREFIX}${environmentId}`;
 }
 
-/** The platform's URL with the environment's role instead of the platform's. Throws OPS0007 when it is no URL of a PostgreSQL. */
+/** The platform's URL with the environment's role instead of the platform's. Throws OPS0007 when it is not a URL of a PostgreSQL. */
 export function environmentUrl(platformUrl: Secret, environmentId: string, password: Secret): Secret {
   const url = parsed(platformUrl);
   if (url === undefined) throw refused("its Secret holds no URL like postgres://user:password@host:5432/database");

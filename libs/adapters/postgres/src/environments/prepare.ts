@@ -33,7 +33,7 @@ export type PrepareOutcome = "prepared" | "inUse";
  */
 export async function prepareEnvironmentDatabase(options: PrepareOptions, signal: AbortSignal): Promise<PrepareOutcome> {
   const { platformUrl, environmentId, isRunning } = options;
-  environmentUrl(platformUrl, environmentId, options.password); // Throws when it is no URL.
+  environmentUrl(platformUrl, environmentId, options.password); // Throws when it is not a URL.
   return withSession(platformUrl, signal, async (client) => {
     const platform = await platformSchema(client);
     if (isRunning && (await hasSharedRows(client, platform, environmentId))) return "inUse";

@@ -14,7 +14,7 @@ import { inTransaction, lockRoles, quoted, withSession } from "./session.js";
 export async function removeEnvironmentDatabase(options: EnvironmentDatabaseOptions, signal: AbortSignal): Promise<void> {
   const { platformUrl, environmentId } = options;
   const role = environmentRole(environmentId);
-  environmentUrl(platformUrl, environmentId, new Secret("")); // Throws when it is no URL.
+  environmentUrl(platformUrl, environmentId, new Secret("")); // Throws when it is not a URL.
   await withSession(platformUrl, signal, async (client) => {
     const platform = await platformSchema(client);
     const isOurs = (await commentOf(client, role)) === (await roleComment(client, environmentId));

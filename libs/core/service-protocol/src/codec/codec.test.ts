@@ -103,8 +103,8 @@ describe("what cannot be decoded is RT0012", () => {
     ["the lists of v6 on v7", MessageType.Suspension, 7, "0a0101", "Suspension message awaits nothing"],
     ["an empty tree on v7", MessageType.Suspension, 7, "22022801", "Suspension message awaits nothing"],
     ["AwaitingOn without a tree", MessageType.AwaitingOn, 7, "1001", "malformed AwaitingOn message: missing awaited future"],
-    ["a Start from the SDK", MessageType.Start, 7, "", "Start is no control message of an SDK"],
-    ["an ack from the SDK", MessageType.CommandAck, 7, "0801", "CommandAck is no control message of an SDK"],
+    ["a Start from the SDK", MessageType.Start, 7, "", "Start is not a control message of an SDK"],
+    ["an ack from the SDK", MessageType.CommandAck, 7, "0801", "CommandAck is not a control message of an SDK"],
   ] as const)("control: %s", (_, type, version, body, detail) => {
     expect(decodeControl(type, hex(body), version)).toEqual({ kind: "fault", code: "RT0012", detail });
   });

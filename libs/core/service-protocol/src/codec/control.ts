@@ -77,7 +77,7 @@ export function decodeControl(type: number, body: Uint8Array, version: ProtocolV
     case MessageType.AwaitingOn:
       return decodeAwaitingOn(body);
     default:
-      return protocolViolation(`${messageTypeName(type)} is no control message of an SDK`);
+      return protocolViolation(`${messageTypeName(type)} is not a control message of an SDK`);
   }
 }
 

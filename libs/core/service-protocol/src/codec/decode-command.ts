@@ -29,7 +29,7 @@ import {
 
 /**
  * Decodes a command received from an SDK or read from a journal. Bytes in the result are views into `body`.
- * A fault is always RT0012: malformed wire format, a mandatory part missing, or a type that is no command.
+ * A fault is always RT0012: malformed wire format, a mandatory part missing, or a type that is not a command.
  */
 export function decodeCommand(type: number, body: Uint8Array): command.JournalCommand | ProtocolFault {
   const decode = decoderOf(type);

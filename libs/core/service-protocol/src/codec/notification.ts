@@ -24,7 +24,7 @@ export interface Notification {
   readonly result: NotificationResult;
 }
 
-/** Decodes a stored notification. A fault is RT0012: malformed, id or result missing, or a type that is no notification. */
+/** Decodes a stored notification. A fault is RT0012: malformed, id or result missing, or a type that is not a notification. */
 export function decodeNotification(type: number, body: Uint8Array): Notification | ProtocolFault {
   if (!isNotification(type)) return protocolViolation(`${messageTypeName(type)} is not a notification`);
   const skeleton = decodeOrFault(messageTypeName(type), readSkeleton, body);

@@ -33,7 +33,7 @@ test("an invocation runs since it continued last, or since it began", () => {
   expect(runningSinceMs(withMove(suspended, "running", 300))).toBe(300);
 });
 
-test("a wait for a slot of the worker is no resumption; one for a slot of the scope ends in one", () => {
+test("a wait for a slot of the worker is not a resumption; one for a slot of the scope ends in one", () => {
   const states = (...names: readonly Move["state"][]) => resumptionsIn(names.map((state, atMs) => ({ state, atMs })));
   expect(states()).toBe(0);
   expect(states("slot", "running")).toBe(0);

@@ -52,7 +52,7 @@ export function runningSinceMs({ runningAtMs, moves }: Milestones): number | und
   return STATES[last % STATES.length] === "running" ? Math.floor(last / STATES.length) : runningAtMs;
 }
 
-/** Returns how often the invocation continued after a suspension or a pause; waiting for a slot of its worker is no such stop. */
+/** Returns how often the invocation continued after a suspension or a pause; waiting for a slot of its worker is not such a stop. */
 export function resumptionsIn(moves: readonly Move[]): number {
   let count = 0;
   for (const [at, { state }] of moves.entries()) {

@@ -116,7 +116,7 @@ describe("restarting as new", () => {
     expect(source().play(restart({ from: 6 })).sent).toEqual([]);
   });
 
-  test("makes a separate invocation: without callers, with an id that is no key, and with its own history", () => {
+  test("makes a separate invocation: without callers, with an id that is not a key, and with its own history", () => {
     const partition = source();
     partition.nowMs = 9_000;
     partition.play(restart());

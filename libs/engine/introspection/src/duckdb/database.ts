@@ -17,7 +17,7 @@ import { registerTable, type StatementRows } from "./table-function.js";
 
 /** Runs one statement at a time. */
 export interface SqlSession {
-  /** The query's tree as the engine prints it. Rejects with `NotAQuery` when the text is no query. */
+  /** The query's tree as the engine prints it. Rejects with `NotAQuery` when the text is not a query. */
   parse(query: string): Promise<unknown>;
   /** The text of a query, given by its tree (`SELECT_NODE`). */
   print(query: SyntaxNode): Promise<string>;

@@ -176,7 +176,7 @@ describe("live rows of the server", () => {
       },
       /no rows today/,
     ],
-    ["a row that is no plain data", () => [{ pattern: () => "x" }], /could not be cloned/],
+    ["a row that is not plain data", () => [{ pattern: () => "x" }], /could not be cloned/],
   ])("is reported when it cannot be read: %s", async (_what, rules, message) => {
     start({ rules: rules as unknown as LiveRows["rules"] });
     expect(await run("request rules")).toMatch(message);

@@ -161,7 +161,7 @@ function serve(socket: Socket, token: string, open: (send: ConstructorParameters
             void pageServer.receive(message);
             break;
           default:
-            throw new Error(`${message.kind} is no read of a store`);
+            throw new Error(`${message.kind} is not a read of a store`);
         }
       }
     } catch {

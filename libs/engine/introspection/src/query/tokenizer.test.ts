@@ -28,7 +28,7 @@ describe("tokens", () => {
     expect(texts("a /* ; x")).toEqual(["word:a"]);
   });
 
-  test("a placeholder is no quote", () => {
+  test("a placeholder is not a quote", () => {
     expect(texts("$1 + $2")).toEqual(["symbol:$", "number:1", "symbol:+", "symbol:$", "number:2"]);
   });
 

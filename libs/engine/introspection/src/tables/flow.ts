@@ -155,7 +155,7 @@ function nextAt({ createdAtMs, runAtMs }: FlowEntryRow): number {
 
 function schedulerStatus({ head, paused, inboxCount }: QueueRow["queue"]): string {
   if (paused) return "paused";
-  if (head === undefined) return inboxCount > 0 ? "scheduled" : "empty"; // An entry that is not due yet is no head.
+  if (head === undefined) return inboxCount > 0 ? "scheduled" : "empty"; // An entry that is not due yet is not a head.
   if (head.blockedOn === undefined) return "ready";
   return head.blockedOn.kind === "paused" ? "paused" : "blocked";
 }

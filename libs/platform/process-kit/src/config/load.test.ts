@@ -283,7 +283,7 @@ describe("refusals", () => {
     expect(load({ toml: 'base-dir = "a"\nbase_dir = "a"' }).values.baseDir).toBe("a");
   });
 
-  test("a table given as a value, and a file that is no TOML or is not there", () => {
+  test("a table given as a value, and a file that is not TOML or is not there", () => {
     expect(refusal({ toml: "worker = 1" }).detail).toContain("worker is a table of settings, not a value");
     expect(refusal({ environment: { PERDURE_WORKER: "1" } }).detail).toContain("PERDURE_WORKER names a table of settings");
     const syntax = refusal({ toml: "base-dir = \n" });

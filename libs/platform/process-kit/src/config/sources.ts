@@ -43,7 +43,7 @@ export interface SettingNames {
 
 // ── files ────────────────────────────────────────────────────────────────────────────────────────
 
-/** Reads a TOML file. Throws RT0002 when it cannot be read or is no TOML. */
+/** Reads a TOML file. Throws RT0002 when it cannot be read or is not TOML. */
 export function readFileSource(path: string, names: SettingNames): SourceResult {
   return tableSource(parseFile(path), path, names);
 }
@@ -163,7 +163,7 @@ interface RestateSource extends SourceResult {
 
 /**
  * `RESTATE_` variables of the reference server, so that existing set-ups and its testcontainers library work. A variable without a
- * setting here is no mistake, because the reference has settings that mean nothing here: it is listed in `ignored`.
+ * setting here is not a mistake, because the reference has settings that mean nothing here: it is listed in `ignored`.
  */
 export function restateSource(environment: Readonly<Record<string, string | undefined>>, names: SettingNames): RestateSource {
   const out = { given: [] as GivenSetting[], problems: [] as SettingProblem[], ignored: [] as string[] };

@@ -138,7 +138,7 @@ export function refuse(
   return FAILED;
 }
 
-/** Ignores errors of stdout and stderr after their reader has gone: that is no reason to fail. */
+/** Ignores errors of stdout and stderr after their reader has gone: that is not a reason to fail. */
 export function outliveReaders(): void {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => undefined);
 }
@@ -197,7 +197,7 @@ async function serve<S extends GroupSchema>(
     announce(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
     flushCompileCache(); // Now that all code is compiled: a process that is killed later would not have stored the cache.
   } catch (cause) {
-    // A stop during the start is no failure, and the lifecycle is handling it.
+    // A stop during the start is not a failure, and the lifecycle is handling it.
     if (!(cause instanceof PerdureError && cause.code === "OPS0004")) throw cause;
   }
   const ending = await lifecycle.untilEnded();

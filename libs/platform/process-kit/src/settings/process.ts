@@ -84,7 +84,7 @@ export function recordScopesOf(settings: {
 }
 
 /**
- * `PERDURE_` variables that are no settings: the launcher's, and those of the command line client and of tunnels, which may well
+ * `PERDURE_` variables that are not settings: the launcher's, and those of the command line client and of tunnels, which may well
  * be set where a server is started.
  */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([

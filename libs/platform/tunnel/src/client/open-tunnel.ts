@@ -49,7 +49,7 @@ class OpenTunnel implements ClientTunnel {
       throw new PerdureError("OPS0001", "name either tunnel servers or their SRV record");
     const unreadable = signingPublicKeys.find((key) => parsePublicKey(key) === undefined);
     if (unreadable !== undefined || signingPublicKeys.length === 0) {
-      throw new PerdureError("OPS0001", `'${unreadable ?? ""}' is no public key of an environment (publickeyv1_…)`);
+      throw new PerdureError("OPS0001", `'${unreadable ?? ""}' is not a public key of an environment (publickeyv1_…)`);
     }
     this.#options = options;
     this.#onEvent = options.onEvent ?? (() => undefined);

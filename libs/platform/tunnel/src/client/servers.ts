@@ -15,13 +15,13 @@ export interface RelayServer {
 
 const TUNNEL_PORT = 9090;
 
-/** Throws OPS0001 when the text is no address of a relay. */
+/** Throws OPS0001 when the text is not an address of a relay. */
 export function parseServer(text: string): RelayServer {
   const withScheme = text.includes("://") ? text : `tls://${text}`;
   const match = /^(tls|https|http):\/\/(\[[0-9A-Fa-f:.]+\]|[^/:?#@\s]+)(?::(\d{1,5}))?\/?$/.exec(withScheme);
   const port = match?.[3] === undefined ? TUNNEL_PORT : Number(match[3]);
   if (match === null || port < 1 || port > 65_535) {
-    throw new PerdureError("OPS0001", `'${text}' is no tunnel server; write host:port, tls://host:port or http://host:port`);
+    throw new PerdureError("OPS0001", `'${text}' is not a tunnel server; write host:port, tls://host:port or http://host:port`);
   }
   const written = match[2] as string;
   const host = written.startsWith("[") ? written.slice(1, -1) : written;

@@ -77,7 +77,7 @@ test("fields of a later version are skipped, and a row that is cut off ends the 
       fields.load(new Uint8Array([...row, 0xf8, 0x01, 0x05, 0xf2, 0x01, 0x02, 0x41, 0x42, 0xed, 0x01, 1, 2, 3, 4]));
       expect(fields.invocationId).toBe(invocation.facts.id);
       fields.load(row.subarray(0, 1 + (cut % row.length)));
-      expect([fields.facts, fields.progress]).toHaveLength(2); // It ends; the result is no invocation, and is not used.
+      expect([fields.facts, fields.progress]).toHaveLength(2); // It ends; the result is not an invocation, and is not used.
     }),
   );
 });

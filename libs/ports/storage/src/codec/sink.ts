@@ -12,7 +12,7 @@ export function writeSink(w: ProtoWriter, field: number, { kind, callerId, calle
   w.join();
 }
 
-/** Throws ProtoError when the bytes are no message. */
+/** Throws ProtoError when the bytes are not a message. */
 export function readSink(bytes: Uint8Array): Sink {
   const r = new ProtoReader(bytes);
   let kind: Sink["kind"] = "call";

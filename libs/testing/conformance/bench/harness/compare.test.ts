@@ -60,7 +60,7 @@ describe("comparing a run with records", () => {
     expect(compare(aRun({ perdure: [300], reference: [1_000] }), [record])).toMatchObject([{ then: 0.25, now: 0.3 }]);
   });
 
-  test("without a record to compare with the growth is unknown, which is no failure", () => {
+  test("without a record to compare with the growth is unknown, which is not a failure", () => {
     const record = aRun({ perdure: [100] }, { machine: ELSEWHERE });
     const [compared] = compare(aRun({ perdure: [300] }), [record]);
     expect(compared).toMatchObject({ commit: undefined, growth: undefined });
@@ -74,5 +74,5 @@ describe("comparing a run with records", () => {
 
 test("a record of another format is refused", () => {
   expect(() => parseRecord('{"format":2,"rows":[]}', "x.json")).toThrow("x.json has the format 2; this build reads 1");
-  expect(() => parseRecord("[]", "x.json")).toThrow("x.json is no record of a benchmark");
+  expect(() => parseRecord("[]", "x.json")).toThrow("x.json is not a record of a benchmark");
 });

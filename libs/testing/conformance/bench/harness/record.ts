@@ -64,7 +64,7 @@ function valuesOf(result: ServerResult | undefined, key: string): readonly numbe
 export function parseRecord(text: string, name: string): BenchRecord {
   const value: unknown = JSON.parse(text);
   if (typeof value !== "object" || value === null || !("format" in value) || !("rows" in value))
-    throw new Error(`${name} is no record of a benchmark`);
+    throw new Error(`${name} is not a record of a benchmark`);
   if (value.format !== FORMAT) throw new Error(`${name} has the format ${String(value.format)}; this build reads ${FORMAT}`);
   return value as BenchRecord;
 }

@@ -205,7 +205,7 @@ const killInTheDark: Fault = {
   },
 };
 
-/** The connection of one worker to Redis. A slow one is no outage: its leaders stay. */
+/** The connection of one worker to Redis. A slow one is not an outage: its leaders stay. */
 function cutFromRedis(network: Exclude<NetworkMode, "whole">): Fault {
   return {
     name: `cut a worker from Redis: ${network}`,

@@ -19,6 +19,7 @@ const BANNED: readonly BannedWords[] = [
   { words: "houses?", instead: "architecture, project" },
   { words: "incarnations?", instead: "epoch, instance" },
   { words: "judge|judges|judged|judging", instead: "check, evaluate" },
+  { words: "(?<!there )is no (?!longer|more|later|less|other)[a-z]+", instead: "is not a …" },
   { words: "keepers?", instead: "manager" },
   { words: "letters? (?:for|from|in|to)|(?:inbox|outbox|passed|pending|stored) letters?", instead: "inbox message, command" },
   {

@@ -34,7 +34,7 @@ export interface Leaf {
 /** Values that helm itself passes to the chart of definitions. */
 const OF_HELM: ReadonlySet<string> = new Set(["perdure-crds"]);
 
-/** Places where the schema stops knowing names, or that are no objects at all, in its order. */
+/** Places where the schema stops knowing names, or that are not objects at all, in its order. */
 export function leavesOfSchema(of: Schema = schema, path = ""): Omit<Leaf, "value">[] {
   return Object.entries(of.properties ?? {}).flatMap(([name, member]) => {
     const at = path === "" ? name : `${path}.${name}`;

@@ -61,7 +61,7 @@ afterAll(async () => {
 }, TEST_MS);
 afterEach(() => void jest.useRealTimers());
 
-/** An endpoint that is no SDK's. */
+/** An endpoint that is not an SDK's. */
 let nosy: { readonly port: number; readonly origin: string };
 
 const register = ({ environment, key }: Party, uri: string, more: object = {}): Promise<HttpAnswer> =>

@@ -4,7 +4,7 @@ import { openLevelKeyValue } from "@perdure/leveldb";
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import { KvPartitionStore } from "@perdure/storage";
 
-const GARBAGE = Buffer.from("\u00ff\u00fe this is no row of ours");
+const GARBAGE = Buffer.from("\u00ff\u00fe this is not a row of ours");
 
 /** Overwrites or removes every row whose value contains `mark`; resolves with their number. */
 export async function damageRows(database: string, mark: string, how: "overwrite" | "remove"): Promise<number> {

@@ -102,7 +102,7 @@ export const MISDEEDS: Readonly<Record<string, Misdeed>> = {
   OwnInput: { code: "RT0012", what: "an input", script: open((attempt) => attempt.frame(MessageType.Input)) },
   Garbage: {
     code: "RT0012",
-    what: "a body that is no message",
+    what: "a body that is not a message",
     script: open((attempt) => attempt.frame(MessageType.Sleep, Uint8Array.of(255, 255, 255))),
   },
   WaitsForNothing: {

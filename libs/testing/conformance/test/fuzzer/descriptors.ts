@@ -4,7 +4,7 @@
  */
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 
-/** States of `/proc/net/tcp` that are no connection: TIME_WAIT, CLOSE and LISTEN. */
+/** States of `/proc/net/tcp` that are not a connection: TIME_WAIT, CLOSE and LISTEN. */
 const NOT_CONNECTED: ReadonlySet<string> = new Set(["06", "07", "0A"]);
 const TCP_TABLES = ["tcp", "tcp6"] as const;
 /** Tables of sockets that are not TCP, with the column of the inode. */

@@ -77,7 +77,7 @@ function classify({ status, contentType, body }: ProbeResponse, usesHttp11: bool
   if (!contentType.startsWith("application/vnd.restate.endpointmanifest."))
     return { kind: "other", why: `it answers with ${contentType || "no content type"}` };
   const services = servicesIn(body.toString());
-  if (services === undefined) return { kind: "other", why: "it answers with something that is no manifest" };
+  if (services === undefined) return { kind: "other", why: "it answers with something that is not a manifest" };
   return { kind: "found", usesHttp11, services, fingerprint: createHash("sha256").update(body).digest("base64url") };
 }
 

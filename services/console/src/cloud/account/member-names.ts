@@ -3,7 +3,7 @@ import { forbiddenFor } from "../roles.js";
 import { useCloudRequest } from "../use-cloud.js";
 import { useAccount } from "./account.js";
 
-/** Returns the name of a user by id; a user who is no member any more is shown by id. */
+/** Returns the name of a user by id; a user who is not a member any more is shown by id. */
 export function useMemberNames(): (userId: string) => string {
   const members = useCachedMembers();
   return (userId) => {

@@ -72,7 +72,7 @@ test("a service cannot make the page prompt for a password", async () => {
   expect(client.question).toBeUndefined();
 });
 
-test("a refusal by a service is no end of the session", async () => {
+test("a refusal by a service is not the end of the session", async () => {
   const path = "/console/environments/env_1/ingress/Shop/buy";
   const { client, requests } = clientWith({
     [path]: [json(401, { message: "which shop?" })],

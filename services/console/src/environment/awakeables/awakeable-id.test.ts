@@ -14,7 +14,7 @@ test.each([
   expect(isAwakeableId(id)).toBe(true);
 });
 
-test("what is no id is refused", () => {
+test("what is not an id is refused", () => {
   expect(() => awakeableIdOf("inv_1short", 17)).toThrow(TypeError);
   expect(isAwakeableId("inv_16PkDjf08BeJ39PCAj5KdoEJUas0Q7MrO9")).toBe(false);
   expect(isAwakeableId("sign_1../../x")).toBe(false);

@@ -18,7 +18,7 @@ describe("values", () => {
     expect(valueOfBytes(utf8('{"id":12345678901234567890}')).text).toContain("12345678901234567890");
   });
 
-  test("that are no text are digits", () => {
+  test("that are not text are digits", () => {
     expect(valueOfBytes(Uint8Array.of(0xff, 0x00, 0x10)).text).toBe("ff 00 10");
     expect(valueOfBytes(utf8("a\u0000b")).kind).toBe("hex");
     expect(hexOf(new Uint8Array(17))).toBe(`${Array(16).fill("00").join(" ")}\n00`);

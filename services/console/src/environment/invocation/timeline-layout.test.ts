@@ -355,7 +355,7 @@ describe("zooming", () => {
     );
   });
 
-  test("to a drawn range works from either side; a click is no range", () => {
+  test("to a drawn range works from either side; a click is not a range", () => {
     expect(selected(whole, whole, 0.75, 0.25)).toEqual({ fromMs: 250, toMs: 750 });
     expect(selected(whole, whole, 0.5, 0.501)).toBeUndefined();
   });

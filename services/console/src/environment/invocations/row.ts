@@ -24,7 +24,7 @@ export interface InvocationListRow {
   readonly scope: string | undefined;
 }
 
-/** Undefined when it has no id: then it is no row of this table. */
+/** Undefined when it has no id: then it is not a row of this table. */
 export function rowOf(row: SqlRow): InvocationListRow | undefined {
   const id = textOf(row["id"]);
   if (id === undefined) return undefined;

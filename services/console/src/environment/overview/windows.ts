@@ -24,7 +24,7 @@ export const WINDOWS: readonly Window[] = [
   { name: "7d", label: "7 days", spanMs: 7 * DAY_MS, bucketMs: 2 * HOUR_MS, per: "Per 2 h" },
 ];
 
-/** An hour for anything that is no window. */
+/** An hour for anything that is not a window. */
 export function windowOf(name: string | null): Window {
   return WINDOWS.find((each) => each.name === name) ?? HOUR_WINDOW;
 }

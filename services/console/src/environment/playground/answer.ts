@@ -41,7 +41,7 @@ export function failureTitle(cause: unknown): string {
     : `The call was refused with ${cause.status}.`;
 }
 
-/** JSON is formatted for reading; bytes that are no text are shown as hexadecimal digits. */
+/** JSON is formatted for reading; bytes that are not text are shown as hexadecimal digits. */
 export function bodyOf(bytes: Uint8Array, contentType: string | undefined): CallResponseBody {
   const text = textOf(bytes);
   if (text === undefined) return cut("text", hexOf(bytes.subarray(0, ANSWER_CHARS_MAX / 3)), bytes.length);

@@ -19,7 +19,7 @@ export interface Extras {
   readonly priority: string;
   /** Such as `10s`. */
   readonly delay: string;
-  /** Content type of a body that is no JSON. */
+  /** Content type of a body that is not JSON. */
   readonly contentType: string;
 }
 
@@ -56,7 +56,7 @@ export interface Draft {
   readonly extras: Extras;
 }
 
-/** The schema's errors for the body; empty when it is no JSON at all. */
+/** The schema's errors for the body; empty when it is not JSON at all. */
 export function bodyProblems({ input_json_schema: schema }: HandlerMetadata, body: string): readonly SchemaProblem[] {
   if (schema === undefined) return [];
   const reading = readBody(body);

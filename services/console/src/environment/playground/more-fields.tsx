@@ -8,7 +8,7 @@ interface MoreFieldsProps {
   readonly extras: Extras;
   readonly way: CallMode;
   readonly onChange: (extras: Extras) => void;
-  /** The body is no JSON. */
+  /** The body is not JSON. */
   readonly isText: boolean;
 }
 

@@ -112,7 +112,7 @@ export function hasForm(root: unknown): boolean {
   return root !== undefined && kindOf(root, root, 0).kind !== "json";
 }
 
-/** The object with one field set, in its old place; `undefined` removes it. A value that is no object becomes one. */
+/** The object with one field set, in its old place; `undefined` removes it. A value that is not an object becomes one. */
 export function withField(value: unknown, name: string, field: unknown): Readonly<Record<string, unknown>> {
   const entries = Object.entries(recordOf(value));
   const changed =

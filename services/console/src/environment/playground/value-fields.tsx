@@ -53,7 +53,7 @@ export function PickField({
   );
 }
 
-/** Keeps the text while it is no JSON yet. */
+/** Keeps the text while it is not JSON yet. */
 export function JsonField({
   value,
   onChange,

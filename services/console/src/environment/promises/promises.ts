@@ -17,7 +17,7 @@ export interface PromiseLine {
   readonly key: string;
   readonly name: string;
   readonly state: "pending" | "resolved" | "rejected";
-  /** Value of the promise as text, or the reason of its rejection; undefined while it is pending, and for bytes that are no text. */
+  /** Value of the promise as text, or the reason of its rejection; undefined while it is pending, and for bytes that are not text. */
   readonly outcome: string | undefined;
 }
 

@@ -29,7 +29,7 @@ test("handlers with options of their own are named", () => {
   expect(handlersWithOwn(SERVICE.handlers, "journal_retention")).toEqual(["place: 2d"]);
 });
 
-test.each(["javascript:alert(1)", "data:text/html,x", "/x", "orders", ""])("%j is no link", (text) =>
+test.each(["javascript:alert(1)", "data:text/html,x", "/x", "orders", ""])("%j is not a link", (text) =>
   expect(webAddress(text)).toBeUndefined(),
 );
 

@@ -22,7 +22,7 @@ test("a conflict is distinguished from a change of one side", () => {
   expect(changedBeside(before, theirs, changes)).toEqual(["c", "d"]);
 });
 
-test("two equal changes are no conflict", () => {
+test("two equal changes are not a conflict", () => {
   expect(clashesOf(map({ a: "1" }), map({ a: "2" }), map({ a: "2" }))).toEqual([]);
   expect(clashesOf(map({ a: "1" }), map({}), new Map([["a", undefined]]))).toEqual([]);
 });

@@ -22,7 +22,7 @@ describe("JSON", () => {
   });
 });
 
-test("text that is no JSON stays text, bytes that are no text become digits", () => {
+test("text that is not JSON stays text, bytes that are not text become digits", () => {
   expect(shownValue(bytes("hello"))).toEqual({ form: "text", text: "hello" });
   expect(shownValue(Uint8Array.of(0, 255))).toEqual({ form: "hex", text: "00 ff" });
   expect(shownValue(Uint8Array.of(1))).toEqual({ form: "hex", text: "01" });

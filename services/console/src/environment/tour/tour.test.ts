@@ -30,7 +30,7 @@ test("what can be called from outside, each with an argument that fits", () => {
 });
 
 test.each([null, "", "{", "[]", '{"language":"cobol"}', '{"crash":{"id":7}}', '{"crash":{"id":"inv_1","cut":{}}}'])(
-  "%p is no progress",
+  "%p is not progress",
   (text) => {
     expect(parseProgress(text)).toEqual(NO_PROGRESS);
   },
