@@ -78,7 +78,7 @@ describe.each(["stopped", "killed"] as const)("a server that was %s and started 
   test("has resumed the invocations that were due meanwhile, and no others", async () => {
     expect(await world.ingress.outcome(ids["sleeping"]!)).toBe("slept");
     expect(await world.ingress.outcome(ids["scheduled"]!)).toBe("on time");
-    const suspendedIds = Object.entries(ids).filter(([what]) => what.startsWith("sleeper"));
+    const suspendedIds = Object.entries(ids).filter(([what]) => what.startsWith("suspended "));
     expect(new Set(await Promise.all(suspendedIds.map(([, id]) => world.ingress.outcome(id))))).toEqual(new Set(["slept"]));
     for (const what of ["far", "distant", "awaiting", "workflow"])
       expect((await world.ingress.output(ids[what]!)).status).toBe(470);
