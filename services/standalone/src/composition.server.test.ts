@@ -86,6 +86,16 @@ describe("a whole server in one process", () => {
     expect(metrics).toContain('perdure_gateway_requests_total{kind="health",code="2xx",outcome="ok"} 1');
   });
 
+  test("the paths of the test server are nowhere", async () => {
+    const { ingressPort, adminPort } = await start();
+    for (const path of ["/testing", "/testing/clock", "/testing/faults", "/testing/journals", "/v3/testing/clock"]) {
+      for (const method of ["GET", "POST"]) {
+        expect((await fetch(`http://127.0.0.1:${adminPort}${path}`, { method })).status).toBe(404);
+      }
+      expect([400, 404]).toContain((await fetch(`http://127.0.0.1:${ingressPort}${path}`)).status);
+    }
+  });
+
   test("callers are served when the management API responds, however many of them wait", async () => {
     const [ingress, admin] = await freePorts(2);
     const stop = new AbortController();

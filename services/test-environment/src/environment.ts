@@ -15,6 +15,9 @@ import { EngineLog } from "./engine/engine-log.js";
 import { type HandlerLog, type SdkEndpoint, type ServiceDefinitions, serveHandlers } from "./engine/sdk-endpoint.js";
 import { unfinishedOf } from "./engine/unfinished.js";
 import { nextWakeUpMs } from "./engine/wake-ups.js";
+import { type ExploreOptions, explore } from "./explore/explore.js";
+import type { ExploreReport } from "./explore/report.js";
+import type { Scenario } from "./explore/run-once.js";
 import { type CrashOptions, type FailOptions, type Fault, Faults, type SlowOptions } from "./faults/faults.js";
 import { type Journal, journalOf } from "./journal/journal.js";
 import { Activity } from "./time/activity.js";
@@ -60,6 +63,7 @@ export class TestEnvironment implements AsyncDisposable {
   readonly #mover: TimeMover;
   readonly #log: EngineLog;
   readonly #stack: AsyncDisposableStack;
+  readonly #options: TestEnvironmentOptions;
   /** Ids of workflows by the client that `client()` returned. */
   readonly #handles = new WeakMap<object, InvocationId>();
 
@@ -70,6 +74,7 @@ export class TestEnvironment implements AsyncDisposable {
     readonly faults: Faults;
     readonly log: EngineLog;
     readonly stack: AsyncDisposableStack;
+    readonly options: TestEnvironmentOptions;
   }) {
     this.#engine = parts.engine;
     this.#clock = parts.clock;
@@ -77,6 +82,7 @@ export class TestEnvironment implements AsyncDisposable {
     this.faults = parts.faults;
     this.#log = parts.log;
     this.#stack = parts.stack;
+    this.#options = parts.options;
     this.ingressUrl = `http://127.0.0.1:${parts.engine.ingressPort}`;
     this.adminUrl = `http://127.0.0.1:${parts.engine.adminPort}`;
   }
@@ -117,7 +123,7 @@ export class TestEnvironment implements AsyncDisposable {
       clock.stop();
     });
     if (skipTime === "auto") void mover.jumpByItself();
-    environment = new TestEnvironment({ engine, clock, mover, faults, log: engineLog, stack: stack.move() });
+    environment = new TestEnvironment({ engine, clock, mover, faults, log: engineLog, stack: stack.move(), options });
     return environment;
   }
 
@@ -189,6 +195,14 @@ export class TestEnvironment implements AsyncDisposable {
   dropConnection({ service }: { readonly service?: string } = {}): number {
     const prefix = service === undefined ? "/invoke/" : `/invoke/${encodeURIComponent(service)}/`;
     return this.#engine.transport.breakAll((path) => path.startsWith(prefix));
+  }
+
+  /**
+   * Runs `scenario` once for every point at which a crash can happen, each time in a new environment like this one, which it receives. Time
+   * jumps by itself there.
+   */
+  explore(scenario: Scenario, options: ExploreOptions = {}): Promise<ExploreReport> {
+    return explore((log) => TestEnvironment.start({ ...this.#options, log, skipTime: "auto" }), scenario, options);
   }
 
   /** Lines of the engine's log since the start: why attempts failed, and the like. */

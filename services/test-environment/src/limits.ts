@@ -32,3 +32,22 @@ export const JOURNAL_ENTRIES_MAX = 100_000;
 
 /** Lines of the engine's log that are kept for the report of a failed test. */
 export const LOG_LINES_MAX = 1_000;
+
+/** Bytes of a request to `/testing`: a fault or a time is a few hundred. */
+export const BODY_BYTES_MAX = 64 * 1024;
+
+/** Faults of the test server at one time; each is compared at every step. */
+export const FAULTS_MAX = 1_000;
+
+/** Interval at which the test server checks that its parent is alive. */
+export const PARENT_CHECK_MS = 250;
+
+/** Runs and real time of an exploration unless the test says otherwise: a run takes some 30 ms, and a suite waits for a minute at most. */
+export const EXPLORED_RUNS_MAX = 500;
+export const EXPLORED_MS_MAX = 60_000;
+
+/** Real time of one run of a scenario, in which it jumps over all sleeps. */
+export const RUN_MS_MAX = 10_000;
+
+/** Interval at which a run is checked for invocations that never complete. */
+export const STUCK_CHECK_MS = 50;

@@ -13,7 +13,8 @@ import {
 } from "@perdure/service-protocol";
 import { stepLabel } from "../journal/step-label.js";
 
-export type AckSide = "before-ack" | "after-ack";
+/** during: the step begins to execute; only runs have it. */
+export type AckSide = "during" | "before-ack" | "after-ack";
 
 /** A point that an attempt has reached. */
 export interface ReachedPoint {
@@ -72,7 +73,8 @@ export class AttemptSteps {
     const command = decodeCommand(type, body);
     if (isFault(command)) return undefined;
     this.#rememberRun(command);
-    const step = command.kind === "run" ? undefined : stepLabel(command, undefined);
+    if (command.kind === "run") return this.#runPoint(command.resultCompletionId, "during");
+    const step = stepLabel(command, undefined);
     if (step === undefined) return undefined;
     return this.#point(step, { isRun: false, side: "before-ack", completionId: undefined });
   }
