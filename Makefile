@@ -89,6 +89,7 @@ test-images: $(TO_TEST) ## Do every step of the images in clean directories, wit
 
 test-sdks: build ## Run the published SDKs of every language against a server
 	@$(NODE) libs/testing/conformance/sdks/run.mjs $(PATTERNS)
+	@$(NODE) deploy/examples/testing/run.mjs $(PATTERNS)
 
 test-examples: $(TO_TEST) ## Run the examples that are not in TypeScript (Python, Go, Java with Maven)
 	@$(TIERS) examples $(PATTERNS)

@@ -8,11 +8,20 @@ import { basename, join } from "node:path";
 import { bundle, root } from "./bundle.mjs";
 import { buildConsole } from "./console.mjs";
 
+/** Programs of users import it, too, as `dist/index.mjs`. It must share the SDK with them: the SDK recognises its own objects only. */
+const LIBRARY = "test-environment";
+
 async function bundleProgram({ name, folder }) {
   const outdir = join(folder, "dist");
   const processes = readdirSync(join(folder, "src")).filter((file) => /-(?:process|thread)\.ts$/.test(file));
   const entries = processes.map((file) => [basename(file, ".ts"), join(folder, "src", file)]);
-  const written = await bundle(join(folder, "src/main.ts"), outdir, { others: Object.fromEntries(entries), isShipped: true });
+  if (name === LIBRARY) entries.push(["index", join(folder, "src/index.ts")]);
+  const options = name === LIBRARY ? { external: ["@restatedev/*"] } : {};
+  const written = await bundle(join(folder, "src/main.ts"), outdir, {
+    others: Object.fromEntries(entries),
+    options,
+    isShipped: true,
+  });
   removeStale(outdir, new Set(written.map((path) => basename(path))));
   if (name === "cli") copyErrorPages(join(outdir, "errors"));
 }

@@ -54,5 +54,7 @@ function isBrokenConnection(part: unknown): boolean {
   const { message, code } = types.isNativeError(part)
     ? { code: "", ...part, message: part.message }
     : { message: part, code: "" };
-  return /^ERR_(STREAM|HTTP2)_/.test(String(code)) || /\bwrite after end\b|^Got abort error from connection/.test(String(message));
+  return (
+    /^ERR_(STREAM|HTTP2)_/.test(String(code)) || /\bwrite after end\b|^Got abort error from connection/.test(String(message))
+  );
 }
