@@ -17,8 +17,8 @@ export class PointNames {
   }
 
   invocationOf({ service, handler, key, invocationId }: ReachedPoint): string {
-    const known = this.#invocations.get(invocationId);
-    if (known !== undefined) return known;
+    const existing = this.#invocations.get(invocationId);
+    if (existing !== undefined) return existing;
     const target = key === "" ? `${service}/${handler}` : `${service}/${key}/${handler}`;
     const name = `${target}#${next(this.#invocationCounts, target)}`;
     this.#invocations.set(invocationId, name);

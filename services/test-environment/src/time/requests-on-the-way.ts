@@ -4,18 +4,15 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { RequestGuard } from "@perdure/http-server";
-import { z } from "zod";
 import type { Activity } from "./activity.js";
 
 /** Marks a request; the listener removes it before a handler sees the headers. */
 const MARK = "x-perdure-test-request";
 
-const Message = z.object({
-  request: z.object({
-    origin: z.unknown(),
-    addHeader: z.custom<(name: string, value: string) => void>((one) => typeof one === "function"),
-  }),
-});
+/** What Node publishes, as far as it is read here. */
+interface RequestMessage {
+  readonly request: { readonly origin: unknown; addHeader(name: string, value: string): void };
+}
 
 let requestCount = 0;
 
@@ -28,19 +25,15 @@ export interface RequestsOnTheWay extends Disposable {
 export function followRequests(activity: Activity, origin: () => string | undefined): RequestsOnTheWay {
   const marks = new WeakMap<object, string>();
   const created = (message: unknown): void => {
-    const parsed = Message.safeParse(message);
-    if (!parsed.success || String(parsed.data.request.origin) !== origin()) return;
-    const { request } = message as z.output<typeof Message>;
+    if (!isRequestMessage(message) || String(message.request.origin) !== origin()) return;
     const mark = String(++requestCount);
-    request.addHeader(MARK, mark);
-    marks.set(request, mark);
+    message.request.addHeader(MARK, mark);
+    marks.set(message.request, mark);
     activity.requests.add(mark);
     activity.bump();
   };
   const ended = (message: unknown): void => {
-    const parsed = Message.safeParse(message);
-    if (!parsed.success) return;
-    arrived(marks.get((message as z.output<typeof Message>).request));
+    if (isRequestMessage(message)) arrived(marks.get(message.request));
   };
   const arrived = (mark: string | undefined): void => {
     if (mark !== undefined) activity.requests.delete(mark);
@@ -64,4 +57,11 @@ export function followRequests(activity: Activity, origin: () => string | undefi
       unsubscribe("undici:request:headers", ended);
     },
   };
+}
+
+function isRequestMessage(message: unknown): message is RequestMessage {
+  if (typeof message !== "object" || message === null || !("request" in message)) return false;
+  const { request } = message;
+  if (typeof request !== "object" || request === null) return false;
+  return "origin" in request && "addHeader" in request && typeof request.addHeader === "function";
 }
