@@ -148,8 +148,8 @@ screenshots: programs ## Take the pictures of the console in docs/screenshots an
 charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and the table of values, anew
 	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/core/custom-resources/test/chart.test.ts libs/testing/conformance/test/charts/values.test.ts
 
-reference: $(INSTALLED) ## Write docs/reference and docs/cli.md anew, from the code
-	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference services/cli/src/docs
+reference: $(INSTALLED) ## Write docs/reference, docs/cli.md and code on pages anew, from the code
+	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference services/cli/src/docs libs/testing/conformance/src/tidy-docs
 
 images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
 	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)

@@ -21,3 +21,5 @@ export const HANDLES_CLOSE_MS = 2_000;
 export const CLI_MS = 30_000 * TIMEOUT_FACTOR;
 /** A step of building images: the longest installs all packages, over a network when the cache is empty. */
 export const BUILD_STEP_MS_MAX = 900_000;
+/** Longest wait for a step of a tutorial: its services sleep up to five seconds, and a killed service starts again meanwhile. */
+export const TUTORIAL_STEP_MS = 30_000;

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { executable, ROOT } from "@perdure/dev-cluster";
 import { ChildProgram } from "@perdure/processes";
-import { HttpClient, Server, TestListener, temporaryDirectory } from "../src/index.js";
+import { curl, Server, TestListener, temporaryDirectory } from "../src/index.js";
 
 const README = readFileSync(join(ROOT, "README.md"), "utf8");
 const blocks = (language: string) =>
@@ -20,28 +20,6 @@ import * as sample from "./sample.ts";
 await serve({ services: Object.values(sample), port: Number(process.argv[2]) });
 console.log("listening");
 `;
-
-/** `curl` as far as the README uses it: an address, headers, a body. */
-async function curl(command: string, ports: Readonly<Record<string, string>>) {
-  const args = [...command.matchAll(/'([^']*)'|(\S+)/g)].map(([, quoted, bare]) => quoted ?? bare ?? "");
-  const headers: Record<string, string> = {};
-  let [url, body] = ["", undefined as string | undefined];
-  for (let i = 1; i < args.length; i++) {
-    if (args[i] === "-H") {
-      const [name, value] = args[++i]!.split(": ") as [string, string];
-      headers[name] = value;
-    } else if (args[i] === "-d") body = args[++i];
-    else if (!args[i]!.startsWith("-")) url = args[i]!;
-    else throw new Error(`curl ${args[i]} is not known here`);
-  }
-  const translate = (text: string) => text.replace(/localhost:(\d+)/g, (_, port: string) => `127.0.0.1:${ports[port] ?? port}`);
-  const address = new URL(`http://${translate(url)}`);
-  using http = new HttpClient(address.origin);
-  return await http.request(body === undefined ? "GET" : "POST", address.pathname, {
-    headers,
-    ...(body === undefined ? {} : { body: translate(body) }),
-  });
-}
 
 describe("the README", () => {
   const folder = temporaryDirectory();

@@ -31,6 +31,11 @@ export class SdkProgram implements AsyncDisposable {
     return `http://127.0.0.1:${this.port}`;
   }
 
+  /** Sends SIGKILL. */
+  async kill(): Promise<void> {
+    await this.#child.kill();
+  }
+
   get lastLines(): string {
     return this.#child.lastLines();
   }
@@ -51,7 +56,7 @@ export class SdkProgram implements AsyncDisposable {
 
   /** Sends SIGKILL and starts the program again on the same port. */
   async crashAndComeBack(): Promise<void> {
-    await this.#child.kill();
+    await this.kill();
     await this.#child.startAgain();
     await this.#listens();
   }

@@ -37,11 +37,39 @@ export interface SdkLanguage {
   readonly build: (output: string) => readonly BuildStep[];
   readonly start: (output: string) => BuildStep;
   readonly transports: readonly SdkTransport[];
+  /** The tutorial's services in this language, where there is a tutorial. */
+  readonly tutorial?: Pick<SdkLanguage, "sources" | "build" | "start">;
   /** Services of the scenarios that cannot be implemented with this SDK, with the reason. */
   readonly lacks: Readonly<Record<string, string>>;
 }
 
 const SOURCES = join(ROOT, "libs/testing/conformance/sdks");
+const EXAMPLES = join(ROOT, "deploy/examples");
+
+const virtualEnvironment = (output: string): readonly BuildStep[] => [
+  { command: "python3", args: ["-m", "venv", "--clear", join(output, "venv")] },
+  { command: join(output, "venv/bin/pip"), args: ["install", "--quiet", "--requirement", "requirements.txt"] },
+];
+
+const goBuild = (output: string): readonly BuildStep[] => [
+  { command: "go", args: ["build", "-p", "1", "-buildvcs=false", "-o", join(output, "endpoint"), "."] },
+];
+
+const mavenBuild = (output: string): readonly BuildStep[] => [
+  { command: "mvn", args: ["--quiet", "--batch-mode", `-Dbuild.folder=${join(output, "target")}`, "clean", "process-classes"] },
+];
+
+/** Compiling little and using one collector thread keeps the start short on a machine of two cores. */
+const javaProgram = (output: string, main: string): BuildStep => ({
+  command: "java",
+  args: [
+    "-XX:TieredStopAtLevel=1",
+    "-XX:+UseSerialGC",
+    "-cp",
+    `${join(output, "target/classes")}:${join(output, "target/lib")}/*`,
+    main,
+  ],
+});
 
 const python: SdkLanguage = {
   name: "python",
@@ -50,11 +78,13 @@ const python: SdkLanguage = {
   speaks: [5, 7],
   sources: join(SOURCES, "python"),
   tools: [{ command: "python3", versionArgs: ["--version"], since: [3, 10] }],
-  build: (output) => [
-    { command: "python3", args: ["-m", "venv", "--clear", join(output, "venv")] },
-    { command: join(output, "venv/bin/pip"), args: ["install", "--quiet", "--requirement", "requirements.txt"] },
-  ],
+  build: virtualEnvironment,
   start: (output) => ({ command: join(output, "venv/bin/python"), args: [join(SOURCES, "python/endpoint.py")] }),
+  tutorial: {
+    sources: join(EXAMPLES, "tutorial-python"),
+    build: virtualEnvironment,
+    start: (output) => ({ command: join(output, "venv/bin/python"), args: ["-B", join(EXAMPLES, "tutorial-python/main.py")] }),
+  },
   transports: ["h2-stream", "h2-request-response", "h1-request-response"],
   lacks: {},
 };
@@ -66,8 +96,13 @@ const go: SdkLanguage = {
   speaks: [5, 7],
   sources: join(SOURCES, "go"),
   tools: [{ command: "go", versionArgs: ["version"], since: [1, 25] }],
-  build: (output) => [{ command: "go", args: ["build", "-p", "1", "-buildvcs=false", "-o", join(output, "endpoint"), "."] }],
+  build: goBuild,
   start: (output) => ({ command: join(output, "endpoint"), args: [] }),
+  tutorial: {
+    sources: join(EXAMPLES, "tutorial-go"),
+    build: goBuild,
+    start: (output) => ({ command: join(output, "endpoint"), args: [] }),
+  },
   transports: ["h2-stream", "h2-request-response"],
   lacks: {},
 };
@@ -82,20 +117,13 @@ const java: SdkLanguage = {
     { command: "javac", versionArgs: ["-version"], since: [17, 0] },
     { command: "mvn", versionArgs: ["--version"], since: [3, 8] },
   ],
-  build: (output) => [
-    { command: "mvn", args: ["--quiet", "--batch-mode", `-Dbuild.folder=${join(output, "target")}`, "clean", "process-classes"] },
-  ],
-  start: (output) => ({
-    command: "java",
-    // Compiling little and using one collector thread keeps the start short on a machine of two cores.
-    args: [
-      "-XX:TieredStopAtLevel=1",
-      "-XX:+UseSerialGC",
-      "-cp",
-      `${join(output, "target/classes")}:${join(output, "target/lib")}/*`,
-      "dev.perdure.conformance.Main",
-    ],
-  }),
+  build: mavenBuild,
+  start: (output) => javaProgram(output, "dev.perdure.conformance.Main"),
+  tutorial: {
+    sources: join(EXAMPLES, "tutorial-java"),
+    build: mavenBuild,
+    start: (output) => javaProgram(output, "tutorial.Main"),
+  },
   transports: ["h2-stream", "h2-request-response", "h1-request-response"],
   lacks: { Flag: "the Java SDK has no named signals" },
 };

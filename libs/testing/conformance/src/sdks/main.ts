@@ -19,6 +19,7 @@ import { MODES, type Mode, prepare } from "./mode.js";
 import { type ScenarioOutcome, SdkReport } from "./report.js";
 import { SCENARIOS, type SdkScenario, SOLOS } from "./scenarios.js";
 import { SdkStage } from "./stage.js";
+import { playTutorial, selectedTutorial } from "./tutorial.js";
 
 const args = process.argv.slice(2);
 const isLanguage = (arg: string): boolean => LANGUAGES.some(({ name }) => name === arg);
@@ -38,11 +39,14 @@ async function testLanguage(language: SdkLanguage): Promise<void> {
     for (const mode of modes)
       for (const scenario of [...SCENARIOS, ...SOLOS].filter((one) => isSelected(mode, one)))
         report.add(`${mode.name}: ${scenario.title}`, outcome);
+    if (language.tutorial !== undefined) for (const { title } of selectedTutorial(titleFilters)) report.add(title, outcome);
   };
   report.heading(`${language.name}: ${language.sdk} ${language.version}, service protocols ${speaks.join(" to ")}`);
   const missing = await missingTool(language);
   if (missing !== undefined) return skipAll({ kind: "skipped", reason: missing });
 
+  const isModeSelected = modes.some((mode) => [...SCENARIOS, ...SOLOS].some((one) => isSelected(mode, one)));
+  if (!isModeSelected) return await playTutorial(language, selectedTutorial(titleFilters), report);
   const startedAt = performance.now();
   let output: string;
   try {
@@ -53,6 +57,7 @@ async function testLanguage(language: SdkLanguage): Promise<void> {
     return report.add("builds", { kind: "failed", ms: performance.now() - startedAt, reason: messageOf(cause) });
   }
   for (const mode of modes) await testMode(language, mode, output);
+  await playTutorial(language, selectedTutorial(titleFilters), report);
 }
 
 async function testMode(language: SdkLanguage, mode: Mode, output: string): Promise<void> {
