@@ -13,6 +13,7 @@ import { fetchWithTimeout } from "./fetch-with-timeout.js";
 import { REQUEST_MS_MAX } from "./limits.js";
 import { type OutputStream, terminalJson, withoutControls } from "./output/index.js";
 import { createProgram } from "./program.js";
+import { usageMessage } from "./usage-message.js";
 import { readVariables } from "./variables.js";
 
 /** Resolves with the exit code; 130 after Ctrl-C without a message, as in shells. */
