@@ -13,6 +13,7 @@ import type { Clock, Logger } from "@perdure/base";
 import type { ProbeEndpoints } from "@perdure/process-kit/http";
 import type { ClusterWorker } from "../cluster/cluster-worker.js";
 import type { Activity, ActivityMonitor } from "./activity-monitor.js";
+import { answer } from "./probe-answer.js";
 
 /** The body of `/drain` responses. */
 interface DrainReport extends Partial<Activity> {
@@ -112,10 +113,4 @@ function isDrainMethod(method: string | undefined): boolean {
 
 function refuseDrainMethod(res: ServerResponse): void {
   answer(res, 405, { reason: "GET, POST or DELETE" });
-}
-
-function answer(res: ServerResponse, status: number, body: object): void {
-  if (res.writableEnded || res.destroyed) return; // The client has disconnected.
-  res.writeHead(status, { "content-type": "application/json" });
-  res.end(`${JSON.stringify(body)}\n`);
 }

@@ -9,6 +9,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { type Logger, PerdureError } from "@perdure/base";
 import type { ProbeEndpoints } from "@perdure/process-kit/http";
 import type { LossAcceptance } from "../data-set/accept-loss.js";
+import { answer } from "./probe-answer.js";
 
 interface LossAnswerPorts {
   /** Undefined while Redis is not connected, and without PostgreSQL. Rejects as `acceptLoss` does. */
@@ -39,10 +40,4 @@ export function lossAnswers({ accept, logger }: LossAnswerPorts): ProbeEndpoints
       );
     },
   };
-}
-
-function answer(res: ServerResponse, status: number, body: object): void {
-  if (res.writableEnded || res.destroyed) return; // The client has disconnected.
-  res.writeHead(status, { "content-type": "application/json" });
-  res.end(`${JSON.stringify(body)}\n`);
 }
