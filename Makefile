@@ -18,6 +18,7 @@ COUNT ?=
 CONNECTIONS ?=
 FILTER ?=
 ONLY ?=
+PLATFORMS ?=
 WORKERS ?=
 # Exported, because the runner of the tests reads it.
 export WORKERS
@@ -32,8 +33,8 @@ NAME ?=
 SDK ?=
 
 .PHONY: help build run example cluster cluster-down cloud cloud-down check format clean
-.PHONY: test test-db test-kafka test-browser test-k8s test-images test-sdks test-examples test-all programs
-.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference images images-check
+.PHONY: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples test-all programs
+.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference packages images images-check
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -87,6 +88,9 @@ test-k8s: $(TO_TEST) ## Run what needs a Kubernetes control plane, compiled once
 test-images: $(TO_TEST) ## Do every step of the images in clean directories, without an engine, and start the result (minutes)
 	@$(TIERS) images $(PATTERNS)
 
+test-packages: $(TO_TEST) ## Install the packages with npm, pnpm, Yarn and Bun in clean directories, and make durable calls (minutes)
+	@$(TIERS) packages $(PATTERNS)
+
 test-sdks: build ## Run the published SDKs of every language against a server
 	@$(NODE) libs/testing/conformance/sdks/run.mjs $(PATTERNS)
 	@$(NODE) deploy/examples/testing/run.mjs $(PATTERNS)
@@ -94,7 +98,7 @@ test-sdks: build ## Run the published SDKs of every language against a server
 test-examples: $(TO_TEST) ## Run the examples that are not in TypeScript (Python, Go, Java with Maven)
 	@$(TIERS) examples $(PATTERNS)
 
-test-all: test test-db test-kafka test-browser test-k8s test-images test-sdks test-examples ## Run all of these
+test-all: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples ## Run all of these
 
 # What tests need and this machine has not compiled or unpacked yet.
 programs: $(INSTALLED)
@@ -150,6 +154,9 @@ charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and t
 
 reference: $(INSTALLED) ## Write docs/reference, docs/cli.md and code on pages anew, from the code
 	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference services/cli/src/docs libs/testing/conformance/src/tidy-docs
+
+packages: build ## Pack the npm packages into dist/packages (PLATFORMS=all: SQL engines of every platform)
+	@PLATFORMS='$(PLATFORMS)' $(NODE) deploy/packages/build.mjs
 
 images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
 	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)

@@ -6,12 +6,13 @@ export default {
     "<rootDir>/deploy/examples",
     "<rootDir>/deploy/cloud",
     "<rootDir>/deploy/cluster",
+    "<rootDir>/deploy/packages",
     "<rootDir>/deploy/reference",
   ],
   testMatch: ["**/*.test.ts"],
-  // Building every image in clean directories takes minutes, and examples need the tools of other languages: only `make test-images` and
-  // `make test-examples` run these suites, by their paths.
-  testPathIgnorePatterns: ["/node_modules/", "\\.(images|sdks)\\.test\\.ts$"],
+  // Building images and packages in clean directories takes minutes, and examples need the tools of other languages: only `make test-images`,
+  // `make test-packages` and `make test-examples` run these suites, by their paths.
+  testPathIgnorePatterns: ["/node_modules/", "\\.(?:images|packages|sdks)\\.test\\.ts$"],
   // With workers (`make test`), some suites beside each other and some alone.
   runner: "<rootDir>/deploy/testing/beside-then-alone.mjs",
   // Each suite leaves its copy of the modules behind; a worker that has grown is replaced between two suites.

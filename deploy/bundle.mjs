@@ -45,15 +45,28 @@ const COMMONJS_BANNER = [
 ].join(" ");
 
 /**
- * Writes `<outdir>/main.mjs` and what it imports lazily; resolves with the paths written, relative to the root. `others` are entry
- * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins` and `options`: of esbuild, besides and over ours.
- * `isShipped`: others receive the bundle, so `<outdir>/THIRD-PARTY-NOTICES` and a bill of materials, `<outdir>/sbom.cdx.json`, are written too; rejects when a package may not be shipped.
+ * Writes `<outdir>/<name>.mjs`, by default `main`, and what it imports lazily; resolves with the paths written, relative to the root. `others` are entry
+ * points of processes that it starts, by name: each becomes `<outdir>/<name>.mjs`. `plugins` and `options`: of esbuild, besides and over ours. `keepOutside`
+ * makes the plugin that keeps packages out of the bundle and adds their modules to a set. `isShipped`: others receive the bundle, so
+ * `<outdir>/THIRD-PARTY-NOTICES` and a bill of materials of `program`, `<outdir>/sbom.cdx.json`, are written too; rejects when a package may not be shipped.
  */
-export async function bundle(entry, outdir, { others = {}, plugins = [], options = {}, isShipped = false } = {}) {
+export async function bundle(
+  entry,
+  outdir,
+  {
+    name = "main",
+    program = programOf(entry),
+    others = {},
+    plugins = [],
+    options = {},
+    isShipped = false,
+    keepOutside = leaveOutside,
+  } = {},
+) {
   const outside = new Set();
   const { metafile, outputFiles } = await build({
     absWorkingDir: root,
-    entryPoints: [{ in: entry, out: "main" }, ...Object.entries(others).map(([name, path]) => ({ in: path, out: name }))],
+    entryPoints: [{ in: entry, out: name }, ...Object.entries(others).map(([out, path]) => ({ in: path, out }))],
     outdir,
     bundle: true,
     splitting: true, // Lazily imported modules stay in files of their own, and are read only when they are needed.
@@ -67,18 +80,18 @@ export async function bundle(entry, outdir, { others = {}, plugins = [], options
     legalComments: "none",
     keepNames: true,
     banner: { js: COMMONJS_BANNER },
-    plugins: [leaveOutside(outdir, outside), ...plugins],
+    plugins: [keepOutside(outdir, outside), ...plugins],
     logLevel: "warning",
     metafile: true,
     write: false,
     ...options,
   });
   const packages = isShipped ? shippedPackages(carriedBy(metafile), outside) : [];
-  const papers = isShipped ? { [NOTICES]: noticesOf(packages), [SBOM]: sbomOf(packages, programOf(entry)) } : {};
+  const papers = isShipped ? { [NOTICES]: noticesOf(packages), [SBOM]: sbomOf(packages, program) } : {};
   await mkdir(outdir, { recursive: true });
   for (const [file, contents] of Object.entries(papers)) await put({ path: join(outdir, file), contents });
   // Entry points last, after the files that they import.
-  const entries = new Set(["main", ...Object.keys(others)].map((name) => `${name}.mjs`));
+  const entries = new Set([name, ...Object.keys(others)].map((one) => `${one}.mjs`));
   const isEntry = ({ path }) => entries.has(basename(path));
   await Promise.all(outputFiles.filter((file) => !isEntry(file)).map(put));
   await Promise.all(outputFiles.filter(isEntry).map(put));

@@ -53,7 +53,7 @@ function licencesOf(expression) {
 let digests;
 
 /** SHA-512 of the package as it was published, in hexadecimal digits, by `name@version`. */
-function lockedDigests() {
+export function lockedDigests() {
   if (digests !== undefined) return digests;
   const path = join(ROOT, "pnpm-lock.yaml");
   const entries = existsSync(path) ? readFileSync(path, "utf8").matchAll(LOCKED) : [];

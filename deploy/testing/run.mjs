@@ -163,7 +163,8 @@ if (missing.size > 0) {
   process.exit(3);
 }
 
-const all = ["libs", "services", "deploy/examples", "deploy/cloud", "deploy/cluster", "deploy/reference"].flatMap((folder) =>
+const FOLDERS = ["libs", "services", "deploy/examples", "deploy/cloud", "deploy/cluster", "deploy/packages", "deploy/reference"];
+const all = FOLDERS.flatMap((folder) =>
   suitesBelow(join(root, folder)),
 );
 const expressions = patterns.map((pattern) => new RegExp(pattern, "i"));
@@ -179,7 +180,7 @@ if (suites.length === 0) {
   process.exit(2);
 }
 
-const NOTHING_TO_COMPILE = new Set(["check", "node", "db"]);
+const NOTHING_TO_COMPILE = new Set(["check", "node", "db", "packages"]);
 if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
   const code = await run(process.execPath, [
     "deploy/run-ts.mjs",

@@ -108,14 +108,6 @@ function errorOf(cause: unknown, refusedAt: Command): CliError {
   return new CliError(FAILED, cause instanceof Error ? cause.message : String(cause), undefined, { cause });
 }
 
-/** The library writes "command-argument value 'x' is invalid for argument 'id'. …" and "option '-l, --limit <n>' argument 'x' is invalid. …". */
-function usageMessage({ message }: CommanderError): string {
-  return message
-    .replace(/^error: /, "")
-    .replace(/^command-argument value ('.*') is invalid for argument '(.+?)'\. /, "$1 is not valid as '$2'. ")
-    .replace(/^option '(?:-\w, )?(--[\w-]+)[^']*' argument ('.*') is invalid\. /, "$2 is not valid for $1. ");
-}
-
 function nameOf(command: Command): string {
   return command.parent === null ? command.name() : `${nameOf(command.parent)} ${command.name()}`;
 }

@@ -30,6 +30,8 @@ import { adminGuard, type GuardOptions } from "./runtime-guard.js";
 /** Bundled beside this module's bundle. */
 const SQL_STORE_THREAD = new URL("./sql-store-thread.mjs", import.meta.url);
 const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
+/** The cache directory, which has the engine's library when the package contains it compressed. */
+const SQL_ENVIRONMENT = ["HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"];
 
 /** Starts the schedules, the SQL engine, the batches and the listener of the admin API, one after the other. */
 export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<BoundListener> {
@@ -75,7 +77,7 @@ function startSql(
   const logger = root.child({ component: "sql" });
   const onEnd = sqlEndings(metrics);
   const storeService = createStoreThread({ entry: SQL_STORE_THREAD, store: directory, clock, logger });
-  const parts = { entry: SQL_PROCESS, source, storeService, live, onEnd, clock, random, logger };
+  const parts = { entry: SQL_PROCESS, environment: SQL_ENVIRONMENT, source, storeService, live, onEnd, clock, random, logger };
   return lifecycle.start("SQL engine", () => createSqlProcesses(parts, sqlOptionsOf(settings.admin)));
 }
 

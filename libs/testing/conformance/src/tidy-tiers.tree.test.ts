@@ -37,6 +37,7 @@ const COVERS: Readonly<Record<string, readonly string[]>> = {
   k8s: ["k8s", ...DATABASES],
   images: ["images", "k8s", ...DATABASES],
   sdks: ["sdks", "server"],
+  packages: ["packages", "server"],
 };
 
 /** Suites that start a program whose own code starts what their suffix says; imports do not lead there. */
@@ -44,6 +45,7 @@ const STARTED_BY_A_PROGRAM: Readonly<Record<string, string>> = {
   "deploy/cloud/test/cloud.postgres.test.ts": "the demo of the platform starts PostgreSQL",
   "deploy/cluster/test/cluster.kafka.test.ts": "the demo of the cluster starts Kafka",
   "deploy/examples/patterns/test/languages.sdks.test.ts": "the demo builds the endpoints with the tools of their languages",
+  "deploy/packages/test/install.packages.test.ts": "package managers install what is published",
   "services/tunnel-relay/test/official-cli.namespace.test.ts": "unshare makes the network",
 };
 

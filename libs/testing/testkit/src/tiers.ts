@@ -4,7 +4,7 @@
  * stripping), so it imports nothing.
  */
 
-export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images" | "examples";
+export type TierName = "check" | "node" | "db" | "kafka" | "browser" | "k8s" | "images" | "packages" | "examples";
 
 /** A program that the suites of a tier start. One of `programs`, `cached` or `isInDebian` is enough. */
 export interface ProgramNeed {
@@ -101,6 +101,8 @@ export const TIERS: readonly Tier[] = [
   { name: "browser", target: "test-browser", suffixes: ["browser"], needs: [CHROMIUM, ...DATABASES] },
   { name: "k8s", target: "test-k8s", suffixes: ["k8s"], needs: [GO, ...DATABASES, PROMTOOL] },
   { name: "images", target: "test-images", suffixes: ["images"], needs: [GO, ...DATABASES] },
+  // Installs packages with npm, pnpm, Yarn and Bun, which come from the registry that npm is configured for.
+  { name: "packages", target: "test-packages", suffixes: ["packages"], needs: [] },
   // Examples in the languages of the other SDKs; the scenarios of every SDK are `make test-sdks`.
   { name: "examples", target: "test-examples", suffixes: ["sdks"], needs: [PYTHON, GO_FOR_SDK, JAVA_FOR_SDK, MAVEN_FOR_SDK] },
 ];

@@ -16,12 +16,14 @@ import {
 import { scheduleRow } from "@perdure/schedules";
 
 /** Bundled beside the process's own module. */
-const SQL_PROCESS = new URL("./sql-process.mjs", import.meta.url);
+const SQL_PROCESS = new URL("./cluster-sql-process.mjs", import.meta.url);
 
-/** Environment variables for connections to Redis and PostgreSQL: certificates, and libpq's own settings. */
+/** Environment variables for connections to Redis and PostgreSQL: certificates, and libpq's own settings; and for the cache of the engine's library. */
 const ENVIRONMENT = [
   "PATH",
   "HOME",
+  "XDG_CACHE_HOME",
+  "LOCALAPPDATA",
   "NODE_EXTRA_CA_CERTS",
   "SSL_CERT_FILE",
   "SSL_CERT_DIR",

@@ -21,8 +21,10 @@ export interface DevServer {
   readonly adminUrl: string;
 }
 
-/** Beside the bundle of the command line. */
-const PROGRAM = fileURLToPath(new URL("../../standalone/dist/main.mjs", import.meta.url));
+/** Beside the bundle of the command line; the npm package has all programs in one folder. */
+const PROGRAM = ["./server.mjs", "../../standalone/dist/main.mjs"]
+  .map((path) => fileURLToPath(new URL(path, import.meta.url)))
+  .find(existsSync);
 
 /** Variables of the command line; the server would refuse them as unknown settings. */
 const OURS =
@@ -55,7 +57,7 @@ export async function startServer(
   { ports, data, bind }: { readonly ports: ServerPorts; readonly data: string; readonly bind: string },
   onProblem: (line: string) => void,
 ): Promise<DevServer> {
-  if (!existsSync(PROGRAM)) context.fail(FAILED, "The server is not built", "Run: make build");
+  if (PROGRAM === undefined) context.fail(FAILED, "The server is not built", "Run: make build");
   makeDataFolder(data);
   const readyUrls = Promise.withResolvers<{ ingress: string; admin: string }>();
   /** Output of a server that cannot start; not printed at once, because it names flags that `perdure dev` does not have. */

@@ -1,0 +1,189 @@
+/** Why: users install tarballs, not this tree. Each package manager installs them into an empty project with an empty cache. */
+import { execFile } from "node:child_process";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { ROOT } from "@perdure/dev-cluster";
+import { RunningCommand } from "@perdure/processes";
+import { freePorts } from "@perdure/servers";
+import { PROGRAMS } from "../src/programs.js";
+import { expectDurableCall } from "./durable-call.js";
+import { type InstalledProject, type ManagerName, OLD_NODE, PackageManagers, run } from "./package-managers.js";
+import { type PublishedPackage, type ScopeRegistry, startScopeRegistry, tarballOf, unpackedPlatforms } from "./scope-registry.js";
+
+/** The SQL engine is compressed for a minute when it was not before. */
+const PACK_MS_MAX = 15 * 60_000;
+const TEST_MS = 10 * 60_000;
+const INSTALLED_BYTES_MAX = 60_000_000;
+const JSON_TYPE = { "content-type": "application/json" };
+const PACKAGES = join(ROOT, "dist/packages");
+
+interface Manifest {
+  readonly name: string;
+  readonly version: string;
+  readonly optionalDependencies?: Readonly<Record<string, string>>;
+}
+
+let managers: PackageManagers;
+let registry: ScopeRegistry;
+let version: string;
+
+beforeAll(async () => {
+  await promisify(execFile)(process.execPath, ["deploy/packages/build.mjs"], { cwd: ROOT });
+  const manifest = await manifestOf("perdure");
+  version = manifest.version;
+  const packed: PublishedPackage[] = [];
+  for (const folder of ["client", `sql-${process.platform}-${process.arch}`]) {
+    const own = await manifestOf(folder);
+    packed.push({ manifest: own, tarball: tarballOf(PACKAGES, own.name, version) });
+  }
+  const names = new Set(packed.map((one) => one.manifest.name));
+  const others = Object.keys(manifest.optionalDependencies ?? {}).filter((name) => !names.has(name));
+  registry = await startScopeRegistry([...packed, ...unpackedPlatforms(others, version)]);
+  managers = await PackageManagers.install();
+}, PACK_MS_MAX);
+afterAll(async () => {
+  await managers?.[Symbol.asyncDispose]();
+  await registry?.[Symbol.asyncDispose]();
+}, TEST_MS);
+
+async function manifestOf(folder: string): Promise<Manifest> {
+  return JSON.parse(await readFile(join(PACKAGES, "stage", folder, "package.json"), "utf8")) as Manifest;
+}
+
+function install(manager: ManagerName, others: Readonly<Record<string, string>> = {}): Promise<InstalledProject> {
+  return managers.project(manager, { perdure: `file:${tarballOf(PACKAGES, "perdure", version)}`, ...others }, registry.url);
+}
+
+test.each(["npm", "pnpm", "yarn", "bun"] as const)(
+  "%s installs at most 60 MB, and the server keeps a call through kill -9",
+  async (manager) => {
+    await using project = await install(manager);
+    expect(await project.installedBytes()).toBeLessThan(INSTALLED_BYTES_MAX);
+    await expectDurableCall(project.perdure, project.environment());
+  },
+  TEST_MS,
+);
+
+test(
+  "an old Node starts the package on a newer one, which it fetches once",
+  async () => {
+    await using project = await install("npm");
+    const environment = project.environment(managers.oldNodeFolder);
+    expect((await run("node", ["--version"], project.folder, environment)).stdout.trim()).toBe(`v${OLD_NODE}`);
+    const first = await run(project.perdure, ["--version"], project.folder, environment);
+    expect(first.stdout.trim()).toBe(`perdure ${version}`);
+    expect(first.stderr).toContain("Fetching Node 24");
+    expect((await run(project.perdure, ["--version"], project.folder, environment)).stderr).toBe("");
+    // The launcher stays as the parent and forwards the signal, which the server has received with its group: a second one ends it at once.
+    await expectDurableCall(project.perdure, environment, [0, 130]);
+  },
+  TEST_MS,
+);
+
+test(
+  "without a registry, an old Node ends with what to install",
+  async () => {
+    await using project = await install("npm");
+    const environment = { ...project.environment(managers.oldNodeFolder), NPM_CONFIG_OFFLINE: "true" };
+    await expect(run(project.perdure, ["dev"], project.folder, environment)).rejects.toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(/Perdure needs Node 24 or later.*fetching Node 24.*failed.*PERDURE_NODE/s),
+    });
+  },
+  TEST_MS,
+);
+
+test(
+  "every role starts by its name, other commands are those of the command line, and `dev` is ready for a durable call",
+  async () => {
+    await using project = await install("npm");
+    const perdure = (...args: readonly string[]) => run(project.perdure, args, project.folder, project.environment());
+    for (const name of Object.keys(PROGRAMS)) {
+      expect((await perdure(name, "--help")).stdout).toContain("Usage: perdure");
+      expect((await perdure(name, "--print-config")).stdout).toContain("log-format");
+    }
+    expect((await perdure("relay", "--version")).stdout).toBe(`perdure-tunnel-relay ${version}\n`);
+    expect((await perdure("errors", "META0003")).stdout).toContain("## What to do");
+    await expect(perdure("nonsense")).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command") });
+    await expectDev(project);
+  },
+  TEST_MS,
+);
+
+/** `perdure dev` with a service that is written down, on free ports. */
+async function expectDev(project: InstalledProject): Promise<void> {
+  const app = join(project.folder, "../app");
+  await mkdir(app);
+  const [port] = await freePorts(1);
+  const args = ["dev", "--yes", "--json", "--ingress-port", "0", "--admin-port", "0", "--port", String(port)];
+  const dev = new RunningCommand(project.perdure, args, { cwd: app, env: project.environment(), timeoutMs: TEST_MS });
+  try {
+    const { ingressUrl } = await registeredIn(dev);
+    const answer = await fetch(`${ingressUrl}/Greeter/greet`, { method: "POST", headers: JSON_TYPE, body: '"Ada"' });
+    expect([answer.status, await answer.text()]).toEqual([200, expect.stringContaining("Ada")]);
+  } finally {
+    dev.signal("SIGTERM");
+    await dev.ended;
+  }
+}
+
+/** The event that the service is registered. */
+async function registeredIn(dev: RunningCommand): Promise<{ readonly ingressUrl?: unknown }> {
+  await dev.until(/"event":"registered"[^\n]*\n/);
+  const line = dev.stdout.split("\n").find((one) => one.includes('"event":"registered"')) ?? "{}";
+  return JSON.parse(line) as { readonly ingressUrl?: unknown };
+}
+
+test(
+  "the library starts a server, the clients call it, and the declarations satisfy a strict compiler",
+  async () => {
+    await using project = await install("npm", { "@perdure/client": version });
+    await writeFile(join(project.folder, "main.ts"), LIBRARY_PROGRAM);
+    await writeFile(join(project.folder, "tsconfig.json"), JSON.stringify(STRICT));
+    const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+    await run(process.execPath, [tsc, "-p", "."], project.folder, project.environment());
+    const newer = await run("node", ["main.js"], project.folder, project.environment());
+    expect(newer.stdout).toContain('closed {"code":0,"signal":null}');
+    const older = await run("node", ["main.js"], project.folder, project.environment(managers.oldNodeFolder));
+    expect(older.stdout).toContain('rows [{"n":0}]');
+    expect(older.stdout).toContain('closed {"code":0,"signal":null}');
+  },
+  TEST_MS,
+);
+
+const STRICT = {
+  compilerOptions: {
+    ...{ target: "es2022", module: "nodenext", strict: true, exactOptionalPropertyTypes: true, noUncheckedIndexedAccess: true },
+    ...{
+      lib: ["es2024", "dom", "esnext.disposable"],
+      skipLibCheck: false,
+      types: ["node"],
+      typeRoots: [join(ROOT, "node_modules/@types")],
+    },
+  },
+  files: ["main.ts"],
+};
+
+const LIBRARY_PROGRAM = `import { type PerdureServer, startServer } from 'perdure';
+import { AdminClient } from '@perdure/client';
+import { type CloudClientOptions, CloudClient, Secret } from '@perdure/client/cloud';
+import { nodeTransport } from '@perdure/client/node';
+
+const cloud: CloudClientOptions = { baseUrl: "http://localhost", accessToken: () => new Secret("none") };
+if (new CloudClient(cloud) === undefined) throw new Error("no client");
+const lines: string[] = [];
+const server: PerdureServer = await startServer({ onLine: (line) => lines.push(line), settings: { "log-filter": "info" } });
+try {
+  using transport = nodeTransport();
+  const admin = new AdminClient({ baseUrl: server.adminUrl, transport: transport.send });
+  console.log("deployments", JSON.stringify(await admin.deployments.list()));
+  console.log("rows", JSON.stringify(await admin.sql.query("SELECT count(*) AS n FROM sys_invocation")));
+  console.log("logged", lines.length > 0);
+} finally {
+  await server.close();
+}
+console.log("closed", JSON.stringify(await server.exited));
+await startServer({ settings: { "no-such-setting": true } }).catch((cause: Error) => console.log("refused", cause.message.includes("no-such-setting")));
+`;
