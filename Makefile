@@ -34,7 +34,7 @@ SDK ?=
 
 .PHONY: help build run example cluster cluster-down cloud cloud-down check format clean
 .PHONY: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples test-all programs
-.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference packages images images-check
+.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference docs packages images images-check
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -157,6 +157,10 @@ reference: $(INSTALLED) ## Write docs/reference, docs/cli.md and code on pages a
 
 packages: build ## Pack the npm packages into dist/packages (PLATFORMS=all: SQL engines of every platform)
 	@PLATFORMS='$(PLATFORMS)' $(NODE) deploy/packages/build.mjs
+
+docs: $(INSTALLED) ## Build docs/ as a static site in deploy/site/dist/site (the first run installs its generator, about 100 MB)
+	@cd deploy/site && $(PNPM) install --ignore-workspace --frozen-lockfile --reporter=silent
+	@cd deploy/site && ../../$(NODE) node_modules/vitepress/bin/vitepress.js build
 
 images: ## Build the images for this machine with docker (REGISTRY=ghcr.io/perdure VERSION=0.1.0)
 	@deploy/images/build.sh --load $(or $(REGISTRY),ghcr.io/perdure) $(or $(VERSION),0.1.0)

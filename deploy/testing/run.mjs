@@ -164,9 +164,7 @@ if (missing.size > 0) {
 }
 
 const FOLDERS = ["libs", "services", "deploy/examples", "deploy/cloud", "deploy/cluster", "deploy/packages", "deploy/reference"];
-const all = FOLDERS.flatMap((folder) =>
-  suitesBelow(join(root, folder)),
-);
+const all = FOLDERS.flatMap((folder) => suitesBelow(join(root, folder)));
 const expressions = patterns.map((pattern) => new RegExp(pattern, "i"));
 const matching = all.filter((path) => expressions.length === 0 || expressions.some((one) => one.test(path)));
 const suites = matching.filter((path) => tiers.includes(tierOf(path)));
