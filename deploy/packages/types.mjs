@@ -1,6 +1,6 @@
 /**
- * Declarations of a package: the compiler writes one for each source that the entries reach, and imports of our own packages, which nobody
- * can install, become relative paths between these files.
+ * Declarations of a package: the compiler writes one for each source that the entries reach, and imports of our own packages, which cannot be
+ * installed, become relative paths between these files.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

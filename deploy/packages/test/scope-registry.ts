@@ -1,5 +1,5 @@
 /**
- * A registry on 127.0.0.1 for the packages of the scope `@perdure`, which nobody has published: package managers are configured to use it for
+ * A registry on 127.0.0.1 for the packages of the scope `@perdure`, which are not published: package managers are configured to use it for
  * that scope alone. Everything else comes from the registry of the machine.
  */
 import { createHash } from "node:crypto";

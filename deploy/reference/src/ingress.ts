@@ -150,7 +150,7 @@ function statusRows(): string[][] {
     ["408", "ingress", "[ING0009](../errors/ING0009.md): the body did not arrive in time"],
     ["413", "ingress", `[ING0004](../errors/ING0004.md) ${catalogue.ING0004.title}`],
     ["503", "ingress", `[ING0006](../errors/ING0006.md) ${catalogue.ING0006.title}: says whether the request can be repeated`],
-    ["any", "invocation", "The code of the terminal error of the handler; 500 for a code that is no status"],
+    ["any", "invocation", "The code of the terminal error of the handler; 500 for a code that is not a status"],
   ];
   const listed = new Set(own.map(([status]) => status));
   return [...own, ...fixed.filter(([status]) => !listed.has(status))].toSorted(([a = ""], [b = ""]) => (a < b ? -1 : 1));

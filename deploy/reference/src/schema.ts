@@ -67,7 +67,7 @@ function inlineObject({ properties, required }: JsonSchema): string {
   return fields.length === 0 ? "empty object" : `object of ${fields.join(", ")}`;
 }
 
-/** One row for each field; of a list, of its items. Empty for what is no object with fields. */
+/** One row for each field; of a list, of its items. Empty for a schema without fields. */
 export function fieldTable(schema: JsonSchema, presence: "Required" | "Always there"): string {
   const { properties, required } = schema.type === "array" ? (schema.items ?? {}) : schema;
   const rows = Object.entries(properties ?? {}).map(([name, field]) => [

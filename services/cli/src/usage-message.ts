@@ -1,4 +1,4 @@
-/** What is wrong with flags and arguments, in the words of this command line. */
+/** What is wrong with flags and arguments, named as this command line names them. */
 import type { CommanderError } from "commander";
 
 /** The library writes "command-argument value 'x' is invalid for argument 'id'. …" and "option '-l, --limit <n>' argument 'x' is invalid. …". */

@@ -57,8 +57,7 @@ export const workerSettings = group("The worker: partitions, their storage, and 
     max: PARTITION_COUNT_SETTING_MAX,
   }),
   incarnation: optionalText({
-    sentence:
-      "Name of the incarnation that a restored Redis begins: earlier workers are fenced, once for each name. Clusters only.",
+    sentence: "Name of the data set that a restored Redis begins: earlier workers are fenced, once for each name. Clusters only.",
   }),
   acceptDataLoss: optionalText({
     sentence:

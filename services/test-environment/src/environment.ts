@@ -217,7 +217,7 @@ export class TestEnvironment implements AsyncDisposable {
   #idOf(handle: InvocationHandle): InvocationId {
     const text = typeof handle === "string" ? handle : (this.#handles.get(handle) ?? idIn(handle));
     const parsed = parseInvocationId(text);
-    if (!parsed.ok) throw new TypeError(`'${text}' is no invocation id`);
+    if (!parsed.ok) throw new TypeError(`'${text}' is not an invocation id`);
     return parsed.value;
   }
 }

@@ -60,7 +60,7 @@ func chat(ctx restate.ObjectContext, text string) (string, error) {
 		}
 		messages = append(messages, message{"tool", answer.Tool + ": " + result})
 	}
-	return "I could not finish this. Please ask for less at once.", nil
+	return "I could not finish this. Please try a smaller request.", nil
 }
 
 func useTool(ctx restate.ObjectContext, key string, call completion) (string, error) {

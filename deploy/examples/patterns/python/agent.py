@@ -27,7 +27,7 @@ async def chat(ctx: ObjectContext, text: str) -> str:
         tool = completion["tool"]
         result = await ctx.run_typed(f"tool {tool}", use_tool, tool=tool, key=key, text=completion["input"])
         messages.append({"role": "tool", "text": f"{tool}: {result}"})
-    return "I could not finish this. Please ask for less at once."
+    return "I could not finish this. Please try a smaller request."
 
 
 async def use_tool(tool: str, key: str, text: str) -> str:

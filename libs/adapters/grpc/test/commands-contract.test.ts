@@ -130,8 +130,8 @@ describe("a leader refuses", () => {
     ["a number where an id belongs", { kind: "resume", id: anId, moveTo: 5 }],
     ["the id of a copy that is none", { kind: "restartAsNew", id: anId, newId: "x", from: 0, keepDeployment: false }],
     ["an index that is none", { kind: "restartAsNew", id: anId, newId: anId, from: -1, keepDeployment: false }],
-    ["a state that is no list", { kind: "mutateState", id: anId, service: "S", key: "", exclusive: true, entries: 1 }],
-    ["a value that is no bytes", { kind: "mutateState", id: anId, service: "S", key: "", entries: [{ key: "a", value: "b" }] }],
+    ["a state that is not a list", { kind: "mutateState", id: anId, service: "S", key: "", exclusive: true, entries: 1 }],
+    ["a value that is not bytes", { kind: "mutateState", id: anId, service: "S", key: "", entries: [{ key: "a", value: "b" }] }],
     ["a queue that is none", { kind: "pauseQueue", id: anId, queue: "q" }],
     ["a text", "cancel"],
     ["nothing", null],
@@ -160,7 +160,7 @@ describe("a leader refuses", () => {
 describe("a client refuses", () => {
   test.each([
     ["an answer of a later release", { kind: "ignored" }],
-    ["an invocation that is no bytes", { kind: "previouslyAccepted", invocation: {} }],
+    ["an invocation that is not bytes", { kind: "previouslyAccepted", invocation: {} }],
     ["a reason of a later release", { kind: "notRestartable", reason: "moon" }],
     ["a list", []],
   ])("%s, in the form of v0.1", (_what, value) => {

@@ -108,7 +108,7 @@ describe("a whole answer before the end of its request, then RST_STREAM without 
       peer.reset(streamId, NO_ERROR);
     }, 1);
 
-  test.each(READERS)("is the answer, for an attempt $reader and goes on writing", async ({ isPaused }) => {
+  test.each(READERS)("is the answer, for an attempt $reader and continues to write", async ({ isPaused }) => {
     await using endpoint = await endpointThatAnswersEarly();
     await using transport = createHttpTransport({ clock: systemClock, random: systemRandom });
     const { stream, recorder } = open(transport, endpoint.uri);

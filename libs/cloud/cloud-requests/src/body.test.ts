@@ -28,7 +28,7 @@ test("T22: a body that trickles is rejected after the timeout, however often a c
     req.write("x");
     clock.advanceBy(REQUEST_BODY_MS / 4);
   }
-  clock.advanceBy(1_000); // Slow bodies are looked for once a second.
+  clock.advanceBy(1_000); // Slow bodies are searched once a second.
   await expect(body).rejects.toMatchObject({ code: "PERD0408", status: 408, headers: { connection: "close" } });
   req.destroy(new Error("reset")); // A later error of the request must not be an unhandled one.
 });

@@ -25,7 +25,6 @@ import { type AttemptFailure, failure } from "./attempt-failure.js";
 import type { AttemptOwner } from "./attempt-owner.js";
 import type { AttemptEnding } from "./attempt-plan.js";
 import { AttemptRecord } from "./attempt-record.js";
-import type { Blockage } from "./blockage.js";
 import { JournalTail } from "./journal-tail.js";
 import { RETRY_DELAY_MS_MAX } from "./limits.js";
 import { openAttempt } from "./open-attempt.js";
@@ -107,8 +106,7 @@ export class Run implements AttemptOwner, SlotUser {
    */
   stop(): void {
     const hasEnded = (this.#phase === "over" || this.#phase === "recovering") && !this.#isInTheWay;
-    if (!hasEnded) return this.abandon();
-    this.#finish();
+    return hasEnded ? this.#finish() : this.abandon();
   }
 
   /** An attempt runs: it has begun and has not ended. */
@@ -210,7 +208,7 @@ export class Run implements AttemptOwner, SlotUser {
     return this.#phase === "attempting" ? this.#attempt?.blockedSinceMs() : undefined;
   }
 
-  get blockage(): Blockage | undefined {
+  get blockage() {
     return this.#phase === "attempting" ? this.#attempt?.blockage : undefined;
   }
 
@@ -228,13 +226,13 @@ export class Run implements AttemptOwner, SlotUser {
 
   #begin(): void {
     const { registry, options } = this.#context;
+    const { target } = this.#facts;
     this.#record.begin(this.#slot.queuedAtMs);
-    const routing = routeOf(this.#facts.target, this.#pin.pinned, registry, options.protocolVersionMax);
+    const routing = routeOf(target, this.#pin.pinned, registry, options.protocolVersionMax);
     if (routing.kind === "failed") return this.#failBeforeOpening(routing.failure);
     this.#record.goesTo(routing.deployment);
     this.#pin.choose(routing);
-    const needsState =
-      hasState(this.#facts.target) && routing.handler?.enableLazyState !== true && options.eagerStateBytesMax > 0;
+    const needsState = hasState(target) && routing.handler?.enableLazyState !== true && options.eagerStateBytesMax > 0;
     const entries = this.#journal.take();
     if (entries !== undefined && !needsState) return this.#open(routing, entries, undefined);
     this.#read(routing, entries, needsState);
@@ -243,7 +241,7 @@ export class Run implements AttemptOwner, SlotUser {
   #read(route: AttemptRoute, handed: readonly JournalEntry[] | undefined, needsState: boolean): void {
     const { host } = this.#context;
     const { target } = this.#facts;
-    const attemptCount = this.#record.count;
+    const { count: attemptCount } = this.#record;
     this.#phase = "reading";
     const length = this.#journal.beginReading();
     const current = () => this.#phase === "reading" && this.#record.count === attemptCount;
@@ -257,9 +255,7 @@ export class Run implements AttemptOwner, SlotUser {
         const why = `the journal has ${read.length} entries instead of ${length}`;
         this.#failBeforeOpening(failure("RT0006", why, { countsForSdk: false }));
       },
-      (cause: unknown) => {
-        if (current()) this.#failBeforeOpening(this.#countedFailures().ofStorage(cause));
-      },
+      (cause: unknown) => current() && this.#failBeforeOpening(this.#countedFailures().ofStorage(cause)),
     );
   }
 
@@ -384,10 +380,9 @@ export class Run implements AttemptOwner, SlotUser {
   }
 
   #pauseAfterFailure(): void {
-    const failures = this.#failures;
-    if (failures?.last === undefined) return;
+    if (this.#failures?.last === undefined) return;
     this.#finish();
-    failures.report(failures.last, "pause", true);
+    this.#failures.report(this.#failures.last, "pause", true);
   }
 
   #finish(): void {

@@ -49,8 +49,8 @@ test("code on a page that names a file is the text of the file", () => {
 });
 
 test("code of programs in tutorials and guides is that of files, which tests run", () => {
-  // These pages show the same handler in several products, or shorten one.
-  const comparing = /migrate-from|debug-a-stuck/;
+  // These pages show the same handler in several products, shorten one, or show calls of an interface that suites of its package make.
+  const comparing = /migrate-from|debug-a-stuck|test-handlers|install-from-npm/;
   const programs = new Set(["ts", "typescript", "python", "go", "java"]);
   const untested = pages
     .filter((page) => /^docs\/(tutorials|how-to)\//.test(page) && !comparing.test(page))
@@ -95,7 +95,7 @@ test("headings have the anchors that GitHub gives them", () => {
   ]);
 });
 
-test("a broken anchor is recognised, and code is no link", () => {
+test("a broken anchor is recognised, and code is not a link", () => {
   const text = "# A title\n\n[up](#a-title) [away](other.md#x)\n\n```md\n[no](no.md)\n```\n\n`[no](no.md)`\n";
   expect([...anchorsOf(text)]).toEqual(["a-title"]);
   expect(linksOf("docs/page.md", text)).toEqual([

@@ -3,7 +3,7 @@ import type { InvokerWorker } from "@perdure/invoker-worker";
 import type { PartitionStore } from "@perdure/storage";
 import { PARTITION_COUNT } from "../limits.js";
 
-/** Sleeps, delayed starts, retries, and rates of limits. Timeouts and retention are none: nobody waits for them. */
+/** Sleeps, delayed starts, retries, and rates of limits. Timeouts and retention are none: no handler waits for them. */
 export async function nextWakeUpMs(store: PartitionStore, worker: InvokerWorker): Promise<number | undefined> {
   let nextMs = Number.POSITIVE_INFINITY;
   for (let partition = 0; partition < PARTITION_COUNT; partition++) {

@@ -67,7 +67,7 @@ function optionsOf(args: readonly string[]): Options | string {
     const skipTime = MODES.get(values["skip-time"]);
     if (skipTime === undefined) return `--skip-time is auto, manual or off, not '${values["skip-time"]}'.`;
     const startAt = values["start-at"] === undefined ? undefined : new Date(values["start-at"]);
-    if (startAt !== undefined && Number.isNaN(startAt.getTime())) return `--start-at '${values["start-at"]}' is no time.`;
+    if (startAt !== undefined && Number.isNaN(startAt.getTime())) return `--start-at '${values["start-at"]}' is not a time.`;
     return { skipTime, alwaysReplay: values["always-replay"], startAt };
   } catch (cause) {
     return `${cause instanceof Error ? cause.message : String(cause)}.`;

@@ -99,7 +99,7 @@ export class TimeMover {
     return this.#suspendSilent(waiting);
   }
 
-  /** Handlers that do not report what they await suspend when their request ends; those that work go on. */
+  /** Handlers that do not report what they await suspend when their request ends; those that work continue. */
   async #suspendSilent(attempts: readonly RunningAttempt[]): Promise<false> {
     const { count } = this.#activity;
     await this.#pause();

@@ -17,7 +17,7 @@ import type { TimeShift } from "./time-shift.js";
 /** What happens to an attempt at a point that it has reached. */
 export type PointAction =
   | { readonly kind: "continue" }
-  /** The connection breaks. `overlaps`: the handler does not notice, and goes on until it awaits something. */
+  /** The connection breaks. `overlaps`: the handler does not notice, and continues until it awaits something. */
   | { readonly kind: "crash"; readonly overlaps: boolean }
   /** The frame is replaced. */
   | { readonly kind: "replace"; readonly frame: Frame }

@@ -1,5 +1,5 @@
 /**
- * The agent looks at the weather and books a table; the endpoint is killed when the table is booked and the result is not stored yet. The
+ * The agent reads the weather and books a table; the endpoint is killed when the table is booked and the result is not stored yet. The
  * model is a fake, because a real one needs an account: it answers by fixed rules, through the same requests.
  */
 import { z } from "zod";

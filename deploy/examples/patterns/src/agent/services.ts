@@ -51,7 +51,7 @@ export const agent = object({
         });
         messages.push({ role: "tool", text: `${tool}: ${result}` });
       }
-      return "I could not finish this. Please ask for less at once.";
+      return "I could not finish this. Please try a smaller request.";
     },
 
     /** Deletes the conversation. */

@@ -17,7 +17,7 @@ export const approval: Pattern = {
 
     const before = mails().length;
     await stage.until("the next reminder is sent", () => mails().length > before);
-    stage.say("reminders go on after the crash");
+    stage.say("reminders continue after the crash");
     await workflow.decide(true);
     const outcome = await workflow.workflowAttach();
     stage.check("the approved expense is paid", outcome === "paid");

@@ -11,7 +11,7 @@ const Words = z.object({ words: z.number() });
 export const pageCounter = service({
   name: "PageCounter",
   handlers: {
-    /** Returns the number of words of one page. */
+    /** Counts one page. */
     count: async (ctx: Context, page: string): Promise<number> => {
       const { words } = await ctx.run("count the words", () => callOutside("pages/count", page, { page }, Words));
       return words;
@@ -22,7 +22,7 @@ export const pageCounter = service({
 export const bookCounter = service({
   name: "BookCounter",
   handlers: {
-    /** Returns the number of words of all pages. */
+    /** Counts all pages. */
     count: async (ctx: Context, pages: readonly string[]): Promise<number> => {
       const counts = await RestatePromise.all(pages.map((page) => ctx.serviceClient(pageCounter).count(page)));
       return counts.reduce((sum, words) => sum + words, 0);

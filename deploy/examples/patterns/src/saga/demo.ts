@@ -11,7 +11,7 @@ export const saga: Pattern = {
     const { outside } = stage;
     outside.on("flights/book", () => ({ body: { reference: "F-1" } }));
     outside.on("cars/book", () => ({ body: { reference: "C-1" } }));
-    outside.on("hotels/book", () => ({ status: 409, body: "no room is free" }));
+    outside.on("hotels/book", () => ({ status: 409, body: "the hotel is full" }));
     const cancelling = outside.hold("cars/cancel");
 
     const trip = { traveller: "Ada", from: "London", to: "Turin" };
@@ -29,7 +29,7 @@ export const saga: Pattern = {
     cancelling.release();
 
     const message = await outcome;
-    stage.check("the caller gets the refusal of the hotel", message.includes("no room is free"));
+    stage.check("the caller gets the refusal of the hotel", message.includes("the hotel is full"));
     stage.check("flight and car were booked once", count("flights/book") === 1 && count("cars/book") === 1);
     stage.check("flight and car were cancelled once", count("flights/cancel") === 1 && count("cars/cancel") === 1);
     stage.check("the interrupted step ran again, under the same key", outside.requestCount("cars/cancel") === 2);

@@ -13,7 +13,7 @@ export function fromJson(bytes: Uint8Array): unknown {
   try {
     return JSON.parse(fromUtf8(bytes), revive);
   } catch (cause) {
-    throw new PerdureError("OPS0003", "a message of a process of v0.1 is no JSON", { cause });
+    throw new PerdureError("OPS0003", "a message of a process of v0.1 is not JSON", { cause });
   }
 }
 

@@ -23,7 +23,7 @@ export function encodeCommandV01(command: ManagementCommand): Uint8Array {
   return command.kind === "kill" ? encodeStoredCommand(command) : tagged(JSON_COMMAND, toJson(command));
 }
 
-/** Also reads commands in their stored form, as `submit` carries both. Throws OPS0003 for what is no command of v0.1. */
+/** Also reads commands in their stored form, as `submit` carries both. Throws OPS0003 for what is not a command of v0.1. */
 export function decodeCommandV01(bytes: Uint8Array): RemoteCommand {
   if (bytes[0] !== JSON_COMMAND) return decodeStoredCommand(bytes);
   const value = parsed(bytes.subarray(1), "a command");

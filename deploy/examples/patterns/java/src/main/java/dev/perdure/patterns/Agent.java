@@ -46,7 +46,7 @@ public class Agent {
       String tool = completion.get("tool").asText();
       messages.add(new Message("tool", tool + ": " + use(ctx, tool, key, completion.get("input").asText())));
     }
-    return "I could not finish this. Please ask for less at once.";
+    return "I could not finish this. Please try a smaller request.";
   }
 
   private static String use(ObjectContext ctx, String name, String key, String input) {
