@@ -241,7 +241,7 @@ export const PLANTED_BUGS = [
     "stopped-run-goes-on",
     "A run that was stopped continues, and what it says counts as said by the present one",
     51,
-    [invoker("run.ts"), "    if (!hasEnded) return this.abandon();\n", "    if (!hasEnded) return;\n"],
+    [invoker("run.ts"), "return hasEnded ? this.#finish() : this.abandon();", "return hasEnded ? this.#finish() : undefined;"],
     [
       partition("invocation/attempt.ts"),
       'invocation.status === "invoked" && invocation.run === command.run',
