@@ -4,11 +4,15 @@ import { createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import * as restate from "@restatedev/restate-sdk";
 import { connect } from "@restatedev/restate-sdk-clients";
 import { z } from "zod";
 
+const POLL_MS = 20;
+/** Half a minute, for machines that stand still now and then. */
+const POLLS_MAX = 1_500;
 const ROOT = join(import.meta.dirname, "../../..");
 const Ready = z.object({ ingress_url: z.url(), admin_url: z.url(), ingress_port: z.number(), admin_port: z.number() });
 type Ready = z.output<typeof Ready>;
@@ -121,12 +125,14 @@ describe("a test server for every language", () => {
     const [line] = await once(createInterface({ input: parent.stdout }), "line");
     const { admin_url } = Ready.parse(JSON.parse(z.string().parse(line)));
     parent.kill("SIGKILL");
-    let isUp = true;
-    while (isUp) {
-      isUp = await fetch(new URL("/testing/clock", admin_url)).then(
+    const isUp = () =>
+      fetch(new URL("/testing/clock", admin_url)).then(
         (response) => response.ok,
         () => false,
       );
+    for (let polls = 0; await isUp(); polls++) {
+      if (polls > POLLS_MAX) throw new Error("the server outlives its parent");
+      await delay(POLL_MS);
     }
   });
 

@@ -40,6 +40,8 @@ export async function runTestServer(args: readonly string[]): Promise<number> {
     process.stdout.write(HELP);
     return OK;
   }
+  // Read before the ready line, after which the parent may end at any moment.
+  const parent = process.ppid;
   const options = optionsOf(args);
   if (typeof options === "string") {
     process.stderr.write(`perdure test-server: ${options} Try 'perdure test-server --help'.\n`);
@@ -49,7 +51,7 @@ export async function runTestServer(args: readonly string[]): Promise<number> {
   const { ingressUrl, adminUrl } = environment;
   const ports = { ingress_port: Number(new URL(ingressUrl).port), admin_port: Number(new URL(adminUrl).port) };
   process.stdout.write(`${JSON.stringify({ ingress_url: ingressUrl, admin_url: adminUrl, ...ports })}\n`);
-  await untilEnd();
+  await untilEnd(parent);
   return OK;
 }
 
@@ -75,8 +77,7 @@ function optionsOf(args: readonly string[]): Options | string {
 }
 
 /** A test that crashes must not leave its server behind. */
-function untilEnd(): Promise<void> {
-  const parent = process.ppid;
+function untilEnd(parent: number): Promise<void> {
   return new Promise((resolve) => {
     const check = setInterval(() => process.ppid !== parent && end(), PARENT_CHECK_MS);
     const end = (): void => {
