@@ -46,7 +46,7 @@ describe("completion", () => {
         expect(await runShell("zsh", `${stubScript}\nsource ${file}\n${press}`)).toBe(`is for: _perdure perdure\n${expected}`);
         const objects = stubScript.replace("use undelete", "Greeter/greet Counter/");
         expect(await runShell("zsh", `${objects}\nsource ${file}\n${press}`)).toBe(
-          "is for: _perdure perdure\nasked: __complete -- env u\noffered: -- Greeter/greet\noffered: -S  -- Counter/\n",
+          "is for: _perdure perdure\ncalled: __complete -- env u\noffered: -- Greeter/greet\noffered: -S  -- Counter/\n",
         );
         expect(await runShell("zsh", `${stubScript}\nfpath=(${folder})\nautoload -U _perdure\n${press}\n${press}`)).toBe(
           expected + expected,
