@@ -19,6 +19,7 @@ CONNECTIONS ?=
 FILTER ?=
 ONLY ?=
 PLATFORMS ?=
+PUBLISH ?=
 WORKERS ?=
 # Exported, because the runner of the tests reads it.
 export WORKERS
@@ -34,7 +35,7 @@ SDK ?=
 
 .PHONY: help build run example cluster cluster-down cloud cloud-down check format clean
 .PHONY: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples test-all programs
-.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference docs packages images images-check
+.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference docs packages release images images-check
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -157,6 +158,9 @@ reference: $(INSTALLED) ## Write docs/reference, docs/cli.md and code on pages a
 
 packages: build ## Pack the npm packages into dist/packages (PLATFORMS=all: SQL engines of every platform)
 	@PLATFORMS='$(PLATFORMS)' $(NODE) deploy/packages/build.mjs
+
+release: $(INSTALLED) ## Check what a release needs and print its steps (VERSION=1.2.3; PUBLISH=1: version, commit, tag and pack; pushes nothing)
+	@PUBLISH='$(PUBLISH)' $(NODE) deploy/release/src/main.ts $(VERSION)
 
 docs: $(INSTALLED) ## Build docs/ as a static site in deploy/site/dist/site (the first run installs its generator, about 100 MB)
 	@cd deploy/site && $(PNPM) install --ignore-workspace --frozen-lockfile --reporter=silent

@@ -8,6 +8,7 @@ export default {
     "<rootDir>/deploy/cluster",
     "<rootDir>/deploy/packages",
     "<rootDir>/deploy/reference",
+    "<rootDir>/deploy/release",
   ],
   testMatch: ["**/*.test.ts"],
   // Building images and packages in clean directories takes minutes, and examples need the tools of other languages: only `make test-images`,

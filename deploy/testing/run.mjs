@@ -163,7 +163,16 @@ if (missing.size > 0) {
   process.exit(3);
 }
 
-const FOLDERS = ["libs", "services", "deploy/examples", "deploy/cloud", "deploy/cluster", "deploy/packages", "deploy/reference"];
+const FOLDERS = [
+  "libs",
+  "services",
+  "deploy/examples",
+  "deploy/cloud",
+  "deploy/cluster",
+  "deploy/packages",
+  "deploy/reference",
+  "deploy/release",
+];
 const all = FOLDERS.flatMap((folder) => suitesBelow(join(root, folder)));
 const expressions = patterns.map((pattern) => new RegExp(pattern, "i"));
 const matching = all.filter((path) => expressions.length === 0 || expressions.some((one) => one.test(path)));
