@@ -7,7 +7,16 @@ import { bannedInTexts, FIXED_TEXTS, hasTexts } from "./tree/text-terms.js";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "../../../..");
 const NOT_TEXTS: ReadonlySet<string> = new Set(["node_modules", "dist", "gen", "testdata"]);
-const IN_ROOT = ["ARCHITECTURE.md", "CHANGELOG.md", "CONTRIBUTING.md", "Makefile", "README.md"];
+const IN_ROOT = [
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "CODE_OF_CONDUCT.md",
+  "CONTRIBUTING.md",
+  "Makefile",
+  "README.md",
+  "SECURITY.md",
+  "SUPPORT.md",
+];
 /** Files that have the banned words because they ban them. */
 const VOCABULARY: ReadonlySet<string> = new Set([
   "docs/contributing/console-wording.md",

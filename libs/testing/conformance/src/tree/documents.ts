@@ -7,6 +7,9 @@ const ROOT_PAGES: readonly string[] = [
   "CONTRIBUTING.md",
   "ARCHITECTURE.md",
   "CHANGELOG.md",
+  "CODE_OF_CONDUCT.md",
+  "SECURITY.md",
+  "SUPPORT.md",
   "charts/perdure/README.md",
 ];
 
