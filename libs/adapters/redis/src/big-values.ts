@@ -7,7 +7,7 @@
  * A stored value is a tag and its content: 0 and the payload; or 1 and `<set> <bytes>`, with the payload in the chunks `big:<set>:0` … The
  * name of a set is never used again: `<epoch>.<number>`.
  */
-import { copyBytes, invariant } from "@perdure/base";
+import { copyBytes, PerdureError, parseJson } from "@perdure/base";
 import { CHUNK_BYTES } from "./limits.js";
 
 export const INLINE = 0;
@@ -35,13 +35,17 @@ export function chunkReference({ set, payload }: StagedPayload): string {
   return `${set} ${payload.length}`;
 }
 
-/** A stored value: its payload in memory of its own, or the chunks that hold it. */
+/** A stored value: its payload in memory of its own, or the chunks that hold it. Throws STO0003 when it is neither. */
 export function storedPayload(stored: Buffer): Uint8Array | ChunkSet {
   if (stored[0] === INLINE) return copyBytes(stored, 1);
-  invariant(stored[0] === CHUNKED, "a stored value is inline or in chunks");
-  const [set, bytes] = stored.toString("latin1", 1).split(" ") as [string, string];
+  const reference = stored[0] === CHUNKED ? CHUNK_REFERENCE.exec(stored.toString("latin1", 1)) : null;
+  const [, set, bytes] = reference ?? [];
+  if (set === undefined || bytes === undefined)
+    throw new PerdureError("STO0003", "a stored value is neither inline nor a reference to chunks");
   return { set, chunks: chunkCount(Number(bytes)) };
 }
+
+const CHUNK_REFERENCE = /^(\S+) (\d{1,15})$/;
 
 export function chunkCount(bytes: number): number {
   return Math.ceil(bytes / CHUNK_BYTES);
@@ -61,12 +65,11 @@ export class ChunkSets {
   #next = 0;
   readonly #groups = new Map<string, Map<string, ChunkSet>>();
 
-  /** `listed` is the hash `big` as fields and values in turn. */
+  /** `listed` is the hash `big` as fields and values in turn. Throws STO0003 when a line cannot be read: its chunks would never be deleted. */
   constructor(epoch: number, listed: readonly Buffer[]) {
     this.#epoch = epoch;
     for (let i = 0; i + 1 < listed.length; i += 2) {
-      const [chunks, group, field] = JSON.parse((listed[i + 1] as Buffer).toString()) as [number, string, string];
-      this.#put({ set: (listed[i] as Buffer).toString(), chunks, group, field });
+      this.#put(ownerOf((listed[i] as Buffer).toString(), (listed[i + 1] as Buffer).toString()));
     }
   }
 
@@ -104,4 +107,16 @@ export class ChunkSets {
     if (rows === undefined) this.#groups.set(group, new Map([[field, { set, chunks }]]));
     else rows.set(field, { set, chunks });
   }
+}
+
+function ownerOf(set: string, line: string): Owner {
+  const parsed = parseJson(line);
+  const [chunks, group, field]: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
+  if (!isCount(chunks) || typeof group !== "string" || typeof field !== "string")
+    throw new PerdureError("STO0003", `the list of chunk sets cannot be read at set '${set}'`);
+  return { set, chunks, group, field };
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 }

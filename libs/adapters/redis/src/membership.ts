@@ -1,4 +1,5 @@
 /** The list of workers in Redis: each heartbeat removes the workers whose last heartbeat is too old by Redis's own clock. */
+import { jsonFields, parseJson } from "@perdure/base";
 import type { Member, Membership, WorkerId } from "@perdure/storage";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";
@@ -31,8 +32,8 @@ export class RedisMembership implements Membership {
     const listed = (await this.#redis.leases.one({ script: beatScript, keys: this.#keys, args }, options)) as readonly Buffer[];
     const members: Member[] = [];
     for (let i = 0; i + 1 < listed.length; i += 2) {
-      const said = JSON.parse((listed[i + 1] as Buffer).toString()) as Pick<Member, "address" | "draining">;
-      members.push({ id: (listed[i] as Buffer).toString(), address: said.address, draining: said.draining });
+      const member = memberOf((listed[i] as Buffer).toString(), (listed[i + 1] as Buffer).toString());
+      if (member !== undefined) members.push(member);
     }
     return members.sort((a, b) => (a.id < b.id ? -1 : 1));
   }
@@ -45,4 +46,14 @@ export class RedisMembership implements Membership {
     ]);
     for (const reply of replies) answer(reply);
   }
+}
+
+/**
+ * A worker as its last heartbeat stored it. Undefined when the record has no address: without one no other worker can reach it, and an
+ * error here would stop the heartbeats of all workers because of one record.
+ */
+export function memberOf(id: WorkerId, record: string): Member | undefined {
+  const fields = jsonFields(parseJson(record));
+  const address = fields?.["address"];
+  return typeof address === "string" ? { id, address, draining: fields?.["draining"] === true } : undefined;
 }

@@ -41,6 +41,7 @@ export {
   siblingInvocationId,
   workflowInvocationId,
 } from "./invocation-id.js";
+export * from "./json.js";
 export * from "./loading-cache.js";
 export * from "./logger.js";
 export * from "./operation.js";
