@@ -1,4 +1,5 @@
 /** The audit log: lines are only ever added. */
+import { jsonFields, PerdureError, parseJson } from "@perdure/base";
 import type { AccountId, EnvironmentId } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
@@ -63,7 +64,7 @@ export class AuditTable {
     ]);
   }
 
-  /** Newest first, at most `limit`. */
+  /** Newest first, at most `limit`. Throws STO0003 when the details of a line cannot be read: a log with holes would hide them. */
   async list(filter: AuditFilter, limit: number): Promise<AuditRecord[]> {
     const { accountId, environmentId, actorId, action, fromMs, toMs, before } = filter;
     const text = `SELECT ${COLUMNS} FROM perdure_audit
@@ -73,6 +74,12 @@ export class AuditTable {
       ORDER BY number DESC LIMIT $8`;
     const values = [accountId, environmentId, actorId, action, fromMs, toMs, before, limit];
     const rows = await this.#session.rows<AuditRecord & { details: string }>(text, values);
-    return rows.map((row) => ({ ...row, details: JSON.parse(row.details) as Record<string, unknown> }));
+    return rows.map((row) => ({ ...row, details: detailsOf(row) }));
   }
+}
+
+export function detailsOf({ number, details }: { readonly number: number; readonly details: string }): AuditEntry["details"] {
+  const fields = jsonFields(parseJson(details));
+  if (fields === undefined) throw new PerdureError("STO0003", `the details of line ${number} of the audit log cannot be read`);
+  return fields;
 }

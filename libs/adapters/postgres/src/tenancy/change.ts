@@ -1,11 +1,12 @@
 /** Changes of tenancy as their notifications carry them: as JSON. */
+import { jsonFields, parseJson } from "@perdure/base";
 import { parseAccountId, parseApiKeyId, parseEnvironmentId, parseUserId, type TenancyChange } from "@perdure/cloud";
 
 const EVERYTHING: TenancyChange = { kind: "everything" };
 
 /** A change that this version does not have, or that cannot be read, becomes one that drops every cached value. */
 export function parseChange(payload: string): TenancyChange {
-  const fields = fieldsOf(payload);
+  const fields = jsonFields(parseJson(payload)) ?? {};
   const parsed = <T>(name: string, parse: (text: string) => T | undefined): T | undefined => {
     const text = fields[name];
     return typeof text === "string" ? parse(text) : undefined;
@@ -27,14 +28,5 @@ export function parseChange(payload: string): TenancyChange {
     }
     default:
       return EVERYTHING;
-  }
-}
-
-function fieldsOf(payload: string): Readonly<Record<string, unknown>> {
-  try {
-    const value: unknown = JSON.parse(payload);
-    return typeof value === "object" && value !== null ? { ...value } : {};
-  } catch {
-    return {};
   }
 }

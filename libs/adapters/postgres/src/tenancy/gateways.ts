@@ -1,5 +1,6 @@
 /** Live gateways, and their demand as they report it. */
-import type { GatewayReport, RateDemand } from "@perdure/cloud";
+import { jsonFields, parseJson } from "@perdure/base";
+import { type GatewayReport, parseEnvironmentId, type RateDemand } from "@perdure/cloud";
 import type { SqlSession } from "./session.js";
 
 /** Reports that are older than this are deleted with the next report of any other gateway. */
@@ -25,6 +26,19 @@ export class GatewaysTable {
     const text =
       "SELECT gateway, region, demands::text AS demands FROM perdure_gateways WHERE region = $1 AND seen_at_ms >= $2 ORDER BY gateway";
     const rows = await this.#session.rows<{ gateway: string; region: string; demands: string }>(text, [region, reportedSinceMs]);
-    return rows.map((row) => ({ ...row, demands: JSON.parse(row.demands) as RateDemand[] }));
+    return rows.map((row) => ({ ...row, demands: demandsOf(row.demands) }));
   }
+}
+
+/** Demands that cannot be read are left out: a report lives for seconds, and the other gateways still need their shares. */
+export function demandsOf(text: string): readonly RateDemand[] {
+  const parsed = parseJson(text);
+  return Array.isArray(parsed) ? parsed.map(demandOf).filter((demand) => demand !== undefined) : [];
+}
+
+function demandOf(value: unknown): RateDemand | undefined {
+  const { environmentId: id, door, perSecond } = jsonFields(value) ?? {};
+  const environmentId = typeof id === "string" ? parseEnvironmentId(id) : undefined;
+  if (environmentId === undefined || (door !== "ingress" && door !== "admin")) return undefined;
+  return typeof perSecond === "number" && perSecond >= 0 ? { environmentId, door, perSecond } : undefined;
 }
