@@ -4,7 +4,7 @@
  * deletions that it missed. It never stops because of a response of the API server (kubernetes.md D5), as the informer of the client
  * library does (decision 0049).
  */
-import { backoffMs, type Clock, type Logger, pause, type Random } from "@perdure/base";
+import { backoffMs, type Clock, type Logger, pause, type Random, unreachable } from "@perdure/base";
 import { isExpired, KubernetesApiError } from "./api-error.js";
 import type { KubernetesClient } from "./client.js";
 import { jsonLines } from "./json-lines.js";
@@ -19,6 +19,7 @@ import {
   WATCH_WELL_MS,
 } from "./limits.js";
 import type { MetadataOnly, Resource } from "./resource.js";
+import { type WatchEvent, watchEventOf } from "./watch-event.js";
 
 interface ReflectorOptions {
   readonly resource: Resource;
@@ -43,11 +44,6 @@ export type WatchEnd = "expired" | "timeout" | "error" | "closed";
 
 /** `deleted` carries the last state in the copy. `resync`: nothing changed, but the object is due for a check. */
 export type ChangeListener<T> = (object: T, change: "added" | "changed" | "deleted" | "resync") => void;
-
-interface WatchEvent<T> {
-  readonly type: "ADDED" | "MODIFIED" | "DELETED" | "BOOKMARK" | "ERROR";
-  readonly object: T & { readonly code?: number };
-}
 
 /** Access to a copy for code that needs no more of its objects than `T`. */
 export interface ObjectCache<T extends MetadataOnly = MetadataOnly> {
@@ -172,25 +168,24 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
       ...(namespace === undefined ? {} : { namespace }),
       ...(metadataOnly === undefined ? {} : { metadataOnly }),
     });
-    for await (const event of jsonLines<WatchEvent<T>>(body)) this.#take(event);
+    for await (const value of jsonLines(body)) this.#take(watchEventOf<T>(value, resource.plural));
   }
 
-  #take({ type, object }: WatchEvent<T>): void {
-    switch (type) {
-      case "ADDED":
-      case "MODIFIED":
-        this.#put(object);
+  #take(event: WatchEvent<T>): void {
+    switch (event.kind) {
+      case "put":
+        this.#put(event.object);
         break;
-      case "DELETED":
-        this.#put(object, "quietly");
-        this.#remove(keyOf(object.metadata.name, object.metadata.namespace));
+      case "deleted":
+        this.#put(event.object, "quietly");
+        this.#remove(keyOf(event.object.metadata.name, event.object.metadata.namespace));
         break;
-      case "BOOKMARK":
+      case "bookmark":
         break;
-      case "ERROR": // The server reports an expired watch in a response that began with 200.
-        throw new KubernetesApiError(`watch ${this.resource.plural}`, object.code ?? 500, JSON.stringify(object));
+      default:
+        return unreachable(event);
     }
-    this.#resourceVersion = object.metadata.resourceVersion ?? this.#resourceVersion;
+    this.#resourceVersion = event.resourceVersion ?? this.#resourceVersion;
   }
 
   #put(object: T, quietly?: "quietly"): void {
