@@ -1,6 +1,7 @@
 /** Selects the invocations of a batch when it begins: one statement turns the condition into a list of ids. */
-import { type InvocationId, parseInvocationId } from "@perdure/base";
+import { fromUtf8, type InvocationId, PerdureError, parseInvocationId, parseJson } from "@perdure/base";
 import { checkCondition } from "@perdure/introspection";
+import { z } from "zod";
 import { RouteError } from "../http/errors.js";
 import { BATCH_SAMPLE_MAX } from "../limits.js";
 import type { Sql } from "../ports.js";
@@ -10,6 +11,10 @@ export interface BatchSelection {
   /** Whether more than `limit` invocations meet the condition. */
   readonly more: boolean;
 }
+
+/** What the process for SQL returns. */
+const Result = z.object({ rows: z.array(z.unknown()) });
+const Counted = z.object({ matched: z.number().int().nonnegative() });
 
 interface Preview {
   readonly matched: number;
@@ -38,7 +43,9 @@ export async function select(sql: Sql, filter: string, limit: number, signal: Ab
 export async function preview(sql: Sql, filter: string, limit: number, signal: AbortSignal): Promise<Preview> {
   const condition = conditionOf(filter);
   const [counted] = await rows(sql, `SELECT count(*) AS matched FROM sys_invocation WHERE ${condition}`, signal);
-  const matched = Number((counted as { matched?: unknown } | undefined)?.matched ?? 0);
+  const count = Counted.safeParse(counted);
+  if (!count.success) throw new PerdureError("OPS0003", "SQL returned no number of invocations");
+  const { matched } = count.data;
   const columns = "id, target, status, created_at, modified_at";
   const shown = Math.min(limit, BATCH_SAMPLE_MAX);
   const sample = await rows(
@@ -59,7 +66,9 @@ function conditionOf(filter: string): string {
 async function rows(sql: Sql, query: string, signal: AbortSignal): Promise<readonly unknown[]> {
   const chunks: Uint8Array[] = [];
   for await (const chunk of await run(sql, query, signal)) chunks.push(chunk);
-  return (JSON.parse(Buffer.concat(chunks).toString("utf8")) as { rows: unknown[] }).rows;
+  const result = Result.safeParse(parseJson(fromUtf8(Buffer.concat(chunks))));
+  if (!result.success) throw new PerdureError("OPS0003", "SQL returned no rows in JSON");
+  return result.data.rows;
 }
 
 async function run(sql: Sql, query: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> {
