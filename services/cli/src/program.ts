@@ -10,6 +10,7 @@ import { register as registerKeys } from "./commands/keys/index.js";
 import { register as registerLink } from "./commands/link/index.js";
 import { register as registerLogin } from "./commands/login/index.js";
 import { register as registerManage } from "./commands/manage/index.js";
+import { register as registerMcp } from "./commands/mcp/index.js";
 import { register as registerMembers } from "./commands/members/index.js";
 import { register as registerSigningKey } from "./commands/signing-key/index.js";
 import { register as registerTunnel } from "./commands/tunnel/index.js";
@@ -19,6 +20,7 @@ import { Context, type ContextPorts, type GlobalFlags, type RegisterCommands } f
 const GROUPS: readonly RegisterCommands[] = [
   registerDev,
   registerManage,
+  registerMcp,
   registerLogin,
   registerAccount,
   registerEnv,

@@ -7,6 +7,7 @@ import { registerBatches } from "./batches.js";
 import { addChoice, type ChoiceFlags, conditionFor } from "./choice.js";
 import { action, adminOf, ingressOf } from "./connect.js";
 import { registerCrash } from "./crash.js";
+import { listStatement } from "./invocation-rows.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
 import { bytesJson, bytesText, firstLine, textOf, whenOf } from "./texts.js";
 import { timelineLines } from "./timeline-lines.js";
@@ -53,19 +54,11 @@ interface InvocationListFlags extends ChoiceFlags {
   readonly limit?: number;
 }
 
-const COLUMNS =
-  "id, target, status, created_at, modified_at, scheduled_start_at, pinned_deployment_id, retry_count, next_retry_at, " +
-  "last_failure, last_failure_error_code, completion_result, completion_failure, invoked_by, invoked_by_target";
-
 async function list(context: Context, flags: InvocationListFlags): Promise<void> {
   const includesCompleted = flags.all === true || flags.status !== undefined || flags.failed === true || flags.succeeded === true;
   const condition = conditionFor(flags, [], context);
-  const conditions = [condition, includesCompleted || flags.where !== undefined ? undefined : "status != 'completed'"].filter(
-    (part) => part !== undefined,
-  );
-  const where = conditions.length === 0 ? "" : ` WHERE ${conditions.join(" AND ")}`;
   const limit = flags.limit ?? LIST_ROWS_DEFAULT;
-  const statement = `SELECT ${COLUMNS} FROM sys_invocation${where} ORDER BY created_at DESC LIMIT ${limit + 1}`;
+  const statement = listStatement(condition, includesCompleted || flags.where !== undefined, limit + 1);
   const allRows = await adminOf(context).sql.query(statement, context);
   const rows = allRows.slice(0, limit);
   const { output, clock } = context;

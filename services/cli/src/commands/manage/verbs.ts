@@ -7,6 +7,7 @@ import { FAILED, USAGE } from "../../errors.js";
 import { failuresOf, followBatch } from "./batches.js";
 import { addChoice, type ChoiceFlags, conditionFor } from "./choice.js";
 import { action, adminOf } from "./connect.js";
+import { applicableCondition } from "./invocation-rows.js";
 import { FAILURES_SHOWN_MAX } from "./limits.js";
 import { invocationsText } from "./texts.js";
 import { wholeNumber } from "./values.js";
@@ -106,19 +107,12 @@ async function apply(context: Context, text: VerbText, ids: readonly string[], f
   const isNamed = ids.length > 0 && chosen === undefined;
   const start: BatchStart = {
     operation: effective.verb,
-    ...(isNamed ? { ids: [...ids] } : { filter: filterOf(conditionFor(choice, ids, context), effective.verb) }),
+    ...(isNamed ? { ids: [...ids] } : { filter: applicableCondition(conditionFor(choice, ids, context), effective.verb) }),
     ...(limit === undefined ? {} : { limit }),
     ...(deployment === undefined ? {} : { deployment }),
     ...(reason === undefined ? {} : { reason }),
   };
   await many(context, text.name, start, dryRun === true);
-}
-
-/** Flags select only invocations to which the verb applies: completed ones that cannot be killed are not reported as failures. */
-function filterOf(chosen: string | undefined, verb: InvocationVerb): string {
-  const isOfCompleted = verb === "purge" || verb === "purge-journal" || verb === "restart-as-new";
-  const able = isOfCompleted ? "status = 'completed'" : "status != 'completed'";
-  return chosen === undefined ? able : `${able} AND ${chosen}`;
 }
 
 // ── one ──────────────────────────────────────────────────────────────────────────────────────────
