@@ -63,11 +63,8 @@ function become({ node, options, main, args, environment }: Start): void {
   }
   const child = spawn(node, [...options, main, ...args], { stdio: "inherit", env: environment });
   const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
-  // A terminal sends SIGINT to both; the program treats a second one as "at once", so only other senders' signals are forwarded.
-  for (const signal of signals)
-    process.on(signal, () => {
-      if (signal !== "SIGINT" || !process.stdin.isTTY) child.kill(signal);
-    });
+  // A terminal, and a service manager that signals the process group, send the signal to the program too: the program ignores the copy.
+  for (const signal of signals) process.on(signal, () => child.kill(signal));
   child.once("error", (cause) => {
     process.stderr.write(`perdure: ${node} cannot be started: ${cause.message}\n`);
     process.exit(CANNOT_START);

@@ -2,7 +2,7 @@
  * Runs one command in one process: reads arguments and environment, runs the command, and converts failures into a message and an exit
  * code.
  */
-import { systemClock } from "@perdure/base";
+import { StopSignals, systemClock } from "@perdure/base";
 import { isErrorCode } from "@perdure/base/errors";
 import { CloudApiError } from "@perdure/cloud-client";
 import { VERSION } from "@perdure/telemetry/version";
@@ -19,7 +19,7 @@ import { readVariables } from "./variables.js";
 /** Resolves with the exit code; 130 after Ctrl-C without a message, as in shells. */
 export async function runCli(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
   const stop = new AbortController();
-  for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => stop.abort(new Interrupted(name)));
+  stopAtSignals(stop);
   // The reader of the output may close it after the first lines.
   process.stdout.on("error", (cause: NodeJS.ErrnoException) => process.exit(cause.code === "EPIPE" ? OK : FAILED));
   return await runCommand(args, {
@@ -31,6 +31,18 @@ export async function runCli(args: readonly string[], environment: NodeJS.Proces
     signal: stop.signal,
     fetch: fetchWithTimeout(fetch, systemClock, REQUEST_MS_MAX),
   });
+}
+
+/** The first signal aborts the command; a later one ends the process at once, and listeners of `exit` kill what it started. */
+function stopAtSignals(stop: AbortController): void {
+  const signals = new StopSignals(systemClock);
+  for (const name of ["SIGINT", "SIGTERM"] as const)
+    process.on(name, () => {
+      const meaning = signals.receive(name);
+      const reason = new Interrupted(name);
+      if (meaning === "stop") stop.abort(reason);
+      if (meaning === "at-once") process.exit(reason.exitCode);
+    });
 }
 
 /** Runs one command with `ports`; resolves with the exit code when its output and its error are written. */

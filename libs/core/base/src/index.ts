@@ -67,6 +67,7 @@ export * from "./scope-syntax.js";
 export * from "./secret.js";
 export { siphash13 } from "./siphash13.js";
 export { allocateBytes } from "./slab.js";
+export * from "./stop-signals.js";
 export * from "./summary-log.js";
 export * from "./time.js";
 export * from "./vqueue-id.js";

@@ -7,11 +7,12 @@ import { attachToProcess, Lifecycle, type ProcessHooks, type ProcessPart } from 
 /** Timers that fire only when the test requests it. */
 class StoppedClock implements Clock {
   readonly timers = new Set<() => void>();
+  elapsedMs = 0;
   nowMs(): number {
     return 0;
   }
   monotonicMs(): number {
-    return 0;
+    return this.elapsedMs;
   }
   setTimer(_delayMs: number, fire: () => void) {
     this.timers.add(fire);
@@ -166,13 +167,16 @@ test("a logger that fails itself does not keep a failing process from ending", a
 });
 
 describe("attachToProcess", () => {
-  test("the first signal stops in order, the second ends the process at once", async () => {
-    const { lifecycle, events, part } = aLifecycle();
+  test("the first signal stops in order, its copy changes nothing, and a later one ends the process at once", async () => {
+    const { lifecycle, clock, events, part } = aLifecycle();
     const fake = new FakeProcess();
     using _attached = attachToProcess(lifecycle, fake);
     await lifecycle.start("store", () => part("store"));
     fake.emit("SIGINT");
+    clock.elapsedMs += 5;
+    fake.emit("SIGINT");
     expect(fake.exits).toEqual([]);
+    clock.elapsedMs += 1_000;
     fake.emit("SIGINT");
     expect(fake.exits).toEqual([130]);
     expect(await lifecycle.untilEnded()).toEqual({ kind: "stopped" });

@@ -1,10 +1,10 @@
 /**
  * Starts the parts of a process in order and closes them in the reverse order, whatever ends the process: a signal, a failure while
  * starting, or a failure later. Draining comes first (refuse new work, finish what is quick), closing follows; both together have a
- * deadline, because the sender of the signal does not wait longer. A second signal ends the process at once.
+ * deadline, because the sender of the signal does not wait longer. A second signal ends the process at once, unless it is a copy of the first.
  */
 import type { Clock, Logger } from "@perdure/base";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, StopSignals } from "@perdure/base";
 import type { UncaughtOrigin } from "./connection-errors.js";
 import type { Health, HealthReport } from "./health.js";
 import { FAILURES_LOGGED_MAX } from "./limits.js";
@@ -44,6 +44,11 @@ export class Lifecycle {
   /** Aborted when the process must stop or cannot continue: starts that wait for other processes give up then. */
   get stopping(): AbortSignal {
     return this.#stopSignal.signal;
+  }
+
+  /** The clock of deadlines. */
+  get clock(): Clock {
+    return this.#options.clock;
   }
 
   /** For probes: which parts are not up yet, and whether the process is stopping. */
@@ -183,11 +188,11 @@ export function attachToProcess(
   hooks: ProcessHooks,
   survives: (cause: unknown, origin: UncaughtOrigin) => boolean = () => false,
 ): Disposable {
-  let signalled = false;
+  const signals = new StopSignals(lifecycle.clock);
   const onSignal = (name: string) => (): void => {
-    if (signalled) hooks.exit(INTERRUPTED);
-    signalled = true;
-    lifecycle.stop(name);
+    const meaning = signals.receive(name);
+    if (meaning === "at-once") hooks.exit(INTERRUPTED);
+    if (meaning === "stop") lifecycle.stop(name);
   };
   const onInterrupt = onSignal("SIGINT");
   const onTerminate = onSignal("SIGTERM");

@@ -84,7 +84,8 @@ function untilEnd(parent: number): Promise<void> {
       clearInterval(check);
       resolve();
     };
-    process.once("SIGINT", end).once("SIGTERM", end);
+    // A signal to the process group may arrive a second time, forwarded by the parent.
+    process.on("SIGINT", end).on("SIGTERM", end);
     const input = fstatSync(0, { throwIfNoEntry: false });
     if (input?.isFIFO() !== true && input?.isSocket() !== true) return;
     process.stdin.once("end", end).once("error", end).resume();

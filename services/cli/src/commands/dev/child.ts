@@ -96,7 +96,7 @@ export class ChildProgram {
   }
 }
 
-/** However this process ends, no child stays behind; a second Ctrl-C ends everything at once. */
+/** However this process ends, no child stays behind. */
 function guard(): void {
   if (isGuarded) return;
   isGuarded = true;
@@ -104,12 +104,6 @@ function guard(): void {
     for (const child of running) child.signal("SIGKILL");
   };
   process.once("exit", killAll);
-  let interrupts = 0;
-  process.on("SIGINT", () => {
-    if (++interrupts < 2) return;
-    killAll();
-    process.exit(130);
-  });
 }
 
 /** `exit code 1`, `SIGKILL`. */
