@@ -5,12 +5,12 @@
 import { chmodSync, cpSync, renameSync } from "node:fs";
 import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
+import { PROGRAMS } from "@perdure/cli/programs";
 import { build } from "esbuild";
 import { bundle, root } from "../bundle.mjs";
 import { NOTICES } from "../notices.mjs";
 import { SBOM } from "../sbom.mjs";
 import { SQL_PLATFORMS, sqlPackage } from "./sql.mjs";
-import { PROGRAMS } from "./src/programs.ts";
 import { emptyFolder, HERE, NODE_VERSION, readJson, STAGE, VERSION, writePapers } from "./tree.mjs";
 import { writeTypes } from "./types.mjs";
 

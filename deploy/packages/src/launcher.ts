@@ -6,9 +6,9 @@ import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { ALIASES, PROGRAMS } from "@perdure/cli/programs";
 import { cacheFolder } from "./cache.js";
 import { findNode, installWithNpm } from "./node-runtime.js";
-import { ALIASES, PROGRAMS } from "./programs.js";
 
 /** The version of Node that the tests run with; the build writes it. */
 declare const PERDURE_NODE_VERSION: string;

@@ -16,6 +16,7 @@ import { register as registerSigningKey } from "./commands/signing-key/index.js"
 import { register as registerTunnel } from "./commands/tunnel/index.js";
 import { register as registerUsage } from "./commands/usage/index.js";
 import { Context, type ContextPorts, type GlobalFlags, type RegisterCommands } from "./context.js";
+import { aliasOf, PROGRAMS, type ProgramEntry } from "./programs.js";
 
 const GROUPS: readonly RegisterCommands[] = [
   registerDev,
@@ -55,14 +56,32 @@ export function createProgram(ports: ContextPorts, version: string): CliProgram 
     .showSuggestionAfterError(true)
     .configureHelp({ sortSubcommands: false, showGlobalOptions: false });
   const context = new Context(ports, () => command.opts<GlobalFlags>());
-  command
-    .command("server")
-    .helpGroup("This machine:")
-    .description("run a server on this machine (perdure server --help)")
-    .allowUnknownOption()
-    .helpOption(false)
-    .argument("[flags...]")
-    .action(() => context.fail(2, "The server is started by the script 'perdure' of the project", "Run: ./perdure server"));
+  const { server, ...others } = PROGRAMS;
+  addPrograms(command, context, { server });
   for (const register of GROUPS) register(command, context);
+  addPrograms(command, context, others);
   return { command, context };
+}
+
+/** Programs in processes of their own. The launcher starts them before the command line sees their names, so here they are for the help. */
+function addPrograms(command: Command, context: Context, programs: Readonly<Record<string, ProgramEntry | undefined>>): void {
+  for (const [name, entry] of Object.entries(programs)) {
+    if (entry === undefined) continue;
+    const program = command
+      .command(name)
+      .helpGroup(entry.group)
+      .description(`${entry.summary} (perdure ${name} --help)`)
+      .allowUnknownOption()
+      .helpOption(false)
+      .argument("[flags...]")
+      .action(() =>
+        context.fail(
+          2,
+          `'${name}' is a program of its own, and the command line was started without the launcher`,
+          `Run: perdure ${name}`,
+        ),
+      );
+    const alias = aliasOf(name);
+    if (alias !== undefined) program.alias(alias);
+  }
 }
