@@ -35,22 +35,7 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       handle: async (request) => answerOf(await applyVerb(ports, name, invocationParam(request))),
     });
   return [
-    route(endInvocation, {
-      summary: "Cancel, kill or purge an invocation",
-      isDeprecated: true,
-      answers: { 202: "Accepted, whether the invocation exists or not" },
-      handle: async (request) => {
-        const id = invocationParam(request);
-        const mode = request.query.get("mode") ?? "Cancel";
-        const name = DELETE_MODES.get(mode);
-        if (name === undefined) {
-          const modes = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
-          throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${modes}`);
-        }
-        await applyVerb(ports, name, id);
-        return empty(202);
-      },
-    }),
+    endRoute(ports),
     simple("cancel", "Request the cancellation of an invocation", {
       200: "Cancelled before it started",
       202: "The handler is notified",
@@ -65,44 +50,71 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
       202: "Pauses when the running attempt stops",
       409: "Not running",
     }),
-    route(resumeInvocation, {
-      summary: "Resume a paused, suspended or backing-off invocation",
-      answers: {
-        200: "Continues",
-        400: "The deployment is unknown or does not fit",
-        404: "Unknown invocation",
-        409: "Completed, or the deployment cannot be changed now",
-        425: "Not started yet",
-      },
-      handle: async (request) => {
-        const id = invocationParam(request);
-        return answerOf(await resume(ports, id, deploymentQuery(request, { kind: "keep" })));
-      },
-    }),
+    resumeRoute(ports),
     simple("purge", "Delete a completed invocation", { 200: "Deleted", 409: "Not completed" }),
     simple("purge-journal", "Delete the journal of a completed invocation, keep its result", {
       200: "Deleted",
       409: "Not completed",
     }),
-    route(restartInvocation, {
-      summary: "Start a copy of a completed invocation",
-      answers: {
-        200: "The id of the copy",
-        400: "The deployment does not fit, or the journal cannot be cut there",
-        404: "Unknown invocation",
-        409: "Not completed",
-        410: "The journal is gone",
-        422: "Workflows cannot be restarted",
-        425: "Not started yet",
-      },
-      handle: async (request) => {
-        const id = invocationParam(request);
-        const choice = deploymentQuery(request, { kind: "latest" });
-        const outcome = await restartAsNew(ports, id, fromQuery(request), choice);
-        return outcome.newId === undefined ? answerOf(outcome) : json(200, { new_invocation_id: outcome.newId });
-      },
-    }),
+    restartRoute(ports),
   ];
+}
+
+function endRoute(ports: AdminPorts): ApiRoute {
+  return route(endInvocation, {
+    summary: "Cancel, kill or purge an invocation",
+    isDeprecated: true,
+    answers: { 202: "Accepted, whether the invocation exists or not" },
+    handle: async (request) => {
+      const id = invocationParam(request);
+      const mode = request.query.get("mode") ?? "Cancel";
+      const name = DELETE_MODES.get(mode);
+      if (name === undefined) {
+        const modes = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
+        throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${modes}`);
+      }
+      await applyVerb(ports, name, id);
+      return empty(202);
+    },
+  });
+}
+
+function resumeRoute(ports: AdminPorts): ApiRoute {
+  return route(resumeInvocation, {
+    summary: "Resume a paused, suspended or backing-off invocation",
+    answers: {
+      200: "Continues",
+      400: "The deployment is unknown or does not fit",
+      404: "Unknown invocation",
+      409: "Completed, or the deployment cannot be changed now",
+      425: "Not started yet",
+    },
+    handle: async (request) => {
+      const id = invocationParam(request);
+      return answerOf(await resume(ports, id, deploymentQuery(request, { kind: "keep" })));
+    },
+  });
+}
+
+function restartRoute(ports: AdminPorts): ApiRoute {
+  return route(restartInvocation, {
+    summary: "Start a copy of a completed invocation",
+    answers: {
+      200: "The id of the copy",
+      400: "The deployment does not fit, or the journal cannot be cut there",
+      404: "Unknown invocation",
+      409: "Not completed",
+      410: "The journal is gone",
+      422: "Workflows cannot be restarted",
+      425: "Not started yet",
+    },
+    handle: async (request) => {
+      const id = invocationParam(request);
+      const choice = deploymentQuery(request, { kind: "latest" });
+      const outcome = await restartAsNew(ports, id, fromQuery(request), choice);
+      return outcome.newId === undefined ? answerOf(outcome) : json(200, { new_invocation_id: outcome.newId });
+    },
+  });
 }
 
 function answerOf(outcome: VerbOutcome): ApiAnswer {

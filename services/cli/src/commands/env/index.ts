@@ -48,6 +48,19 @@ export function register(program: Command, context: Context): void {
     .description("show an environment")
     .argument("[environment]", ENVIRONMENT_ARGUMENT)
     .action((environment: string | undefined) => describe(context, environment));
+  registerLifecycle(env, context);
+  env
+    .command("logs")
+    .description("logs of its runtime and gateways")
+    .argument("[environment]", ENVIRONMENT_ARGUMENT)
+    .option("--since <time>", "duration or date", timeBefore(context.clock))
+    .option("--until <time>", "duration or date", timeBefore(context.clock))
+    .option("-f, --follow", "follow new lines")
+    .action((environment: string | undefined, flags: EnvLogFlags) => logs(context, environment, flags));
+}
+
+/** Commands that change an environment that exists. */
+function registerLifecycle(env: Command, context: Context): void {
   env
     .command("update")
     .description("change name, description, CORS origins, or the handling of authorization headers")
@@ -80,12 +93,4 @@ export function register(program: Command, context: Context): void {
     .argument("<environment>", ENVIRONMENT_ARGUMENT)
     .option("--rename <name>", "new name, when the old one is in use")
     .action((environment: string, flags: { rename?: string }) => undelete(context, environment, flags.rename));
-  env
-    .command("logs")
-    .description("logs of its runtime and gateways")
-    .argument("[environment]", ENVIRONMENT_ARGUMENT)
-    .option("--since <time>", "duration or date", timeBefore(context.clock))
-    .option("--until <time>", "duration or date", timeBefore(context.clock))
-    .option("-f, --follow", "follow new lines")
-    .action((environment: string | undefined, flags: EnvLogFlags) => logs(context, environment, flags));
 }

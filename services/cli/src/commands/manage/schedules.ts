@@ -26,6 +26,40 @@ export function registerSchedules(program: Command, context: Context): void {
     .argument("<schedule>", "its id or name")
     .description("show a schedule: cron expression, progress, recent firings")
     .action(action(async (name: string) => describe(context, await find(context, name))));
+  registerCreate(schedules, context);
+  schedules
+    .command("edit")
+    .argument("<schedule>", "its id or name")
+    .description("change it in your editor")
+    .action(action((name: string) => edit(context, name)));
+  for (const verb of ["pause", "resume"] as const) {
+    schedules
+      .command(verb)
+      .argument("<schedule>", "its id or name")
+      .description(verb === "pause" ? "stop firing until it is resumed" : "continue firing; missed firings are skipped")
+      .action(
+        action(async (name: string) => {
+          const { id } = await find(context, name);
+          describe(context, await adminOf(context).schedules.setPaused(id, verb === "pause", context));
+        }),
+      );
+  }
+  schedules
+    .command("run")
+    .argument("<schedule>", "its id or name")
+    .option("--idempotency-key <key>", "requests with the same key fire once")
+    .description("fire now")
+    .action(action((name: string, flags: { idempotencyKey?: string }) => run(context, name, flags.idempotencyKey)));
+  schedules
+    .command("next")
+    .argument("<schedule>", "its id or name")
+    .option("-n, --count <n>", "how many", wholeNumber(1, 1000))
+    .description("show the next times")
+    .action(action((name: string, { count }: { count?: number }) => next(context, name, count ?? 10)));
+  registerDelete(schedules, context);
+}
+
+function registerCreate(schedules: Command, context: Context): void {
   schedules
     .command("create")
     .argument("<name>")
@@ -58,35 +92,9 @@ export function registerSchedules(program: Command, context: Context): void {
         create(context, { name, cron, target, payload }, flags),
       ),
     );
-  schedules
-    .command("edit")
-    .argument("<schedule>", "its id or name")
-    .description("change it in your editor")
-    .action(action((name: string) => edit(context, name)));
-  for (const verb of ["pause", "resume"] as const) {
-    schedules
-      .command(verb)
-      .argument("<schedule>", "its id or name")
-      .description(verb === "pause" ? "stop firing until it is resumed" : "continue firing; missed firings are skipped")
-      .action(
-        action(async (name: string) => {
-          const { id } = await find(context, name);
-          describe(context, await adminOf(context).schedules.setPaused(id, verb === "pause", context));
-        }),
-      );
-  }
-  schedules
-    .command("run")
-    .argument("<schedule>", "its id or name")
-    .option("--idempotency-key <key>", "requests with the same key fire once")
-    .description("fire now")
-    .action(action((name: string, flags: { idempotencyKey?: string }) => run(context, name, flags.idempotencyKey)));
-  schedules
-    .command("next")
-    .argument("<schedule>", "its id or name")
-    .option("-n, --count <n>", "how many", wholeNumber(1, 1000))
-    .description("show the next times")
-    .action(action((name: string, { count }: { count?: number }) => next(context, name, count ?? 10)));
+}
+
+function registerDelete(schedules: Command, context: Context): void {
   schedules
     .command("delete")
     .alias("rm")
