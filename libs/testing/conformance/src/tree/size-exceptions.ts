@@ -69,18 +69,13 @@ export const OVER_A_SCREEN: readonly LongFunctions[] = [
   },
   {
     reason: "A table of routes or RPCs: each has its texts, its shapes and a few lines that respond.",
-    functions: [
-      "libs/adapters/grpc/src/registry-server.ts#registryHandlers",
-      "services/admin-api/src/routes/invocations.ts#invocationRoutes",
-    ],
+    functions: ["libs/adapters/grpc/src/registry-server.ts#registryHandlers"],
   },
   {
     reason: "A command with its subcommands: options, texts and a few lines that call the API.",
     functions: [
-      "services/cli/src/commands/env/index.ts#register",
       "services/cli/src/commands/manage/kafka.ts#registerClusters",
       "services/cli/src/commands/manage/rules.ts#registerRules",
-      "services/cli/src/commands/manage/schedules.ts#registerSchedules",
     ],
   },
   {
