@@ -301,7 +301,7 @@ export const PLANTED_BUGS = [
   plant(
     "rows-of-last-term",
     "A worker that leads again believes the rows of the time before",
-    16,
+    196,
     [
       processor("view/row-cache.ts"),
       "export class RowCache implements SyncReads {\n",

@@ -9,6 +9,7 @@ import * as restate from "@restatedev/restate-sdk";
 import type { Command } from "commander";
 import type { ContextPorts } from "../src/context.js";
 import { createProgram } from "../src/program.js";
+import { PROGRAMS } from "../src/programs.js";
 import { runCommand } from "../src/run.js";
 import { Variables } from "../src/variables.js";
 
@@ -115,7 +116,8 @@ const LOCAL: readonly Row[] = [
 ];
 
 const WITHOUT_LOGIN: readonly Row[] = [
-  refused("server"),
+  ...Object.keys(PROGRAMS).map((program) => refused(program)),
+  refused("mcp", "--env", "no-such-environment"),
   refused("dev", "--port", "0"),
   refused("link", "--port", "0"),
   refused("tunnel", "--no-such-flag"),
@@ -281,7 +283,7 @@ test(
 
 test("wrong usage is an error in JSON, with the command whose help explains it", async () => {
   for (const command of leaves()) {
-    if (command === "server") continue; // Its flags are the server's.
+    if (command in PROGRAMS) continue; // Its flags are the program's.
     const ran = await run(...command.split(" "), "--no-such-flag");
     expect([command, ran.exitCode, faultOf(ran, "refused")]).toEqual([command, 2, undefined]);
     expect(JSON.parse(ran.stderr)).toMatchObject({ error: { advice: `See: perdure ${command} --help`, exitCode: 2 } });
