@@ -2,6 +2,7 @@
  * Runs a scenario once for every point at which a crash can happen, each time in a new environment, and compares with the run without a
  * crash.
  */
+import { createHash } from "node:crypto";
 import { EXPLORED_MS_MAX, EXPLORED_RUNS_MAX, RUN_MS_MAX } from "../limits.js";
 import { type ExploreReport, type Finding, type PointReport, reportOf } from "./report.js";
 import { type RunRecord, runOnce, type Scenario, type StartEnvironment } from "./run-once.js";
@@ -63,21 +64,9 @@ function compare(point: string, plain: RunRecord, crashed: RunRecord): PointRepo
   };
 }
 
-/** Fisher and Yates, with the generator mulberry32, so that a seed always chooses the same points. */
+/** An order of its own for each seed, so that a seed always chooses the same points. */
 function shuffled(points: readonly string[], seed: number): string[] {
-  const all = [...points];
-  let state = seed >>> 0;
-  const float = (): number => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-  for (let last = all.length - 1; last > 0; last--) {
-    const other = Math.floor(float() * (last + 1));
-    const moved = all[last] as string;
-    all[last] = all[other] as string;
-    all[other] = moved;
-  }
-  return all;
+  const ranks = new Map(points.map((point) => [point, createHash("sha256").update(`${seed} ${point}`).digest("hex")]));
+  const rankOf = (point: string): string => ranks.get(point) ?? "";
+  return points.toSorted((a, b) => (rankOf(a) < rankOf(b) ? -1 : 1));
 }
