@@ -5,7 +5,7 @@ export { AdminApiError } from "./api-error.js";
 export type { DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
-export type { BatchStart } from "./invocations.js";
+export type { BatchStart, TimelineOptions } from "./invocations.js";
 export type { KeyState } from "./object-state.js";
 export type { SqlRow } from "./sql.js";
 export * from "./sql-text.js";

@@ -21,7 +21,7 @@ import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
 import type { BatchResultView, BatchView, CrashedView, DryRunView, ExplanationView, TimelineView } from "./views.js";
 
-interface TimelineOptions extends ApiCallOptions {
+export interface TimelineOptions extends ApiCallOptions {
   /** Whether to include the first bytes of payloads. */
   readonly payloads?: boolean;
   /** Journal index of the first step. */

@@ -11,7 +11,7 @@ export interface NodeTransport extends Disposable {
   readonly send: ApiTransport;
 }
 
-interface NodeTransportOptions {
+export interface NodeTransportOptions {
   /** PEM certificates to trust beside the system's. */
   readonly ca?: string | undefined;
   /** Accepts any certificate; for tests on a development machine. */

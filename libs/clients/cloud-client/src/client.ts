@@ -30,7 +30,7 @@ export class CloudApiError extends Error {
   }
 }
 
-interface CloudClientOptions {
+export interface CloudClientOptions {
   /** `https://api.us.perdure.dev`; a path in it is dropped, as the official command line does. */
   readonly baseUrl: string;
   /** Called before every request, so that the token can be renewed. */
@@ -39,7 +39,7 @@ interface CloudClientOptions {
   readonly fetch?: typeof fetch;
 }
 
-interface CloudCallOptions {
+export interface CloudCallOptions {
   readonly signal?: AbortSignal;
 }
 

@@ -24,7 +24,7 @@ export class OAuthClientError extends Error {
   }
 }
 
-interface OAuthClientOptions {
+export interface OAuthClientOptions {
   /** `https://api.us.perdure.dev`; a path in it is dropped. */
   readonly baseUrl: string;
   readonly clock: Clock;
