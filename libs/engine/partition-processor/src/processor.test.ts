@@ -1,6 +1,14 @@
 /** The processor on a memory store, with attempts played by the test through the real commands. */
 import { beforeEach, describe, expect, test } from "@jest/globals";
-import { type InvocationId, idempotentInvocationId, newInvocationId, partitionOf, silentLogger, utf8 } from "@perdure/base";
+import {
+  type InvocationId,
+  idempotentInvocationId,
+  newInvocationId,
+  PerdureError,
+  partitionOf,
+  silentLogger,
+  utf8,
+} from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import { MessageType } from "@perdure/service-protocol";
 import type { Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/state-machine";
@@ -35,6 +43,7 @@ const PARTITIONS = 4;
 class ScriptedInvoker implements Invoker {
   readonly effects: Effect[] = [];
   readonly host: InvokerHost;
+  isDisposed = false;
   constructor(host: InvokerHost) {
     this.host = host;
   }
@@ -60,7 +69,9 @@ class ScriptedInvoker implements Invoker {
   statuses(): [] {
     return [];
   }
-  async [Symbol.asyncDispose](): Promise<void> {}
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.isDisposed = true;
+  }
   /** Runs started for `id`, in order. */
   runs(id: InvocationId): StartRun[] {
     return this.effects.filter((effect): effect is StartRun => effect.kind === "startRun" && effect.invocation.facts.id === id);
@@ -70,7 +81,7 @@ class ScriptedInvoker implements Invoker {
 /** Opens the store of the present tests. */
 let storeOf: (kv: MemoryKeyValue) => ProcessorPorts["store"];
 
-async function world(kv = new MemoryKeyValue()) {
+async function world(kv = new MemoryKeyValue(), replaced: Partial<ProcessorPorts<ScriptedInvoker>> = {}) {
   const clock = new VirtualClock();
   const random = new SeededRandom(1);
   const peers = new LoopbackPeers();
@@ -88,6 +99,7 @@ async function world(kv = new MemoryKeyValue()) {
       peers,
       onFenced: () => fatal.push("fenced"),
       onFatal: (error) => fatal.push(error),
+      ...replaced,
     },
     { partitions: [0, 1, 2, 3], partitionCount: PARTITIONS, cleanupIntervalMs: 1_000 },
   );
@@ -272,6 +284,33 @@ describe.each([
     finish(after.invoker, first.id);
     await flushTasks();
     expect(after.invoker.runs(second.id)).toHaveLength(1);
+  });
+
+  test("a start that fails ends the runs that it has begun, and nothing of it is stored", async () => {
+    const kv = new MemoryKeyValue();
+    const before = await world(kv);
+    const running = before.invocation(plainTarget);
+    before.partitions.invoke(running, false, listen());
+    await flushTasks();
+
+    const invokers: ScriptedInvoker[] = [];
+    const store = storeOf(kv);
+    store.timers = () => Promise.reject(new PerdureError("STO0001", "the store gave no answer"));
+    const invoker = (host: InvokerHost): ScriptedInvoker => {
+      const made = new ScriptedInvoker(host);
+      invokers.push(made);
+      return made;
+    };
+    await expect(world(kv, { store, invoker })).rejects.toMatchObject({ code: "STO0001" });
+    const [begun] = invokers;
+    expect(begun?.runs(running.id)).toHaveLength(1);
+    expect(begun?.isDisposed).toBe(true);
+    finish(begun as ScriptedInvoker, running.id);
+    await flushTasks();
+
+    const after = await world(kv);
+    await flushTasks();
+    expect(after.invoker.runs(running.id)).toHaveLength(1);
   });
 
   test("clearing all state waits for rows and keeps the order of later commands", async () => {

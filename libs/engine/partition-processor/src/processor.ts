@@ -37,7 +37,7 @@ export class Processor<I extends Invoker = Invoker> implements AsyncDisposable {
 
   /**
    * Claims the leadership of the partitions, starts what was running and arms what is stored. When `signal` aborts meanwhile, it stops
-   * at once, as by `abandon`, and rejects with STO0002.
+   * at once, as by `abandon`, and rejects with STO0002. Nothing of it works on when it rejects.
    */
   static async start<I extends Invoker>(
     ports: ProcessorPorts<I>,
@@ -49,6 +49,10 @@ export class Processor<I extends Invoker = Invoker> implements AsyncDisposable {
     signal?.addEventListener("abort", abandon);
     try {
       await takeOver(group);
+    } catch (cause) {
+      // Runs that it has begun would call endpoints, and submit to stored rows that change, beside the next leader.
+      group.abandon("the partitions could not be taken over");
+      throw cause;
     } finally {
       signal?.removeEventListener("abort", abandon);
     }
