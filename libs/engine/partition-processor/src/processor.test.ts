@@ -9,9 +9,9 @@ import {
   silentLogger,
   utf8,
 } from "@perdure/base";
-import type { Invoker, InvokerHost } from "@perdure/invoker";
+import type { InvokerHost } from "@perdure/invoker";
 import { MessageType } from "@perdure/service-protocol";
-import type { Effect, EntryStored, InvocationFacts, Invoke, StartRun, StopRun, Target } from "@perdure/state-machine";
+import type { InvocationFacts, Invoke, Target } from "@perdure/state-machine";
 import {
   callOf,
   commandOf,
@@ -36,47 +36,9 @@ import { LARGE_PAYLOAD_BYTES, TIMER_PAGE } from "./limits.js";
 import { LoopbackPeers } from "./outbox/loopback-peers.js";
 import type { ProcessorPorts } from "./ports.js";
 import { Processor } from "./processor.js";
+import { ScriptedInvoker } from "./testing/scripted-invoker.js";
 
 const PARTITIONS = 4;
-
-/** An invoker that only records its calls. */
-class ScriptedInvoker implements Invoker {
-  readonly effects: Effect[] = [];
-  readonly host: InvokerHost;
-  isDisposed = false;
-  constructor(host: InvokerHost) {
-    this.host = host;
-  }
-  startRun(effect: StartRun): void {
-    this.effects.push(effect);
-  }
-  entryStored(effect: EntryStored): void {
-    this.effects.push(effect);
-  }
-  stopRun(effect: StopRun): void {
-    this.effects.push(effect);
-  }
-  requestPause(effect: Effect & { kind: "requestPause" }): void {
-    this.effects.push(effect);
-  }
-  retryNow(effect: Effect & { kind: "retryNow" }): void {
-    this.effects.push(effect);
-  }
-  async finishAttempts(): Promise<void> {}
-  status(): undefined {
-    return undefined;
-  }
-  statuses(): [] {
-    return [];
-  }
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.isDisposed = true;
-  }
-  /** Runs started for `id`, in order. */
-  runs(id: InvocationId): StartRun[] {
-    return this.effects.filter((effect): effect is StartRun => effect.kind === "startRun" && effect.invocation.facts.id === id);
-  }
-}
 
 /** Opens the store of the present tests. */
 let storeOf: (kv: MemoryKeyValue) => ProcessorPorts["store"];
