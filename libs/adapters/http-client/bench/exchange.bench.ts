@@ -1,17 +1,13 @@
 /**
  * What one no-op invocation costs this process: transport, attempt machine and run, everything but ingress, store and core. The
- * endpoint is another process, so that its work is not counted. Target: 80 µs of CPU for an exchange.
+ * endpoint is another process, so that its work is not counted. Target: 40 µs of CPU for an exchange.
  *
  *   esbuild exchange.bench.ts --bundle --platform=node --format=esm --external:@node-rs/* --external:@restatedev/* \
  *     --outfile=<somewhere those resolve from>.mjs
  *   node <somewhere>.mjs [sdk|scripted|raw] [invocations] [at once]
  *
  * `sdk` is the published TypeScript SDK, `scripted` a minimal endpoint that answers Output and End, `raw` the same exchange through
- * Node's HTTP/2 client alone: the floor.
- *
- * 2026-11-21, Node 24.21, two shared cores under load (trust the ratios), µs of CPU: raw 55–66, scripted 94–99, sdk 105; about 8 are the
- * rig's own. Of ours, Start costs 6, the endpoint's frames 9, the rest is small. A timer for each attempt, six closures for each stream and
- * a small buffer for each write had it at 1.6 times raw instead of 1.45.
+ * Node's HTTP/2 client alone. Decision 0058 has what was measured.
  */
 import { fork } from "node:child_process";
 import { connect, createServer } from "node:http2";

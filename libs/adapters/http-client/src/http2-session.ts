@@ -2,13 +2,14 @@
  * One HTTP/2 connection and its states: connecting until the peer's SETTINGS arrive, ready, draining after a GOAWAY, closed. It opens no
  * stream before the SETTINGS, which contain how many the peer allows.
  */
-import { type ClientHttp2Session, connect } from "node:http2";
 import type { Socket } from "node:net";
-import { boundHalfClose, type Clock, handleErrors, type Random, type TimerHandle } from "@perdure/base";
+import { boundHalfClose, type Clock, type Random, type TimerHandle } from "@perdure/base";
 import type { DnsLookup, EgressGuard } from "@perdure/egress";
 import type { TransportFailure } from "@perdure/endpoint-transport";
 import type { EndpointBase } from "./endpoint-base.js";
 import { connectFailure, errorCodeOf, errorText } from "./failures.js";
+import { type ConnectionReceiver, Http2Connection } from "./http2/connection.js";
+import { Http2ProtocolError } from "./http2/protocol.js";
 import type { Http2EndpointStream, StreamHost } from "./http2-stream.js";
 import {
   CONNECT_CHECK_MS,
@@ -20,7 +21,6 @@ import {
   PING_INTERVAL_MS,
   PING_JITTER,
   PING_TIMEOUT_MS,
-  SESSION_MEMORY_MEGABYTES,
   STREAM_WINDOW_BYTES,
   STREAMS_PER_SESSION_MAX,
 } from "./limits.js";
@@ -44,13 +44,12 @@ export interface SessionDeps {
   readonly guard: EgressGuard | undefined;
 }
 
-export class PooledSession implements StreamHost {
+export class PooledSession implements StreamHost, ConnectionReceiver {
   readonly #base: EndpointBase;
   readonly #owner: SessionOwner;
   readonly #deps: SessionDeps;
-  readonly #session: ClientHttp2Session;
-  /** Undefined until it is connected. */
-  #socket: Socket | undefined;
+  readonly #connection: Http2Connection;
+  #isConnected = false;
   #state: "connecting" | "ready" | "draining" | "closed" = "connecting";
   #active = 0;
   /** Streams on which a large message is on its way. */
@@ -66,24 +65,19 @@ export class PooledSession implements StreamHost {
     this.#owner = owner;
     this.#deps = deps;
     this.#idleSinceMs = deps.clock.monotonicMs();
-    this.#session = connect(base.origin, {
-      settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
-      peerMaxConcurrentStreams: STREAMS_PER_SESSION_MAX,
-      maxSessionMemory: SESSION_MEMORY_MEGABYTES,
-      ...(deps.trustedCertificates === undefined ? {} : { ca: deps.trustedCertificates }),
-      ...(lookup === undefined ? {} : { lookup }),
-    });
-    handleErrors(this.#session, (cause) => this.#failed(cause));
+    this.#connection = new Http2Connection(
+      {
+        isSecure: base.secure,
+        hostname: base.hostname,
+        port: base.port,
+        trustedCertificates: deps.trustedCertificates,
+        lookup,
+        streamWindowBytes: STREAM_WINDOW_BYTES,
+        connectionWindowBytes: CONNECTION_WINDOW_BYTES,
+      },
+      this,
+    );
     this.#timer = this.#awaitConnection(CONNECT_TIMEOUT_MS);
-    this.#session.on("connect", (_session, socket) => {
-      handleErrors(socket);
-      this.#socket = socket as Socket;
-      boundHalfClose(socket, deps.clock, HALF_CLOSE_MS);
-      if (this.#state === "connecting") this.#session.setLocalWindowSize(CONNECTION_WINDOW_BYTES);
-    });
-    this.#session.on("remoteSettings", () => this.#settingsArrived());
-    this.#session.on("goaway", () => this.#goawayArrived());
-    this.#session.on("close", () => this.#closed());
   }
 
   /**
@@ -102,7 +96,7 @@ export class PooledSession implements StreamHost {
   }
 
   #whyNotConnected(): string {
-    const missing = this.#socket === undefined ? "it accepted no connection" : "it accepted a connection, but sent no SETTINGS";
+    const missing = !this.#isConnected ? "it accepted no connection" : "it accepted a connection, but sent no SETTINGS";
     return `no HTTP/2 connection within ${CONNECT_TIMEOUT_MS / 1000} s: ${missing}`;
   }
 
@@ -118,16 +112,11 @@ export class PooledSession implements StreamHost {
 
   /** Streams it would take now. */
   get capacity(): number {
-    return this.#state === "ready" && !this.#isEnding ? this.#allowed - this.#active : 0;
-  }
-
-  /** Node closed or destroyed the session; its events follow later, or never while a write is stuck. */
-  get #isEnding(): boolean {
-    return this.#session.closed || this.#session.destroyed;
+    return this.#state === "ready" && !this.#connection.isClosing ? this.#allowed - this.#active : 0;
   }
 
   get #allowed(): number {
-    return Math.min(STREAMS_PER_SESSION_MAX, this.#session.remoteSettings.maxConcurrentStreams ?? STREAMS_PER_SESSION_MAX);
+    return Math.min(STREAMS_PER_SESSION_MAX, this.#connection.streamsMax);
   }
 
   /** A stream on this connection would wait behind a large message of another stream. */
@@ -138,7 +127,7 @@ export class PooledSession implements StreamHost {
   /** Opens a stream. May only be called while the session has a free stream. */
   open(stream: Http2EndpointStream): void {
     this.#active++;
-    const failure = stream.start(this.#session, this);
+    const failure = stream.start(this.#connection, this);
     if (failure !== undefined) {
       this.#active--;
       stream.fail(failure);
@@ -167,19 +156,18 @@ export class PooledSession implements StreamHost {
   streamClosed(): void {
     this.#active--;
     if (this.#active === 0) this.#idleSinceMs = this.#deps.clock.monotonicMs();
-    if (this.#session.destroyed) return this.#giveUp(undefined);
     this.#closeIfUnused();
-    if (this.#state === "ready") this.#owner.onCapacity(this);
+    if (this.#state === "ready" && !this.#connection.isEnded) this.#owner.onCapacity(this);
   }
 
-  /** Node has closed the session; it has also destroyed it if the code is that of an error. */
-  #goawayArrived(): void {
-    const failure = connectFailure(this.#base.authority, "the endpoint ended the connection before any request");
-    if (this.#session.destroyed) this.#giveUp(failure);
-    else this.#stopTaking(failure);
+  // ── events of the connection ───────────────────────────────────────────────────────────────────
+
+  connected(socket: Socket): void {
+    this.#isConnected = true;
+    boundHalfClose(socket, this.#deps.clock, HALF_CLOSE_MS);
   }
 
-  #settingsArrived(): void {
+  settingsArrived(): void {
     if (this.#state === "ready") return this.#owner.onCapacity(this);
     if (this.#state !== "connecting") return;
     this.#state = "ready";
@@ -187,6 +175,26 @@ export class PooledSession implements StreamHost {
     this.#armKeepAlive();
     this.#owner.onCapacity(this);
   }
+
+  goawayArrived(): void {
+    this.#stopTaking(connectFailure(this.#base.authority, "the endpoint ended the connection before any request"));
+    this.#closeIfUnused();
+  }
+
+  ended(cause: unknown): void {
+    const { authority } = this.#base;
+    const failure = connectFailure(authority, cause ?? "the connection was closed before any request");
+    this.#stopTaking(this.#state === "connecting" ? handshakeFailure(authority, cause, failure) : failure);
+  }
+
+  socketClosed(): void {
+    this.#state = "closed";
+    this.#pingTimeout?.cancel();
+    this.#timer.cancel();
+    this.#owner.closed(this);
+  }
+
+  // ── keeping and ending ─────────────────────────────────────────────────────────────────────────
 
   #armKeepAlive(): void {
     const { clock, random } = this.#deps;
@@ -197,18 +205,14 @@ export class PooledSession implements StreamHost {
   /** Closes a connection that has been unused for long; otherwise pings the peer. */
   #keepAlive(): void {
     const { clock } = this.#deps;
-    if (this.#session.destroyed) return this.#giveUp(undefined);
     if (this.#active === 0 && clock.monotonicMs() - this.#idleSinceMs >= IDLE_CLOSE_MS) {
       return this.#retire();
     }
     this.#pingTimeout = clock.setTimer(PING_TIMEOUT_MS, () => this.#giveUp(undefined, new Error("no answer to PING")));
-    const answered = (): void => {
+    this.#connection.ping(() => {
       this.#pingTimeout?.cancel();
       this.#pingTimeout = undefined;
-    };
-    // After a GOAWAY Node sends no PING, but the streams there are may run for long. The peer acknowledges SETTINGS as well.
-    if (this.#session.closed) this.#session.settings({}, answered);
-    else if (!this.#session.ping(answered)) return this.#giveUp(undefined, new Error("PING could not be sent"));
+    });
     this.#armKeepAlive();
   }
 
@@ -220,32 +224,14 @@ export class PooledSession implements StreamHost {
 
   #closeIfUnused(): void {
     if (this.#state !== "draining" || this.#active > 0) return;
-    this.#session.close();
+    this.#connection.close();
     this.#timer.cancel();
     this.#timer = this.#deps.clock.setTimer(HALF_CLOSE_MS, () => this.#giveUp(undefined)); // The last write may be stuck.
   }
 
-  #failed(cause: unknown): void {
-    if (this.#state === "connecting") this.#stopTaking(handshakeFailure(this.#base.authority, cause));
-    else this.#stopTaking(connectFailure(this.#base.authority, cause)); // Its streams get the error from Node.
-  }
-
-  /**
-   * Node keeps the socket of a destroyed session until its last write is done, and only then emits "error" and "close". A peer that
-   * reads nothing (it is stopped, or its host has gone) would keep the connection for as long as the kernel retries.
-   */
   #giveUp(failure: TransportFailure | undefined, cause?: Error): void {
     this.#stopTaking(failure);
-    this.#session.destroy(cause);
-    this.#socket?.destroy();
-  }
-
-  #closed(): void {
-    this.#stopTaking(connectFailure(this.#base.authority, "the connection was closed before any request"));
-    this.#state = "closed";
-    this.#pingTimeout?.cancel();
-    this.#timer.cancel();
-    this.#owner.closed(this);
+    this.#connection.destroy(cause);
   }
 
   #stopTaking(failure?: TransportFailure): void {
@@ -260,10 +246,7 @@ export class PooledSession implements StreamHost {
  * The reason why no HTTP/2 session came about. A peer that answers the HTTP/2 preface with something that is not HTTP/2, or refuses the
  * protocol during TLS, supports only an older one (META0014).
  */
-function handshakeFailure(authority: string, cause: unknown): TransportFailure {
-  const code = errorCodeOf(cause);
-  const notHttp2 =
-    code === "ERR_HTTP2_ERROR" || code === "ERR_HTTP2_SESSION_ERROR" || code === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";
-  if (!notHttp2) return connectFailure(authority, cause);
-  return { kind: "http11Peer", message: `${authority} does not answer in HTTP/2: ${errorText(cause)}` };
+function handshakeFailure(authority: string, cause: unknown, otherwise: TransportFailure): TransportFailure {
+  const isOlder = cause instanceof Http2ProtocolError || errorCodeOf(cause) === "ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL";
+  return isOlder ? { kind: "http11Peer", message: `${authority} does not answer in HTTP/2: ${errorText(cause)}` } : otherwise;
 }

@@ -37,9 +37,6 @@ export const WAITING_STREAMS_MAX = 16_384;
 export const STREAM_WINDOW_BYTES = 2 * 1024 * 1024;
 export const CONNECTION_WINDOW_BYTES = 5 * 1024 * 1024;
 
-/** Megabytes Node lets one HTTP/2 session hold before refusing streams; far above the budgets of attempts, which apply first. */
-export const SESSION_MEMORY_MEGABYTES = 4_096;
-
 /** Bytes a stream may be given before its connection exists, until `write` returns false. */
 export const PENDING_WRITE_BYTES = 64 * 1024;
 
