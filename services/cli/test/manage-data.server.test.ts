@@ -5,7 +5,7 @@ import type { CommandResult } from "@perdure/processes";
 import { Home } from "./home.js";
 import { cart, signup, testService } from "./manage-services.js";
 
-/** A dozen processes each, on a machine that may be busy. */
+/** A dozen commands each, on a machine that may be busy. */
 const TEST_MS = 120_000;
 
 let world: TestWorld;
@@ -26,7 +26,8 @@ function expectFailure({ exitCode, stderr }: CommandResult, code: number, ...tex
 
 beforeAll(async () => {
   world = await TestWorld.start();
-  home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
+  const addresses = { PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl };
+  home = await Home.make(addresses, { runsInProcess: true });
   await world.deploy({ services: [testService, cart, signup], inactivityMs: 200 });
 }, TEST_MS);
 afterAll(async () => {

@@ -1,4 +1,4 @@
-/** Management commands as a process, against the released server and the published SDK. */
+/** Management commands against the released server and the published SDK: in this process, and some as one of their own. */
 
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { catalogue } from "@perdure/base/errors";
@@ -9,7 +9,7 @@ import * as restate from "@restatedev/restate-sdk";
 import { Home } from "./home.js";
 import { cart, remaining, signup, testService } from "./manage-services.js";
 
-/** A dozen processes each, on a machine that may be busy. */
+/** A dozen commands each, on a machine that may be busy. */
 const TEST_MS = 120_000;
 
 let world: TestWorld;
@@ -31,7 +31,8 @@ function expectFailure({ exitCode, stderr }: CommandResult, code: number, ...tex
 
 beforeAll(async () => {
   world = await TestWorld.start();
-  home = await Home.make({ PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl });
+  const addresses = { PERDURE_ADMIN_URL: world.server.adminUrl, PERDURE_INGRESS_URL: world.server.ingressUrl };
+  home = await Home.make(addresses, { runsInProcess: true });
   const { endpoint } = await world.deploy({ services: [testService, cart, signup], inactivityMs: 200 });
   address = endpoint.url;
 }, TEST_MS);
@@ -171,7 +172,7 @@ describe("calls", () => {
       expect((await home.run(["call", "Cart/ann/add", "2"])).stdout).toBe("2\n");
       expect((await home.run(["call", "Cart/add", "-", "--key", "ann"], { stdin: "3" })).stdout).toBe("5\n");
       home.write("body.json", "4");
-      expect(await home.json(["call", "Cart/ann/add", "-f", "body.json"])).toMatchObject({
+      expect(await home.json(["call", "Cart/ann/add", "-f", "body.json"], { folder: "." })).toMatchObject({
         result: 9,
         invocation_id: expect.stringMatching(/^inv_/),
       });
