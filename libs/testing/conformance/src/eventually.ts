@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { InvariantError } from "@perdure/base";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
-import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS } from "./limits.js";
+import { EVENTUALLY_MS, EVENTUALLY_PAUSE_MS_MAX, EVENTUALLY_PAUSE_MS_MIN } from "./limits.js";
 
 /**
  * Calls `check` until it neither throws nor returns undefined or false, and resolves with its result. Rejects with the last failure as
@@ -15,7 +15,7 @@ export async function eventually<T>(
   withinMs: number = EVENTUALLY_MS,
 ): Promise<T> {
   const waitedMs = withinMs * TIMEOUT_FACTOR;
-  const deadline = performance.now() + waitedMs;
+  const startedAt = performance.now();
   for (;;) {
     let cause: unknown;
     try {
@@ -25,11 +25,12 @@ export async function eventually<T>(
       if (isDefect(error)) throw error;
       cause = error;
     }
-    if (performance.now() > deadline) {
+    const tookMs = performance.now() - startedAt;
+    if (tookMs > waitedMs) {
       const reason = cause instanceof Error ? `: ${cause.message}` : "";
       throw new Error(`not within ${waitedMs} ms: ${what}${reason}`, { cause });
     }
-    await delay(EVENTUALLY_PAUSE_MS);
+    await delay(Math.min(EVENTUALLY_PAUSE_MS_MAX, Math.max(EVENTUALLY_PAUSE_MS_MIN, tookMs / 10)));
   }
 }
 

@@ -13,8 +13,9 @@ export const CLIENT_SOCKETS_MAX = 256;
 export const ANSWER_BYTES_MAX = 64 * 1024 * 1024;
 /** Default time that `eventually` polls, times `TIMEOUT_FACTOR`. */
 export const EVENTUALLY_MS = 10_000;
-/** Pause between two checks of `eventually`. */
-export const EVENTUALLY_PAUSE_MS = 15;
+/** Pause between two checks of `eventually`: a tenth of the time that it took so far, since a check may cost the server a query. */
+export const EVENTUALLY_PAUSE_MS_MIN = 10;
+export const EVENTUALLY_PAUSE_MS_MAX = 100;
 /** Sockets close some turns of the event loop after `close` was called. */
 export const HANDLES_CLOSE_MS = 2_000;
 /** Timeout of one command of the official CLI; its own requests time out after 13 seconds. */

@@ -33,9 +33,13 @@ export async function executable(): Promise<string> {
   return join(ROOT, "perdure");
 }
 
-/** The same, of a program that is built first when its sources are newer. */
+/** Folders of programs that were found fresh; each check reads the dates of thousands of files, and suites start many servers. */
+const fresh = new Set<string>();
+
+/** The same, of a program that is built first when its sources are newer. What changes after the first call is not built by this process. */
 export async function programBundle(folder: string): Promise<string> {
-  if (!isBundleFresh(folder)) await buildAlone(folder);
+  if (!fresh.has(folder) && !isBundleFresh(folder)) await buildAlone(folder);
+  fresh.add(folder);
   return builtBundle(folder);
 }
 
