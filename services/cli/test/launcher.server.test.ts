@@ -1,7 +1,9 @@
 /** The script at the root of the project: commands that start the server are unchanged, and everything else is the command line. */
 
 import { execFile } from "node:child_process";
+import { readFileSync } from "node:fs";
 import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { beforeAll, expect, test } from "@jest/globals";
 import { executable, programBundle } from "@perdure/dev-cluster";
@@ -31,6 +33,31 @@ test(
       code: 2,
       stderr: expect.stringContaining("unknown command"),
     });
+  },
+  TEST_MS,
+);
+
+/** The texts of a bundle's main module and of every file that it imports, by path. */
+function filesOf(main: string): ReadonlyMap<string, string> {
+  const texts = new Map<string, string>();
+  for (const paths = [main]; paths.length > 0; ) {
+    const path = paths.pop() as string;
+    if (texts.has(path)) continue;
+    const text = readFileSync(path, "utf8");
+    texts.set(path, text);
+    for (const [, name] of text.matchAll(/(?:from |import |import\()"\.\/([\w-]+\.mjs)"/g))
+      paths.push(join(dirname(path), name as string));
+  }
+  return texts;
+}
+
+test.each(["cli", "standalone"])(
+  "no file of %s imports node:http as an ES module, which would load undici at each start",
+  async (service) => {
+    const files = filesOf(await programBundle(`services/${service}`));
+    expect(files.size).toBeGreaterThan(3);
+    for (const [path, text] of files) expect([path, /^import .*"(?:node:)?http";$/m.exec(text)?.[0]]).toEqual([path, undefined]);
+    expect([...files.values()].some((text) => text.includes('getBuiltinModule("node:http")'))).toBe(true);
   },
   TEST_MS,
 );
