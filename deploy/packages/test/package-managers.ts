@@ -72,6 +72,14 @@ export class PackageManagers implements AsyncDisposable {
     return project;
   }
 
+  /** An empty folder with an empty home directory, where nothing is installed. */
+  async emptyProject(): Promise<InstalledProject> {
+    const home = await mkdtemp(join(tmpdir(), "perdure-empty-"));
+    const folder = join(home, "project");
+    await mkdir(folder);
+    return new InstalledProject(home, folder);
+  }
+
   #command(manager: ManagerName, cache: string): [string, ...string[]] {
     const modules = join(this.folder, "node_modules");
     switch (manager) {
@@ -91,7 +99,7 @@ export class PackageManagers implements AsyncDisposable {
   }
 }
 
-/** A project after the installation. */
+/** A project with a home directory of its own. */
 export class InstalledProject implements AsyncDisposable {
   readonly #home: string;
   readonly folder: string;

@@ -11,6 +11,8 @@ export interface CommandOptions {
   readonly timeoutMs?: number;
   /** Called with each piece of its output, which may end within a line. */
   readonly onOutput?: (text: string) => void;
+  /** The command leads a process group of its own, and signals go to all of it: as a terminal sends them. */
+  readonly ownGroup?: boolean;
 }
 
 export interface CommandResult {
@@ -28,11 +30,14 @@ export function runCommand(command: string, args: readonly string[], options: Co
 export class RunningCommand {
   readonly ended: Promise<CommandResult>;
   readonly #child: ChildProcessWithoutNullStreams;
+  readonly #ownGroup: boolean;
   readonly #output = { stdout: "", stderr: "" };
   readonly #listeners = new Set<() => void>();
 
-  constructor(command: string, args: readonly string[], { cwd, env, stdin = "", timeoutMs, onOutput }: CommandOptions = {}) {
-    this.#child = spawn(command, args, { cwd, env, timeout: timeoutMs, killSignal: "SIGKILL" });
+  constructor(command: string, args: readonly string[], options: CommandOptions = {}) {
+    const { cwd, env, stdin = "", timeoutMs, onOutput, ownGroup = false } = options;
+    this.#ownGroup = ownGroup;
+    this.#child = spawn(command, args, { cwd, env, timeout: timeoutMs, killSignal: "SIGKILL", detached: ownGroup });
     for (const name of ["stdout", "stderr"] as const) {
       this.#child[name].setEncoding("utf8").on("data", (text: string) => {
         this.#output[name] += text;
@@ -85,6 +90,8 @@ export class RunningCommand {
   }
 
   signal(name: NodeJS.Signals): void {
-    this.#child.kill(name);
+    const { pid, exitCode, signalCode } = this.#child;
+    if (!this.#ownGroup || pid === undefined) this.#child.kill(name);
+    else if (exitCode === null && signalCode === null) process.kill(-pid, name);
   }
 }
