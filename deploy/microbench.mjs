@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "./bundle.mjs";
 
 const [filter = ""] = process.argv.slice(2);
-const files = globSync("{libs,services}/*/bench/*.bench.ts", { cwd: root }).filter((file) => file.includes(filter));
+const files = globSync("{libs/*,services}/*/bench/*.bench.ts", { cwd: root }).filter((file) => file.includes(filter));
 if (files.length === 0) {
   console.error(`no measurement matches '${filter}'`);
   process.exit(2);
