@@ -34,6 +34,11 @@ export const UNSEEN_TRUST_MS = 600_000;
  */
 export const SECRET_TRUST_MS = 60_000;
 /**
+ * Secrets that the operator created itself are trusted for this long while their environment starts for the first time: images are pulled
+ * and volumes are provisioned for minutes, and each pass meanwhile is about pods.
+ */
+export const START_SECRET_TRUST_MS = 300_000;
+/**
  * A new namespace counts as empty for this long: for the pass that created it, and one more when its rights took effect late. After that an
  * operator may have restored a Secret.
  */
@@ -42,8 +47,11 @@ export const NEW_NAMESPACE_MS = 5_000;
 export const SECRET_COPIES_MAX = 4_096;
 /** Changes of parts come in bursts (a StatefulSet, its pods, its quota): one pass and one status write for a burst. */
 export const PARTS_DEBOUNCE_MS = 300;
-/** Pauses between status writes about the progress of a first start, the last one repeated: nothing waits for it. */
-export const PROGRESS_STATUS_MS = [60_000, 180_000, 540_000] as const;
+/**
+ * Pauses between status writes about the progress of a first start, the last one repeated: nothing waits for it. The first is longer than
+ * most starts, which then cost no such write.
+ */
+export const PROGRESS_STATUS_MS = [90_000, 180_000, 540_000] as const;
 /**
  * A write without a response for this long is reported while it continues: an API server waits up to 30 s for a webhook, and users check
  * the object after 5.

@@ -23,6 +23,7 @@ test("an operator reports the status of exactly the reconciled object: a later o
     metrics: { readiness: { record: () => {} } },
     events: { record: async () => {} },
     definitions: { outdated: () => [] },
+    secretCopies: { noteProblem: () => {} },
     statusPacing: { holdMs: () => undefined, noteWritten: () => {} },
   } as unknown as EnvironmentReconcilePorts;
   await reconcileEnvironment(environment.metadata.name, ports, new AbortController().signal);

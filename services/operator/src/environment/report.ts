@@ -14,6 +14,7 @@ import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
 import type { EnvironmentSecrets } from "./secrets.js";
 import { statusOf } from "./status.js";
 import { reportKeyChange, warnOfNew } from "./status-events.js";
+import { isProgress } from "./status-pacing.js";
 import type { VolumesResult } from "./volumes-step.js";
 
 /** Findings of a pass besides its outcomes. */
@@ -57,7 +58,8 @@ export async function report(
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const namespace = objectNameOf(environment.spec.environmentId);
   const set = caches.statefulSets.get("worker", namespace) as Rollout | undefined;
-  const isReady = now.some(({ type, status }) => type === "Ready" && status === "True");
+  const ready = now.find(({ type }) => type === "Ready");
+  const isReady = ready?.status === "True";
   const status = statusOf(environment, {
     phase: phaseOf(environment, now, before),
     observedGeneration: generation,
@@ -77,6 +79,8 @@ export async function report(
   });
   ports.metrics.readiness.record(environment, status.phase ?? "Pending", isReady, clock.nowMs());
   if (isReady || isLeaving || environment.spec.suspended) ports.secretTurns.end(metadata.name);
+  if (isReady) ports.secretCopies.noteReady(namespace);
+  else if (ready === undefined || !isProgress(ready)) ports.secretCopies.noteProblem(namespace);
   const heldMs = ports.statusPacing.holdMs(environment, status);
   if (hashOf(status) !== hashOf(before) && heldMs === undefined) {
     // By UID: a later object of the same name is another one.

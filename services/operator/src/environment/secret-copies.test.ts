@@ -1,7 +1,7 @@
-import { beforeEach, expect, test } from "@jest/globals";
+import { beforeEach, describe, expect, test } from "@jest/globals";
 import { type KubeObject, KubernetesApiError, type KubernetesClient, type MetadataOnly, resources } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
-import { NEW_NAMESPACE_MS, SECRET_TRUST_MS } from "../limits.js";
+import { NEW_NAMESPACE_MS, SECRET_TRUST_MS, START_SECRET_TRUST_MS } from "../limits.js";
 import { SecretCopies } from "./secret-copies.js";
 
 const OWN = "perdure-system";
@@ -92,4 +92,41 @@ test("in a namespace that was just created no Secret is read, until it contains 
   stored.set(`${THEIRS}/auth`, aSecret("auth", THEIRS, "7"));
   await expect(copies.create(aSecret("auth", THEIRS, "1"))).rejects.toThrow("409");
   expect((await find("auth", THEIRS))?.metadata.resourceVersion).toBe("7");
+});
+
+describe("while an environment starts for the first time", () => {
+  beforeEach(async () => {
+    copies.noteNew(THEIRS);
+    await copies.create(aSecret("key", THEIRS, "1"));
+    clock.advanceBy(3 * SECRET_TRUST_MS);
+  });
+  const read = async (): Promise<number> => {
+    await find("key", THEIRS);
+    return requests.splice(0).length;
+  };
+
+  test("Secrets that the operator created are not read again for minutes", async () => {
+    expect(await read()).toBe(0);
+    clock.advanceBy(START_SECRET_TRUST_MS - 3 * SECRET_TRUST_MS);
+    expect(await read()).toBe(1);
+  });
+
+  test("readiness ends that a minute later", async () => {
+    copies.noteReady(THEIRS);
+    expect(await read()).toBe(0);
+    clock.advanceBy(SECRET_TRUST_MS);
+    expect(await read()).toBe(1);
+    copies.noteReady(THEIRS); // Each later pass reports readiness again.
+    clock.advanceBy(SECRET_TRUST_MS);
+    expect(await read()).toBe(1);
+  });
+
+  test.each<[string, () => void]>([
+    ["a problem ends that at once", () => copies.noteProblem(THEIRS)],
+    ["a change of the environment ends that at once", () => copies.discard(THEIRS)],
+    ["another leader ends that at once", () => copies.clear()],
+  ])("%s", async (_, end) => {
+    end();
+    expect(await read()).toBe(1);
+  });
 });

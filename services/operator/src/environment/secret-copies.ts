@@ -1,7 +1,8 @@
 /**
  * Caches Secrets. A pass needs up to a dozen of them, and most passes follow from a pod that has become ready, not from a changed Secret.
  * Secrets of the operator's namespace are watched, so a cached one is valid until its version changes. Secrets of environments are not
- * watched (the operator has no right to list them); they are cached for a short time, and never after the environment changed.
+ * watched (the operator has no right to list them); they are cached for a short time, for longer while a namespace that the operator has
+ * created starts, and never after the environment changed.
  */
 import { BoundedCache, type Clock } from "@perdure/base";
 import {
@@ -15,7 +16,7 @@ import {
   type Resource,
   resources,
 } from "@perdure/kubernetes";
-import { NEW_NAMESPACE_MS, SECRET_COPIES_MAX, SECRET_TRUST_MS } from "../limits.js";
+import { NEW_NAMESPACE_MS, SECRET_COPIES_MAX, SECRET_TRUST_MS, START_SECRET_TRUST_MS } from "../limits.js";
 
 /** The operations on Secrets. */
 export type SecretClient = Pick<KubernetesClient, "find" | "create" | "apply">;
@@ -24,6 +25,13 @@ interface Copy {
   readonly secret: KubeObject;
   /** Monotonic time at which the copy was read or written. */
   readonly atMs: number;
+}
+
+/** A namespace that was created here. */
+interface NewNamespace {
+  readonly createdAtMs: number;
+  /** Copies are trusted until then, whatever their age. */
+  readonly trustedUntilMs: number;
 }
 
 interface SecretCopiesPorts {
@@ -39,8 +47,8 @@ export class SecretCopies implements SecretClient {
   readonly #ports: SecretCopiesPorts;
   /** Copies by key, oldest first. */
   readonly #copies = new BoundedCache<string, Copy>({ entriesMax: SECRET_COPIES_MAX });
-  /** Namespaces that were created so recently that no other writer has added anything, with the time of creation. */
-  readonly #new = new Map<string, number>();
+  /** Namespaces whose environments start for the first time, or just did. */
+  readonly #starting = new Map<string, NewNamespace>();
 
   constructor(ports: SecretCopiesPorts) {
     this.#ports = ports;
@@ -49,18 +57,32 @@ export class SecretCopies implements SecretClient {
   /** A namespace was just created: it has no Secrets. */
   noteNew(namespace: string): void {
     this.discard(namespace);
-    this.#new.set(namespace, this.#ports.clock.monotonicMs());
+    const createdAtMs = this.#ports.clock.monotonicMs();
+    this.#starting.set(namespace, { createdAtMs, trustedUntilMs: createdAtMs + START_SECRET_TRUST_MS });
+  }
+
+  /** The environment is ready: the start is over, and its Secrets count as read now. */
+  noteReady(namespace: string): void {
+    const starting = this.#starting.get(namespace);
+    if (starting === undefined) return;
+    const trustedUntilMs = Math.min(starting.trustedUntilMs, this.#ports.clock.monotonicMs() + SECRET_TRUST_MS);
+    this.#starting.set(namespace, { ...starting, trustedUntilMs });
+  }
+
+  /** Something is wrong with the start, and a Secret may be the reason. */
+  noteProblem(namespace: string): void {
+    this.#starting.delete(namespace);
   }
 
   /** Drops the copies of a namespace, so that its Secrets are read again. */
   discard(namespace: string): void {
-    this.#new.delete(namespace);
+    this.#starting.delete(namespace);
     this.#copies.deleteWhere((key) => key.startsWith(`${namespace}/`));
   }
 
   /** Everything is read again: another leader may have been at it. */
   clear(): void {
-    this.#new.clear();
+    this.#starting.clear();
     this.#copies.clear();
   }
 
@@ -103,17 +125,18 @@ export class SecretCopies implements SecretClient {
 
   #isGood({ secret, atMs }: Copy, name: string, namespace: string): boolean {
     const { watched, clock } = this.#ports;
-    if (namespace !== this.#ports.namespace) return clock.monotonicMs() - atMs < SECRET_TRUST_MS;
+    if (namespace !== this.#ports.namespace) {
+      const nowMs = clock.monotonicMs();
+      return nowMs - atMs < SECRET_TRUST_MS || nowMs < (this.#starting.get(namespace)?.trustedUntilMs ?? 0);
+    }
     const { resourceVersion } = secret.metadata;
     return resourceVersion !== undefined && watched.get(name, namespace)?.metadata.resourceVersion === resourceVersion;
   }
 
+  /** Whether it was created so recently that no other writer has added anything. */
   #isNew(namespace: string): boolean {
-    const atMs = this.#new.get(namespace);
-    if (atMs === undefined) return false;
-    if (this.#ports.clock.monotonicMs() - atMs < NEW_NAMESPACE_MS) return true;
-    this.#new.delete(namespace);
-    return false;
+    const starting = this.#starting.get(namespace);
+    return starting !== undefined && this.#ports.clock.monotonicMs() - starting.createdAtMs < NEW_NAMESPACE_MS;
   }
 
   #keep(secret: KubeObject): KubeObject {

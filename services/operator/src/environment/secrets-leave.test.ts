@@ -17,7 +17,7 @@ import { FakeDatabase } from "../../test/fake-database.js";
 import { ObjectApplier } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { SECRETS_BINDING } from "../desired/namespace.js";
-import { SECRET_TRUST_MS, WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
+import { START_SECRET_TRUST_MS, WAIT_FORBIDDEN_MS, WAIT_SOON_MS } from "../limits.js";
 import type { EnvironmentReconcilePorts } from "./ports.js";
 import { reconcileEnvironment } from "./reconcile.js";
 import { RetainedNotes } from "./retained-notes.js";
@@ -134,7 +134,7 @@ test("a deleted role binding for Secrets is created again by the next pass, whic
   expect((await pass()).written).not.toContain(BINDING);
 
   there.delete(BINDING); // Role bindings are not watched, so there is no change event.
-  clock.advanceBy(SECRET_TRUST_MS); // What was read is trusted for so long.
+  clock.advanceBy(START_SECRET_TRUST_MS); // What was written is trusted for so long.
   const refused = await pass();
   expect(refused.written).not.toContain(BINDING);
   expect(accepted()).toMatchObject({ status: "False", reason: "Forbidden" });

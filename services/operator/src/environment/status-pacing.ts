@@ -11,6 +11,8 @@ import { PROGRESS_STATUS_MS } from "../limits.js";
 /** Reasons of conditions that describe the progress of a start. */
 const PROGRESS: ReadonlySet<string> = new Set(["VolumePending", "RollingOut", "GatewayLag", "Ready"]);
 
+export const isProgress = ({ reason }: { readonly reason: string }): boolean => PROGRESS.has(reason);
+
 interface Written {
   readonly uid: string | undefined;
   readonly count: number;
@@ -61,5 +63,5 @@ function isProgressOnly(before: EnvironmentResourceStatus | undefined, now: Envi
 }
 
 function withoutProgress({ workers: _, conditions = [], ...status }: EnvironmentResourceStatus): object {
-  return { ...status, conditions: conditions.map((one) => (PROGRESS.has(one.reason) ? one.type : one)) };
+  return { ...status, conditions: conditions.map((one) => (isProgress(one) ? one.type : one)) };
 }
