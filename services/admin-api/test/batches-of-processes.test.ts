@@ -234,3 +234,14 @@ describe("of two processes", () => {
     [leader, other] = [world.openShared(), world.openShared()]; // The earlier ones hang for ever, like their process.
   });
 });
+
+test("a process whose batches cannot be read continues none of them, and keeps no timer", async () => {
+  const { id } = (await world.begin({ operation: "kill", ids: freshIds(1) })).json<View>();
+  await world.untilOver(id);
+  await world.batches[Symbol.asyncDispose]();
+  expect(world.clock.pendingTimers).toBe(0);
+  const metadata = createMemoryMetadataStore(world.memory);
+  await metadata.write([{ kind: "put", key: recordKey(id as BatchId), value: "damaged", expectedVersion: undefined }]);
+  await expect(world.openBatches()).rejects.toMatchObject({ code: "STO0003" });
+  expect(world.clock.pendingTimers).toBe(0);
+});

@@ -3,6 +3,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { getEnvironmentData } from "node:worker_threads";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import type { KeyValue } from "@perdure/storage";
@@ -299,6 +300,7 @@ describe("damage and a full disk", () => {
       message: expect.stringContaining("1 of 1 blob files are missing"),
     });
     await expect(open()).rejects.toMatchObject({ code: "STO0003" }); // The failed open left nothing open.
+    expect(getEnvironmentData(`perdure level reads ${directory}`)).toBeUndefined();
   });
 
   test("reading a file that is missing, short or changed while the database is open fails as damage", async () => {

@@ -114,7 +114,12 @@ class LevelKeyValue implements LevelStore {
 
   static async open(db: BinaryLevel, directory: string): Promise<LevelKeyValue> {
     const holds = ReadHolds.publish(directory);
-    return new LevelKeyValue(db, directory, { ...(await openBlobs(db, directory, holds)), holds });
+    try {
+      return new LevelKeyValue(db, directory, { ...(await openBlobs(db, directory, holds)), holds });
+    } catch (cause) {
+      ReadHolds.withdraw(directory);
+      throw cause;
+    }
   }
 
   get batches(): number {

@@ -6,6 +6,7 @@ import { fromUtf8, utf8 } from "@perdure/base";
 import type { KeyValue } from "@perdure/storage";
 import { openLevelKeyValue } from "./level-key-value.js";
 import { openLevelReader } from "./level-reader.js";
+import { ReadHolds } from "./read-holds.js";
 
 let root = "";
 beforeAll(async () => {
@@ -54,4 +55,15 @@ test("a scan that is abandoned leaves nothing open", async () => {
 
 test("a directory that does not exist is refused", async () => {
   await expect(openLevelReader(join(root, "none"))).rejects.toMatchObject({ code: "STO0001" });
+});
+
+test("a snapshot that fails holds no files: they are removed once no read needs them", async () => {
+  const directory = join(root, "failing");
+  await using _writer = await openLevelKeyValue(directory);
+  const reader = await openLevelReader(directory);
+  await reader[Symbol.asyncDispose]();
+  expect(() => reader.snapshot()).toThrow();
+  const holds = ReadHolds.of(directory);
+  holds.nextPeriod();
+  expect(holds.arePastReadsUnderWay).toBe(false);
 });

@@ -53,8 +53,13 @@ class LevelSnapshot implements KeyValue {
     this.#db = db;
     this.#reads = reads;
     this.#release = release;
-    this.#snapshot = db.snapshot();
-    this.#marker = db.getSync(MARKER_KEY, { snapshot: this.#snapshot });
+    using acquired = new DisposableStack();
+    acquired.defer(release); // Otherwise files would never be removed again.
+    const snapshot = db.snapshot();
+    acquired.defer(() => void snapshot.close());
+    this.#snapshot = snapshot;
+    this.#marker = db.getSync(MARKER_KEY, { snapshot });
+    acquired.move();
   }
 
   get(key: string): Uint8Array | undefined {

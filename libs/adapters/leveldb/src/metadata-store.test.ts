@@ -1,4 +1,4 @@
-import { mkdtemp, rm } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, truncate, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -45,4 +45,24 @@ test("a store that was closed fails with STO0001", async () => {
   const store = await openLevelMetadataStore(directory);
   await store[Symbol.asyncDispose]();
   await expect(store.get("a")).rejects.toMatchObject({ code: "STO0001" });
+});
+
+test("a store whose version cannot be read is not left open: it opens once it is repaired", async () => {
+  await reset();
+  {
+    await using store = await openLevelMetadataStore(directory);
+    await store.write([{ kind: "put", key: "a", value: 1, expectedVersion: 0 }]);
+  }
+  const db = new ClassicLevel(directory);
+  await db.open();
+  await db.compactRange("a", "z"); // Into a table file.
+  await db.close();
+  const [name = ""] = (await readdir(directory)).filter((file) => file.endsWith(".ldb"));
+  const table = join(directory, name);
+  const whole = await readFile(table);
+  await truncate(table, 10);
+  await expect(openLevelMetadataStore(directory)).rejects.toMatchObject({ code: "STO0001" });
+  await writeFile(table, whole);
+  await using store = await openLevelMetadataStore(directory);
+  expect(await store.get("a")).toMatchObject({ value: 1 });
 });

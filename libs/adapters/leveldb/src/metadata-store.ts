@@ -37,13 +37,15 @@ export async function openLevelMetadataStore(directory: string): Promise<Metadat
   } catch (cause) {
     throw openFailure(directory, cause, "metadata directory");
   }
-  const stored = await guard(() => db.get(VERSION_KEY));
-  const version = stored === undefined ? 0 : Number(stored);
-  if (!Number.isSafeInteger(version)) {
-    await db.close();
+  try {
+    const stored = await guard(() => db.get(VERSION_KEY));
+    const version = stored === undefined ? 0 : Number(stored);
+    if (Number.isSafeInteger(version)) return new LevelMetadataStore(db, version);
     throw new PerdureError("STO0003", `the metadata directory ${directory} holds an unreadable version number`);
+  } catch (cause) {
+    await db.close();
+    throw cause;
   }
-  return new LevelMetadataStore(db, version);
 }
 
 class LevelMetadataStore implements MetadataStore {

@@ -61,7 +61,12 @@ export function startProcess(
     if (pid === undefined || identity === undefined)
       return { pid: undefined, fingerprint: launch.fingerprint, ended, stop: () => ended.then(NOTHING), leave: NOTHING };
     const record: ProcessRecord = { pid, identity, fingerprint: launch.fingerprint };
-    files.process = record;
+    try {
+      files.process = record;
+    } catch (cause) {
+      signal(pid, identity, "SIGKILL"); // Without a record nothing would end it, and the next one would find its ports and data taken.
+      throw cause;
+    }
     return {
       pid,
       fingerprint: launch.fingerprint,

@@ -59,10 +59,11 @@ export class Http2Connections {
       answer(stream, headers, flags, rawHeaders);
     };
     this.#server.on("stream", onStream as (stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number) => void);
-    if (this.#guardOptions !== undefined) this.#armSweep(this.#guardOptions);
   }
 
   serve(socket: Socket): void {
+    // Not before the first connection: a server that was not bound holds no timer.
+    if (this.#guardOptions !== undefined) this.#sweep ??= this.#scheduleSweep(this.#guardOptions);
     socket.allowHalfOpen = false; // HTTP/1.1 servers accept half-closed peers; an HTTP/2 peer that ends its side has left.
     boundHalfClose(socket, this.#clock, limits.lingerMsDefault);
     this.#sockets.set(socket, { session: undefined, endedAtMs: undefined });
@@ -104,8 +105,9 @@ export class Http2Connections {
     if (this.#sessions.get(session)?.isIdle !== false) session.close();
   }
 
-  #armSweep({ pingTimeoutMs }: Http2GuardOptions): void {
-    const sweep = (): void => {
+  #scheduleSweep(guardOptions: Http2GuardOptions): TimerHandle {
+    const { pingTimeoutMs } = guardOptions;
+    return this.#clock.setTimer(limits.guardSweepMs, () => {
       const nowMs = this.#clock.monotonicMs();
       for (const guard of this.#sessions.values()) guard?.sweep(nowMs);
       for (const [socket, { session, endedAtMs }] of this.#sockets) {
@@ -113,9 +115,8 @@ export class Http2Connections {
         if (endedAtMs === undefined) this.#sockets.set(socket, { session, endedAtMs: nowMs });
         else if (nowMs - endedAtMs > pingTimeoutMs) socket.destroy(); // Pending writes had time to finish.
       }
-      this.#sweep = this.#clock.setTimer(limits.guardSweepMs, sweep);
-    };
-    this.#sweep = this.#clock.setTimer(limits.guardSweepMs, sweep);
+      this.#sweep = this.#scheduleSweep(guardOptions);
+    });
   }
 }
 

@@ -2,6 +2,7 @@ import { connect as connectHttp2 } from "node:http2";
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
+import { VirtualClock } from "@perdure/testkit";
 import express from "express";
 import { createHttpPort } from "./port.js";
 import { dependencies, getHttp1, getHttp2, host, open, sayHttpVersion } from "./testing/port.js";
@@ -41,6 +42,15 @@ describe("one port", () => {
     const second = createHttpPort(sayHttpVersion, dependencies);
     await expect(second.listen({ host, port: listener.port })).rejects.toThrow(PerdureError);
     await expect(second.listen({ host, port: listener.port })).rejects.toMatchObject({ code: "RT0004" });
+  });
+
+  test("that could not be bound holds no timer", async () => {
+    await using listener = await open(sayHttpVersion);
+    const clock = new VirtualClock();
+    const guard = { controlFramesMax: 100, controlWindowMs: 10_000, keepAliveMs: 30_000, pingTimeoutMs: 20_000, flooded() {} };
+    const second = createHttpPort(sayHttpVersion, { ...dependencies, clock }, { http2: { guard } });
+    await expect(second.listen({ host, port: listener.port })).rejects.toMatchObject({ code: "RT0004" });
+    expect(clock.pendingTimers).toBe(0);
   });
 
   test("ignores an unknown expectation", async () => {

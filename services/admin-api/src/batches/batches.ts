@@ -97,12 +97,18 @@ export interface SharedBatches extends BatchService {
 }
 
 /**
- * Batches of a single process: continues every batch that has not ended. Rejects with PerdureError STO… when the metadata cannot be read.
+ * Batches of a single process: continues every batch that has not ended. Rejects with PerdureError STO… when the metadata cannot be read;
+ * then no batch continues.
  */
 export async function openBatches(ports: BatchPorts): Promise<BatchService> {
   const batches = new KeptBatches(ports, "refuse");
-  await batches.lead(() => true);
-  return batches;
+  try {
+    await batches.lead(() => true);
+    return batches;
+  } catch (cause) {
+    await batches[Symbol.asyncDispose]();
+    throw cause;
+  }
 }
 
 /** Batches of several processes: none runs before `lead` is called. */

@@ -89,7 +89,10 @@ export interface ClusterWorker extends AsyncDisposable {
   setBarred(isBarred: boolean): void;
 }
 
-/** Resolves when the worker is on the list of workers and claims partitions. Rejects with STO0001 when the store is unreachable. */
+/**
+ * Resolves when the worker is on the list of workers and claims partitions. Rejects with STO0001 when the store is unreachable; then nothing
+ * of it is left, so that the caller may try again.
+ */
 export async function createClusterWorker(ports: ClusterWorkerPorts, options: ClusterWorkerOptions): Promise<ClusterWorker> {
   const { clock, logger, random, registry, identity, metrics, tls } = ports;
   const { partitionCount } = options;
@@ -141,7 +144,18 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
     },
     options,
   );
-  await leadership.start();
+  const close = async (): Promise<void> => {
+    await leadership[Symbol.asyncDispose]();
+    remote.close();
+    links.close();
+    failureLog[Symbol.dispose]();
+  };
+  try {
+    await leadership.start();
+  } catch (cause) {
+    await close();
+    throw cause;
+  }
   return {
     served: {
       partitions: leaderPartitions,
@@ -165,11 +179,6 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
     stay: () => leadership.stay(),
     isDraining: () => leadership.isDraining,
     setBarred: (isBarred) => leadership.setBarred(isBarred),
-    async [Symbol.asyncDispose]() {
-      await leadership[Symbol.asyncDispose]();
-      remote.close();
-      links.close();
-      failureLog[Symbol.dispose]();
-    },
+    [Symbol.asyncDispose]: close,
   };
 }

@@ -40,16 +40,23 @@ interface DatabaseOptions {
   readonly memoryBytesMax: number;
 }
 
+/** Rejects with the engine's error; then no memory of the engine stays in use. */
 export async function openDatabase(tables: readonly SqlTable[], options: DatabaseOptions): Promise<SqlDatabase> {
+  using acquired = new DisposableStack();
   const instance = await DuckDBInstance.create(":memory:", {
     threads: "1", // The calling thread: statements do not compete with the rest of the process for cores.
     memory_limit: `${Math.floor(options.memoryBytesMax / 1024)}KiB`,
     autoload_known_extensions: "false",
     autoinstall_known_extensions: "false",
   });
+  acquired.defer(() => instance.closeSync());
   const rows = new Map<number, StatementRows>();
   const connections: DuckDBConnection[] = [];
-  for (let i = 0; i < options.sessions; i++) connections.push(await instance.connect());
+  for (let i = 0; i < options.sessions; i++) {
+    const connection = await instance.connect();
+    acquired.defer(() => connection.closeSync());
+    connections.push(connection);
+  }
   const [first] = connections;
   if (first !== undefined) {
     for (const sql of PREPARE) await first.run(sql);
@@ -60,13 +67,8 @@ export async function openDatabase(tables: readonly SqlTable[], options: Databas
     for (const sql of informationSchema(tables)) await first.run(sql);
     for (const sql of LOCK) await first.run(sql);
   }
-  return {
-    idle: connections.map((connection) => sessionOf(connection, rows)),
-    close() {
-      for (const connection of connections) connection.closeSync();
-      instance.closeSync();
-    },
-  };
+  const owned = acquired.move();
+  return { idle: connections.map((connection) => sessionOf(connection, rows)), close: () => owned.dispose() };
 }
 
 function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows>): SqlSession {

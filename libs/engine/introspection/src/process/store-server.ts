@@ -123,7 +123,12 @@ export async function runStoreThread({ port, data, openStore }: StoreThreadParts
       if (pageServer !== undefined) pageServers.delete(pageServer);
     });
   });
-  await listen(server, data.address.path);
+  try {
+    await listen(server, data.address.path);
+  } catch (cause) {
+    await store[Symbol.asyncDispose]();
+    throw cause;
+  }
   port.on("message", () => void close());
   port.postMessage("listening");
 
