@@ -6,7 +6,14 @@ import type { RegistrySnapshot } from "@perdure/control";
 import type { EndpointTransport } from "@perdure/endpoint-transport";
 import { partitionsDefinition, partitionsHandlers, SERVER_OPTIONS, serverCredentials } from "@perdure/grpc";
 import { invokerDefaults } from "@perdure/invoker";
-import { connectRedis, type RedisConnectionOptions, RedisLeases, RedisMembership, RedisPartitionStore } from "@perdure/redis";
+import {
+  connectRedis,
+  type ExpectedDataSet,
+  type RedisConnectionOptions,
+  RedisLeases,
+  RedisMembership,
+  RedisPartitionStore,
+} from "@perdure/redis";
 import { encodeInput } from "@perdure/service-protocol";
 import type { InvocationFacts, Invoke } from "@perdure/state-machine";
 import type { Leases, Membership } from "@perdure/storage";
@@ -34,11 +41,13 @@ export interface Running extends AsyncDisposable {
 export class Workers implements AsyncDisposable {
   readonly #redis: RedisConnectionOptions;
   readonly #environment: string;
+  readonly #dataSet: ExpectedDataSet | undefined;
   readonly #running = new Set<Running>();
 
-  constructor(redis: RedisConnectionOptions, environment: string) {
+  constructor(redis: RedisConnectionOptions, environment: string, dataSet?: ExpectedDataSet) {
     this.#redis = redis;
     this.#environment = environment;
+    this.#dataSet = dataSet;
   }
 
   /** These lead all partitions when it resolves. */
@@ -51,10 +60,11 @@ export class Workers implements AsyncDisposable {
 
   async start(id: string): Promise<Running> {
     const environment = this.#environment;
+    const dataSet = this.#dataSet;
     const ports = { clock: systemClock, logger: silentLogger };
     const connections = await connectRedis(this.#redis, ports);
     let isCut = false;
-    const leases = silenced<Leases>(new RedisLeases(connections, { environment, worker: id }, systemClock), () => isCut);
+    const leases = silenced<Leases>(new RedisLeases(connections, { environment, worker: id, dataSet }, systemClock), () => isCut);
     const membership = silenced<Membership>(new RedisMembership(connections, { environment, memberMs: MEMBER_MS }), () => isCut);
     const server = new Server(SERVER_OPTIONS);
     const served: { worker?: ClusterWorker } = {};
@@ -64,7 +74,7 @@ export class Workers implements AsyncDisposable {
     const worker = await createClusterWorker(
       {
         ...ports,
-        store: new RedisPartitionStore(connections, { environment, holder: id }),
+        store: new RedisPartitionStore(connections, { environment, holder: id, dataSet }),
         archiving: undefined,
         mayLead: async () => undefined,
         leases,
