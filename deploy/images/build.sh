@@ -4,8 +4,8 @@
 #     deploy/images/build.sh REGISTRY VERSION         e.g. ghcr.io/perdure 0.1.0: builds and pushes perdure-<image>:VERSION
 #     deploy/images/build.sh --load REGISTRY VERSION  for this machine, into its engine
 #
-# IMAGES names some of them: IMAGES="worker registry". NODE_IMAGE names the base image, by digest where builds are to be repeatable:
-# NODE_IMAGE=node:24.21.0-bookworm-slim@sha256:… (docker buildx imagetools inspect node:24.21.0-bookworm-slim).
+# IMAGES names some of them: IMAGES="worker registry". NODE_IMAGE names another place of the base image than Docker's registry, with the digest
+# that the Dockerfile has: NODE_IMAGE=registry.example.org/node:24.21.0-bookworm-slim@sha256:…
 set -eu
 
 root=$(CDPATH='' cd "$(dirname "$0")/../.." && pwd -P)

@@ -53,6 +53,7 @@ const LIBC = "glibc";
 const LEFT_OUT = /\.(?:map|[cm]?ts|tsbuildinfo)$|^(?:README|CHANGELOG)\.md$/i;
 
 export async function pack(arch, target) {
+  checkNode(process.version);
   const cpu = CPUS[arch];
   if (cpu === undefined) throw new Error(`images are for ${Object.keys(CPUS).join(" or ")}, not for '${arch}'`);
   for (const [image, service] of Object.entries(IMAGES)) packOne(service, cpu, join(target, image));
@@ -64,6 +65,15 @@ export async function pack(arch, target) {
     copyFile(join(root, "LICENSE"), join(target, image));
   }
   mkdirSync(join(target, "empty"), { recursive: true });
+}
+
+/** The base image is named by digest, which may be that of another version than everything is tested with. */
+export function checkNode(found) {
+  const { version } = JSON.parse(readFileSync(join(root, "node_modules/node/package.json"), "utf8"));
+  if (found !== `v${version}`)
+    throw new Error(
+      `the base image has Node ${found}, and everything is tested with v${version}: renew its digest (deploy/images/renew-base.sh)`,
+    );
 }
 
 function packOne(service, cpu, target) {

@@ -10,7 +10,14 @@ import { checkDockerfile, checkKindConfig, KUBERNETES_VERSION, loadComposeFile, 
 
 const FIRST_MS = 45 * 60_000;
 const TEST_MS = 120_000;
-const SCRIPTS = ["perdure", ".ci/run", "deploy/images/build.sh", "deploy/kind/up.sh", "deploy/kind/down.sh"];
+const SCRIPTS = [
+  "perdure",
+  ".ci/run",
+  "deploy/images/build.sh",
+  "deploy/images/renew-base.sh",
+  "deploy/kind/up.sh",
+  "deploy/kind/down.sh",
+];
 const PROFILES = ["kafka", "one", "cloud"];
 
 interface Service {

@@ -18,6 +18,22 @@ test("images have the Node and the package manager that everything is tested wit
   expect(/npx -y (pnpm@\S+) install --frozen-lockfile/.exec(dockerfile)?.[1]).toBe(packageManager);
 });
 
+test("images are built on a base that is named by digest, in every stage", () => {
+  expect(dockerfile).toMatch(/^ARG NODE_DIGEST=sha256:[0-9a-f]{64}$/m);
+  expect(dockerfile).toMatch(/^ARG NODE_IMAGE=node:\$\{NODE_VERSION\}-bookworm-slim@\$\{NODE_DIGEST\}$/m);
+  const bases = [...dockerfile.matchAll(/^FROM (?:--platform=\S+ )?(\S+) AS /gm)].map((match) => match[1] ?? "");
+  expect(bases.length).toBe(targets.length);
+  expect(bases.filter((base) => !/^\$\{NODE_IMAGE\}$/.test(base) && !targets.includes(base))).toEqual([]);
+});
+
+test("no image is packed with another Node than everything is tested with", async () => {
+  const { checkNode } = (await import(pathToFileURL(join(ROOT, "deploy/images/pack.mjs")).href)) as {
+    readonly checkNode: (found: string) => void;
+  };
+  checkNode(process.version);
+  expect(() => checkNode("v24.0.0")).toThrow("the base image has Node v24.0.0");
+});
+
 test("there is an image for each that the operator, the charts and the composition name", () => {
   const desired = ["desired/workers.ts", "cloud-environment/desired.ts"].map((file) => read(`services/operator/src/${file}`));
   const operator = [...desired.join("").matchAll(/imageOf\(cell, "([a-z-]+)"/g)].map((match) => match[1]);
