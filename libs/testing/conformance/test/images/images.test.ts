@@ -34,6 +34,12 @@ test("no image is packed with another Node than everything is tested with", asyn
   expect(() => checkNode("v24.0.0")).toThrow("the base image has Node v24.0.0");
 });
 
+test("images say where they come from", () => {
+  const home = /^home: (\S+)$/m.exec(read("charts/perdure/Chart.yaml"))?.[1];
+  expect(/^ARG SOURCE=(.+)$/m.exec(dockerfile)?.[1]).toBe(home);
+  expect(dockerfile).toMatch(/^ +org\.opencontainers\.image\.source="\$\{SOURCE\}"$/m);
+});
+
 test("there is an image for each that the operator, the charts and the composition name", () => {
   const desired = ["desired/workers.ts", "cloud-environment/desired.ts"].map((file) => read(`services/operator/src/${file}`));
   const operator = [...desired.join("").matchAll(/imageOf\(cell, "([a-z-]+)"/g)].map((match) => match[1]);
