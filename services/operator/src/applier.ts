@@ -3,7 +3,7 @@
  * local copy of the cluster shows whether the object is still the same. So a pass without changes writes nothing, and a change by another
  * writer is detected and reverted once; after repeated reverts the applier gives way for a while (kubernetes.md §3.5).
  */
-import type { Clock } from "@perdure/base";
+import { type Clock, jsonFields } from "@perdure/base";
 import type { KubeObject, KubernetesClient, MetadataOnly, ObjectCache, Resource } from "@perdure/kubernetes";
 import { isAlreadyThere, keyOf, resourceOf, resources } from "@perdure/kubernetes";
 import { hashOf } from "./desired/runtime-config.js";
@@ -166,7 +166,7 @@ function isUndone(
 }
 
 function withoutPartition(object: KubeObject): KubeObject {
-  const { updateStrategy: _, ...spec } = (object["spec"] ?? {}) as Readonly<Record<string, unknown>>;
+  const { updateStrategy: _, ...spec } = jsonFields(object["spec"]) ?? {};
   return { ...object, spec };
 }
 
@@ -181,17 +181,12 @@ function versionOf({ metadata }: MetadataOnly, resource: Resource): string {
   return resourceVersion;
 }
 
-interface FieldOwner {
-  readonly subresource?: string;
-}
-
 /**
  * Field owners of the spec with the time of each. Quotas have no generation, and their controller writes the status whenever a pod starts
  * or ends, which changes the resource version each time.
  */
-function ownersOf(metadata: KubeObject["metadata"]): readonly FieldOwner[] {
-  const { managedFields = [] } = metadata as { readonly managedFields?: readonly FieldOwner[] };
-  return managedFields.filter(({ subresource }) => subresource !== "status");
+function ownersOf({ managedFields = [] }: KubeObject["metadata"]): readonly unknown[] {
+  return managedFields.filter((owner) => jsonFields(owner)?.["subresource"] !== "status");
 }
 
 const NOTED = /^(deployment\.kubernetes\.io\/.*|perdure\.dev\/(deployment-id|registered-at|superseded-at|remove-after))$/;

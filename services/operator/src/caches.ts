@@ -3,6 +3,9 @@ import {
   type CloudEnvironment,
   ENVIRONMENT_LABEL,
   type EnvironmentResource,
+  parseCloudEnvironment,
+  parseEnvironment,
+  parseServiceDeployment,
   type ServiceDeployment,
 } from "@perdure/custom-resources";
 import {
@@ -16,6 +19,15 @@ import {
 } from "@perdure/kubernetes";
 import { MANAGED_SELECTOR } from "./desired/labels.js";
 import type { OperatorMetrics } from "./metrics.js";
+import {
+  parseObject,
+  parseQuota,
+  parseVolumeClaim,
+  parseWorkload,
+  type Quota,
+  type VolumeClaim,
+  type Workload,
+} from "./observed-objects.js";
 
 export interface CachesOptions {
   /** The operator's own: Secrets that environments refer to, and notes. */
@@ -24,15 +36,7 @@ export interface CachesOptions {
   readonly idleMs?: number;
 }
 
-/** Kinds whose whole objects are needed, not just the fact of a change. */
-const WHOLE = [
-  resources.namespaces,
-  resources.statefulSets,
-  resources.deployments,
-  resources.replicaSets,
-  resources.volumeClaims,
-  resources.resourceQuotas,
-] as const;
+/** Kinds of which only the fact of a change is needed. */
 const METADATA = [
   resources.services,
   resources.configMaps,
@@ -48,10 +52,11 @@ export class Caches {
   readonly serviceDeployments: Reflector<ServiceDeployment>;
   readonly cloudEnvironments: Reflector<CloudEnvironment>;
   readonly namespaces: Reflector<KubeObject>;
-  readonly statefulSets: Reflector<KubeObject>;
-  readonly deployments: Reflector<KubeObject>;
-  readonly replicaSets: Reflector<KubeObject>;
-  readonly volumeClaims: Reflector<KubeObject>;
+  readonly statefulSets: Reflector<Workload>;
+  readonly deployments: Reflector<Workload>;
+  readonly replicaSets: Reflector<Workload>;
+  readonly volumeClaims: Reflector<VolumeClaim>;
+  readonly resourceQuotas: Reflector<Quota>;
   /** Secrets of the operator's namespace; only the fact of a change is used. */
   readonly secrets: ObjectCache;
   /** ConfigMaps of the operator's namespace: notes of deleted environments. */
@@ -61,23 +66,30 @@ export class Caches {
   constructor(options: CachesOptions, ports: ReflectorPorts, metrics: Pick<OperatorMetrics, "watchRestarts" | "observed">) {
     const { namespace, ...common } = options;
     const labels = MANAGED_SELECTOR;
-    const open = <T extends MetadataOnly>(more: ConstructorParameters<typeof Reflector>[0]): Reflector<T> => {
+    const open = <T extends MetadataOnly>(more: ConstructorParameters<typeof Reflector<T>>[0]): Reflector<T> => {
       const reflector = new Reflector<T>({ ...common, ...more }, ports);
       reflector.onWatchEnd((end) => metrics.watchRestarts.inc(reflector.resource.kind, end));
       return reflector;
     };
-    this.environments = open<EnvironmentResource>({ resource: resources.environments });
-    this.serviceDeployments = open<ServiceDeployment>({ resource: resources.serviceDeployments });
-    this.cloudEnvironments = open<CloudEnvironment>({ resource: resources.cloudEnvironments });
+    this.environments = open({ resource: resources.environments, parse: parseEnvironment });
+    this.serviceDeployments = open({ resource: resources.serviceDeployments, parse: parseServiceDeployment });
+    this.cloudEnvironments = open({ resource: resources.cloudEnvironments, parse: parseCloudEnvironment });
     this.secrets = open<MetadataOnly>({ resource: resources.secrets, namespace, metadataOnly: true });
     this.ownConfigMaps = open<MetadataOnly>({ resource: resources.configMaps, namespace, metadataOnly: true });
-    const whole = WHOLE.map((resource) => open<KubeObject>({ resource, labels }));
-    const [namespaces, statefulSets, deployments, replicaSets, volumeClaims] = whole;
-    this.namespaces = namespaces as Reflector<KubeObject>;
-    this.statefulSets = statefulSets as Reflector<KubeObject>;
-    this.deployments = deployments as Reflector<KubeObject>;
-    this.replicaSets = replicaSets as Reflector<KubeObject>;
-    this.volumeClaims = volumeClaims as Reflector<KubeObject>;
+    this.namespaces = open({ resource: resources.namespaces, labels, parse: parseObject });
+    this.statefulSets = open({ resource: resources.statefulSets, labels, parse: parseWorkload });
+    this.deployments = open({ resource: resources.deployments, labels, parse: parseWorkload });
+    this.replicaSets = open({ resource: resources.replicaSets, labels, parse: parseWorkload });
+    this.volumeClaims = open({ resource: resources.volumeClaims, labels, parse: parseVolumeClaim });
+    this.resourceQuotas = open({ resource: resources.resourceQuotas, labels, parse: parseQuota });
+    const whole = [
+      this.namespaces,
+      this.statefulSets,
+      this.deployments,
+      this.replicaSets,
+      this.volumeClaims,
+      this.resourceQuotas,
+    ];
     for (const reflector of whole) this.#children.set(reflector.resource, reflector);
     for (const resource of METADATA) this.#children.set(resource, open<MetadataOnly>({ resource, labels, metadataOnly: true }));
     // Metrics have one series for each kind: the ConfigMaps of environments.

@@ -3,8 +3,8 @@
  * that it does not declare, and nothing would show why (kubernetes.md D7, D8, §12). A problem shows in readiness, a metric, an event, a log
  * message and a condition of the objects.
  */
-import { type Clock, type Logger, pause } from "@perdure/base";
-import { API_GROUP, type Observation, definitions as ours } from "@perdure/custom-resources";
+import { type Clock, jsonFields, type Logger, pause } from "@perdure/base";
+import { API_GROUP, API_VERSION, type Observation, definitions as ours } from "@perdure/custom-resources";
 import {
   type EventRecorder,
   isForbidden,
@@ -166,10 +166,9 @@ type OpenApiSchema = Readonly<Record<string, unknown>>;
 const RULES = "x-kubernetes-validations";
 
 function schemaOf(definition: KubeObject): OpenApiSchema {
-  const { versions = [] } = definition["spec"] as {
-    readonly versions?: readonly { readonly name: string; readonly schema?: { readonly openAPIV3Schema?: OpenApiSchema } }[];
-  };
-  return versions.find(({ name }) => name === "v1alpha1")?.schema?.openAPIV3Schema ?? {};
+  const versions = listOf(fieldOf(definition["spec"], "versions"));
+  const version = versions.find((one) => fieldOf(one, "name") === API_VERSION);
+  return jsonFields(fieldOf(fieldOf(version, "schema"), "openAPIV3Schema")) ?? {};
 }
 
 /** Fields, values and rules that ours has and `installed` does not; what it has beyond ours is a newer release's. */
@@ -181,26 +180,25 @@ export function lackingIn(installed: OpenApiSchema, plural: string): readonly st
 }
 
 function* lacking(required: OpenApiSchema, installed: OpenApiSchema, path: string): Generator<string> {
-  const { properties = {} } = required as { readonly properties?: Readonly<Record<string, OpenApiSchema>> };
-  const { properties: there = {} } = installed as { readonly properties?: Readonly<Record<string, OpenApiSchema>> };
-  for (const [name, field] of Object.entries(properties)) {
-    const installedField = there[name];
+  const there = jsonFields(installed["properties"]) ?? {};
+  for (const [name, field] of Object.entries(jsonFields(required["properties"]) ?? {})) {
+    const installedField = jsonFields(there[name]);
     if (installedField === undefined) yield `${path}.${name}`;
-    else yield* lacking(field, installedField, `${path}.${name}`);
+    else yield* lacking(jsonFields(field) ?? {}, installedField, `${path}.${name}`);
   }
   for (const inner of ["items", "additionalProperties"] as const) {
-    const [one, other] = [required[inner], installed[inner]];
-    if (isSchema(one)) yield* lacking(one, isSchema(other) ? other : {}, `${path}[]`);
+    const schema = jsonFields(required[inner]);
+    if (schema !== undefined) yield* lacking(schema, jsonFields(installed[inner]) ?? {}, `${path}[]`);
   }
   for (const value of listOf(required["enum"])) {
     if (!listOf(installed["enum"]).includes(value)) yield `${path}=${String(value)}`;
   }
-  const rules = new Set(listOf(installed[RULES]).map((rule) => (rule as { readonly rule?: string }).rule));
+  const rules = new Set(listOf(installed[RULES]).map((rule) => fieldOf(rule, "rule")));
   for (const rule of listOf(required[RULES])) {
-    const { rule: text = "", message = text } = rule as { readonly rule?: string; readonly message?: string };
-    if (!rules.has(text)) yield `${path === "" ? "." : path} (${message})`;
+    const { rule: text = "", message = text } = jsonFields(rule) ?? {};
+    if (!rules.has(text)) yield `${path === "" ? "." : path} (${String(message)})`;
   }
 }
 
-const isSchema = (value: unknown): value is OpenApiSchema => typeof value === "object" && value !== null;
+const fieldOf = (value: unknown, name: string): unknown => jsonFields(value)?.[name];
 const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? value : []);

@@ -5,7 +5,14 @@
  */
 import type { Clock, Logger, TimerHandle } from "@perdure/base";
 import { type Condition, observed } from "@perdure/custom-resources";
-import { type EventRecorder, isForbidden, type KubeObject, KubernetesApiError, type KubernetesClient } from "@perdure/kubernetes";
+import {
+  type EventRecorder,
+  isForbidden,
+  type KubeObject,
+  KubernetesApiError,
+  type KubernetesClient,
+  type ObjectIdentity,
+} from "@perdure/kubernetes";
 import { MANAGER } from "./applier.js";
 import type { ReconcileResult } from "./controller.js";
 import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";
@@ -20,10 +27,14 @@ export interface FailureReportPorts {
   readonly logger: Logger;
 }
 
+interface ReportedObject extends ObjectIdentity {
+  readonly status?: { readonly conditions?: readonly Condition[] | undefined };
+}
+
 /** Objects that are reconciled and have conditions. */
 export interface ReportedKind {
   /** Returns an object that is at least as new as the operator's last write; undefined when it is deleted. */
-  readonly current: (key: string) => KubeObject | undefined;
+  readonly current: (key: string) => ReportedObject | undefined;
   /** The status of an object that has none yet. */
   readonly firstStatus: Readonly<Record<string, unknown>>;
   readonly onWritten?: (object: KubeObject) => void;
@@ -112,10 +123,10 @@ class FailureReports {
     }
   }
 
-  async #write(object: KubeObject, { reason, message }: ReconcileFailure): Promise<void> {
+  async #write(object: ReportedObject, { reason, message }: ReconcileFailure): Promise<void> {
     const { client, clock, events } = this.#ports;
     const { apiVersion, kind, metadata } = object;
-    const { conditions: existing = [], ...before } = statusOf(object);
+    const { conditions: existing = [], ...before } = object.status ?? {};
     const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
     const observation = {
       type: FAILURE_CONDITION,
@@ -137,10 +148,8 @@ class FailureReports {
   }
 }
 
-const statusOf = (object: KubeObject) => (object["status"] ?? {}) as { readonly conditions?: readonly Condition[] };
-
 /** The same failure is written once: a status that changes with every failure would trigger the queue without a pause. */
-function isReported(object: KubeObject, { same }: ReconcileFailure): boolean {
-  const condition = statusOf(object).conditions?.find(({ type }) => type === FAILURE_CONDITION);
+function isReported({ status }: ReportedObject, { same }: ReconcileFailure): boolean {
+  const condition = status?.conditions?.find(({ type }) => type === FAILURE_CONDITION);
   return condition?.message.startsWith(same) === true;
 }

@@ -175,7 +175,7 @@ function environmentController(ports: EnvironmentPorts, options: OperatorOptions
   const reported: ReportedKind = {
     current(name) {
       const cached = caches.environments.get(name);
-      return cached === undefined ? undefined : (writes.fresh(cached) as unknown as KubeObject);
+      return cached === undefined ? undefined : writes.fresh(cached);
     },
     firstStatus: { phase: "Pending" },
     onWritten: (written) => writes.note(written),
@@ -235,5 +235,5 @@ async function reportContention(object: KubeObject, events: EventRecorder, cache
   const environment = caches.environments.get(object.metadata.namespace ?? object.metadata.name);
   if (environment === undefined) return;
   const note = `${object.kind} ${object.metadata.name} is changed again and again by another writer; the operator leaves it alone for a while`;
-  await events.record(environment as unknown as KubeObject, { type: "Warning", reason: "DriftFight", action: "Reconcile", note });
+  await events.record(environment, { type: "Warning", reason: "DriftFight", action: "Reconcile", note });
 }

@@ -5,15 +5,8 @@
 
 import { nodeTransport } from "@perdure/admin-client/node";
 import type { Clock, Logger, Random } from "@perdure/base";
-import type { CloudEnvironment, ServiceDeployment } from "@perdure/custom-resources";
-import {
-  type EventRecorder,
-  type KubeObject,
-  type KubernetesClient,
-  keyOf,
-  type MetadataOnly,
-  resources,
-} from "@perdure/kubernetes";
+import type { CloudEnvironment } from "@perdure/custom-resources";
+import { type EventRecorder, type KubernetesClient, keyOf, type MetadataOnly, resources } from "@perdure/kubernetes";
 import type { Edge } from "@perdure/telemetry";
 import type { ObjectApplier } from "./applier.js";
 import type { Caches } from "./caches.js";
@@ -67,14 +60,14 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
   const services = new Controller(
     "ServiceDeployment",
     (key, signal) => {
-      const current = () => asObject(caches.serviceDeployments.get(...namesOf(key)));
+      const current = () => caches.serviceDeployments.get(...namesOf(key));
       return reportingFailures(key, { current, firstStatus: {} }, ports, signal, (own) => deployments.reconcile(key, own));
     },
     controllerPorts,
     options,
   );
   const reconcileCloud = (name: string, signal: AbortSignal) => {
-    const current = () => asObject(caches.cloudEnvironments.get(name));
+    const current = () => caches.cloudEnvironments.get(name);
     return reportingFailures(name, { current, firstStatus: {} }, ports, signal, (own) =>
       reconcileCloudEnvironment(name, more, own),
     );
@@ -100,9 +93,6 @@ export function servicesAndTunnels(options: ServicesAndTunnelsOptions, ports: Se
     },
   };
 }
-
-const asObject = (object: ServiceDeployment | CloudEnvironment | undefined): KubeObject | undefined =>
-  object as unknown as KubeObject | undefined;
 
 /** Splits a key `namespace/name`. */
 function namesOf(key: string): [name: string, namespace: string] {

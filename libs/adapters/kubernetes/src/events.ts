@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { BoundedCache, type Clock, type Logger } from "@perdure/base";
 import type { KubernetesClient } from "./client.js";
 import { EVENT_EVERY_MS, EVENT_NOTE_CHARS_MAX, EVENT_SERIES_MAX } from "./limits.js";
-import { type KubeObject, resources } from "./resource.js";
+import { type KubeObject, type ObjectIdentity, resources } from "./resource.js";
 
 interface EventSource {
   /** Reporting controller: `perdure.dev/operator`. */
@@ -43,7 +43,7 @@ export class EventRecorder {
   }
 
   /** Never rejects: a failure to write an event is logged. */
-  async record(regarding: KubeObject, { type, reason, action, note }: EventDetails): Promise<void> {
+  async record(regarding: ObjectIdentity, { type, reason, action, note }: EventDetails): Promise<void> {
     const { client, clock, logger } = this.#ports;
     const key = createHash("sha256")
       .update(JSON.stringify([regarding.metadata.uid, reason, note]))

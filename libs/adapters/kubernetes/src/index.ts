@@ -10,5 +10,13 @@ export {
 export { CLUSTER_EVENTS_NAMESPACE, EventRecorder } from "./events.js";
 export { LeaseLeadership } from "./leadership.js";
 export { type ChangeListener, keyOf, type ObjectCache, Reflector, type ReflectorPorts, type WatchEnd } from "./reflector.js";
-export { type KubeObject, type MetadataOnly, pathOf, type Resource, resourceOf, resources } from "./resource.js";
+export {
+  type KubeObject,
+  type MetadataOnly,
+  type ObjectIdentity,
+  pathOf,
+  type Resource,
+  resourceOf,
+  resources,
+} from "./resource.js";
 export { type AcquiredKey, PRIORITIES, type Priority, WorkQueue, type WorkQueueOptions } from "./work-queue.js";

@@ -76,3 +76,46 @@ test("what is expired is listed again at once, and what stays expired later and 
   }
   await end();
 });
+
+test("an object that cannot be read is logged, keeps its earlier state, and does not hold up the others", async () => {
+  const clock = new VirtualClock();
+  const anObject = (name: string, version: string, replicas: unknown) => ({
+    metadata: { name, resourceVersion: version },
+    spec: { replicas },
+  });
+  const events = [
+    { type: "MODIFIED", object: anObject("a", "2", "three") },
+    { type: "MODIFIED", object: anObject("b", "3", 4) },
+  ];
+  const text = `${events.map((event) => JSON.stringify(event)).join("\n")}\n`;
+  const client = {
+    list: async () => ({
+      items: [anObject("a", "1", 1), anObject("b", "1", 1), anObject("c", "1", "one")],
+      resourceVersion: "1",
+    }),
+    watch: async () => new Blob([text]).stream(),
+  } as unknown as KubernetesClient;
+  const errors: unknown[] = [];
+  const logger = { ...silentLogger, error: (fields: unknown) => void errors.push(fields) };
+  type Sized = ReturnType<typeof anObject> & { readonly spec: { readonly replicas: number } };
+  const isSized = (object: object): object is Sized => typeof (object as Sized).spec.replicas === "number";
+  const parse = (object: object): Sized | undefined => (isSized(object) ? object : undefined);
+  const reflector = new Reflector<Sized>(
+    { resource: resources.pods, parse },
+    { client, clock, random: new SeededRandom(1), logger },
+  );
+  const stop = new AbortController();
+  const changed = new Promise<void>((resolve) => reflector.onChange((_, change) => change === "changed" && resolve()));
+  const running = reflector.run(stop.signal);
+  await changed;
+  stop.abort();
+  await running;
+  expect([...reflector.values()].map(({ metadata, spec }) => [metadata.name, spec.replicas])).toEqual([
+    ["a", 1],
+    ["b", 4],
+  ]);
+  expect(errors.slice(0, 2)).toEqual([
+    { kind: "Pod", key: "c" },
+    { kind: "Pod", key: "a" },
+  ]);
+});

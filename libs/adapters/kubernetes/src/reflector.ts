@@ -21,8 +21,13 @@ import {
 import type { MetadataOnly, Resource } from "./resource.js";
 import { type WatchEvent, watchEventOf } from "./watch-event.js";
 
-interface ReflectorOptions {
+interface ReflectorOptions<T extends MetadataOnly> {
   readonly resource: Resource;
+  /**
+   * Checks the fields that readers of the copy use. An object for which it returns undefined is logged, and the copy keeps the state before,
+   * so that one object does not hold up the others. Without it the fields are those that the API server validated by its own schema.
+   */
+  readonly parse?: (object: MetadataOnly) => T | undefined;
   readonly namespace?: string;
   readonly labels?: string;
   readonly metadataOnly?: boolean;
@@ -59,7 +64,7 @@ export interface ObjectCache<T extends MetadataOnly = MetadataOnly> {
 
 export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
   readonly resource: Resource;
-  readonly #options: ReflectorOptions;
+  readonly #options: ReflectorOptions<T>;
   readonly #ports: ReflectorPorts;
   readonly #objects = new Map<string, T>();
   readonly #listeners: ChangeListener<T>[] = [];
@@ -68,7 +73,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
   #isSynced = false;
   #resourceVersion = "";
 
-  constructor(options: ReflectorOptions, ports: ReflectorPorts) {
+  constructor(options: ReflectorOptions<T>, ports: ReflectorPorts) {
     this.resource = options.resource;
     this.#options = options;
     this.#ports = ports;
@@ -133,7 +138,7 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
 
   async #relist(signal: AbortSignal): Promise<void> {
     const { resource, namespace, labels, metadataOnly } = this.#options;
-    const { items, resourceVersion } = await this.#ports.client.list<T>(resource, {
+    const { items, resourceVersion } = await this.#ports.client.list<MetadataOnly>(resource, {
       signal,
       ...(namespace === undefined ? {} : { namespace }),
       ...(labels === undefined ? {} : { labels }),
@@ -168,10 +173,10 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
       ...(namespace === undefined ? {} : { namespace }),
       ...(metadataOnly === undefined ? {} : { metadataOnly }),
     });
-    for await (const value of jsonLines(body)) this.#take(watchEventOf<T>(value, resource.plural));
+    for await (const value of jsonLines(body)) this.#take(watchEventOf(value, resource.plural));
   }
 
-  #take(event: WatchEvent<T>): void {
+  #take(event: WatchEvent): void {
     switch (event.kind) {
       case "put":
         this.#put(event.object);
@@ -188,9 +193,15 @@ export class Reflector<T extends MetadataOnly> implements ObjectCache<T> {
     this.#resourceVersion = event.resourceVersion ?? this.#resourceVersion;
   }
 
-  #put(object: T, quietly?: "quietly"): void {
-    const key = keyOf(object.metadata.name, object.metadata.namespace);
+  #put(received: MetadataOnly, quietly?: "quietly"): void {
+    const key = keyOf(received.metadata.name, received.metadata.namespace);
     const before = this.#objects.get(key);
+    const { parse } = this.#options;
+    const object = parse === undefined ? (received as T) : parse(received);
+    if (object === undefined) {
+      this.#ports.logger.error({ kind: this.resource.kind, key }, "a watched object cannot be read; its earlier state is used");
+      return;
+    }
     this.#objects.set(key, object);
     if (quietly !== undefined || before?.metadata.resourceVersion === object.metadata.resourceVersion) return;
     this.#notify(object, before === undefined ? "added" : "changed");

@@ -16,6 +16,9 @@ export interface KubeObject {
   readonly [field: string]: unknown;
 }
 
+/** Kind, name and uid: the part of an object that identifies it. */
+export type ObjectIdentity = Pick<KubeObject, "apiVersion" | "kind" | "metadata">;
+
 /** Metadata that all objects have: enough to see that something changed. */
 export type MetadataOnly = Pick<KubeObject, "metadata">;
 

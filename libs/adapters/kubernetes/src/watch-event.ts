@@ -3,8 +3,8 @@ import { jsonFields } from "@perdure/base";
 import { KubernetesApiError } from "./api-error.js";
 import type { MetadataOnly } from "./resource.js";
 
-export type WatchEvent<T> =
-  | { readonly kind: "put" | "deleted"; readonly object: T; readonly resourceVersion: string | undefined }
+export type WatchEvent =
+  | { readonly kind: "put" | "deleted"; readonly object: MetadataOnly; readonly resourceVersion: string | undefined }
   /** A bookmark, or an event of a type that this version does not have: only the resource version counts. */
   | { readonly kind: "bookmark"; readonly resourceVersion: string | undefined };
 
@@ -12,14 +12,14 @@ export type WatchEvent<T> =
  * Throws `KubernetesApiError` for an event of type ERROR, which is how the API server reports an expired watch in a response that began
  * with 200, and for an event that cannot be read: the objects are then listed again.
  */
-export function watchEventOf<T extends MetadataOnly>(value: unknown, plural: string): WatchEvent<T> {
+export function watchEventOf(value: unknown, plural: string): WatchEvent {
   const { type, object } = jsonFields(value) ?? {};
   const resourceVersion = textOf(jsonFields(jsonFields(object)?.["metadata"])?.["resourceVersion"]);
   switch (type) {
     case "ADDED":
     case "MODIFIED":
     case "DELETED":
-      if (!isNamed<T>(object)) throw unreadable(plural);
+      if (!isNamed(object)) throw unreadable(plural);
       return { kind: type === "DELETED" ? "deleted" : "put", object, resourceVersion };
     case "ERROR": {
       const code = jsonFields(object)?.["code"];
@@ -31,8 +31,8 @@ export function watchEventOf<T extends MetadataOnly>(value: unknown, plural: str
   }
 }
 
-/** The API server checks the other fields against the schema of the kind; parsers of custom resources check them again. */
-function isNamed<T extends MetadataOnly>(object: unknown): object is T {
+/** The reflector's parser checks the other fields. */
+function isNamed(object: unknown): object is MetadataOnly {
   const metadata = jsonFields(jsonFields(object)?.["metadata"]);
   const namespace = metadata?.["namespace"];
   return typeof metadata?.["name"] === "string" && (namespace === undefined || typeof namespace === "string");

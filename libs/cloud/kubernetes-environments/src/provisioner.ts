@@ -8,7 +8,7 @@
  */
 import { type Clock, type Logger, PerdureError, pause, type Random } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "@perdure/cloud";
-import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf, parseEnvironment } from "@perdure/custom-resources";
 import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/kubernetes";
 import {
   environmentOf,
@@ -74,7 +74,7 @@ class KubernetesProvisioner implements Provisioner {
   constructor(ports: KubernetesProvisionerPorts, options: KubernetesProvisionerOptions) {
     this.#ports = ports;
     this.#options = options;
-    this.#environments = new Reflector<EnvironmentResource>({ resource: resources.environments }, ports);
+    this.#environments = new Reflector({ resource: resources.environments, parse: parseEnvironment }, ports);
     this.#environments.onChange((environment, change) => {
       if (change !== "resync") this.#notify(environment.spec.environmentId as EnvironmentId);
     });

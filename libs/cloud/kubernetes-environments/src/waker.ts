@@ -4,7 +4,7 @@
  */
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
-import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
+import { type EnvironmentResource, objectNameOf, parseEnvironment } from "@perdure/custom-resources";
 import { type KubernetesClient, Reflector, resources } from "@perdure/kubernetes";
 
 /** Each new value is a new request to wake; the operator stores the value with which an environment hibernated. */
@@ -37,7 +37,7 @@ class Waker implements RuntimeWaker {
 
   constructor(ports: WakerPorts) {
     this.#ports = ports;
-    this.#environments = new Reflector<EnvironmentResource>({ resource: resources.environments }, ports);
+    this.#environments = new Reflector({ resource: resources.environments, parse: parseEnvironment }, ports);
     this.#watching = this.#environments.run(this.#stop.signal);
   }
 

@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { conditions } from "./conditions.js";
 import type { KindSource } from "./definition.js";
-import type { CustomResource } from "./object.js";
+import { type CustomResource, isResource } from "./object.js";
 import { environmentId, list, map, passThrough, region, secretRef, text } from "./schema.js";
 
 const tunnel = z.strictObject({
@@ -43,6 +43,11 @@ const cloudEnvironmentStatus = z.strictObject({
 type CloudEnvironmentSpec = z.output<typeof cloudEnvironmentSpec>;
 type CloudEnvironmentStatus = z.output<typeof cloudEnvironmentStatus>;
 export type CloudEnvironment = CustomResource<"CloudEnvironment", CloudEnvironmentSpec, CloudEnvironmentStatus>;
+
+const isCloudEnvironment = (object: unknown): object is CloudEnvironment => isResource(object, "CloudEnvironment");
+/** Undefined when the object is not an `CloudEnvironment` (see `isResource`). */
+export const parseCloudEnvironment = (object: unknown): CloudEnvironment | undefined =>
+  isCloudEnvironment(object) ? object : undefined;
 
 export const cloudEnvironmentKind: KindSource = {
   kind: "CloudEnvironment",

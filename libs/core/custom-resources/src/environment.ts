@@ -6,7 +6,7 @@
 import { z } from "zod";
 import { conditions } from "./conditions.js";
 import type { KindSource } from "./definition.js";
-import type { CustomResource } from "./object.js";
+import { type CustomResource, isResource } from "./object.js";
 import {
   duration,
   environmentId,
@@ -347,6 +347,11 @@ const environmentStatus = z.strictObject({
 type EnvironmentSpec = z.output<typeof environmentSpec>;
 export type EnvironmentResourceStatus = z.output<typeof environmentStatus>;
 export type EnvironmentResource = CustomResource<"Environment", EnvironmentSpec, EnvironmentResourceStatus>;
+
+const isEnvironment = (object: unknown): object is EnvironmentResource => isResource(object, "Environment");
+/** Undefined when the object is not an `Environment` (see `isResource`). */
+export const parseEnvironment = (object: unknown): EnvironmentResource | undefined =>
+  isEnvironment(object) ? object : undefined;
 
 const HAS_DATA = "has(self.status) && has(self.status.data) && has(self.status.data.present) && self.status.data.present";
 

@@ -1,3 +1,6 @@
+import { z } from "zod";
+import { GROUP_VERSION } from "./names.js";
+
 /** The fields of the common envelope of Kubernetes objects that we read or write. */
 export interface OwnerReference {
   readonly apiVersion: string;
@@ -20,6 +23,26 @@ export interface ObjectMeta {
   readonly annotations?: Readonly<Record<string, string>>;
   readonly finalizers?: readonly string[];
   readonly ownerReferences?: readonly OwnerReference[];
+  /** Which writer owns which fields; its entries are checked where they are read. */
+  readonly managedFields?: readonly unknown[];
+}
+
+const Envelope = z.looseObject({
+  apiVersion: z.literal(GROUP_VERSION),
+  kind: z.string(),
+  metadata: z.looseObject({ name: z.string() }),
+  spec: z.looseObject({}),
+  status: z.looseObject({}).optional(),
+});
+
+/**
+ * Whether an object from the API server is of our kind. The API server has validated `spec` and `status` against the definition that
+ * `definitionOf` derives from the same zod schemas, and the operator reports a definition that lacks fields, so they are not validated again: an
+ * object that a newer definition admits must not be ignored here.
+ */
+export function isResource(object: unknown, kind: string): boolean {
+  const parsed = Envelope.safeParse(object);
+  return parsed.success && parsed.data.kind === kind;
 }
 
 /** One of our kinds as the API server has it: defaults are filled in. */

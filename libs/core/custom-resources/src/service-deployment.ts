@@ -5,7 +5,7 @@
 import { z } from "zod";
 import { conditions } from "./conditions.js";
 import type { KindSource } from "./definition.js";
-import type { CustomResource } from "./object.js";
+import { type CustomResource, isResource } from "./object.js";
 import { environmentId, immutable, labelSelector, list, name, passThrough, text, withRules } from "./schema.js";
 
 const KINDS_OF_REGISTER = ["environment", "cloudEnvironment", "service", "url"];
@@ -100,6 +100,11 @@ const serviceDeploymentStatus = z.strictObject({
 export type ServiceDeploymentSpec = z.output<typeof serviceDeploymentSpec>;
 export type ServiceDeploymentStatus = z.output<typeof serviceDeploymentStatus>;
 export type ServiceDeployment = CustomResource<"ServiceDeployment", ServiceDeploymentSpec, ServiceDeploymentStatus>;
+
+const isServiceDeployment = (object: unknown): object is ServiceDeployment => isResource(object, "ServiceDeployment");
+/** Undefined when the object is not an `ServiceDeployment` (see `isResource`). */
+export const parseServiceDeployment = (object: unknown): ServiceDeployment | undefined =>
+  isServiceDeployment(object) ? object : undefined;
 
 export const serviceDeploymentKind: KindSource = {
   kind: "ServiceDeployment",

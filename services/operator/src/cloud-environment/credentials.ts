@@ -4,8 +4,9 @@
  */
 import { Secret } from "@perdure/base";
 import type { CloudEnvironment } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
+import { type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
+import { parsed, parseSecret } from "../observed-objects.js";
 
 type ApiKeyResult = { readonly kind: "found"; readonly secret: Secret } | { readonly kind: "missing"; readonly message: string };
 
@@ -16,12 +17,7 @@ export async function apiKeyOf(
   signal: AbortSignal,
 ): Promise<ApiKeyResult> {
   const { name, key } = spec.authentication.secretRef;
-  const secret = await client.find<KubeObject & { readonly data?: Readonly<Record<string, string>> }>(
-    resources.secrets,
-    name,
-    cell.namespace,
-    { signal },
-  );
+  const secret = parsed(await client.find(resources.secrets, name, cell.namespace, { signal }), parseSecret);
   const text = Buffer.from(secret?.data?.[key] ?? "", "base64")
     .toString()
     .trim();

@@ -65,7 +65,7 @@ function podOf(cloud: CloudEnvironment, cell: Cell): Readonly<Record<string, unk
       {
         name: "tunnel",
         ...(tunnel.image === undefined ? imageOf(cell, "tunnel-client", VERSION) : pulled(cell, tunnel.image)),
-        env: [...variablesOf(cloud, cell), ...((tunnel.env ?? []) as unknown as readonly EnvVariable[])],
+        env: [...variablesOf(cloud, cell), ...(tunnel.env ?? [])],
         ports: portsOf(tunnel.remoteProxy),
         resources: isEmpty(tunnel.resources)
           ? { requests: { cpu: "50m", memory: "96Mi" }, limits: { memory: "256Mi" } }

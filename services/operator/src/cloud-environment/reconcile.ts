@@ -1,7 +1,7 @@
 /** Reconciles the connection with a hosted environment until its tunnels are up with a verified key (kubernetes.md §1.3). */
 import type { Clock } from "@perdure/base";
 import { type CloudEnvironment, type Observation, observed } from "@perdure/custom-resources";
-import { type EventRecorder, isNotFound, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
+import { type EventRecorder, isNotFound, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
@@ -27,10 +27,6 @@ interface CloudEnvironmentPorts {
   readonly adminClients: AdminClients;
   readonly addresses: Pick<OperatorAddresses, "adminOfCloud">;
   readonly definitions: Pick<Definitions, "outdated">;
-}
-
-interface TunnelDeployment extends KubeObject {
-  readonly status?: { readonly replicas?: number; readonly readyReplicas?: number };
 }
 
 /** One pass. Owned objects are garbage-collected with their owner. Rejects with any error, and is tried again after a pause. */
@@ -87,9 +83,7 @@ async function keepTunnel(cloud: CloudEnvironment, ports: CloudEnvironmentPorts,
 
 /** A client is ready when it is connected. */
 function tunnelOf({ metadata, spec }: CloudEnvironment, { caches, cell }: CloudEnvironmentPorts) {
-  const tunnelDeployment = caches.deployments.get(tunnelObjectName(metadata.name), cell.namespace) as
-    | TunnelDeployment
-    | undefined;
+  const tunnelDeployment = caches.deployments.get(tunnelObjectName(metadata.name), cell.namespace);
   const { readyReplicas = 0, replicas = 0 } = tunnelDeployment?.status ?? {};
   return { connected: readyReplicas, replicas, desired: spec.tunnel.replicas };
 }
@@ -137,7 +131,7 @@ async function report(
   for (const { type, reason, message } of observations) {
     const isNew = before?.conditions?.find((one) => one.type === type)?.reason !== reason;
     if (!isNew || !WARNED.has(reason)) continue;
-    await events.record(cloud as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
+    await events.record(cloud, { type: "Warning", reason, action: "Reconcile", note: message });
   }
   const own = { name: metadata.name, ...(metadata.uid === undefined ? {} : { uid: metadata.uid }) };
   try {

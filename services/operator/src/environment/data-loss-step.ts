@@ -4,7 +4,7 @@
  */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
-import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/kubernetes";
+import type { EventRecorder, KubernetesClient } from "@perdure/kubernetes";
 import { WAIT_LOSS_MS } from "../limits.js";
 import type { DataLossClient } from "../worker-client.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
@@ -74,6 +74,6 @@ export async function acceptedNow(
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const note = `the loss of ${what} was accepted; its data is deleted`;
   const event = { type: "Warning", reason: "DataLossAccepted", action: "Accept", note } as const;
-  await events.record(environment as unknown as KubeObject, event);
+  await events.record(environment, event);
   return { mark, time };
 }

@@ -3,10 +3,9 @@
  * Redis, and backups, which delay nothing else.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/kubernetes";
 import { bundledRedis } from "../desired/redis.js";
 import { type BackupResult, keepBackups } from "./backup.js";
-import { type Rollout, storageOutcome } from "./observe.js";
+import { storageOutcome } from "./observe.js";
 import { isGood, type StepOutcome } from "./outcome.js";
 import type { EnvironmentReconcilePorts } from "./ports.js";
 import { redisProblem } from "./redis-pods.js";
@@ -56,14 +55,13 @@ async function bundled(
   const waiting = restoring ?? (await growVolumes(environment, set, { client, applier }, signal));
   if (waiting !== undefined) return waiting;
   // When everything stops, Redis ends after the last worker.
-  const workersLeft = (caches.statefulSets.get("worker", namespace) as Rollout | undefined)?.status?.replicas ?? 0;
+  const workersLeft = caches.statefulSets.get("worker", namespace)?.status?.replicas ?? 0;
   const isNeeded = environment.spec.suspended && workersLeft > 0;
   const forRedis = isNeeded ? { ...environment, spec: { ...environment.spec, suspended: false } } : environment;
   for (const object of bundledRedis(forRedis, cell, secrets.redisHash)) await applier.apply(object, signal);
-  const rollout = set as (Rollout & KubeObject) | undefined;
-  const outcome = storageOutcome(environment, rollout);
+  const outcome = storageOutcome(environment, set);
   // Without pods there is no failing pod.
-  if (isGood(outcome) || (rollout?.status?.replicas ?? 0) === 0) return outcome;
+  if (isGood(outcome) || (set?.status?.replicas ?? 0) === 0) return outcome;
   const find = () => redisProblem(environment, client, clock.nowMs(), signal);
   const { problem, againMs } = await redisStartChecks.check(environment, find);
   // Pods may fail later, and a StatefulSet does not report that.

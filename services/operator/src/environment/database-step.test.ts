@@ -30,7 +30,7 @@ function aCluster() {
   const client = {
     find: async (resource: Resource, name: string, namespace?: string) =>
       resource === resources.statefulSets || resource === resources.deployments
-        ? { metadata: { name }, spec: { replicas: cluster.replicas } }
+        ? { apiVersion: "apps/v1", kind: "Workload", metadata: { name }, spec: { replicas: cluster.replicas } }
         : there.get(keyOf(name, namespace)),
     list: async () => ({ items: Array.from({ length: cluster.pods }, () => ({})) }),
     apply: write,

@@ -15,6 +15,7 @@ import { environmentUrl, isEnvironmentUrl } from "@perdure/postgres";
 import { COMPONENT } from "../desired/labels.js";
 import { POSTGRES } from "../desired/workers.js";
 import { WAIT_PROBLEM_MS, WAIT_REFERENCE_MS } from "../limits.js";
+import { parsed, parseWorkload } from "../observed-objects.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 import type { SecretStore } from "./secret-store.js";
@@ -162,10 +163,6 @@ async function passwordOf(store: SecretStore): Promise<Secret> {
   return new Secret(password);
 }
 
-interface Scaled extends MetadataOnly {
-  readonly spec?: { readonly replicas?: number };
-}
-
 /** Whether nothing of the environment uses the database, and only this pass can change that. */
 async function isAtRest(environment: EnvironmentResource, client: KubernetesClient, signal: AbortSignal): Promise<boolean> {
   if (!environment.spec.suspended) return false;
@@ -174,8 +171,8 @@ async function isAtRest(environment: EnvironmentResource, client: KubernetesClie
     [resources.statefulSets, "worker"],
     [resources.deployments, "front"],
   ] as const) {
-    const existing = await client.find(resource, name, namespace, { signal });
-    if (((existing as Scaled | undefined)?.spec?.replicas ?? 0) > 0) return false;
+    const existing = parsed(await client.find(resource, name, namespace, { signal }), parseWorkload);
+    if ((existing?.spec?.replicas ?? 0) > 0) return false;
   }
   return !(await hasPods(environment, client, signal));
 }

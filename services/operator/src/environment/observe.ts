@@ -1,19 +1,11 @@
 /** Derives the conditions of an environment from what controllers report about its objects. Pure, so that each case has a test. */
 import type { EnvironmentPhase, EnvironmentResource, EnvironmentResourceStatus, Observation } from "@perdure/custom-resources";
 import { PROGRESS_MS_MAX, WAIT_SOON_MS } from "../limits.js";
+import type { Workload } from "../observed-objects.js";
 import { bad, good, isGood, type StepOutcome } from "./outcome.js";
 
 /** The fields of a StatefulSet or Deployment that describe its state. */
-export interface Rollout {
-  readonly metadata: { readonly generation?: number };
-  readonly spec?: { readonly replicas?: number };
-  readonly status?: {
-    readonly observedGeneration?: number;
-    readonly replicas?: number;
-    readonly readyReplicas?: number;
-    readonly updatedReplicas?: number;
-  };
-}
+export type Rollout = Pick<Workload, "spec" | "status"> & { readonly metadata: Pick<Workload["metadata"], "generation"> };
 
 const isObserved = ({ metadata, status }: Rollout): boolean => (status?.observedGeneration ?? 0) >= (metadata.generation ?? 0);
 

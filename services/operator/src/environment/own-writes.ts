@@ -3,7 +3,7 @@
  * hibernates) reads the status; right after a write the copy may still have the old one, and a decision would be made twice. Then the API
  * server's response to the write is used.
  */
-import type { EnvironmentResource } from "@perdure/custom-resources";
+import { type EnvironmentResource, parseEnvironment } from "@perdure/custom-resources";
 import type { MetadataOnly } from "@perdure/kubernetes";
 
 export class OwnWrites {
@@ -14,7 +14,8 @@ export class OwnWrites {
   readonly #written = new Map<string, EnvironmentResource>();
 
   note(written: MetadataOnly): void {
-    if (written.metadata.resourceVersion !== undefined) this.#written.set(written.metadata.name, written as EnvironmentResource);
+    const environment = parseEnvironment(written);
+    if (environment?.metadata.resourceVersion !== undefined) this.#written.set(written.metadata.name, environment);
   }
 
   discard(name: string): void {

@@ -17,11 +17,11 @@ import { type DataResult, dataStep } from "./data-step.js";
 import type { Draining } from "./draining.js";
 import { type HibernationDecision, restingEnvironment } from "./hibernation.js";
 import { ensureNamespace } from "./namespace-step.js";
-import { type Rollout, routableOutcome } from "./observe.js";
+import { routableOutcome } from "./observe.js";
 import { bad, good, isGood, type StepOutcome, step } from "./outcome.js";
 import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
 import { prune, pruneUnwanted } from "./prune.js";
-import { type Quota, quotaProblem } from "./quota-check.js";
+import { quotaProblem } from "./quota-check.js";
 import { releaseOf } from "./release.js";
 import { report } from "./report.js";
 import { type EnvironmentSecrets, ensureSecrets } from "./secrets.js";
@@ -117,8 +117,8 @@ export class EnvironmentPass {
   #checkQuota(namespace: string): void {
     const { caches } = this.#ports;
     const sets = [caches.statefulSets.get("worker", namespace), caches.deployments.get("front", namespace)];
-    const quota = caches.of(resources.resourceQuotas)?.get("env", namespace);
-    const problem = quotaProblem(this.#environment, sets as (Rollout | undefined)[], quota as Quota | undefined);
+    const quota = caches.resourceQuotas.get("env", namespace);
+    const problem = quotaProblem(this.#environment, sets, quota);
     if (problem !== undefined) this.#outcomes.push({ observation: problem });
   }
 
@@ -179,7 +179,7 @@ export class EnvironmentPass {
 
   #isRedisInUse(): boolean {
     const namespace = objectNameOf(this.#environment.spec.environmentId);
-    const set = this.#ports.caches.statefulSets.get("redis", namespace) as Rollout | undefined;
+    const set = this.#ports.caches.statefulSets.get("redis", namespace);
     return (set?.status?.replicas ?? 0) > 0;
   }
 
@@ -224,7 +224,7 @@ export class EnvironmentPass {
     const isClosed = this.#rest.hibernation?.state === "Closing";
     const config = hashOf(runtimeSettings(environment, cell));
     await this.#applyAll(front(environment, cell, { config, secrets: secrets.hash, isClosed }));
-    const set = caches.deployments.get("front", objectNameOf(environment.spec.environmentId)) as Rollout | undefined;
+    const set = caches.deployments.get("front", objectNameOf(environment.spec.environmentId));
     const outcome = routableOutcome(set);
     return isGood(outcome) ? frontChecks.check(environment, this.#signal) : outcome;
   }

@@ -3,16 +3,10 @@
  * why. The quota is the sum of what the spec requests, so other pods in the namespace are the cause.
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/kubernetes";
 import { frontRequests, quantityOf } from "../desired/sizes.js";
 import { workerRequests } from "../desired/workers.js";
+import type { Quota } from "../observed-objects.js";
 import type { Rollout } from "./observe.js";
-
-type QuotaAmounts = Readonly<Record<string, string>>;
-
-export interface Quota extends KubeObject {
-  readonly status?: { readonly hard?: QuotaAmounts; readonly used?: QuotaAmounts };
-}
 
 /** Undefined when pods exist, or would be admitted. */
 export function quotaProblem(

@@ -3,7 +3,7 @@
  * differences writes nothing (kubernetes.md §3.2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, resources } from "@perdure/kubernetes";
+import { resources } from "@perdure/kubernetes";
 import { addFinalizer } from "../finalizer.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 import { EnvironmentPass } from "./pass.js";
@@ -60,7 +60,7 @@ async function remove(
   }
   const isBlocked = result.reason === "DeletionBlocked";
   const event = { reason: result.reason, action: "Delete", note: result.message };
-  await events.record(environment as unknown as KubeObject, { type: isBlocked ? "Warning" : "Normal", ...event });
+  await events.record(environment, { type: isBlocked ? "Warning" : "Normal", ...event });
   const deleting = good("Deleting", result.reason, result.message);
   const outcome = result.againMs === undefined ? deleting : { ...deleting, againMs: result.againMs };
   const stuck = isBlocked ? [] : stuckDeletion(environment, result.message, ports);

@@ -1,6 +1,5 @@
 /** Turns the findings of a pass into the status, metrics and events of the environment, and the time of the next pass. */
 import { type EnvironmentResource, objectNameOf, observed } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/kubernetes";
 import { hashOf, hostOf } from "../desired/runtime-config.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import type { Scaler } from "./autoscaling-step.js";
@@ -8,7 +7,7 @@ import type { AcceptedDataLoss } from "./data-loss-step.js";
 import type { DataResult } from "./data-step.js";
 import type { Draining } from "./draining.js";
 import type { HibernationDecision } from "./hibernation.js";
-import { phaseOf, type Rollout, summary, withDeadline } from "./observe.js";
+import { phaseOf, summary, withDeadline } from "./observe.js";
 import type { StepOutcome } from "./outcome.js";
 import type { EnvironmentReconcilePorts, Reconciled } from "./ports.js";
 import type { EnvironmentSecrets } from "./secrets.js";
@@ -57,7 +56,7 @@ export async function report(
   const now = withDeadline(observations, before?.conditions, generation, clock.nowMs());
   const time = new Date(clock.nowMs()).toISOString().replace(/\.\d+Z$/, "Z");
   const namespace = objectNameOf(environment.spec.environmentId);
-  const set = caches.statefulSets.get("worker", namespace) as Rollout | undefined;
+  const set = caches.statefulSets.get("worker", namespace);
   const ready = now.find(({ type }) => type === "Ready");
   const isReady = ready?.status === "True";
   const status = statusOf(environment, {
@@ -91,7 +90,7 @@ export async function report(
     const wasReady = before?.conditions?.some((one) => one.type === "Ready" && one.status === "True") === true;
     if (isReady && !wasReady) {
       const note = `environment is reachable at ${status.host ?? ""}`;
-      await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "Ready", action: "Reconcile", note });
+      await events.record(environment, { type: "Normal", reason: "Ready", action: "Reconcile", note });
     }
     await reportKeyChange(environment, status, events);
     await warnOfNew(environment, now, events);

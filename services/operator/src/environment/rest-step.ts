@@ -1,7 +1,7 @@
 /** Collects the facts for hibernation: the reports of the workers, and the front pods that may still accept requests. */
 import type { Clock } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type EventRecorder, type KubeObject, type KubernetesClient, type MetadataOnly, resources } from "@perdure/kubernetes";
+import { type EventRecorder, type KubernetesClient, type MetadataOnly, resources } from "@perdure/kubernetes";
 import { selectorOf } from "../desired/labels.js";
 import type { WorkerClient, WorkerReport } from "../worker-client.js";
 import { type HibernationDecision, nextRest } from "./hibernation.js";
@@ -47,7 +47,7 @@ export async function restStep(
   if (eventTemplate !== undefined) {
     const due = rest.nextWakeTime === undefined ? "" : `; first due at ${rest.nextWakeTime}`;
     const note = `${eventTemplate.note}${now === "Asleep" ? due : ""}`;
-    await events.record(environment as unknown as KubeObject, {
+    await events.record(environment, {
       type: "Normal",
       reason: eventTemplate.reason,
       action: "Hibernate",

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { TEMPLATE_HASH } from "../desired/workers.js";
-import { firstProblemOf, nextPartition, partitionOf, type RollingSet } from "./rollout.js";
+import type { Workload } from "../observed-objects.js";
+import { firstProblemOf, nextPartition, partitionOf } from "./rollout.js";
 import { type WorkerPod, workerPodOf } from "./worker-pods.js";
 
 /** `n` new and ready, `N` new and not, `o` old and ready, `O` old and not; by ordinal. */
@@ -41,7 +42,7 @@ interface SetCase {
   readonly revision?: string;
 }
 
-const aSet = ({ hash, isObserved = true, updated = 0, revision = "new" }: SetCase): RollingSet => ({
+const aSet = ({ hash, isObserved = true, updated = 0, revision = "new" }: SetCase): Workload => ({
   apiVersion: "apps/v1",
   kind: "StatefulSet",
   metadata: { name: "worker", generation: 2, annotations: { [TEMPLATE_HASH]: hash } },

@@ -4,30 +4,15 @@
  * `partition`, which decreases, limits how far (kubernetes.md §2). The state is read from the cluster each time.
  */
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import type { KubeObject } from "@perdure/kubernetes";
 import { TEMPLATE_HASH } from "../desired/workers.js";
 import { WAIT_PROBLEM_MS } from "../limits.js";
+import type { Workload } from "../observed-objects.js";
 import { bad, type StepOutcome } from "./outcome.js";
 import type { PodProblem, WorkerPod } from "./worker-pods.js";
 
-export interface RollingSet extends KubeObject {
-  readonly spec?: {
-    readonly replicas?: number;
-    readonly updateStrategy?: { readonly rollingUpdate?: { readonly partition?: number } };
-  };
-  readonly status?: {
-    readonly observedGeneration?: number;
-    readonly currentRevision?: string;
-    readonly updateRevision?: string;
-    readonly replicas?: number;
-    readonly readyReplicas?: number;
-    readonly updatedReplicas?: number;
-  };
-}
-
 /** Pods with this ordinal and above get the new template. `pods` is called only during a rollout. */
 export async function nextPartition(
-  set: RollingSet | undefined,
+  set: Workload | undefined,
   templateHash: string,
   pods: () => Promise<readonly WorkerPod[]>,
 ): Promise<number> {

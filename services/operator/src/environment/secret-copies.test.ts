@@ -44,7 +44,7 @@ beforeEach(() => {
   copies = new SecretCopies({ client, clock, watched: { get }, namespace: OWN });
 });
 
-const find = (name: string, namespace: string) => copies.find(resources.secrets, name, namespace);
+const find = (name: string, namespace: string) => copies.find(resources.secrets, name, namespace, {});
 
 test("a Secret that is watched is read once for each of its versions", async () => {
   for (const version of ["1", "2"]) {

@@ -6,20 +6,24 @@
  */
 import { BoundedCache, type Clock } from "@perdure/base";
 import {
+  type ApplyOptions,
   isAlreadyThere,
   type KubeObject,
   type KubernetesCallOptions,
   type KubernetesClient,
   keyOf,
-  type MetadataOnly,
   type ObjectCache,
   type Resource,
   resources,
 } from "@perdure/kubernetes";
 import { NEW_NAMESPACE_MS, SECRET_COPIES_MAX, SECRET_TRUST_MS, START_SECRET_TRUST_MS } from "../limits.js";
 
-/** The operations on Secrets. */
-export type SecretClient = Pick<KubernetesClient, "find" | "create" | "apply">;
+/** The operations on Secrets, which `KubernetesClient` has, too. */
+export interface SecretClient {
+  find(resource: Resource, name: string, namespace: string, call: KubernetesCallOptions): Promise<KubeObject | undefined>;
+  create(object: KubeObject, call?: KubernetesCallOptions & { readonly manager?: string }): Promise<KubeObject>;
+  apply(object: KubeObject, options: ApplyOptions): Promise<KubeObject>;
+}
 
 interface Copy {
   readonly secret: KubeObject;
@@ -86,41 +90,31 @@ export class SecretCopies implements SecretClient {
     this.#copies.clear();
   }
 
-  async find<T extends MetadataOnly = KubeObject>(
-    resource: Resource,
-    name: string,
-    namespace?: string,
-    call: KubernetesCallOptions = {},
-  ): Promise<T | undefined> {
-    const { client } = this.#ports;
-    if (resource !== resources.secrets || namespace === undefined) return client.find<T>(resource, name, namespace, call);
+  async find(resource: Resource, name: string, namespace: string, call: KubernetesCallOptions): Promise<KubeObject | undefined> {
+    if (resource !== resources.secrets) return this.#ports.client.find(resource, name, namespace, call);
     const key = keyOf(name, namespace);
     const copy = this.#copies.peek(key);
-    if (copy !== undefined && this.#isGood(copy, name, namespace)) return copy.secret as unknown as T;
+    if (copy !== undefined && this.#isGood(copy, name, namespace)) return copy.secret;
     if (copy === undefined && this.#isNew(namespace)) return undefined;
-    const existing = await client.find<KubeObject>(resource, name, namespace, call);
-    if (existing === undefined) this.#copies.delete(key);
-    else this.#keep(existing);
-    return existing as T | undefined;
+    const existing = await this.#ports.client.find(resource, name, namespace, call);
+    if (existing === undefined) {
+      this.#copies.delete(key);
+      return undefined;
+    }
+    return this.#keep(existing);
   }
 
-  async create<T extends MetadataOnly = KubeObject>(
-    object: KubeObject,
-    call?: KubernetesCallOptions & { readonly manager?: string },
-  ): Promise<T> {
+  async create(object: KubeObject, call?: KubernetesCallOptions & { readonly manager?: string }): Promise<KubeObject> {
     try {
-      return this.#keep(await this.#ports.client.create<KubeObject>(object, call)) as unknown as T;
+      return this.#keep(await this.#ports.client.create(object, call));
     } catch (cause) {
       if (isAlreadyThere(cause)) this.discard(object.metadata.namespace ?? "");
       throw cause;
     }
   }
 
-  async apply<T extends MetadataOnly = KubeObject>(
-    object: KubeObject,
-    options: Parameters<KubernetesClient["apply"]>[1],
-  ): Promise<T> {
-    return this.#keep(await this.#ports.client.apply<KubeObject>(object, options)) as unknown as T;
+  async apply(object: KubeObject, options: ApplyOptions): Promise<KubeObject> {
+    return this.#keep(await this.#ports.client.apply(object, options));
   }
 
   #isGood({ secret, atMs }: Copy, name: string, namespace: string): boolean {

@@ -4,6 +4,7 @@ import { isAlreadyThere, type KubeObject, resources } from "@perdure/kubernetes"
 import { MANAGER } from "../applier.js";
 import { childOf } from "../desired/labels.js";
 import { hashOf } from "../desired/runtime-config.js";
+import { parsed, parseSecret } from "../observed-objects.js";
 import type { SecretClient } from "./secret-copies.js";
 
 /** Texts by key. */
@@ -79,7 +80,7 @@ export async function readSecret(
   namespace: string,
   signal: AbortSignal,
 ): Promise<SecretData | undefined> {
-  const secret = await client.find<KubeObject & { readonly data?: SecretData }>(resources.secrets, name, namespace, { signal });
+  const secret = parsed(await client.find(resources.secrets, name, namespace, { signal }), parseSecret);
   if (secret === undefined) return undefined;
   const decoded = Object.entries(secret.data ?? {}).map(([key, value]) => [key, Buffer.from(value, "base64").toString()]);
   return Object.fromEntries(decoded);

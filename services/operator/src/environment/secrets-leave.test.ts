@@ -88,6 +88,7 @@ function aCluster(changes: Partial<Cell> = {}) {
       statefulSets: empty,
       deployments: empty,
       volumeClaims: empty,
+      resourceQuotas: empty,
       of: () => empty,
     },
     cell,

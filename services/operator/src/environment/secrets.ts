@@ -5,7 +5,7 @@
  */
 import { type Clock, Secret } from "@perdure/base";
 import type { EnvironmentResource } from "@perdure/custom-resources";
-import { type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
+import { type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { REDIS_AUTH } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
@@ -13,6 +13,7 @@ import { BUNDLE, TRUSTED_CAS } from "../desired/trust.js";
 import { TOKEN_KEY, TUNNEL_TOKEN } from "../desired/tunnels.js";
 import { SIGNING_KEY } from "../desired/workers.js";
 import { WAIT_RELEASE_MS } from "../limits.js";
+import { parsed, parseSecret } from "../observed-objects.js";
 import { newSigningKey, publicKeyOf } from "../signing-key.js";
 import { ensureDatabase, type GivenDatabase } from "./database-step.js";
 import type { EnvironmentDatabases } from "./databases.js";
@@ -233,7 +234,7 @@ async function ensureSigningKey(
 async function copyPullSecrets(store: SecretStore, { client, cell }: SecretPorts, signal: AbortSignal): Promise<void> {
   for (const name of cell.imagePullSecrets) {
     const { namespace } = cell;
-    const existing = await client.find<KubeObject & { readonly type?: string }>(resources.secrets, name, namespace, { signal });
+    const existing = parsed(await client.find(resources.secrets, name, namespace, { signal }), parseSecret);
     const data = existing === undefined ? undefined : await readSecret(client, name, namespace, signal);
     if (data !== undefined) await store.keep(name, data, { isOwned: true, type: existing?.type ?? "Opaque" });
   }

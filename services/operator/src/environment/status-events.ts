@@ -2,7 +2,7 @@
  * Writes an event besides the condition for what an operator of the cluster must act on or should be informed about: once, when it begins.
  */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
-import type { EventRecorder, KubeObject } from "@perdure/kubernetes";
+import type { EventRecorder } from "@perdure/kubernetes";
 import type { summary } from "./observe.js";
 
 /** Operators of services must configure the keys with which requests to them are signed. */
@@ -15,14 +15,14 @@ export async function reportKeyChange(
   const previous = before?.signingKey?.publicKeys ?? [];
   if (previous.length === 0 || current === undefined || previous.join() === now.signingKey?.publicKeys?.join()) return;
   const note = `requests to services are signed with ${current}; configure services to accept ${others.join(" and ") || "no other key"}, too`;
-  await events.record(environment as unknown as KubeObject, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
+  await events.record(environment, { type: "Normal", reason: "SigningKeys", action: "Rotate", note });
 }
 
 /** Reports that a Secret of the operator was deleted or changed and is restored; no pod was replaced. */
 export async function reportPasswordRestored(environment: EnvironmentResource, events: EventRecorder): Promise<void> {
   const note = "Secret redis-auth was missing or changed: it holds again the password that Redis and the workers run with";
   const event = { type: "Warning", reason: "RedisPasswordRestored", action: "Restore", note } as const;
-  await events.record(environment as unknown as KubeObject, event);
+  await events.record(environment, event);
 }
 
 /** Conditions that require an action of an operator. */
@@ -65,6 +65,6 @@ export async function warnOfNew(
   for (const { type, status, reason, message } of now) {
     const isNew = before.find((one) => one.type === type)?.reason !== reason;
     if (type === "Ready" || status === "True" || !isNew || !WARNED.has(reason)) continue;
-    await events.record(environment as unknown as KubeObject, { type: "Warning", reason, action: "Reconcile", note: message });
+    await events.record(environment, { type: "Warning", reason, action: "Reconcile", note: message });
   }
 }

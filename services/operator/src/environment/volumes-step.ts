@@ -10,12 +10,13 @@ import {
   type Observation,
   objectNameOf,
 } from "@perdure/custom-resources";
-import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
+import { type EventRecorder, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { MANAGER, type ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import { redisClaims } from "../desired/redis.js";
 import { hashOf } from "../desired/runtime-config.js";
 import { WAIT_LOSS_MS, WAIT_SOON_MS } from "../limits.js";
+import { parseVolumeClaim, type VolumeClaim } from "../observed-objects.js";
 import { type AcceptedDataLoss, acceptedNow } from "./data-loss-step.js";
 import { bad, good, type StepOutcome } from "./outcome.js";
 import type { VolumeRetention } from "./retained-volumes.js";
@@ -43,11 +44,6 @@ export interface VolumesResult {
   readonly problems: readonly Observation[];
 }
 
-interface ClaimWithPhase extends KubeObject {
-  readonly spec?: { readonly volumeName?: string };
-  readonly status?: { readonly phase?: string };
-}
-
 /** Rejects with the API server's error. */
 export async function volumesStep(
   environment: EnvironmentResource,
@@ -57,10 +53,7 @@ export async function volumesStep(
   const recorded = environment.status?.data?.volumes ?? [];
   const base = { records: recorded, isLost: false, accepted: undefined, problems: [] };
   if (environment.spec.redis.bundled === undefined) return { ...base, records: [], outcome: good(TYPE, "External") };
-  let claims = boundClaims(
-    environment,
-    (name, namespace) => ports.caches.volumeClaims.get(name, namespace) as ClaimWithPhase | undefined,
-  );
+  let claims = boundClaims(environment, (name, namespace) => ports.caches.volumeClaims.get(name, namespace));
   let records = await recordsOf(environment, claims, ports, signal);
   if (isLost(recorded, records)) {
     // The local copy may be older than the cluster, and lacks claims without our labels: nothing is stopped before the API server confirms
@@ -95,7 +88,7 @@ function lostMessage(recorded: readonly VolumeRecord[], mark: string): string {
   return `no claim is bound to the volumes with the data any more (${claims} to ${namesOf(recorded)}); Redis stays stopped until they are bound again, or the loss is accepted with acceptDataLoss: "${mark}"`;
 }
 
-const deleting = ({ metadata, spec }: ClaimWithPhase): Observation => ({
+const deleting = ({ metadata, spec }: VolumeClaim): Observation => ({
   type: "DataAtRisk",
   status: "True",
   reason: "ClaimIsDeleted",
@@ -105,13 +98,13 @@ const deleting = ({ metadata, spec }: ClaimWithPhase): Observation => ({
 // ── claims ───────────────────────────────────────────────────────────────────────────────────────
 
 /** A claim whose volume object was deleted is in the phase `Lost`. */
-const isBound = (claim: ClaimWithPhase | undefined): claim is ClaimWithPhase =>
+const isBound = (claim: VolumeClaim | undefined): claim is VolumeClaim =>
   claim?.spec?.volumeName !== undefined && claim.status?.phase !== "Lost";
 
 function boundClaims(
   environment: EnvironmentResource,
-  get: (name: string, namespace: string) => ClaimWithPhase | undefined,
-): readonly ClaimWithPhase[] {
+  get: (name: string, namespace: string) => VolumeClaim | undefined,
+): readonly VolumeClaim[] {
   const namespace = objectNameOf(environment.spec.environmentId);
   return redisClaims(environment)
     .map((name) => get(name, namespace))
@@ -122,17 +115,18 @@ async function readClaims(
   environment: EnvironmentResource,
   client: KubernetesClient,
   signal: AbortSignal,
-): Promise<readonly ClaimWithPhase[]> {
+): Promise<readonly VolumeClaim[]> {
   const namespace = objectNameOf(environment.spec.environmentId);
-  const { items } = await client.list<ClaimWithPhase>(resources.volumeClaims, { namespace, signal });
-  const byName = new Map(items.map((claim) => [claim.metadata.name, claim]));
+  const { items } = await client.list(resources.volumeClaims, { namespace, signal });
+  const claims = items.map(parseVolumeClaim).filter((claim) => claim !== undefined);
+  const byName = new Map(claims.map((claim) => [claim.metadata.name, claim]));
   return boundClaims(environment, (name) => byName.get(name));
 }
 
 /** Claims whose volumes outlive them from now on. */
 async function recordsOf(
   environment: EnvironmentResource,
-  claims: readonly ClaimWithPhase[],
+  claims: readonly VolumeClaim[],
   { client, retention }: VolumesPorts,
   signal: AbortSignal,
 ): Promise<readonly VolumeRecord[]> {
@@ -154,9 +148,7 @@ async function stopRedis(
   signal: AbortSignal,
 ): Promise<void> {
   const namespace = objectNameOf(environment.spec.environmentId);
-  const set = caches.statefulSets.get("redis", namespace) as
-    | (KubeObject & { readonly spec?: { readonly replicas?: number } })
-    | undefined;
+  const set = caches.statefulSets.get("redis", namespace);
   if (set === undefined || set.spec?.replicas === 0) return;
   applier.discardObject(resources.statefulSets, "redis", namespace);
   const { apiVersion, kind } = resources.statefulSets;

@@ -4,39 +4,27 @@
  * pods (kubernetes.md §2).
  */
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import { type KubeObject, KubernetesApiError, type KubernetesClient, resources } from "@perdure/kubernetes";
+import { KubernetesApiError, type KubernetesClient, resources } from "@perdure/kubernetes";
 import { redisPods } from "../desired/redis.js";
 import { quantityOf } from "../desired/sizes.js";
 import { WAIT_SOON_MS } from "../limits.js";
+import { parsed, parseVolumeClaim, parseWorkload, type Workload } from "../observed-objects.js";
 import { bad, type StepOutcome } from "./outcome.js";
 import type { PrunePorts } from "./prune.js";
 
 const TYPE = "StorageReady";
 
-interface ClaimWithSize extends KubeObject {
-  readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } };
-  readonly status?: { readonly capacity?: { readonly storage?: string } };
-}
-
-interface ClaimingSet extends KubeObject {
-  readonly spec?: {
-    readonly volumeClaimTemplates?: readonly {
-      readonly spec?: { readonly resources?: { readonly requests?: { readonly storage?: string } } };
-    }[];
-  };
-}
-
 /** Undefined when the StatefulSet may be applied; otherwise the reason to wait. Rejects with the API server's error. */
 export async function growVolumes(
   environment: EnvironmentResource,
-  cached: KubeObject | undefined,
+  cached: Workload | undefined,
   { client, applier }: Pick<PrunePorts, "client" | "applier">,
   signal: AbortSignal,
 ): Promise<StepOutcome | undefined> {
   const desired = environment.spec.redis.bundled?.size;
-  if (desired === undefined || cached === undefined || !needsGrowth(cached as ClaimingSet, desired)) return undefined;
+  if (desired === undefined || cached === undefined || !needsGrowth(cached, desired)) return undefined;
   const namespace = objectNameOf(environment.spec.environmentId);
-  const set = await client.find<ClaimingSet>(resources.statefulSets, "redis", namespace, { signal });
+  const set = parsed(await client.find(resources.statefulSets, "redis", namespace, { signal }), parseWorkload);
   if (set === undefined || !needsGrowth(set, desired)) return undefined;
   for (let n = 0; n < redisPods(environment); n++) {
     const grown = await growClaim(`data-redis-${n}`, namespace, desired, client, signal);
@@ -53,7 +41,7 @@ export async function growVolumes(
   return bad(TYPE, "Resizing", "the StatefulSet of Redis is being created again; its pods stay", WAIT_SOON_MS);
 }
 
-function needsGrowth(set: ClaimingSet, desired: string): boolean {
+function needsGrowth(set: Workload, desired: string): boolean {
   const current = set.spec?.volumeClaimTemplates?.[0]?.spec?.resources?.requests?.storage;
   return current !== undefined && quantityOf(current) < quantityOf(desired);
 }
@@ -66,7 +54,7 @@ async function growClaim(
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<StepOutcome | undefined> {
-  const claim = await client.find<ClaimWithSize>(resources.volumeClaims, name, namespace, { signal });
+  const claim = parsed(await client.find(resources.volumeClaims, name, namespace, { signal }), parseVolumeClaim);
   if (claim === undefined) return undefined;
   const requested = claim.spec?.resources?.requests?.storage ?? "0";
   if (quantityOf(requested) < quantityOf(desired)) {

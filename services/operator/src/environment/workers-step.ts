@@ -3,20 +3,21 @@
  * partitions over; a new template one by one, each when the one before is ready. With an autoscaler, that decides the number.
  */
 
-import type { Clock } from "@perdure/base";
+import { type Clock, jsonFields } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
-import type { EventRecorder, KubeObject, KubernetesClient } from "@perdure/kubernetes";
+import type { EventRecorder, KubernetesClient } from "@perdure/kubernetes";
 import { MANAGER, type ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import { desiredWorkers } from "../desired/sizes.js";
 import { type Inputs, TEMPLATE_HASH, workers, workerTemplateHash } from "../desired/workers.js";
 import { WAIT_DRAIN_MS, WAIT_UNREADY_MS } from "../limits.js";
+import type { Workload } from "../observed-objects.js";
 import type { WorkerClient } from "../worker-client.js";
 import { type Draining, nextScaling } from "./draining.js";
-import { type Rollout, workersOutcome } from "./observe.js";
+import { workersOutcome } from "./observe.js";
 import { isGood, type StepOutcome } from "./outcome.js";
-import { nextPartition, problemOutcome, type RollingSet } from "./rollout.js";
+import { nextPartition, problemOutcome } from "./rollout.js";
 import type { StartChecks } from "./start-checks.js";
 import { type WorkerPod, workerPods } from "./worker-pods.js";
 
@@ -46,7 +47,7 @@ export async function workersStep(
 ): Promise<WorkersResult> {
   const { applier, caches, cell, client, clock, workerClient, events, startChecks } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
-  const set = caches.statefulSets.get("worker", namespace) as (RollingSet & Rollout) | undefined;
+  const set = caches.statefulSets.get("worker", namespace);
   let listed: Promise<readonly WorkerPod[]> | undefined;
   const pods = (): Promise<readonly WorkerPod[]> => {
     listed ??= workerPods(environment, client, signal);
@@ -62,7 +63,7 @@ export async function workersStep(
   for (const object of workers(environment, cell, { ...inputs, replicas, partition })) await applier.apply(object, signal);
   if (scaling?.isOverdue === true) {
     const note = `worker-${scaling.draining?.ordinal} did not drain within ${environment.spec.workers.drainSeconds} s and is stopped with ${scaling.draining?.partitions ?? "an unknown number of"} partitions`;
-    await events.record(environment as unknown as KubeObject, {
+    await events.record(environment, {
       type: "Warning",
       reason: "DrainTimedOut",
       action: "Scale",
@@ -85,7 +86,7 @@ export async function workersStep(
 /** Hands replicas over to the autoscaler: a field that its only owner drops falls back to its default, which here would be one worker. */
 async function handReplicasOver(
   { spec }: EnvironmentResource,
-  set: RollingSet,
+  set: Workload,
   client: KubernetesClient,
   signal: AbortSignal,
 ): Promise<void> {
@@ -99,12 +100,9 @@ async function handReplicasOver(
   await client.apply(kept, { manager: `${MANAGER}-scale`, force: true, signal });
 }
 
-interface ReplicaOwner {
-  readonly manager?: string;
-  readonly fieldsV1?: { readonly "f:spec"?: Readonly<Record<string, unknown>> };
-}
-
-function ownsReplicas({ metadata }: KubeObject): boolean {
-  const { managedFields = [] } = metadata as KubeObject["metadata"] & { readonly managedFields?: readonly ReplicaOwner[] };
-  return managedFields.some(({ manager, fieldsV1 }) => manager === MANAGER && fieldsV1?.["f:spec"]?.["f:replicas"] !== undefined);
+function ownsReplicas({ metadata: { managedFields = [] } }: Workload): boolean {
+  return managedFields.some((owner) => {
+    const { manager, fieldsV1 } = jsonFields(owner) ?? {};
+    return manager === MANAGER && jsonFields(jsonFields(fieldsV1)?.["f:spec"])?.["f:replicas"] !== undefined;
+  });
 }

@@ -4,7 +4,7 @@
  */
 import { BoundedCache, backoffMs, type Clock, type Logger, type Random } from "@perdure/base";
 import type { Observation, ServiceDeployment } from "@perdure/custom-resources";
-import { type EventRecorder, type KubeObject, type KubernetesClient, resources } from "@perdure/kubernetes";
+import { type EventRecorder, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
 import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
@@ -84,7 +84,7 @@ export class ServiceDeployments {
     const ready: Observation = { type: "Ready", status: "False", reason: "Deleting", message };
     await writeStatus(deployment, { ...deployment.status }, [draining, ready], this.ports, signal);
     const event = { type: "Normal", reason: result.reason, action: "Delete", note: message } as const;
-    await this.ports.events.record(deployment as unknown as KubeObject, event);
+    await this.ports.events.record(deployment, event);
     return { kind: "wait", againMs };
   }
 

@@ -315,7 +315,7 @@ export class ServicePass {
   // ── reports ────────────────────────────────────────────────────────────────────────────────────
 
   #recordEvent(type: "Normal" | "Warning", reason: string, note: string): Promise<void> {
-    return this.#ports.events.record(this.#deployment as unknown as KubeObject, { type, reason, action: "Reconcile", note });
+    return this.#ports.events.record(this.#deployment, { type, reason, action: "Reconcile", note });
   }
 
   async #report(facts: ServiceFacts): Promise<ReconcileResult> {

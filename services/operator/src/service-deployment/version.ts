@@ -1,6 +1,7 @@
 /** Reads the versions of one service from the cluster: the sets, how far each is, and the annotations on them. */
 import { type ServiceDeployment, type ServiceDeploymentSpec, serviceDeploymentSpec } from "@perdure/custom-resources";
-import type { KubeObject, ObjectCache } from "@perdure/kubernetes";
+import type { ObjectCache } from "@perdure/kubernetes";
+import type { Workload } from "../observed-objects.js";
 import { DEPLOYMENT_ID, REGISTERED_AT, REMOVE_AFTER, SUPERSEDED_AT, shortOf, TEMPLATE } from "./names.js";
 
 export type RegisterTarget = ServiceDeploymentSpec["perdure"]["register"];
@@ -24,25 +25,20 @@ export interface ServiceVersion {
   readonly available: number;
 }
 
-interface ReplicaSet extends KubeObject {
-  readonly spec?: { readonly replicas?: number };
-  readonly status?: { readonly replicas?: number; readonly readyReplicas?: number; readonly availableReplicas?: number };
-}
-
 /** Newest first; those that are going already are none. */
 export function versionsOf(
   { metadata }: ServiceDeployment,
-  sets: Pick<ObjectCache<KubeObject>, "values">,
+  sets: Pick<ObjectCache<Workload>, "values">,
 ): readonly ServiceVersion[] {
   const own: ServiceVersion[] = [];
   for (const set of sets.values()) {
     const isOwned = set.metadata.ownerReferences?.some(({ uid }) => uid === metadata.uid) === true;
-    if (isOwned && set.metadata.deletionTimestamp === undefined) own.push(versionOf(set as ReplicaSet));
+    if (isOwned && set.metadata.deletionTimestamp === undefined) own.push(versionOf(set));
   }
   return own.sort((one, other) => other.createdAtMs - one.createdAtMs || (one.name < other.name ? -1 : 1));
 }
 
-function versionOf({ metadata, spec, status }: ReplicaSet): ServiceVersion {
+function versionOf({ metadata, spec, status }: Workload): ServiceVersion {
   const { name, uid = "", annotations = {}, creationTimestamp } = metadata;
   return {
     name,
