@@ -9,7 +9,7 @@ import {
   type Document,
   type DocumentWrite,
   documentText,
-  type Json,
+  documentValue,
   LISTED_DOCUMENTS_MAX,
   type MetadataStore,
   type WriteOutcome,
@@ -118,15 +118,11 @@ function decode(key: string, text: string): Document {
   const blank = text.indexOf(" ");
   const version = Number(text.slice(0, blank));
   if (blank < 1 || !Number.isSafeInteger(version)) throw damaged(key);
-  try {
-    return { key, version, value: JSON.parse(text.slice(blank + 1)) as Json };
-  } catch (cause) {
-    throw damaged(key, cause);
-  }
+  return { key, version, value: documentValue(key, text.slice(blank + 1)) };
 }
 
-function damaged(key: string, cause?: unknown): PerdureError {
-  return new PerdureError("STO0003", `the metadata document '${key}' cannot be read`, { cause });
+function damaged(key: string): PerdureError {
+  return new PerdureError("STO0003", `the metadata document '${key}' cannot be read`);
 }
 
 /** Runs a storage operation; errors of LevelDB become a PerdureError. */

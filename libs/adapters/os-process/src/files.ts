@@ -21,6 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
+import { jsonFields, parseJson } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 
 const OWNER_ONLY_FOLDER = 0o700;
@@ -89,7 +90,7 @@ export class EnvironmentFiles {
   }
 
   get launch(): RuntimeLaunch | undefined {
-    return readRecord(this.#launch) as RuntimeLaunch | undefined;
+    return readRecord(this.#launch, launchOf);
   }
 
   set launch(launch: RuntimeLaunch) {
@@ -97,7 +98,7 @@ export class EnvironmentFiles {
   }
 
   get process(): ProcessRecord | undefined {
-    return readRecord(this.#process) as ProcessRecord | undefined;
+    return readRecord(this.#process, processOf);
   }
 
   set process(record: ProcessRecord | undefined) {
@@ -164,8 +165,30 @@ function readText(path: string): string | undefined {
   }
 }
 
-/** We wrote it, whole or not at all. */
-function readRecord(path: string): unknown {
+/** Undefined when there is no file. Throws when the file is not such a record: this process writes it whole or not at all. */
+function readRecord<T>(path: string, parse: (value: unknown) => T | undefined): T | undefined {
   const text = readText(path);
-  return text === undefined ? undefined : JSON.parse(text);
+  if (text === undefined) return undefined;
+  const record = parse(parseJson(text));
+  if (record === undefined) throw new Error(`${path} does not contain the record that this version writes`);
+  return record;
 }
+
+function launchOf(value: unknown): RuntimeLaunch | undefined {
+  const { generation, heapMib, memoryMib, uid, args, ingressPort, adminPort, fingerprint } = jsonFields(value) ?? {};
+  const isComplete = isNumber(generation) && isNumber(heapMib) && isNumber(ingressPort) && isNumber(adminPort);
+  if (!isComplete || typeof fingerprint !== "string" || !isTexts(args)) return undefined;
+  if ((memoryMib !== undefined && !isNumber(memoryMib)) || (uid !== undefined && !isNumber(uid))) return undefined;
+  const launch = { generation, heapMib, uid, args, ingressPort, adminPort, fingerprint };
+  return memoryMib === undefined ? launch : { ...launch, memoryMib };
+}
+
+function processOf(value: unknown): ProcessRecord | undefined {
+  const { pid, identity, fingerprint } = jsonFields(value) ?? {};
+  if (!isNumber(pid) || typeof identity !== "string" || typeof fingerprint !== "string") return undefined;
+  return { pid, identity, fingerprint };
+}
+
+const isNumber = (value: unknown): value is number => typeof value === "number";
+const isTexts = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((one) => typeof one === "string");

@@ -3,8 +3,8 @@
  * listeners are notified when it is committed.
  */
 import { compareBytes, invariant, type Logger, type OperationObserver, type Random, utf8 } from "@perdure/base";
-import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "@perdure/metadata";
-import { checkKey, checkWrites, documentText, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
+import type { Document, DocumentWrite, MetadataStore, WriteOutcome } from "@perdure/metadata";
+import { checkKey, checkWrites, documentText, documentValue, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
 import pg from "pg";
 import { failure } from "./failure.js";
 import { CONNECT_TIMEOUT_MS, CONNECTIONS_MAX, QUERY_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from "./limits.js";
@@ -166,7 +166,8 @@ class PostgresStore implements PostgresMetadataStore {
 }
 
 function documentOf({ key, version, value }: DocumentRow): Document {
-  return { key: key.toString("utf8"), version: Number(version), value: JSON.parse(value) as Json };
+  const name = key.toString("utf8");
+  return { key: name, version: Number(version), value: documentValue(name, value) };
 }
 
 function bytesOf(key: string): Buffer {

@@ -1,7 +1,7 @@
 /** Checks of arguments that all drivers share, so that they reject misuse with the same errors. */
-import { invariant } from "@perdure/base";
+import { invariant, PerdureError } from "@perdure/base";
 import { DOCUMENT_CHARS_MAX, KEY_CHARS_MAX, WRITES_MAX } from "./limits.js";
-import type { DocumentWrite } from "./store.js";
+import type { DocumentWrite, Json } from "./store.js";
 
 /** Checks bounds and shape of a write; throws `InvariantError`. */
 export function checkWrites(writes: readonly DocumentWrite[]): void {
@@ -23,4 +23,13 @@ export function documentText(value: unknown): string {
   const text = JSON.stringify(value);
   invariant(text !== undefined && text.length <= DOCUMENT_CHARS_MAX, "a metadata document is JSON within its bound");
   return text;
+}
+
+/** Returns the value of a stored document; throws STO0003 when the stored text is not JSON. */
+export function documentValue(key: string, text: string): Json {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new PerdureError("STO0003", `the metadata document '${key}' cannot be read`, { cause });
+  }
 }

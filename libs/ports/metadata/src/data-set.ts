@@ -7,7 +7,7 @@
  * The document is written before the store is marked, and `established` after all of it is marked, so that a crash in between is not
  * taken for a loss: the process that starts next finishes `creating` and `replacing`. No partition is led before `established`.
  */
-import { PerdureError, type Random } from "@perdure/base";
+import { jsonFields, PerdureError, type Random } from "@perdure/base";
 import { ACCEPTED_LOSSES_KEPT, INCARNATIONS_KEPT } from "./limits.js";
 import type { Json, MetadataStore } from "./store.js";
 
@@ -53,19 +53,21 @@ export function newDataSetId(random: Random): string {
 export async function readDataSet(store: Pick<MetadataStore, "get">): Promise<StoredDataSet | undefined> {
   const document = await store.get(KEY);
   if (document === undefined) return undefined;
-  const { id, state, partitionCount, epochBase, incarnations, accepted } = (document.value ?? {}) as Partial<DataSet>;
+  const fields = jsonFields(document.value) ?? {};
+  const { id, partitionCount, epochBase, incarnations } = fields;
+  const state = STATES.find((one) => one === fields["state"]);
+  const accepted = Array.isArray(fields["accepted"]) ? fields["accepted"].map(acceptedLossOf) : [undefined];
   if (
     typeof id !== "string" ||
     id === "" ||
-    !STATES.includes(state as DataSet["state"]) ||
+    state === undefined ||
     !isCount(partitionCount, 1) ||
     !isCount(epochBase, 0) ||
-    !Array.isArray(incarnations) ||
-    !Array.isArray(accepted)
+    !isTexts(incarnations) ||
+    !accepted.every((one) => one !== undefined)
   )
     throw new PerdureError("STO0003", `the metadata document '${KEY}' cannot be read`);
-  const version = document.version;
-  return { id, state: state as DataSet["state"], partitionCount, epochBase, incarnations, accepted, version };
+  return { id, state, partitionCount, epochBase, incarnations, accepted, version: document.version };
 }
 
 /**
@@ -86,5 +88,16 @@ export async function writeDataSet(store: Pick<MetadataStore, "write">, dataSet:
 }
 
 function isCount(value: unknown, least: number): value is number {
-  return Number.isSafeInteger(value) && (value as number) >= least;
+  return typeof value === "number" && Number.isSafeInteger(value) && value >= least;
+}
+
+function isTexts(value: unknown): value is readonly string[] {
+  return Array.isArray(value) && value.every((one) => typeof one === "string");
+}
+
+function acceptedLossOf(value: unknown): AcceptedLoss | undefined {
+  const { lostId, reason, atMs } = jsonFields(value) ?? {};
+  if ((lostId !== undefined && typeof lostId !== "string") || typeof reason !== "string" || typeof atMs !== "number")
+    return undefined;
+  return { lostId, reason, atMs };
 }

@@ -2,9 +2,9 @@
  * A metadata store in memory, for tests and simulations, and the reference driver of the contract, simple enough to be obviously right.
  */
 import { compareBytes, invariant, utf8 } from "@perdure/base";
-import { checkKey, checkWrites, documentText } from "./check.js";
+import { checkKey, checkWrites, documentText, documentValue } from "./check.js";
 import { LISTED_DOCUMENTS_MAX } from "./limits.js";
-import type { Document, DocumentWrite, Json, MetadataStore, WriteOutcome } from "./store.js";
+import type { Document, DocumentWrite, MetadataStore, WriteOutcome } from "./store.js";
 
 type StoredText = { readonly version: number; readonly text: string };
 
@@ -64,5 +64,5 @@ function writeInto(memory: MemoryMetadata, writes: readonly DocumentWrite[]): Wr
 }
 
 function documentOf(key: string, stored: StoredText): Document {
-  return { key, version: stored.version, value: JSON.parse(stored.text) as Json };
+  return { key, version: stored.version, value: documentValue(key, stored.text) };
 }

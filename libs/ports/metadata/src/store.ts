@@ -16,9 +16,12 @@ export interface Document {
   readonly value: Json;
 }
 
-/** `expectedVersion`: 0 = the key must not exist, `undefined` = any version. */
+/**
+ * `value`: what JSON can hold; members of objects that are `undefined` are left out.
+ * `expectedVersion`: 0 = the key must not exist, `undefined` = any version.
+ */
 export type DocumentWrite =
-  | { readonly kind: "put"; readonly key: string; readonly value: Json; readonly expectedVersion: number | undefined }
+  | { readonly kind: "put"; readonly key: string; readonly value: Json | object; readonly expectedVersion: number | undefined }
   | { readonly kind: "delete"; readonly key: string; readonly expectedVersion: number | undefined };
 
 /** `actualVersion` is 0 when the key does not exist. The outcome has the first expectation that failed, in the order of the writes. */
