@@ -31,12 +31,11 @@ export interface Candidate {
 
 /** The defaults, overridden by the options of a request, within the allowed bounds. `defaults` differ by what is checked. */
 export function boundsOf(requested: CheckOptions, defaults: Partial<CheckBounds> = {}): CheckBounds {
-  const bounds: Record<string, number> = {};
+  const bounds = { ...CHECK_DEFAULTS };
   for (const name of Object.keys(CHECK_DEFAULTS) as (keyof CheckBounds)[]) {
-    const wished = requested[name] ?? defaults[name] ?? CHECK_DEFAULTS[name];
-    bounds[name] = Math.min(wished, CHECK_BOUNDS_MAX[name]);
+    bounds[name] = Math.min(requested[name] ?? defaults[name] ?? CHECK_DEFAULTS[name], CHECK_BOUNDS_MAX[name]);
   }
-  return bounds as unknown as CheckBounds;
+  return bounds;
 }
 
 /** Rejects when the store fails, or with the reason of an aborted `signal`. */

@@ -7,7 +7,6 @@ import type {
   DeploymentRecord,
   Document,
   DocumentWrite,
-  Json,
   KafkaClusterRecord,
   MetadataStore,
   SubscriptionRecord,
@@ -69,7 +68,7 @@ export function putRuleBook(book: RuleDocument, previous: Versioned<RuleDocument
 }
 
 function put(key: string, record: object, previous: Versioned<object> | undefined): DocumentWrite {
-  return { kind: "put", key, value: record as unknown as Json, expectedVersion: previous?.version ?? 0 };
+  return { kind: "put", key, value: record, expectedVersion: previous?.version ?? 0 };
 }
 
 type MutableTables = {

@@ -3,7 +3,7 @@
  * writes. Documents from storage are validated; damage is META0005.
  */
 import { type InvocationId, PerdureError, parseInvocationId, parseScheduleId, type ScheduleId } from "@perdure/base";
-import type { Document, DocumentWrite, Json } from "@perdure/metadata";
+import type { Document, DocumentWrite } from "@perdure/metadata";
 import type { PastFiring, ScheduleRecord, ScheduleState } from "@perdure/schedules";
 import { z } from "zod";
 
@@ -107,10 +107,10 @@ export function readDocuments(documents: readonly Document[]): StoredRecords {
 }
 
 export function putRecord(record: ScheduleRecord, expectedVersion: number): DocumentWrite {
-  return { kind: "put", key: RECORD + record.id, value: record as unknown as Json, expectedVersion };
+  return { kind: "put", key: RECORD + record.id, value: record, expectedVersion };
 }
 export function putState(id: ScheduleId, state: ScheduleState, expectedVersion: number): DocumentWrite {
-  return { kind: "put", key: STATE + id, value: state as unknown as Json, expectedVersion };
+  return { kind: "put", key: STATE + id, value: state, expectedVersion };
 }
 /** The store refuses the write when another schedule has the name. */
 export function takeName(name: string, id: ScheduleId): DocumentWrite {

@@ -80,7 +80,7 @@ const StoredFinding: z.ZodType<VerificationFinding> = z.object({
   invocationId: z.string(),
   status: z.string(),
   deploymentId: z.string(),
-  code: maybe(z.string() as unknown as z.ZodType<ErrorCode>),
+  code: maybe(z.custom<ErrorCode>((code) => typeof code === "string")),
   commandIndex: maybe(Count),
   expected: maybe(StoredCommand),
   actual: maybe(StoredCommand),

@@ -20,7 +20,7 @@ export function clientOption(observer: OperationObserver | undefined): { readonl
   if (observer === undefined) return {};
   class ObservedClient extends pg.Client {}
   // pg's own signature has a dozen overloads; the arguments are passed on unchanged.
-  const originalQuery = pg.Client.prototype.query as unknown as (...given: unknown[]) => unknown;
+  const { query: originalQuery } = pg.Client.prototype;
   const query = function (this: pg.Client, ...given: unknown[]): unknown {
     const { name, target } = statementOf(given[0]);
     const operation = observer.begin(name, target);
@@ -32,7 +32,7 @@ export function clientOption(observer: OperationObserver | undefined): { readonl
       };
       return Reflect.apply(originalQuery, this, given);
     }
-    const result = Reflect.apply(originalQuery, this, given);
+    const result: unknown = Reflect.apply(originalQuery, this, given);
     if (result instanceof Promise) endWithResult(result, operation);
     else operation.end(undefined); // A query object notifies its own listeners.
     return result;

@@ -13,9 +13,15 @@ const strictDecoder = new TextDecoder("utf-8", { ignoreBOM: true, fatal: true })
 const encoder = new TextEncoder();
 const scratch = Buffer.allocUnsafeSlow(TEXT_SCRATCH_BYTES);
 
-/** Method of `Buffer` that works on any `Uint8Array`: a view as UTF-8 text in half the time of `TextDecoder`. Not in the type declarations. */
-const utf8Slice = (Buffer.prototype as unknown as { utf8Slice: (this: Uint8Array, start: number, end: number) => string })
-  .utf8Slice;
+declare global {
+  interface Buffer {
+    /** Text of the bytes `start`…`end`. The type declarations of Node lack it. */
+    utf8Slice(this: Uint8Array, start: number, end: number): string;
+  }
+}
+
+/** Works on any `Uint8Array`, in half the time of `TextDecoder`. */
+const { utf8Slice } = Buffer.prototype;
 
 /** The UTF-8 encoding of `text`; lone surrogates become U+FFFD. The caller owns the memory (see `allocateBytes`). */
 export function utf8(text: string): Uint8Array {

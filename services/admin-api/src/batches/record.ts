@@ -78,8 +78,8 @@ export function recordOf({ key, value }: Document): BatchRecord | undefined {
   return parsed.success ? { ...parsed.data, id: key.slice(RECORDS.length) as BatchId } : undefined;
 }
 
-export function documentOf({ id: _inKey, ...stored }: BatchRecord): Json {
-  return stored as unknown as Json;
+export function documentOf({ id: _inKey, ...stored }: BatchRecord): object {
+  return stored;
 }
 
 export function pageOf({ value }: Document): BatchPage | undefined {

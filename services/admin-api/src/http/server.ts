@@ -32,7 +32,7 @@ export function serve(router: Router, logger: Logger, requestsMax = REQUESTS_MAX
     res.once("close", () => open--);
     if (req instanceof Http2ServerRequest) endWithAnswer(req);
     const app = req instanceof Http2ServerRequest ? http2 : http1;
-    (app as unknown as RequestListener)(req, res);
+    Reflect.apply(app, undefined, [req, res]); // Express declares requests of HTTP/1.1 only.
   };
 }
 

@@ -18,7 +18,7 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
 }
 
 export function problemOf(cause: unknown): ProblemDetails {
-  const fields = cause instanceof Error ? (cause as unknown as Readonly<Record<string, unknown>>) : undefined;
+  const fields = cause instanceof Error && isRecord(cause) ? cause : undefined;
   const status = fields?.["status"];
   const code = textOf(fields?.["code"]);
   const isNoAnswer = status === 0;

@@ -161,14 +161,14 @@ async function startRedis(options: ReturnType<typeof redisOptionsOf>, ports: Pro
   const redis = await lifecycle.start("Redis", () =>
     untilAvailable("Redis", () => connectRedis(options, { clock, logger }), ports, lifecycle.stopping),
   );
-  const log: { bytes: number | undefined } = { bytes: undefined };
+  let logBytes: number | undefined;
   const pollRedis = redisMetrics(metrics, async () => {
     const health = await readRedisStatus(redis, POLL_METRICS_MS);
-    log.bytes = health.logBytes;
+    logBytes = health.logBytes;
     return health;
   });
   await lifecycle.start("metrics of Redis", () => pollMetrics("Redis", pollRedis, ports));
-  return { redis, logBytes: () => log.bytes };
+  return { redis, logBytes: () => logBytes };
 }
 
 interface LeadingWorker {

@@ -106,7 +106,7 @@ export function message<T extends object, Schema extends DescMessage>(
     },
     from(from) {
       const value: Record<string, unknown> = {};
-      for (const [name, form] of forms) value[name] = form.from((from as unknown as Readonly<Record<string, unknown>>)[name]);
+      for (const [name, form] of forms) value[name] = form.from(Reflect.get(from, name));
       return value as T;
     },
   };

@@ -92,9 +92,9 @@ const SHOWN_ONLY = Object.keys(ScheduleShape.shape).filter((name) => !Object.has
 
 /** The answer for a schedule can be edited and sent back: fields that are only shown are ignored. */
 export const ReplaceSchedule = z
-  .strictObject({ ...fields, ...Object.fromEntries(SHOWN_ONLY.map((name) => [name, z.unknown().optional()])) })
+  .strictObject<typeof fields>({ ...fields, ...Object.fromEntries(SHOWN_ONLY.map((name) => [name, z.unknown().optional()])) })
   .superRefine(belongTogether)
-  .meta({ id: "ReplaceScheduleRequest" }) as unknown as typeof CreateSchedule;
+  .meta({ id: "ReplaceScheduleRequest" });
 
 function belongTogether(body: ScheduleBody, context: z.RefinementCtx): void {
   const fail = (path: string, message: string) => context.addIssue({ code: "custom", path: [path], message });

@@ -9,6 +9,11 @@ type PageRequest = FromProcess & { readonly kind: "requestRows" | "read" };
 /** A request without its number. */
 type Unnumbered<R> = R extends PageRequest ? Omit<R, "requestId"> : never;
 
+/** The rows themselves come from the server of this process, of the same build. */
+function hasLiveMethods(rows: object): rows is LiveRows {
+  return Object.keys(LIVE_METHODS).every((method) => typeof Reflect.get(rows, method) === "function");
+}
+
 export class PageRequester {
   readonly rows: LiveRows;
   readonly #send: (message: FromProcess) => void;
@@ -19,9 +24,9 @@ export class PageRequester {
   constructor(send: (message: FromProcess) => void) {
     this.#send = send;
     const methods = Object.keys(LIVE_METHODS) as (keyof LiveRows)[];
-    this.rows = Object.fromEntries(
-      methods.map((method) => [method, (...args: readonly unknown[]) => this.#rows(method, args)]),
-    ) as unknown as LiveRows;
+    const rows = Object.fromEntries(methods.map((method) => [method, (...args: readonly unknown[]) => this.#rows(method, args)]));
+    invariant(hasLiveMethods(rows), "each method of the live rows is requested from the server");
+    this.rows = rows;
   }
 
   /** Passes a received page to its reader. */

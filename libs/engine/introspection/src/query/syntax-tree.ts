@@ -23,11 +23,16 @@ export function parseTree(json: string): unknown {
   );
 }
 
-const rawJson = (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON;
+declare global {
+  interface JSON {
+    /** Newer than the type declarations: a value that `stringify` writes as `text`. */
+    rawJSON(text: string): unknown;
+  }
+}
 
 /** A tree, or a value built from parts of one, as JSON for the engine. */
 export function printTree(tree: unknown): string {
-  return JSON.stringify(tree, (_key, value: unknown) => (typeof value === "bigint" ? rawJson(String(value)) : value));
+  return JSON.stringify(tree, (_key, value: unknown) => (typeof value === "bigint" ? JSON.rawJSON(String(value)) : value));
 }
 
 export function isNode(value: unknown): value is SyntaxNode {
