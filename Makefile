@@ -156,7 +156,7 @@ charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and t
 reference: $(INSTALLED) ## Write docs/reference, docs/cli.md and code on pages anew, from the code
 	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference services/cli/src/docs libs/testing/conformance/src/tidy-docs
 
-packages: build ## Pack the npm packages into dist/packages (PLATFORMS=all: SQL engines of every platform)
+packages: build ## Pack npm packages, tarball, Debian package and formula into dist/packages (PLATFORMS=all: SQL engines of every platform)
 	@PLATFORMS='$(PLATFORMS)' $(NODE) deploy/packages/build.mjs
 
 release: $(INSTALLED) ## Check what a release needs and print its steps (VERSION=1.2.3; PUBLISH=1: version, commit, tag and pack; pushes nothing)

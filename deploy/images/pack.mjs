@@ -131,7 +131,7 @@ function outsideOf(path) {
 }
 
 /** The package that `path` is in or is, with all that it needs, where it is. */
-function packPackage(path, cpu, target, done) {
+export function packPackage(path, cpu, target, done) {
   const [, home, name] = /^(.*\/node_modules)\/((?:@[^/]+\/)?[^/]+)(?:\/|$)/.exec(`${realpathSync(path)}/`) ?? [];
   const folder = join(home, name);
   if (done.has(folder)) return;

@@ -25,10 +25,11 @@ const PROCESSES = {
   "cluster-sql-process": "services/admin-api/src/cluster-sql-process.ts",
 };
 
-/** Resolves with the folder of the package. */
+/** Resolves with the folder of the package, and the folders of the packages that stay outside by their names. */
 export async function stagePerdure() {
   const folder = emptyFolder(STAGE, "perdure");
-  const dependencies = await bundlePrograms(join(folder, "dist/programs"));
+  const homes = await bundlePrograms(join(folder, "dist/programs"));
+  const dependencies = Object.fromEntries([...homes].map(([name, home]) => [name, readJson(join(home, "package.json")).version]));
   for (const file of [NOTICES, SBOM]) renameSync(join(folder, "dist/programs", file), join(folder, file));
   copyConsole(folder);
   copyHealthMessages(join(folder, "proto"));
@@ -38,7 +39,7 @@ export async function stagePerdure() {
   await bundleEntry("start-server.ts", join(folder, "index.mjs"));
   await writeTypes({ index: join(HERE, "src/start-server.ts") }, folder);
   writePapers(folder, manifestOf(dependencies), "perdure.md");
-  return folder;
+  return { folder, dependencies: homes };
 }
 
 function manifestOf(dependencies) {
@@ -56,27 +57,27 @@ function manifestOf(dependencies) {
   };
 }
 
-/** Resolves with the packages that stay outside, each with the version of the lock file. */
+/** Resolves with the packages that stay outside, and the folder of each, which has the version of the lock file. */
 async function bundlePrograms(outdir) {
   const entries = Object.entries(PROGRAMS).map(([name, { service }]) => [name, `services/${service}/src/main.ts`]);
   const others = Object.fromEntries([...entries.slice(1), ["cli", "services/cli/src/main.ts"], ...Object.entries(PROCESSES)]);
   const [[name, entry]] = entries;
-  const versions = new Map();
+  const homes = new Map();
   await bundle(entry, outdir, {
     name,
     program: "perdure",
     others: Object.fromEntries(Object.entries(others).map(([out, path]) => [out, join(root, path)])),
     isShipped: true,
-    keepOutside: (_, outside) => keepDependencies(outside, versions),
+    keepOutside: (_, outside) => keepDependencies(outside, homes),
     plugins: [compressedSqlEngine()],
     // A bundled package that reads a file beside itself (the messages of health checks) finds it at the same relative path.
     options: { sourcemap: false, minifyWhitespace: true, define: { __dirname: "import.meta.dirname" } },
   });
-  return Object.fromEntries([...versions].sort());
+  return new Map([...homes].sort());
 }
 
 /** Imports of dependencies keep their names: the package manager of the user installs them. */
-function keepDependencies(outside, versions) {
+function keepDependencies(outside, homes) {
   return {
     name: "keep-dependencies",
     setup(bundler) {
@@ -87,7 +88,7 @@ function keepDependencies(outside, versions) {
         if (found.errors.length > 0) return { errors: found.errors };
         outside.add(found.path);
         const [home] = new RegExp(`^.*/node_modules/${args.path}(?=/)`).exec(found.path) ?? [];
-        versions.set(args.path, readJson(join(home, "package.json")).version);
+        homes.set(args.path, home);
         return { path: args.path, external: true };
       });
     },

@@ -10,7 +10,7 @@ export const HERE = join(root, "deploy/packages");
 export const VERSION = readJson(join(root, "package.json")).version;
 /** The Node that tests run with, as the lock file has it. */
 export const NODE_VERSION = readJson(join(root, "node_modules/node/package.json")).version;
-const REPOSITORY = "https://github.com/perdure/perdure";
+export const REPOSITORY = "https://github.com/perdure/perdure";
 
 export function readJson(path) {
   return JSON.parse(readFileSync(path, "utf8"));

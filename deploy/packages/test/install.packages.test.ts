@@ -9,6 +9,7 @@ import { ROOT } from "@perdure/dev-cluster";
 import { RunningCommand } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
+import { expectArchiveStarts, expectDebianPackage, expectFormula } from "./archives.js";
 import { expectDurableCall } from "./durable-call.js";
 import { type InstalledProject, type ManagerName, OLD_NODE, PackageManagers, run } from "./package-managers.js";
 import { type PublishedPackage, type ScopeRegistry, startScopeRegistry, tarballOf, unpackedPlatforms } from "./scope-registry.js";
@@ -167,6 +168,25 @@ async function registeredIn(dev: RunningCommand): Promise<{ readonly ingressUrl?
   const line = dev.stdout.split("\n").find((one) => one.includes('"event":"registered"')) ?? "{}";
   return JSON.parse(line) as { readonly ingressUrl?: unknown };
 }
+
+test(
+  "the tarball starts in a clean directory, and the formula names it by its digest",
+  async () => {
+    const archive = join(PACKAGES, `perdure-${version}-${process.platform}-${process.arch}.tar.gz`);
+    await expectArchiveStarts(archive);
+    await expectFormula(join(PACKAGES, "perdure.rb"), archive);
+  },
+  TEST_MS,
+);
+
+test(
+  "the Debian package has a valid unit, and its server keeps a call through kill -9",
+  async () => {
+    const architecture = process.arch === "arm64" ? "arm64" : "amd64";
+    await expectDebianPackage(join(PACKAGES, `perdure_${version}_${architecture}.deb`), version);
+  },
+  TEST_MS,
+);
 
 test(
   "the library starts a server, the clients call it, and the declarations satisfy a strict compiler",
