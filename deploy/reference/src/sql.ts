@@ -25,6 +25,7 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_rate_limits: "Scopes and limit keys with their use of rate limits.",
   sys_slot_wait: "Invocations that wait for a slot of a worker.",
   sys_node: "Workers.",
+  sys_traffic: "Invocations that workers have counted by service and period.",
   sys_partition: "Partitions, and which worker leads each.",
   sys_schedule: "Schedules.",
 };

@@ -77,3 +77,27 @@ test("a chart of four minutes is labelled in whole minutes", async () => {
   const durations = (await labelsOf(page)).map(({ text }) => text).filter((text) => /^\d+ (ms|s|min|h)$/.test(text));
   expect([...new Set(durations)]).toEqual(["0 ms", "2 min", "4 min"]);
 });
+
+test("counters of the workers feed the charts when they cover the whole range", async () => {
+  const { ingress } = ui.world;
+  for (let i = 0; i < 3; i++) await ingress.send(["Payments", "charge"], 1);
+  const page = await (await ui.browser.newContext()).newPage();
+  // The server has not run for an hour: it says so, and the invocations are read instead.
+  await page.goto(ui.url("/"));
+  await page.getByText("Counts cover invocations that the server retains", { exact: false }).waitFor();
+  const scans: string[] = [];
+  await page.route("**/query", async (route) => {
+    const statement = route.request().postData() ?? "";
+    if (statement.includes("GROUPING(service")) scans.push(statement);
+    if (!statement.includes("AS reported")) return route.continue();
+    const response = await route.fetch();
+    const { rows } = (await response.json()) as { rows: readonly { readonly since?: number }[] };
+    expect(rows[0]?.since).toBeGreaterThan(Date.now() - 3_600_000);
+    await route.fulfill({ json: { rows: [{ ...rows[0], since: 0 }] } });
+  });
+  await page.reload();
+  await page.getByText("Counts include invocations that are not retained", { exact: false }).waitFor();
+  const figures = page.getByRole("region", { name: "Figures by service" }).getByRole("row").filter({ hasText: "Payments" });
+  await figures.getByRole("link", { name: /^\d+ calls of Payments$/ }).waitFor();
+  expect(scans).toEqual([]);
+});

@@ -1,5 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
+import { newCounters } from "@perdure/partition-processor";
 import { Metrics } from "@perdure/telemetry";
 import { observeWorker, workerMetrics } from "./metrics.js";
 
@@ -47,7 +48,7 @@ test("outcomes are counted by how an invocation ended", () => {
 
 /** Nothing that depends on attempts or slots. */
 const anObserved = () => ({
-  counters: { commands: 0, commits: 0, mutations: 0, completed: 0 },
+  counters: newCounters(),
   slots: { limit: 4, used: 0, waiting: 0, oldestQueuedAtMs: undefined as number | undefined, suspensionsRequested: 0 },
   partitionCounts: () => ({ leading: 2, taking: 1, yielding: 0 }),
   partitionCount: 24,

@@ -1,6 +1,7 @@
-/** `sys_node` and `sys_partition` for one process that leads everything, with the same columns as in a cluster. */
+/** `sys_node`, `sys_partition` and `sys_traffic` for one process that leads everything, with the same columns as in a cluster. */
 
-import type { ClusterPort } from "@perdure/introspection";
+import type { Clock } from "@perdure/base";
+import { type ClusterPort, trafficRowsOf } from "@perdure/introspection";
 import type { InvokerWorker } from "@perdure/invoker-worker";
 import type { PartitionRow } from "@perdure/storage";
 import { VERSION } from "@perdure/telemetry/version";
@@ -8,9 +9,10 @@ import { VERSION } from "@perdure/telemetry/version";
 /** `sinceMs`: when the process began to lead. */
 export function clusterOfOne(
   id: string,
-  worker: Pick<InvokerWorker, "epochOf">,
+  worker: Pick<InvokerWorker, "epochOf" | "counters">,
   partitionCount: number,
   sinceMs: number,
+  clock: Clock,
 ): ClusterPort {
   const rowOf = (partition: number): PartitionRow => {
     const epoch = worker.epochOf(partition);
@@ -38,5 +40,13 @@ export function clusterOfOne(
       },
     ],
     partitions: rows,
+    traffic() {
+      const { traffic } = worker.counters;
+      return trafficRowsOf({
+        node: id,
+        sinceMs: traffic.isComplete ? sinceMs : undefined,
+        counts: traffic.counts(clock.nowMs()),
+      });
+    },
   };
 }

@@ -71,7 +71,7 @@ function startSql(
   schedules: SchedulesPort,
   { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<SqlEngine> {
-  const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs());
+  const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs(), clock);
   const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, cluster, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const logger = root.child({ component: "sql" });

@@ -3,6 +3,7 @@ import type { DeploymentId, InvocationId } from "@perdure/base";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
+import type { WorkerTraffic } from "@perdure/storage";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
 import type { WorkerStatus } from "./codec/workers.js";
 
@@ -11,6 +12,7 @@ export interface LiveWorker {
   /** Partitions that it leads now. */
   leaderPartitions(): readonly number[];
   worker(): WorkerStatus;
+  traffic(): WorkerTraffic;
   status(id: InvocationId): InvokerStatus | undefined;
   statuses(): Iterable<InvokerStatus>;
   /** Queues, entries, limits and buckets of a partition that it leads; reads the store. */

@@ -17,7 +17,7 @@ import {
 import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowQueueRow, FlowWait } from "@perdure/flow-control";
 import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
-import type { NodeRow, PartitionRow } from "@perdure/storage";
+import type { NodeRow, PartitionRow, TrafficCount } from "@perdure/storage";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
 import { given, required } from "./codec/checks.js";
 import type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
@@ -48,6 +48,12 @@ interface RemoteTable<In, Out, Table extends WorkerTable> {
   readonly request: In;
   readonly rowsOf: (page: Out) => readonly RowsV01[Table][];
   readonly v01: readonly [Table, ...unknown[]];
+}
+
+interface RemoteTrafficRow {
+  readonly node: string;
+  readonly sinceMs: number | undefined;
+  readonly count: TrafficCount | undefined;
 }
 
 /** A worker on the list; `status` is undefined when it does not answer. */
@@ -195,6 +201,27 @@ export class RemoteRows {
     } as const;
     for await (const status of this.#ofAll(table)) statuses.push(status);
     return statuses;
+  }
+
+  /** Counters of each worker that answers; the first row of a worker has no count. A worker of v0.1 has none. */
+  async *traffic(): AsyncIterable<RemoteTrafficRow> {
+    const { directory, channel } = this.#ports;
+    for (const address of directory.workers) {
+      const options = { deadlineMs: ROWS_DEADLINE_MS, callee: `the worker at ${address}` };
+      const request = create(proto.ListTrafficRequestSchema);
+      try {
+        for await (const page of readPages(channel(address), partitionsDefinition.listTraffic, request, options)) {
+          const worker = {
+            node: page.node,
+            sinceMs: page.countedSinceMs === undefined ? undefined : Number(page.countedSinceMs),
+          };
+          if (page.counts.length === 0) yield { ...worker, count: undefined };
+          for (const count of page.counts) yield { ...worker, count: codec.trafficCount.from(count) };
+        }
+      } catch (cause) {
+        if (!isUnimplemented((cause as Error).cause)) this.#unreachable(address, cause);
+      }
+    }
   }
 
   /** Counts in all partitions. Rejects with OPS0004 when a partition has no leader that answers within the retries. */

@@ -7,6 +7,7 @@ import type { ServerWritableStream, UntypedServiceImplementation } from "@grpc/g
 import type { InvocationId, Logger } from "@perdure/base";
 import type { FlowLimits, FlowRows } from "@perdure/flow-control";
 import type { InvokerStatus } from "@perdure/invoker";
+import type { WorkerTraffic } from "@perdure/storage";
 import { given } from "./codec/checks.js";
 import { checkedDeploymentId } from "./codec/deployment.js";
 import type { FieldCodec } from "./codec/form.js";
@@ -60,6 +61,8 @@ export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServi
       return create(proto.GetFlowWaitResponseSchema, given("wait", wait && codec.flowWait.to(wait)));
     }),
     getWorker: answered(async () => create(proto.GetWorkerResponseSchema, { worker: codec.worker.to(worker.worker()) })),
+    listTraffic: (call: ServerWritableStream<proto.ListTrafficRequest, proto.ListTrafficResponse>) =>
+      streamPages(call, trafficPages(worker.traffic()), logger),
     listSubscriptionStatuses: paged(
       () => worker.subscriptionStatuses(),
       codec.subscriptionStatus,
@@ -89,6 +92,12 @@ async function* pagesOf<Row, Message, Page>(
     page = [];
   }
   if (page.length > 0) yield pageOf(page);
+}
+
+async function* trafficPages({ node, sinceMs, counts }: WorkerTraffic): AsyncIterable<proto.ListTrafficResponse> {
+  const head = { node, ...given("countedSinceMs", sinceMs === undefined ? undefined : BigInt(sinceMs)) };
+  yield create(proto.ListTrafficResponseSchema, head);
+  yield* pagesOf(counts, codec.trafficCount, (page) => create(proto.ListTrafficResponseSchema, { ...head, counts: page }));
 }
 
 function* attemptsOf(worker: LiveWorker, ids: readonly InvocationId[] | undefined): Iterable<InvokerStatus> {

@@ -41,6 +41,7 @@ function aWorker(over: Partial<LiveWorker>): LiveWorker {
     flowLimits: () => ({ limits: [], buckets: [] }),
     flowWait: () => undefined,
     subscriptionStatuses: () => [],
+    traffic: () => ({ node: "w", sinceMs: undefined, counts: [] }),
     countUsage: () => Promise.resolve({ pinned: 0, unfinishedByService: new Map() }),
     ...over,
   };
@@ -180,6 +181,31 @@ describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, defini
       { partition: 0, status: "unknown", leader: undefined, leaderAddress: "127.0.0.1:1", epoch: 1 },
       { partition: 1, status: "no_leader", leader: undefined, leaderAddress: undefined, epoch: 1 },
     ]);
+  });
+});
+
+describe("traffic", () => {
+  const counted = (n: number) => ({
+    ...{ periodMs: 60_000, startsAtMs: n * 60_000, service: "S", durationMsMax: 2, created: 0, completed: n, failed: 0 },
+  });
+
+  test("comes from all workers, page by page, also from one that has counted nothing", async () => {
+    methods = partitionsDefinition;
+    const many = Array.from({ length: 250 }, (_, n) => counted(n));
+    const [a, b] = await Promise.all([
+      serve(aWorker({ traffic: () => ({ node: "a", sinceMs: 0, counts: many }) })),
+      serve(aWorker({ traffic: () => ({ node: "b", sinceMs: undefined, counts: [] }) })),
+    ]);
+    const rows = await all(rowsOf([a, "127.0.0.1:1", b]).traffic());
+    expect(rows).toHaveLength(252);
+    expect(rows[0]).toEqual({ node: "a", sinceMs: 0, count: undefined });
+    expect(rows[250]).toEqual({ node: "a", sinceMs: 0, count: counted(249) });
+    expect(rows[251]).toEqual({ node: "b", sinceMs: undefined, count: undefined });
+  });
+
+  test("of a worker of v0.1 is unknown", async () => {
+    methods = RELEASES[1][1];
+    expect(await all(rowsOf([await serve(aWorker({}))]).traffic())).toEqual([]);
   });
 });
 

@@ -156,6 +156,23 @@ describe("messages, and the form of v0.1, keep", () => {
     keeps(fc.record({ pinned: count, unfinishedByService }), proto.CountUsageResponseSchema, codec.usage);
   });
 
+  test("traffic, which v0.1 did not count", () => {
+    const counts = {
+      periodMs: count,
+      startsAtMs: count,
+      durationMsMax: maybe(count),
+      created: count,
+      completed: count,
+      failed: count,
+    };
+    fc.assert(
+      fc.property(fc.record({ ...counts, service: text }), (row) => {
+        const bytes = toBinary(proto.TrafficCountSchema, codec.trafficCount.to(row));
+        expect(codec.trafficCount.from(fromBinary(proto.TrafficCountSchema, bytes))).toEqual(row);
+      }),
+    );
+  });
+
   test("nothing that no type has", () => {
     const [status] = fc.sample(attempt, { numRuns: 1, seed: 16 });
     const message = codec.attempt.to(status as InvokerStatus);

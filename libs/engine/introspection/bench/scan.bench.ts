@@ -117,6 +117,7 @@ function aSource(): IntrospectionSource {
       schedules: () => [],
       nodes: () => [],
       partitions: () => [],
+      traffic: () => [],
     },
   };
 }

@@ -77,6 +77,7 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
     "sys_slot_wait",
     "sys_node",
     "sys_partition",
+    "sys_traffic",
     "sys_keyed_service_status",
   ],
 ]);

@@ -3,6 +3,7 @@
  * until a statement needs it, and rows are made one by one.
  */
 import type { Clock, InvocationId } from "@perdure/base";
+import type { WorkerTraffic } from "@perdure/storage";
 import type {
   ClusterPort,
   DeploymentRow,
@@ -13,6 +14,7 @@ import type {
   RegistryRows,
   SchedulesPort,
   ServiceRow,
+  TrafficRow,
 } from "./ports.js";
 
 /** Owners of live rows in this process. */
@@ -38,6 +40,7 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   schedules: true,
   nodes: true,
   partitions: true,
+  traffic: true,
   queues: true,
   queueEntries: true,
   limits: true,
@@ -52,6 +55,7 @@ export function liveRowsOf({ invoker, registry, flow, schedules, cluster, partit
     schedules: () => schedules?.rows() ?? [],
     nodes: () => cluster?.nodes() ?? [],
     partitions: () => cluster?.partitions() ?? [],
+    traffic: () => cluster?.traffic() ?? [],
     async *queues(partitions) {
       // Partition by partition, so that not all of them are in memory at once.
       for (const partition of partitions ?? every) {
@@ -70,6 +74,12 @@ export function liveRowsOf({ invoker, registry, flow, schedules, cluster, partit
       for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).buckets;
     },
   };
+}
+
+/** The row that says that a worker has reported, and a row for each of its counts. */
+export function* trafficRowsOf({ node, sinceMs, counts }: WorkerTraffic): Iterable<TrafficRow> {
+  yield { node, sinceMs, count: undefined };
+  for (const count of counts) yield { node, sinceMs, count };
 }
 
 /** The live rows that come from the registry. */

@@ -13,7 +13,17 @@ import type {
   FlowRows,
 } from "@perdure/flow-control";
 import type { AttemptError, JournalEntry, JournalEvent, ServiceType } from "@perdure/state-machine";
-import type { InboxRow, KeyValue, LockRow, NodeRow, PartitionRow, PromiseRow, StateRange, StateRow } from "@perdure/storage";
+import type {
+  InboxRow,
+  KeyValue,
+  LockRow,
+  NodeRow,
+  PartitionRow,
+  PromiseRow,
+  StateRange,
+  StateRow,
+  TrafficCount,
+} from "@perdure/storage";
 
 /** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
 export type SqlFormat = "json" | "arrow";
@@ -88,6 +98,8 @@ export interface LiveRows {
   nodes(): RowSource<NodeRow>;
   /** All partitions, whether or not they have a leader. */
   partitions(): RowSource<PartitionRow>;
+  /** Counters of all workers. */
+  traffic(): RowSource<TrafficRow>;
   /** Flow-control state of these partitions; of all when undefined. */
   queues(partitions: readonly number[] | undefined): RowSource<QueueRow>;
   queueEntries(partitions: readonly number[] | undefined): RowSource<FlowEntryRow>;
@@ -270,4 +282,12 @@ export interface ScheduleRow {
 export interface ClusterPort {
   nodes(): RowSource<NodeRow>;
   partitions(): RowSource<PartitionRow>;
+  traffic(): RowSource<TrafficRow>;
+}
+
+/** A count of one worker; without a count it says that the worker has reported, and since when its counts are complete. */
+export interface TrafficRow {
+  readonly node: string;
+  readonly sinceMs: number | undefined;
+  readonly count: TrafficCount | undefined;
 }

@@ -184,6 +184,15 @@ const COLUMNS = {
   sys_slot_wait: ["u64: partition_key", "text: id service", "bool: is_continuation", "timestamp: queued_at", "u64: retry_count"],
   sys_node: ["text: id address version status", "timestamp: started_at", "u32: partitions_leading"],
   sys_partition: ["u32: id", "text: status leader leader_address", "u64: epoch", "timestamp: leader_since lease_expires_at"],
+  sys_traffic: [
+    "text: node",
+    "duration: period",
+    "timestamp: starts_at",
+    "text: service_name",
+    "duration: duration_max",
+    "u64: created completed failed",
+    "timestamp: counted_since",
+  ],
   sys_schedule: [
     "text: id name description status cron zone",
     "duration: jitter",

@@ -1,6 +1,7 @@
-/** The two tables with the leaders of partitions; an unknown value is NULL. */
+/** The tables about workers and their partitions; an unknown value is NULL. */
 import { afterAll, expect, test } from "@jest/globals";
 import type { NodeRow, PartitionRow } from "@perdure/storage";
+import { trafficRowsOf } from "../src/live.js";
 import type { IntrospectionSource, LiveRows } from "../src/ports.js";
 import { anEngine, rowsOf } from "./querying.js";
 
@@ -35,7 +36,16 @@ const PARTITIONS: readonly PartitionRow[] = [
   },
   { ...NONE, partition: 1, status: "no_leader", epoch: 3 },
 ];
-const live = { nodes: () => NODES, partitions: () => PARTITIONS } as unknown as LiveRows;
+const PERIOD = { periodMs: 60_000, startsAtMs: AT, service: "Greeter" };
+const TRAFFIC = {
+  node: "w-1",
+  sinceMs: AT - 1000,
+  counts: [
+    { ...PERIOD, durationMsMax: undefined, created: 7, completed: 0, failed: 0 },
+    { ...PERIOD, durationMsMax: 1_448, created: 0, completed: 6, failed: 2 },
+  ],
+};
+const live = { nodes: () => NODES, partitions: () => PARTITIONS, traffic: () => trafficRowsOf(TRAFFIC) } as unknown as LiveRows;
 const engine = anEngine({ partitionCount: 2, isOneMoment: true, store: {}, live } as unknown as IntrospectionSource);
 afterAll(async () => {
   await engine[Symbol.asyncDispose]();
@@ -69,4 +79,16 @@ test("partitions are rows of sys_partition, also one without a leader", async ()
     { id: 1, status: "no_leader", epoch: 3 },
   ]);
   expect(await rowsOf(engine, "select p.id from sys_partition p join sys_node n on n.id = p.leader")).toEqual([{ id: 0 }]);
+});
+
+test("counts of workers are rows of sys_traffic, with one without a count for each worker", async () => {
+  const columns = "service_name, starts_at, CAST(epoch(duration_max) * 1000 AS BIGINT) AS ms, created, completed, failed";
+  const where = "period = INTERVAL '60 seconds'";
+  expect(await rowsOf(engine, `select ${columns} from sys_traffic where ${where} order by created`)).toEqual([
+    { service_name: "Greeter", starts_at: "2026-11-21T12:00:00Z", ms: 1448, created: 0, completed: 6, failed: 2 },
+    { service_name: "Greeter", starts_at: "2026-11-21T12:00:00Z", created: 7, completed: 0, failed: 0 },
+  ]);
+  expect(await rowsOf(engine, "select node, counted_since from sys_traffic where service_name is null")).toEqual([
+    { node: "w-1", counted_since: "2026-11-21T11:59:59Z" },
+  ]);
 });

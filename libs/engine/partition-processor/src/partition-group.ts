@@ -14,6 +14,7 @@ import { type LeaderPartition, LeaderPartitionTable } from "./leader-partition.j
 import { PendingDeliveries } from "./outbox/pending-deliveries.js";
 import type { ProcessorCounters, ProcessorOptions, ProcessorPorts } from "./ports.js";
 import { Timers } from "./timers.js";
+import { TrafficCounters } from "./traffic/traffic-counters.js";
 import { CommandApplier } from "./turn/command-applier.js";
 import { Mailbox } from "./turn/mailbox.js";
 import type { MailboxMessage } from "./turn/mailbox-message.js";
@@ -158,5 +159,5 @@ export class PartitionGroup<I extends Invoker = Invoker> {
 
 /** Returns counters that are all zero. */
 export function newCounters(): ProcessorCounters {
-  return { commands: 0, commits: 0, mutations: 0, completed: 0 };
+  return { commands: 0, commits: 0, mutations: 0, completed: 0, traffic: new TrafficCounters() };
 }

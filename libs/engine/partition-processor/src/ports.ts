@@ -5,6 +5,7 @@ import type { JournalEntry, Outcome } from "@perdure/state-machine";
 import type { Archive, AsyncPartitionStore, PartitionStore } from "@perdure/storage";
 import type { RuleSource } from "./flow/flow-control.js";
 import type { OutboxPeers } from "./outbox/outbox.js";
+import type { TrafficCounters } from "./traffic/traffic-counters.js";
 
 /** `I`: what the caller knows about the invoker that it builds. */
 export interface ProcessorPorts<I extends Invoker = Invoker> {
@@ -64,4 +65,6 @@ export interface ProcessorCounters {
   commits: number;
   mutations: number;
   completed: number;
+  /** Invocations over time. */
+  readonly traffic: TrafficCounters;
 }

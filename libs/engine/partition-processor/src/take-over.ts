@@ -41,7 +41,7 @@ async function recoverPartition(
 ): Promise<LeaderPartition> {
   const { store } = group.ports;
   const cache = "reads" in store ? undefined : new RowCache(partition, store);
-  const view = new LiveView(partition, cache ?? (store as PartitionStore).reads);
+  const view = new LiveView(partition, cache ?? (store as PartitionStore).reads, group.counters.traffic);
   const archived = group.archive === undefined ? undefined : await readArchiveNotes(store, partition);
   const flow = group.flow.restore(view, await store.flow(partition));
   const outbox = new Outbox(group, partition, epoch);

@@ -7,7 +7,7 @@ export * from "./archive-record.js";
 export * from "./archived-generations.js";
 export * from "./archived-snapshot.js";
 export * from "./async-reads.js";
-export type { NodeRow, PartitionRow } from "./cluster-rows.js";
+export type { NodeRow, PartitionRow, TrafficCount, WorkerTraffic } from "./cluster-rows.js";
 export { decodeInvocation, encodeInvocation, isRecoverable, statusOf } from "./codec/invocation.js";
 export { InvocationFields, type TextField } from "./codec/invocation-fields.js";
 export { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "./codec/message.js";

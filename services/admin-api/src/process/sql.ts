@@ -91,6 +91,7 @@ function liveRows({ registry, rows, clock }: ClusterSqlPorts): LiveRows {
     },
     nodes: () => rows.nodes(),
     partitions: () => rows.partitions(),
+    traffic: () => rows.traffic(),
     async *queues(partitions) {
       for await (const queue of rows.queues(partitions)) yield { queue, nowMs: clock.nowMs() };
     },

@@ -42,7 +42,7 @@ import {
   RedisPartitionStore,
   readRedisStatus,
 } from "@perdure/redis";
-import type { ArchivableStore } from "@perdure/storage";
+import type { ArchivableStore, WorkerTraffic } from "@perdure/storage";
 import { runSubscriptions, type Subscriptions } from "@perdure/subscriptions";
 import { redisSpan, tracedOperations } from "@perdure/telemetry";
 import { invocationTracing, recordSpans } from "@perdure/telemetry/tracing";
@@ -104,7 +104,7 @@ export async function startWorker(settings: InvokerWorkerSettings, ports: Proces
   probes.serve(drainAnswers({ worker, activityMonitor, logBytes, clock, logger }));
   probes.checkCommits(commitProbe(redis, settings, () => worker.leading(), clock));
   const subscriptions = await startSubscriptions(foundation, worker, activityMonitor, ports);
-  const live = liveOf(foundation, worker, store, subscriptions);
+  const live = liveOf(foundation, worker, store, subscriptions, clock);
   listener.serve("perdure.control.v1.Partitions", partitionsDefinition, partitionsHandlers({ ...worker.served, live }));
   return {
     grpc: foundation.address,
@@ -258,7 +258,13 @@ async function startSubscriptions(
 }
 
 /** Returns the reads with which the worker reports about itself to other processes. */
-function liveOf({ id }: WorkerFoundation, worker: ClusterWorker, store: RedisPartitionStore, subscriptions: Subscriptions) {
+function liveOf(
+  { id }: WorkerFoundation,
+  worker: ClusterWorker,
+  store: RedisPartitionStore,
+  subscriptions: Subscriptions,
+  clock: Clock,
+) {
   return {
     leaderPartitions: () => worker.leading(),
     worker: () => ({
@@ -268,6 +274,7 @@ function liveOf({ id }: WorkerFoundation, worker: ClusterWorker, store: RedisPar
       isDraining: worker.isDraining(),
       leading: worker.leadershipStatuses(),
     }),
+    traffic: () => trafficOf(id, worker, clock.nowMs()),
     status: worker.leaderPartitions.status.bind(worker.leaderPartitions),
     statuses: worker.leaderPartitions.statuses.bind(worker.leaderPartitions),
     flowRows: worker.leaderPartitions.flowRows.bind(worker.leaderPartitions),
@@ -277,6 +284,13 @@ function liveOf({ id }: WorkerFoundation, worker: ClusterWorker, store: RedisPar
     countUsage: (deployment: Parameters<typeof countUnfinished>[2], services: readonly string[]) =>
       countUnfinished(store, worker.leading(), deployment, services),
   };
+}
+
+/** What a partition counted under its leader before is not here, so the counts are complete since the youngest lease. */
+function trafficOf(node: string, worker: ClusterWorker, nowMs: number): WorkerTraffic {
+  const { traffic } = worker.counters;
+  const sinceMs = Math.max(0, ...worker.leadershipStatuses().map((leadership) => leadership.sinceMs));
+  return { node, sinceMs: traffic.isComplete ? sinceMs : undefined, counts: traffic.counts(nowMs) };
 }
 
 /** The result of the agreement, and the guard that watches it. */

@@ -17,6 +17,7 @@ import type {
 import type { EndpointAnswer, InvokerStatus, SlotWait } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import type { AttemptError } from "@perdure/state-machine";
+import type { TrafficCount } from "@perdure/storage";
 import type { ConsumerPosition, StuckRecord, SubscriptionStatus } from "@perdure/subscriptions";
 import { RuleRateSchema } from "../gen/v1/registry_pb.js";
 import * as proto from "../gen/v1/workers_pb.js";
@@ -108,6 +109,18 @@ export const attempt: FieldCodec<InvokerStatus, proto.AttemptStatus> = {
   to: (status) => Object.assign(attemptFields.to(status), { invocationId: status.id }),
   from: (from) => ({ id: invocationId.from(from.invocationId), ...attemptFields.from(from) }),
 };
+
+// ── traffic ──────────────────────────────────────────────────────────────────────────────────────
+
+export const trafficCount = message<TrafficCount, typeof proto.TrafficCountSchema>(proto.TrafficCountSchema, {
+  periodMs: whole,
+  startsAtMs: whole,
+  service: text,
+  durationMsMax: optional(whole),
+  created: whole,
+  completed: whole,
+  failed: whole,
+});
 
 // ── flow control ─────────────────────────────────────────────────────────────────────────────────
 

@@ -74,6 +74,7 @@ export const NOTHING_LIVE: LiveWorker = {
   flowLimits: () => ({ limits: [], buckets: [] }),
   flowWait: () => undefined,
   subscriptionStatuses: () => [],
+  traffic: () => ({ node: "w", sinceMs: undefined, counts: [] }),
   countUsage: () => Promise.resolve({ pinned: 0, unfinishedByService: new Map() }),
 };
 

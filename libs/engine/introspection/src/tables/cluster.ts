@@ -1,5 +1,6 @@
-/** `sys_node` and `sys_partition`: which worker leads which partition, and since when. */
+/** `sys_node`, `sys_partition` and `sys_traffic`: which worker leads which partition, and what it has counted since. */
 import type { NodeRow, PartitionRow } from "@perdure/storage";
+import type { TrafficRow } from "../ports.js";
 import { defineTable } from "../table.js";
 
 export const node = defineTable<NodeRow>({
@@ -27,4 +28,20 @@ export const partition = defineTable<PartitionRow>({
     lease_expires_at: ({ leaseExpiresAtMs }) => leaseExpiresAtMs,
   },
   rows: ({ live }) => live.partitions(),
+});
+
+export const traffic = defineTable<TrafficRow>({
+  name: "sys_traffic",
+  readers: {
+    node: ({ node }) => node,
+    period: ({ count }) => count?.periodMs,
+    starts_at: ({ count }) => count?.startsAtMs,
+    service_name: ({ count }) => count?.service,
+    duration_max: ({ count }) => count?.durationMsMax,
+    created: ({ count }) => count?.created,
+    completed: ({ count }) => count?.completed,
+    failed: ({ count }) => count?.failed,
+    counted_since: ({ sinceMs }) => sinceMs,
+  },
+  rows: ({ live }) => live.traffic(),
 });

@@ -1,6 +1,6 @@
 /** The list of all tables. */
 import type { SqlTable } from "../table.js";
-import { node, partition } from "./cluster.js";
+import { node, partition, traffic } from "./cluster.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
 import { rateLimits, userLimits } from "./flow-limits.js";
 import { invocation } from "./invocation.js";
@@ -38,4 +38,5 @@ export const TABLES: readonly SqlTable[] = [
   slotWait,
   node,
   partition,
+  traffic,
 ];

@@ -23,6 +23,8 @@ import {
   type WorkflowPromise,
 } from "@perdure/state-machine";
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/storage";
+import { CommandTraffic } from "../traffic/command-traffic.js";
+import { TrafficCounters } from "../traffic/traffic-counters.js";
 import { type Accepted, NOTHING_CAUSED } from "./accepted.js";
 import { type Loaded, LoadedRows } from "./loaded-rows.js";
 import { overlaidNames, overlaidState } from "./overlaid.js";
@@ -42,8 +44,9 @@ export class LiveView implements PartitionView, Transition {
   readonly partition: number;
   /** Counts everything that was applied, durable or not. */
   readonly populationCounters = new PopulationCounters();
-  /** The stored status of each invocation that the present command has read. */
-  #stored = new Map<InvocationId, Invocation["status"]>();
+  readonly #traffic: CommandTraffic;
+  /** Each invocation that the present command has read, as it is stored. */
+  #stored = new Map<InvocationId, Invocation>();
   readonly #reads: SyncReads;
   readonly #undo = new UndoLog();
   readonly #invocations = new Overlay<Invocation>(this.#undo);
@@ -85,9 +88,10 @@ export class LiveView implements PartitionView, Transition {
   /** Lengths at the last command boundary, to undo a command. */
   #mutationMark = 0;
 
-  constructor(partition: number, reads: SyncReads) {
+  constructor(partition: number, reads: SyncReads, traffic = new TrafficCounters()) {
     this.partition = partition;
     this.#reads = reads;
+    this.#traffic = new CommandTraffic(traffic);
   }
 
   // ── PartitionView ──────────────────────────────────────────────────────────────────────────────
@@ -98,7 +102,7 @@ export class LiveView implements PartitionView, Transition {
     const running = this.#running.get(id);
     if (running !== undefined) return running;
     const stored = this.#reads.invocation(this.partition, id);
-    if (stored !== undefined) this.#stored.set(id, stored.status);
+    if (stored !== undefined) this.#stored.set(id, stored);
     return stored;
   }
 
@@ -181,10 +185,10 @@ export class LiveView implements PartitionView, Transition {
     this.#mutationBytes += MUTATION_BYTES;
     switch (mutation.kind) {
       case "putInvocation":
-        this.#move(mutation.invocation.facts.id, mutation.invocation.status);
+        this.#move(mutation.invocation.facts.id, mutation.invocation);
         return this.#invocations.set(mutation.invocation.facts.id, mutation.invocation);
       case "deleteInvocation":
-        this.#move(mutation.id, "completed");
+        this.#move(mutation.id, undefined);
         return this.#invocations.set(mutation.id, null);
       case "appendEntry":
         this.#mutationBytes += mutation.entry.body.length;
@@ -238,13 +242,14 @@ export class LiveView implements PartitionView, Transition {
   }
 
   /**
-   * Counts the invocation under its new status. Transitions read what they change, except an invocation that is new, so a row that was
-   * not read did not exist.
+   * Counts the invocation under its new status; undefined: deleted. Transitions read what they change, except an invocation that is new,
+   * so a row that was not read did not exist.
    */
-  #move(id: InvocationId, to: Invocation["status"]): void {
+  #move(id: InvocationId, to: Invocation | undefined): void {
     const applied = this.#invocations.get(id);
-    const from = applied === undefined ? (this.#running.get(id)?.status ?? this.#stored.get(id)) : applied?.status;
-    this.populationCounters.move(from, to);
+    const from = applied === undefined ? (this.#running.get(id) ?? this.#stored.get(id)) : (applied ?? undefined);
+    this.populationCounters.move(from?.status, to?.status ?? "completed");
+    this.#traffic.move(from, to, this.#effects);
   }
 
   /**
@@ -304,6 +309,7 @@ export class LiveView implements PartitionView, Transition {
   accept(): Accepted {
     this.#undo.clear();
     this.populationCounters.accept();
+    this.#traffic.accept(this.nowMs);
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutationMark = this.#mutations.length;
     this.#pausedQueueMark = this.pausedQueueCount;
@@ -319,6 +325,7 @@ export class LiveView implements PartitionView, Transition {
   takeBack(): void {
     this.#undo.rollBack();
     this.populationCounters.takeBack();
+    this.#traffic.takeBack();
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutations.length = this.#mutationMark;
     this.pausedQueueCount = this.#pausedQueueMark;

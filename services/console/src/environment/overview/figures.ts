@@ -31,10 +31,10 @@ interface Traffic {
 }
 
 /** Bits of GROUPING(service, made, ended) that are set for columns that a row does not group by. */
-const BY_SERVICE = 0b011;
-const BY_MADE = 0b101;
-const BY_ENDED = 0b110;
-const WHOLE = 0b111;
+export const BY_SERVICE = 0b011;
+export const BY_MADE = 0b101;
+export const BY_ENDED = 0b110;
+export const WHOLE = 0b111;
 
 const none = (): Record<LiveStatus, number> => ({
   running: 0,

@@ -1,4 +1,5 @@
 /** The overview of an environment: health, load, latency, and what needs attention. */
+import type { SqlRow } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link } from "wouter";
 import { Button, Loaded, Loading, Page, Section } from "../../kit/index.js";
@@ -7,10 +8,11 @@ import type { ConsoleEnvironment } from "../environment.js";
 import { useRequest } from "../request.js";
 import { ByService } from "./by-service.js";
 import { CountCards } from "./count-cards.js";
+import { readFailed, readTraffic } from "./counted.js";
 import { countsOf, issuesOf, servicesOf } from "./figures.js";
 import { longWaitsOf } from "./long-waits.js";
 import { NeedsYou } from "./needs-you.js";
-import { againAfterMs, FAILED, ISSUES_STATEMENT, NOW, trafficStatement } from "./questions.js";
+import { againAfterMs, ISSUES_STATEMENT, NOW } from "./questions.js";
 import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
 import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
@@ -36,11 +38,11 @@ export default function OverviewPage() {
 function Figures({ names }: { readonly names: readonly string[] }) {
   const [parameters, change] = useAddress();
   const window = windowOf(parameters.get("window"));
-  const now = usePaced("now", NOW, ISSUES_STATEMENT, SLOT_WAITS);
-  const traffic = usePaced(`traffic ${window.name}`, trafficStatement(window));
-  const failed = usePaced("failed", FAILED);
+  const now = usePaced("now", rowsOf(NOW, ISSUES_STATEMENT, SLOT_WAITS));
+  const traffic = usePaced(`traffic ${window.name}`, (environment, signal) => readTraffic(environment, window, signal));
+  const failed = usePaced("failed", readFailed);
   // Data of another range would be drawn in the wrong places.
-  const rows = traffic.isPlaceholderData ? undefined : traffic.data?.[0];
+  const rows = traffic.isPlaceholderData ? undefined : traffic.data?.rows;
   return (
     <>
       <Section title="Now" actions={<Link href="/invocations">All invocations</Link>}>
@@ -56,7 +58,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
           <Loading what="Loading traffic" />
         ) : (
           <Loaded query={traffic}>
-            {([trafficRows = []]) => <TrafficCharts rows={trafficRows} nowMs={traffic.dataUpdatedAt} window={window} />}
+            {(read) => <TrafficCharts traffic={read} nowMs={traffic.dataUpdatedAt} window={window} />}
           </Loaded>
         )}
       </Section>
@@ -64,7 +66,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
         <Loaded query={now}>
           {([live = [], stuck = [], waits = []]) => (
             <NeedsYou
-              issues={issuesOf(stuck, failed.data?.[0] ?? [])}
+              issues={issuesOf(stuck, failed.data ?? [])}
               slotWaits={slotWaitsOf(waits)}
               slotHolders={slotHoldersOf(live)}
               longWaits={longWaitsOf(live, slotWaitsOf(waits))}
@@ -106,15 +108,25 @@ function WindowChoice({ window, onChange }: WindowChoiceProps) {
   );
 }
 
-/** The rows of each statement, requested one after the other, and the less often the longer it takes. */
-function usePaced(name: string, ...statements: readonly string[]) {
-  const [everyMs, setEveryMs] = useState(againAfterMs(0));
-  const readAll = async ({ admin }: ConsoleEnvironment, signal: AbortSignal) => {
-    const began = performance.now();
+type Read<T> = (environment: ConsoleEnvironment, signal: AbortSignal) => Promise<T>;
+
+/** Reads the rows of each statement, one after the other. */
+function rowsOf(...statements: readonly string[]): Read<readonly (readonly SqlRow[])[]> {
+  return async ({ admin }, signal) => {
     const answers = [];
     for (const statement of statements) answers.push(await admin.sql.query(statement, { signal }));
-    setEveryMs(againAfterMs(performance.now() - began));
     return answers;
+  };
+}
+
+/** Reads again and again, and the less often the longer it takes. */
+function usePaced<T>(name: string, read: Read<T>) {
+  const [everyMs, setEveryMs] = useState(againAfterMs(0));
+  const readAll = async (environment: ConsoleEnvironment, signal: AbortSignal) => {
+    const began = performance.now();
+    const answer = await read(environment, signal);
+    setEveryMs(againAfterMs(performance.now() - began));
+    return answer;
   };
   return useRequest(["overview", name], readAll, { everyMs });
 }

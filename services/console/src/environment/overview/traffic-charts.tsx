@@ -1,17 +1,17 @@
 /** Requests, failures and latencies of a window, point by point. */
-import type { SqlRow } from "@perdure/admin-client";
 import { useMemo } from "react";
 import { Chart, DURATION_STEPS, durationText, Facts } from "../../kit/index.js";
+import type { TrafficRows } from "./counted.js";
 import { trafficOf } from "./figures.js";
 import type { Window } from "./windows.js";
 
 interface TrafficChartsProps {
-  readonly rows: readonly SqlRow[];
+  readonly traffic: TrafficRows;
   readonly nowMs: number;
   readonly window: Window;
 }
 
-export function TrafficCharts({ rows, nowMs, window }: TrafficChartsProps) {
+export function TrafficCharts({ traffic: { rows, isCounted }, nowMs, window }: TrafficChartsProps) {
   const traffic = useMemo(() => trafficOf(rows, nowMs, window), [rows, nowMs, window]);
   const { times, total } = traffic;
   const requests = useMemo(
@@ -47,7 +47,9 @@ export function TrafficCharts({ rows, nowMs, window }: TrafficChartsProps) {
         </div>
       </div>
       <p className="quiet small">
-        Counts cover invocations that the server retains: those without retention are deleted when they complete.
+        {isCounted
+          ? "Counts include invocations that are not retained. Durations are estimates within 20 %."
+          : "Counts cover invocations that the server retains: those without retention are deleted when they complete."}
       </p>
     </>
   );

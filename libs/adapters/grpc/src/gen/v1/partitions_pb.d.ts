@@ -8,7 +8,7 @@ import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobu
 import type { Message } from "@bufbuild/protobuf";
 import type { CommandAnswer, Failure, RemoteCommand } from "./commands_pb.js";
 import type { Status } from "../google/rpc/status_pb.js";
-import type { CountUsageRequestSchema, CountUsageResponseSchema, GetFlowWaitRequestSchema, GetFlowWaitResponseSchema, GetWorkerRequestSchema, GetWorkerResponseSchema, ListAttemptsRequestSchema, ListAttemptsResponseSchema, ListBucketsRequestSchema, ListBucketsResponseSchema, ListLimitsRequestSchema, ListLimitsResponseSchema, ListQueueEntriesRequestSchema, ListQueueEntriesResponseSchema, ListQueuesRequestSchema, ListQueuesResponseSchema, ListSubscriptionStatusesRequestSchema, ListSubscriptionStatusesResponseSchema } from "./workers_pb.js";
+import type { CountUsageRequestSchema, CountUsageResponseSchema, GetFlowWaitRequestSchema, GetFlowWaitResponseSchema, GetWorkerRequestSchema, GetWorkerResponseSchema, ListAttemptsRequestSchema, ListAttemptsResponseSchema, ListBucketsRequestSchema, ListBucketsResponseSchema, ListLimitsRequestSchema, ListLimitsResponseSchema, ListQueueEntriesRequestSchema, ListQueueEntriesResponseSchema, ListQueuesRequestSchema, ListQueuesResponseSchema, ListSubscriptionStatusesRequestSchema, ListSubscriptionStatusesResponseSchema, ListTrafficRequestSchema, ListTrafficResponseSchema } from "./workers_pb.js";
 
 /**
  * Describes the file v1/partitions.proto.
@@ -628,6 +628,16 @@ export declare const Partitions: GenService<{
     methodKind: "server_streaming";
     input: typeof ListSubscriptionStatusesRequestSchema;
     output: typeof ListSubscriptionStatusesResponseSchema;
+  },
+  /**
+   * Invocations that the worker has counted by service and period.
+   *
+   * @generated from rpc perdure.control.v1.Partitions.ListTraffic
+   */
+  listTraffic: {
+    methodKind: "server_streaming";
+    input: typeof ListTrafficRequestSchema;
+    output: typeof ListTrafficResponseSchema;
   },
   /**
    * Unfinished invocations in the partitions that the worker leads.

@@ -303,6 +303,50 @@ export declare type ListSubscriptionStatusesResponse = Message<"perdure.control.
 export declare const ListSubscriptionStatusesResponseSchema: GenMessage<ListSubscriptionStatusesResponse>;
 
 /**
+ * @generated from message perdure.control.v1.ListTrafficRequest
+ */
+export declare type ListTrafficRequest = Message<"perdure.control.v1.ListTrafficRequest"> & {
+};
+
+/**
+ * Describes the message perdure.control.v1.ListTrafficRequest.
+ * Use `create(ListTrafficRequestSchema)` to create a new message.
+ */
+export declare const ListTrafficRequestSchema: GenMessage<ListTrafficRequest>;
+
+/**
+ * There is at least one page, also without counts.
+ *
+ * @generated from message perdure.control.v1.ListTrafficResponse
+ */
+export declare type ListTrafficResponse = Message<"perdure.control.v1.ListTrafficResponse"> & {
+  /**
+   * Id of the worker.
+   *
+   * @generated from field: string node = 1;
+   */
+  node: string;
+
+  /**
+   * Since when every invocation in the partitions that it leads is counted; absent when some never are.
+   *
+   * @generated from field: optional uint64 counted_since_ms = 2;
+   */
+  countedSinceMs?: bigint | undefined;
+
+  /**
+   * @generated from field: repeated perdure.control.v1.TrafficCount counts = 3;
+   */
+  counts: TrafficCount[];
+};
+
+/**
+ * Describes the message perdure.control.v1.ListTrafficResponse.
+ * Use `create(ListTrafficResponseSchema)` to create a new message.
+ */
+export declare const ListTrafficResponseSchema: GenMessage<ListTrafficResponse>;
+
+/**
  * @generated from message perdure.control.v1.CountUsageRequest
  */
 export declare type CountUsageRequest = Message<"perdure.control.v1.CountUsageRequest"> & {
@@ -1098,6 +1142,58 @@ export declare type FlowWait_Level = Message<"perdure.control.v1.FlowWait.Level"
  * Use `create(FlowWait_LevelSchema)` to create a new message.
  */
 export declare const FlowWait_LevelSchema: GenMessage<FlowWait_Level>;
+
+/**
+ * Invocations of a service in one period.
+ *
+ * @generated from message perdure.control.v1.TrafficCount
+ */
+export declare type TrafficCount = Message<"perdure.control.v1.TrafficCount"> & {
+  /**
+   * @generated from field: uint64 period_ms = 1;
+   */
+  periodMs: bigint;
+
+  /**
+   * @generated from field: uint64 starts_at_ms = 2;
+   */
+  startsAtMs: bigint;
+
+  /**
+   * @generated from field: string service = 3;
+   */
+  service: string;
+
+  /**
+   * Upper bound of the durations of those that completed; absent in rows of those that were created.
+   *
+   * @generated from field: optional uint64 duration_ms_max = 4;
+   */
+  durationMsMax?: bigint | undefined;
+
+  /**
+   * @generated from field: uint64 created = 5;
+   */
+  created: bigint;
+
+  /**
+   * @generated from field: uint64 completed = 6;
+   */
+  completed: bigint;
+
+  /**
+   * Part of `completed`.
+   *
+   * @generated from field: uint64 failed = 7;
+   */
+  failed: bigint;
+};
+
+/**
+ * Describes the message perdure.control.v1.TrafficCount.
+ * Use `create(TrafficCountSchema)` to create a new message.
+ */
+export declare const TrafficCountSchema: GenMessage<TrafficCount>;
 
 /**
  * @generated from message perdure.control.v1.WorkerStatus
