@@ -11,7 +11,7 @@ const operation = z.object({
   requestBody: z.object({ content }).optional(),
   responses: z.record(z.string(), z.object({ description: z.string(), content })),
 });
-type Operation = z.output<typeof operation>;
+type RestOperation = z.output<typeof operation>;
 
 const openApi = z.object({
   info: z.object({ description: z.string() }),
@@ -44,7 +44,7 @@ export function adminApiPage(document: unknown): Page {
   return page("admin-api.md", "Management API", [INTRODUCTION, prose(info.description), ...operations, "## Schemas", ...schemas]);
 }
 
-function operationBlocks(method: string, path: string, described: Operation): string[] {
+function operationBlocks(method: string, path: string, described: RestOperation): string[] {
   const deprecated = described.deprecated === true ? " Deprecated." : "";
   const parameters = described.parameters
     .filter((one) => one.in === "query")

@@ -1,5 +1,5 @@
 /** The kind of release that commits need, by Conventional Commits 1.0. */
-import { KINDS, type Kind, type Version } from "./versions.ts";
+import { type CommitKind, KINDS, type Version } from "./versions.ts";
 
 export interface Commit {
   readonly hash: string;
@@ -8,7 +8,7 @@ export interface Commit {
 }
 
 export interface NeededRelease {
-  readonly kind: Kind;
+  readonly kind: CommitKind;
   /** The commits that need this kind; empty for a patch release. */
   readonly because: readonly Commit[];
   /** Commits whose subject is not a Conventional Commit, merges for example: they count as fixes. */
@@ -19,7 +19,7 @@ const SUBJECT = /^(?<type>[a-z]+)(?:\([^()]+\))?(?<breaking>!)?: \S/;
 const BREAKING_FOOTER = /^BREAKING[ -]CHANGE: /m;
 
 /** Before 1.0 a breaking change needs a minor version, as SUPPORT.md says. */
-function kindOf({ subject, body }: Commit, last: Version): Kind {
+function kindOf({ subject, body }: Commit, last: Version): CommitKind {
   const { type, breaking } = SUBJECT.exec(subject)?.groups ?? {};
   if (breaking !== undefined || BREAKING_FOOTER.test(body)) return last.major === 0 ? "minor" : "major";
   return type === "feat" ? "minor" : "patch";

@@ -8,7 +8,7 @@ export interface Version {
 
 /** From the smallest to the largest. */
 export const KINDS = ["patch", "minor", "major"] as const;
-export type Kind = (typeof KINDS)[number];
+export type CommitKind = (typeof KINDS)[number];
 
 /** Throws for anything but three numbers without leading zeros. */
 export function parseVersion(text: string): Version {
@@ -20,7 +20,7 @@ export function parseVersion(text: string): Version {
 export const textOf = ({ major, minor, patch }: Version): string => `${major}.${minor}.${patch}`;
 
 /** The version that follows. Upgrades go one minor version at a time, so no number is left out. */
-export function versionAfter({ major, minor, patch }: Version, kind: Kind): Version {
+export function versionAfter({ major, minor, patch }: Version, kind: CommitKind): Version {
   switch (kind) {
     case "major":
       return { major: major + 1, minor: 0, patch: 0 };
@@ -32,6 +32,6 @@ export function versionAfter({ major, minor, patch }: Version, kind: Kind): Vers
 }
 
 /** The kind of step from `last` to `next`; undefined when `next` does not follow `last` directly. */
-export function kindOfStep(last: Version, next: Version): Kind | undefined {
+export function kindOfStep(last: Version, next: Version): CommitKind | undefined {
   return KINDS.find((kind) => textOf(versionAfter(last, kind)) === textOf(next));
 }

@@ -2,14 +2,14 @@ import { describe, expect, test } from "@jest/globals";
 import { systemClock } from "@perdure/base";
 import { Metrics } from "@perdure/telemetry";
 import { measuredSql } from "./metrics.js";
-import type { SqlAnswer } from "./ports.js";
+import type { StatementAnswer } from "./ports.js";
 
 async function* twoChunks(): AsyncIterable<Uint8Array> {
   yield new Uint8Array(3);
   yield new Uint8Array(4);
 }
 
-async function read(answer: SqlAnswer): Promise<void> {
+async function read(answer: StatementAnswer): Promise<void> {
   if (answer.kind === "rows") for await (const _ of answer.chunks);
 }
 

@@ -18,7 +18,7 @@ type SqlFormat = "json" | "arrow";
  * `rows`: the encoded answer, chunk by chunk; a failure while it is read truncates the response. `refused`: `invalid` is a mistake in the
  * statement, `failed` a failure of the server; the client receives `message`.
  */
-export type SqlAnswer =
+export type StatementAnswer =
   | { readonly kind: "rows"; readonly chunks: AsyncIterable<Uint8Array> }
   | {
       readonly kind: "refused";
@@ -31,7 +31,7 @@ export type SqlAnswer =
     };
 
 /** Runs one statement. An aborted signal ends it, also while its chunks are read. */
-export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
+export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<StatementAnswer>;
 
 /** `message` is the reason why there is no answer. */
 export type EndpointResponse =
@@ -51,7 +51,7 @@ export type CallEndpoint = (
 ) => Promise<EndpointResponse>;
 
 /** Totals of a runtime since its data was created. */
-export interface UsageReport {
+export interface DataSetUsage {
   /** Id of the data: totals of another source begin at zero. */
   readonly source: string;
   /** Durable starts of invocations and steps of journals. */
@@ -83,7 +83,7 @@ export interface AdminPorts {
   /** Begins the spans of requests. */
   readonly edge?: Edge | undefined;
   /** Undefined where usage is not counted. */
-  readonly usage?: (() => Promise<UsageReport>) | undefined;
+  readonly usage?: (() => Promise<DataSetUsage>) | undefined;
   /** Stops the running attempt of an invocation; returns undefined when none runs. Absent where the settings do not allow it. */
   readonly crashAttempt?: ((id: InvocationId) => CutAttempt | undefined) | undefined;
   /** Undefined where the console is turned off or not built. */

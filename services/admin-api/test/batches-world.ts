@@ -13,7 +13,7 @@ import type { JournalEntry } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
 import { type BatchService, openBatches, openSharedBatches, type SharedBatches } from "../src/batches/batches.js";
 import type { InsightSource } from "../src/insight/source.js";
-import type { Sql, SqlAnswer } from "../src/ports.js";
+import type { Sql, StatementAnswer } from "../src/ports.js";
 import {
   createScriptedPartitions,
   createTestAdminApi,
@@ -40,7 +40,7 @@ export interface Result {
   readonly new_invocation_id?: string;
 }
 
-export function rowsOf(rows: readonly object[]): SqlAnswer {
+export function rowsOf(rows: readonly object[]): StatementAnswer {
   // In small chunks, so that ids are split.
   const text = JSON.stringify({ rows });
   const chunks = Array.from({ length: Math.ceil(text.length / 50) }, (_, i) => Buffer.from(text.slice(i * 50, i * 50 + 50)));
@@ -63,7 +63,7 @@ export class World implements AsyncDisposable {
   readonly journals = new Map<string, JournalEntry[]>();
   /** SQL statements received. */
   readonly statements: string[] = [];
-  sqlAnswer: (query: string) => SqlAnswer = () => rowsOf([]);
+  sqlAnswer: (query: string) => StatementAnswer = () => rowsOf([]);
   partitions: ScriptedPartitions = createScriptedPartitions();
   /** Batches of the process that serves now. */
   batches!: BatchService;

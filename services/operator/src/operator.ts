@@ -135,13 +135,13 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
 }
 
 /** Ports for the reconciliation of environments, and all metrics. */
-type EnvironmentPorts = EnvironmentReconcilePorts & Pick<OperatorPorts, "metrics">;
+type OperatorEnvironmentPorts = EnvironmentReconcilePorts & Pick<OperatorPorts, "metrics">;
 
 /** Caches, writers and definitions that the kinds of the operator share. */
 type Shared = Pick<EnvironmentReconcilePorts, "caches" | "applier" | "events" | "definitions">;
 
 /** Makes the memory that reconciling environments keeps between two reconciles. */
-function environmentPortsOf(cell: Cell, shared: Shared, ports: OperatorPorts): EnvironmentPorts {
+function environmentPortsOf(cell: Cell, shared: Shared, ports: OperatorPorts): OperatorEnvironmentPorts {
   const { client, clock, random, logger, metrics, workerClient = httpWorkerClient, frontProber = tcpFrontProber } = ports;
   const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
   const { caches } = shared;
@@ -170,7 +170,7 @@ function environmentPortsOf(cell: Cell, shared: Shared, ports: OperatorPorts): E
 }
 
 /** Reconciles an environment whenever it, one of its parts, or a Secret that it refers to changes. */
-function environmentController(ports: EnvironmentPorts, options: OperatorOptions, edge: Edge | undefined): Controller {
+function environmentController(ports: OperatorEnvironmentPorts, options: OperatorOptions, edge: Edge | undefined): Controller {
   const { caches, cell, clock, logger, metrics, writes, secretCopies } = ports;
   const reported: ReportedKind = {
     current(name) {
@@ -201,7 +201,7 @@ function environmentController(ports: EnvironmentPorts, options: OperatorOptions
 
 /** Works until the signal fires: this process leads, and begins without memory of what another leader did meanwhile. */
 async function leadCell(
-  { applier, caches, metrics, turns, secretTurns, secretCopies, statusPacing }: EnvironmentPorts,
+  { applier, caches, metrics, turns, secretTurns, secretCopies, statusPacing }: OperatorEnvironmentPorts,
   environments: Controller,
   more: ReturnType<typeof servicesAndTunnels>,
   signal: AbortSignal,

@@ -8,7 +8,7 @@ import { KAFKA_CLUSTERS_MAX, SKIPPED_RECORDS_MAX, SUBSCRIPTIONS_MAX } from "./li
 import { deleteKafkaCluster, deleteSubscription, putKafkaCluster, putSubscription } from "./persistence.js";
 import type { RegistryState, StateChange, Versioned } from "./state.js";
 
-type Properties = Readonly<Record<string, string>>;
+type ClusterProperties = Readonly<Record<string, string>>;
 /** Clusters named in the server's own settings, by name; they take precedence over stored ones and cannot be changed here. */
 type StaticClusters = ReadonlyMap<string, KafkaClusterRecord>;
 
@@ -28,7 +28,7 @@ export function decideClusterCreation(
   state: RegistryState,
   fixed: StaticClusters,
   name: string,
-  properties: Properties,
+  properties: ClusterProperties,
   nowMs: number,
 ): StateChange<KafkaClusterRecord> {
   if (findCluster(state, fixed, name) !== undefined) {
@@ -46,7 +46,7 @@ export function decideClusterUpdate(
   state: RegistryState,
   fixed: StaticClusters,
   name: string,
-  properties: Properties,
+  properties: ClusterProperties,
 ): StateChange<KafkaClusterRecord> {
   refuseFixed(fixed, name);
   const stored = state.kafkaClusters.get(name);
@@ -85,7 +85,7 @@ export function decideSubscription(
   state: RegistryState,
   fixed: StaticClusters,
   id: SubscriptionId,
-  request: { readonly source: string; readonly sink: string; readonly options: Properties },
+  request: { readonly source: string; readonly sink: string; readonly options: ClusterProperties },
 ): StateChange<SubscriptionRecord> {
   const source = parseUri("source", request.source, "kafka");
   const cluster = findCluster(state, fixed, source.authority);
@@ -144,14 +144,14 @@ export function decideSubscriptionRemoval(state: RegistryState, id: Subscription
 }
 
 /** Returns the options of the consumer. The subscription's id is the group, or it would share its offsets with others. */
-function consumerOptions(id: SubscriptionId, cluster: Properties, given: Properties): Properties {
+function consumerOptions(id: SubscriptionId, cluster: ClusterProperties, given: ClusterProperties): ClusterProperties {
   const options: Record<string, string> = { ...given };
   options["group.id"] = given["group.id"] ?? cluster["group.id"] ?? id;
   if (given["client.id"] === undefined && cluster["client.id"] === undefined) options["client.id"] = DEFAULT_CLIENT_ID;
   return options;
 }
 
-function checkProperties(name: string, properties: Properties): void {
+function checkProperties(name: string, properties: ClusterProperties): void {
   if (properties["bootstrap.servers"] !== undefined || properties["metadata.broker.list"] !== undefined) return;
   throw new RegistryRefusal(
     400,

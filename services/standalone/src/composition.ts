@@ -41,7 +41,7 @@ import { openAdmin } from "./embedded-admin.js";
 import { openRegistry } from "./embedded-registry.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
 import { STORAGE_HELD_RETRY_MS } from "./limits.js";
-import type { CheckedSettings, Endpoints, Foundation, Roles, WorkingRoles } from "./parts.js";
+import type { CheckedSettings, EndpointAccess, Foundation, Roles, WorkingRoles } from "./parts.js";
 import { type GuardOptions, ingressGuard } from "./runtime-guard.js";
 import { StorageLimit } from "./storage-limit.js";
 import { openStores } from "./stores.js";
@@ -118,7 +118,7 @@ async function openEndpoints(
   settings: StandaloneSettings,
   tunnels: TunnelSetup | undefined,
   { lifecycle, clock, random, logger }: ProcessPorts,
-): Promise<Endpoints> {
+): Promise<EndpointAccess> {
   const guard = egressGuardOf(settings.egress, logger);
   const plain = createHttpTransport({ clock, random, guard });
   const http = await lifecycle.start("endpoint transport", () => openTransport(tunnels, plain, { clock, random }));

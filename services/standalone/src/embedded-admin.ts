@@ -2,12 +2,12 @@
 import {
   type AdminPorts,
   createCallEndpoint,
+  type DataSetUsage,
   openAdminListener,
   openBatches,
   openSharedBatches,
   sqlEndings,
   sqlOptionsOf,
-  type UsageReport,
 } from "@perdure/admin-api";
 import type { Partitions } from "@perdure/control";
 import {
@@ -90,7 +90,7 @@ interface AdminParts {
   readonly batches: AdminPorts["batches"];
   readonly commits: CommitProbe;
   readonly callEndpoint: AdminPorts["callEndpoint"];
-  readonly usage: () => Promise<UsageReport>;
+  readonly usage: () => Promise<DataSetUsage>;
   readonly crashAttempt: AdminPorts["crashAttempt"];
   readonly guards: GuardOptions;
 }

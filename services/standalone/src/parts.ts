@@ -22,7 +22,7 @@ export interface CheckedSettings {
 }
 
 /** Transports to endpoints, and their egress guard. */
-export interface Endpoints {
+export interface EndpointAccess {
   readonly guard: EgressGuard | undefined;
   /** The transport without tunnels, which counts its connections. */
   readonly plain: CountingTransport;
@@ -30,7 +30,7 @@ export interface Endpoints {
 }
 
 /** Stores and endpoints that the roles are built on. */
-export interface Foundation extends CheckedSettings, Stores, Endpoints {
+export interface Foundation extends CheckedSettings, Stores, EndpointAccess {
   readonly settings: StandaloneSettings;
   /** Undefined while tracing is off. */
   readonly tracing: TracingPorts | undefined;

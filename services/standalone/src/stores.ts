@@ -1,5 +1,5 @@
 /** Opens the embedded stores: the metadata, and the partitions once their directories have proved to belong together. */
-import type { UsageReport } from "@perdure/admin-api";
+import type { DataSetUsage } from "@perdure/admin-api";
 import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/leveldb";
 import type { MetadataStore } from "@perdure/metadata";
 import type { ProcessPorts } from "@perdure/process-kit";
@@ -48,7 +48,7 @@ async function readStoredPartitions(path: string): Promise<StoredPartitions> {
 /** The stores, and their size. */
 interface OpenPartitions extends AsyncDisposable {
   readonly store: KvPartitionStore;
-  readonly usage: () => Promise<UsageReport>;
+  readonly usage: () => Promise<DataSetUsage>;
   readonly level: LevelStore;
   /** State found before anything was written. */
   readonly stored: StoredPartitions;

@@ -20,7 +20,7 @@ import type { ExploreReport } from "./explore/report.js";
 import type { Scenario } from "./explore/run-once.js";
 import { type CrashOptions, type FailOptions, type Fault, Faults, type SlowOptions } from "./faults/faults.js";
 import { type Journal, journalOf } from "./journal/journal.js";
-import { Activity } from "./time/activity.js";
+import { EngineActivity } from "./time/activity.js";
 import { durationMs, type TestDuration } from "./time/duration.js";
 import { followRequests } from "./time/requests-on-the-way.js";
 import { TestClock } from "./time/test-clock.js";
@@ -91,7 +91,7 @@ export class TestEnvironment implements AsyncDisposable {
   static async start(options: InternalOptions = {}): Promise<TestEnvironment> {
     await using stack = new AsyncDisposableStack();
     const { skipTime = "auto", alwaysReplay = false, services = [], log = logToConsole } = options;
-    const activity = new Activity();
+    const activity = new EngineActivity();
     const clock = new TestClock(options.startAt?.getTime() ?? systemClock.nowMs(), skipTime !== "manual");
     const faults = new Faults(clock);
     const engineLog = new EngineLog();

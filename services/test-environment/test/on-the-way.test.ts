@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, test } from "@jest/globals";
 import * as restate from "@restatedev/restate-sdk";
-import { Activity } from "../src/time/activity.js";
+import { EngineActivity } from "../src/time/activity.js";
 import { followRequests } from "../src/time/requests-on-the-way.js";
 import { DAY_MS, start } from "./started.js";
 
@@ -15,7 +15,7 @@ const naps = restate.service({
 
 test("a request is on its way from its creation until the ingress receives it", async () => {
   const env = await start({ services: [naps], skipTime: "manual" });
-  const activity = new Activity();
+  const activity = new EngineActivity();
   using _requests = followRequests(activity, () => env.ingressUrl);
   const answer = fetch(`${env.ingressUrl}/Naps/greet`, { method: "POST" });
   while (activity.requests.size === 0) await delay(1);

@@ -19,7 +19,7 @@ export type WorkerRequest =
   | { readonly case: "manage"; readonly value: ManagementCommand };
 
 /** A request under way. */
-export interface PendingRequest {
+export interface OpenExchange {
   /** The id of the invocation; it determines the partition. */
   readonly id: InvocationId;
   /** True: there is nothing more to come. */
@@ -32,7 +32,7 @@ export class WorkerLink {
   readonly address: string;
   readonly #client: Client;
   readonly #soon: Soon | undefined;
-  readonly #pending = new Map<number, PendingRequest>();
+  readonly #pending = new Map<number, OpenExchange>();
   #stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
   #out: Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined;
   readonly #numbers = new RequestNumbers();
@@ -55,7 +55,7 @@ export class WorkerLink {
   }
 
   /** Undefined when too much waits for this worker already. `discard` takes the returned number. */
-  request(request: WorkerRequest, pending: PendingRequest): number | undefined {
+  request(request: WorkerRequest, pending: OpenExchange): number | undefined {
     const out = this.#connected();
     if (out === undefined || out.isFull) return undefined;
     if (request.case === "manage" && this.#unannounced.size >= UNANNOUNCED_COMMANDS_MAX) return undefined;
@@ -78,7 +78,7 @@ export class WorkerLink {
    * Ends the requests that `isSelected` picks as if the stream had broken: their partition has another leader, whether or not this worker
    * has noticed.
    */
-  giveBack(isSelected: (pending: PendingRequest) => boolean, reason: string): void {
+  giveBack(isSelected: (pending: OpenExchange) => boolean, reason: string): void {
     const picked = [...this.#pending].filter(([, pending]) => isSelected(pending));
     for (const [number] of picked) this.discard(number);
     for (const [, pending] of picked) pending.broken(reason);

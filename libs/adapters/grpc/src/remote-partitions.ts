@@ -16,7 +16,7 @@ import { encodeStoredCommand, isManagementCommand } from "./codec/commands.js";
 import type { ExchangeResponseBody } from "./codec/exchange.js";
 import type { LeaderDirectory } from "./leadership.js";
 import { LEADER_WAIT_MS, LEADERLESS_MAX, REROUTE_MS } from "./limits.js";
-import type { PendingRequest, WorkerLink, WorkerRequest } from "./link.js";
+import type { OpenExchange, WorkerLink, WorkerRequest } from "./link.js";
 import {
   NO_LEADER,
   OVERLOADED,
@@ -112,7 +112,7 @@ export class RemotePartitions implements Partitions, Courier {
   deliver({ command, producer, seq, after }: Delivery, delivered: () => void, undelivered: () => void): void {
     const message = { producer, seq, command: encodeStoredCommand(command), after };
     const leader = this.#leaderOf(command.id);
-    const pending: PendingRequest = {
+    const pending: OpenExchange = {
       id: command.id,
       answered(response) {
         if (response.case === "delivered") delivered();

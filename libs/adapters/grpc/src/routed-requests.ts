@@ -5,7 +5,7 @@ import type { CommandAnswer, Invoke, PartitionCommand } from "@perdure/state-mac
 import { decodeFailure, decodeOptionalInvocation, SUCCESS_FORM } from "./codec/answers.js";
 import { encodeStoredCommand } from "./codec/commands.js";
 import type { CompletedResponse, ExchangeResponseBody } from "./codec/exchange.js";
-import type { PendingRequest, WorkerLink, WorkerRequest } from "./link.js";
+import type { OpenExchange, WorkerLink, WorkerRequest } from "./link.js";
 import { decodeError } from "./status.js";
 import { decodeFailureV01 } from "./v01/exchange.js";
 
@@ -18,7 +18,7 @@ export interface RequestRouter {
 }
 
 /** A request on its way to the leader of its partition. */
-export abstract class RoutedRequest implements PendingRequest {
+export abstract class RoutedRequest implements OpenExchange {
   readonly id: InvocationId;
   /** Time since which the request has had no answer from a leader. */
   leaderlessSinceMs: number | undefined;

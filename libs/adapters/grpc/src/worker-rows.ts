@@ -24,7 +24,7 @@ import { rowsHandlerV01 } from "./v01/worker-rows.js";
 export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServiceImplementation {
   const answered = <In, Out>(answerTo: (request: In) => Promise<Out>) => unaryHandler(answerTo, logger);
   const paged = <In, Row, Message, Page>(
-    rowsOf: (request: In) => RowSource<Row>,
+    rowsOf: (request: In) => PagedRows<Row>,
     form: FieldCodec<Row, Message>,
     pageOf: (messages: Message[]) => Page,
   ) => {
@@ -77,10 +77,10 @@ export function workerHandlers(worker: LiveWorker, logger: Logger): UntypedServi
   };
 }
 
-type RowSource<Row> = Iterable<Row> | AsyncIterable<Row>;
+type PagedRows<Row> = Iterable<Row> | AsyncIterable<Row>;
 
 async function* pagesOf<Row, Message, Page>(
-  rows: RowSource<Row>,
+  rows: PagedRows<Row>,
   form: FieldCodec<Row, Message>,
   pageOf: (messages: Message[]) => Page,
 ): AsyncIterable<Page> {

@@ -182,8 +182,8 @@ export class WorkQueue {
   }
 
   /** The oldest one of the highest priority; every `AGED_EVERY`th time the one that has waited longest, when that is longer than `AGED_MS`. */
-  #next(): QueueHead | undefined {
-    const heads: QueueHead[] = [];
+  #next(): NextKey | undefined {
+    const heads: NextKey[] = [];
     for (const priority of PRIORITIES) {
       if (isBulk(priority) && this.#bulkWorking() >= this.#bulkAtOnce) continue;
       const head = this.#waiting[priority].entries().next();
@@ -212,7 +212,7 @@ export class WorkQueue {
   }
 }
 
-interface QueueHead {
+interface NextKey {
   readonly key: string;
   readonly addedAtMs: number;
   readonly priority: Priority;

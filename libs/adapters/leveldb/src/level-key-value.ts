@@ -9,6 +9,7 @@ import { setImmediate } from "node:timers/promises";
 import { PerdureError } from "@perdure/base";
 import { type KeyValue, type RowBytes, rowOf } from "@perdure/storage";
 import { ClassicLevel } from "classic-level";
+import type { BinaryLevel } from "./binary-level.js";
 import { BlobFile, BlobFiles, type BlobSegment, contains } from "./blob-files.js";
 import { BlobReads } from "./blob-reads.js";
 import { BLOB_BYTES_MIN } from "./limits.js";
@@ -36,8 +37,6 @@ const COPIED_BYTES_MAX = 4 * 1024 * 1024;
 const ROWS_AT_ONCE_MAX = 4_096;
 /** Rows fetched from an iterator at a time. */
 const SCAN_PAGE = 256;
-
-type BinaryLevel = ClassicLevel<string, Uint8Array>;
 
 /** A key-value engine that measures its size and can compact. */
 export interface LevelStore extends KeyValue {

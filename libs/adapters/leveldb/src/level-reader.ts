@@ -5,6 +5,7 @@
 import { PerdureError } from "@perdure/base";
 import type { KeyValue } from "@perdure/storage";
 import { ClassicLevel } from "classic-level";
+import type { BinaryLevel } from "./binary-level.js";
 import { BlobReads } from "./blob-reads.js";
 import { openFailure } from "./open-failure.js";
 import { ReadHolds } from "./read-holds.js";
@@ -14,7 +15,6 @@ import { MARKER_KEY, ROWS_END } from "./stored-value.js";
 const PAGE_BYTES = 256 * 1024;
 const PAGE_ROWS = 2048;
 
-type BinaryLevel = ClassicLevel<string, Uint8Array>;
 type DatabaseSnapshot = ReturnType<BinaryLevel["snapshot"]>;
 
 interface LevelReader extends AsyncDisposable {

@@ -11,6 +11,7 @@ import {
   type Provisioner,
   parseEnvironmentId,
   type RuntimeState,
+  type RuntimeStateListener,
   randomBase62,
 } from "@perdure/cloud";
 import { EnvironmentFiles, letPass, makePrivateFolder } from "./files.js";
@@ -52,8 +53,6 @@ export interface ProcessProvisionerOptions {
   /** OTLP/HTTP collector that all runtimes send their traces to; as `configFile` says when not set. */
   readonly tracingEndpoint?: string | undefined;
 }
-
-type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
 
 /**
  * Continues with the processes that an earlier provisioner left. Its disposal ends them all, unless `onDispose` is `leave`; their data

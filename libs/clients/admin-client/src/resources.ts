@@ -30,7 +30,7 @@ import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import type { KafkaClusterView, RuleUpsert, RuleView, ScheduleView, SubscriptionStatusView, SubscriptionView } from "./views.js";
 
 type UserWritten = Readonly<Record<string, unknown>>;
-type Properties = Readonly<Record<string, string>>;
+type KafkaProperties = Readonly<Record<string, string>>;
 
 export class KafkaClustersApi {
   readonly #api: ApiClient;
@@ -47,12 +47,12 @@ export class KafkaClustersApi {
     return this.#api.call(getKafkaCluster, { cluster_name: name }, { signal });
   }
 
-  create(name: string, properties: Properties, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
+  create(name: string, properties: KafkaProperties, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
     return this.#api.call(createKafkaCluster, {}, { json: { name, properties }, signal });
   }
 
   /** Replaces all properties; secrets that were shown as `***` keep their values. */
-  update(name: string, properties: Properties, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
+  update(name: string, properties: KafkaProperties, { signal }: ApiCallOptions = {}): Promise<KafkaClusterView> {
     return this.#api.call(updateKafkaCluster, { cluster_name: name }, { json: { properties }, signal });
   }
 
@@ -77,7 +77,7 @@ export class SubscriptionsApi {
   }
 
   /** `kafka://<cluster>/<topic>` to `service://<Service>/<handler>`. */
-  create(source: string, sink: string, options: Properties, { signal }: ApiCallOptions = {}): Promise<SubscriptionView> {
+  create(source: string, sink: string, options: KafkaProperties, { signal }: ApiCallOptions = {}): Promise<SubscriptionView> {
     return this.#api.call(createSubscription, {}, { json: { source, sink, options }, signal });
   }
 

@@ -35,9 +35,9 @@ export type RetryPolicyView = HandlerMetadata["retry_policy"];
 export type ServiceChanges = z.input<typeof ModifyService>;
 
 /** The alternatives of a union as one type: fields that only some of them have are optional. */
-type Merged<T> = Pick<T, keyof T> & { [Name in Exclude<FieldOf<T>, keyof T>]?: ValueOf<T, Name> };
+type Merged<T> = Pick<T, keyof T> & { [Name in Exclude<FieldOf<T>, keyof T>]?: MemberOf<T, Name> };
 type FieldOf<T> = T extends unknown ? keyof T : never;
-type ValueOf<T, Name> = T extends unknown ? (Name extends keyof T ? T[Name] : undefined) : never;
+type MemberOf<T, Name> = T extends unknown ? (Name extends keyof T ? T[Name] : undefined) : never;
 
 /** `uri` of HTTP deployments, `arn` of Lambda functions. */
 export type DeploymentSummary = Merged<Tolerant<typeof DeploymentSummaryShape>>;

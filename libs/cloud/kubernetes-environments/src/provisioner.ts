@@ -7,7 +7,7 @@
  * remove with `erase` ─▸ the object and all its data are deleted
  */
 import { type Clock, type Logger, PerdureError, pause, type Random } from "@perdure/base";
-import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState } from "@perdure/cloud";
+import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, RuntimeStateListener } from "@perdure/cloud";
 import { type EnvironmentResource, objectNameOf, parseEnvironment } from "@perdure/custom-resources";
 import { isNotFound, type KubeObject, type KubernetesClient, Reflector, resources } from "@perdure/kubernetes";
 import {
@@ -38,8 +38,6 @@ interface KubernetesProvisionerOptions {
   readonly clusterDns: string;
   readonly template: RuntimeTemplate;
 }
-
-type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
 
 /** Resolves when all environments of the cell are listed. Rejects with OPS0001 when the API server does not list them within a minute. */
 export async function openKubernetesProvisioner(

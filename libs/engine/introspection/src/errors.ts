@@ -1,9 +1,7 @@
 /** Distinguishes errors of callers from errors of the server. The engine throws plain errors whose messages begin with their kind. */
 import { PerdureError } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
-import type { SqlAnswer } from "./ports.js";
-
-type SqlRefusal = SqlAnswer & { readonly kind: "refused" };
+import type { SqlRefusal } from "./ports.js";
 
 /** A statement that was parsed but must not run. */
 export class NotAQuery extends Error {

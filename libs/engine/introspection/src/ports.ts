@@ -45,6 +45,9 @@ export type SqlAnswer =
     };
 
 /** Runs one read-only statement. Never rejects. An aborted signal ends the statement and the reading of its chunks. */
+/** An answer without rows. */
+export type SqlRefusal = SqlAnswer & { readonly kind: "refused" };
+
 export type Sql = (query: string, format: SqlFormat, signal: AbortSignal) => Promise<SqlAnswer>;
 
 /** The data that a statement reads. Committed rows are those of one moment; live rows are read at about that moment. */

@@ -34,7 +34,7 @@ interface SchedulePorts {
 export interface ScheduleEngine extends ScheduleRunner, AsyncDisposable {}
 
 export function createScheduleEngine(ports: SchedulePorts): ScheduleEngine {
-  return new Engine(ports);
+  return new SchedulingEngine(ports);
 }
 
 /** A run whose end is observed. */
@@ -50,7 +50,7 @@ type Done =
   | { readonly kind: "nothing" }
   | { readonly kind: "again"; readonly reason: string };
 
-class Engine implements ScheduleEngine {
+class SchedulingEngine implements ScheduleEngine {
   readonly #ports: SchedulePorts;
   readonly #recorder: ScheduleRecorder;
   readonly #runner: ScheduleRunner;

@@ -29,6 +29,9 @@ export type RuntimeState =
   /** The runtime could not be started, or ended too often; `reason` is for operators and logs. */
   | { readonly phase: "failed"; readonly generation: number; readonly reason: string };
 
+/** Undefined: the environment has no runtime any more. */
+export type RuntimeStateListener = (environmentId: EnvironmentId, state: RuntimeState | undefined) => void;
+
 export interface Provisioner extends AsyncDisposable {
   /** Resolves when the desired state is accepted, not when it is reached. */
   apply(desired: DesiredRuntime): Promise<void>;

@@ -4,7 +4,7 @@ import type { Clock } from "@perdure/base";
 import type { SizedArchive } from "@perdure/postgres";
 import { type RedisConnections, readActions, readRedisStatus } from "@perdure/redis";
 import { ARCHIVE_SIZE_KEPT_MS, USAGE_MS } from "../limits.js";
-import type { UsageReport } from "../ports.js";
+import type { DataSetUsage } from "../ports.js";
 
 interface ClusterUsageParts {
   readonly connections: RedisConnections;
@@ -14,7 +14,7 @@ interface ClusterUsageParts {
 }
 
 /** Rejects with STO0001 while one of them does not answer. Totals are cumulative, so a later request misses nothing. */
-export function clusterUsage({ connections, environment, archive, clock }: ClusterUsageParts): () => Promise<UsageReport> {
+export function clusterUsage({ connections, environment, archive, clock }: ClusterUsageParts): () => Promise<DataSetUsage> {
   let archived: { readonly bytes: Promise<number>; readonly atMs: number } | undefined;
   const archivedBytes = (): Promise<number> => {
     const nowMs = clock.monotonicMs();

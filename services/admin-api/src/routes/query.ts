@@ -5,7 +5,7 @@ import { Query } from "@perdure/admin-contract/requests";
 import { stream } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRoute, route } from "../http/route.js";
-import type { Sql, SqlAnswer } from "../ports.js";
+import type { Sql, StatementAnswer } from "../ports.js";
 
 const JSON_TYPE = "application/json";
 const ARROW_TYPE = "application/vnd.apache.arrow.stream";
@@ -29,7 +29,7 @@ export function queryRoutes(sql: Sql): readonly ApiRoute[] {
   ];
 }
 
-function refusal(answer: SqlAnswer & { kind: "refused" }): RouteError {
+function refusal(answer: StatementAnswer & { kind: "refused" }): RouteError {
   const retryAfter: Record<string, string> =
     answer.retryAfterSeconds === undefined ? {} : { "retry-after": String(answer.retryAfterSeconds) };
   return new RouteError(STATUSES[answer.reason], answer.message, answer.code, retryAfter);

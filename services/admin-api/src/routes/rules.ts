@@ -10,7 +10,7 @@ import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, typ
 import type { z } from "zod";
 import { json } from "../http/answer.js";
 import { type ApiRoute, route } from "../http/route.js";
-import type { ResponseOf } from "../views/response.js";
+import type { ViewOf } from "../views/response.js";
 
 export function ruleRoutes(registry: Registry): readonly ApiRoute[] {
   return [
@@ -73,7 +73,7 @@ function preconditionOf(wire: PutRule["precondition"]): RuleChange["precondition
 }
 
 /** Undefined fields are omitted: a rule without our extensions has the form that other tools expect. */
-function ruleView(rule: RuleRecord): ResponseOf<typeof RuleShape> {
+function ruleView(rule: RuleRecord): ViewOf<typeof RuleShape> {
   const { rate } = rule;
   return {
     pattern: rule.pattern,

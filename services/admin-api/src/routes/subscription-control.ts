@@ -17,7 +17,7 @@ import { RouteError } from "../http/errors.js";
 import { type ApiRoute, route } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
 import type { AdminPorts } from "../ports.js";
-import type { ResponseOf } from "../views/response.js";
+import type { ViewOf } from "../views/response.js";
 
 type SubscriptionControlPorts = Pick<AdminPorts, "registry" | "subscriptionStatuses">;
 
@@ -63,7 +63,7 @@ const STATES = { backingOff: "backing-off", noCluster: "no-cluster" } as const;
 async function statusView(
   ports: SubscriptionControlPorts,
   { id, paused, skipped }: SubscriptionRecord,
-): Promise<ResponseOf<typeof SubscriptionStatusShape>> {
+): Promise<ViewOf<typeof SubscriptionStatusShape>> {
   const status = await statusOf(ports, id);
   const state = status?.state ?? "elsewhere";
   return {

@@ -2,9 +2,9 @@
 import type { BatchResultsShape, BatchShape } from "@perdure/admin-contract";
 import type { BatchRecord, BatchResult } from "../batches/record.js";
 import { optionalTime, timeView } from "./explain-view.js";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
-export function batchView(record: BatchRecord): ResponseOf<typeof BatchShape> {
+export function batchView(record: BatchRecord): ViewOf<typeof BatchShape> {
   const { succeeded, failed, matched, deployment } = record;
   const done = succeeded + failed;
   return {
@@ -26,7 +26,7 @@ export function batchView(record: BatchRecord): ResponseOf<typeof BatchShape> {
   };
 }
 
-export function resultView({ id, status, problem, newId }: BatchResult): ResponseOf<typeof BatchResultsShape>["results"][number] {
+export function resultView({ id, status, problem, newId }: BatchResult): ViewOf<typeof BatchResultsShape>["results"][number] {
   return {
     invocation_id: id,
     result: problem === undefined ? "succeeded" : "failed",

@@ -2,12 +2,12 @@
 import type { DeploymentDetailShape, DeploymentSummaryShape, RegistrationShape } from "@perdure/admin-contract";
 import { formatTimestampNanos } from "@perdure/base";
 import type { DeploymentRecord, Registry, Verification } from "@perdure/metadata";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 import { serviceView, unlessEmpty } from "./service-view.js";
 import { verificationView } from "./verification-view.js";
 
 /** Returns a deployment for lists: services by name and revision only. */
-export function deploymentSummary(deployment: DeploymentRecord): ResponseOf<typeof DeploymentSummaryShape> {
+export function deploymentSummary(deployment: DeploymentRecord): ViewOf<typeof DeploymentSummaryShape> {
   return {
     ...deploymentFields(deployment),
     services: deployment.services.map(({ definition, revision }) => ({ name: definition.name, revision })),
@@ -15,7 +15,7 @@ export function deploymentSummary(deployment: DeploymentRecord): ResponseOf<type
 }
 
 /** One deployment with all its services, in the revisions it was registered with. */
-export function deploymentDetail(registry: Registry, deployment: DeploymentRecord): ResponseOf<typeof DeploymentDetailShape> {
+export function deploymentDetail(registry: Registry, deployment: DeploymentRecord): ViewOf<typeof DeploymentDetailShape> {
   return {
     ...deploymentFields(deployment),
     services: servicesOf(registry, deployment),
@@ -28,7 +28,7 @@ export function registrationView(
   registry: Registry,
   deployment: DeploymentRecord,
   verification: Verification | undefined,
-): ResponseOf<typeof RegistrationShape> {
+): ViewOf<typeof RegistrationShape> {
   return {
     id: deployment.id,
     services: servicesOf(registry, deployment),

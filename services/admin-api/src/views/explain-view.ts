@@ -16,12 +16,12 @@ import {
 } from "@perdure/diagnostics";
 import { journalCommandName } from "@perdure/service-protocol";
 import { type AttemptError, targetText } from "@perdure/state-machine";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
 /** The longest time that can be printed (ECMAScript's last date). */
 const LATEST_MS = 8_640_000_000_000_000;
 
-export function explanationView(explanation: Explanation, nowMs: number): ResponseOf<typeof ExplanationShape> {
+export function explanationView(explanation: Explanation, nowMs: number): ViewOf<typeof ExplanationShape> {
   const { situation, chain, chainIsCut, deadlock } = explanation;
   const others = new Map(chain.map((link) => [link.id, link]));
   const last = chain.at(-1);
@@ -56,7 +56,7 @@ function situationView(situation: Situation, nowMs: number, others: Others) {
 
 const ROUTE_STATES = { found: "found", gone: "gone", noService: "no_service", handlerRemoved: "handler_removed" } as const;
 
-function linkView(link: ChainLink, nowMs: number, others: Others): ResponseOf<typeof ExplanationShape>["chain"][number] {
+function linkView(link: ChainLink, nowMs: number, others: Others): ViewOf<typeof ExplanationShape>["chain"][number] {
   const relation = relationLabel(link);
   if (link.situation === undefined) return { relation, id: link.id, target: null, status: "absent" };
   return { relation, ...situationView(link.situation, nowMs, others) };
@@ -66,7 +66,7 @@ function relationLabel({ relation }: ChainLink): string {
   return relation === "lockHolder" ? "lock_holder" : relation;
 }
 
-function waitView(wait: Wait, nowMs: number, others: Others): ResponseOf<typeof ExplanationShape>["waits_for"] {
+function waitView(wait: Wait, nowMs: number, others: Others): ViewOf<typeof ExplanationShape>["waits_for"] {
   switch (wait.kind) {
     case "completed": {
       const { outcome, expiresAtMs } = wait;
@@ -121,13 +121,7 @@ function waitView(wait: Wait, nowMs: number, others: Others): ResponseOf<typeof 
   }
 }
 
-function limitView({
-  scope,
-  limitKey,
-  levels,
-  isQueuePaused,
-  place,
-}: FlowFacts): ResponseOf<typeof ExplanationShape>["waits_for"] {
+function limitView({ scope, limitKey, levels, isQueuePaused, place }: FlowFacts): ViewOf<typeof ExplanationShape>["waits_for"] {
   return {
     kind: isQueuePaused ? "paused_queue" : "limit",
     scope,
@@ -193,7 +187,7 @@ function briefView(id: InvocationId, others: Others): object {
   return { id, target: targetText(invocation.facts.target), status, since: timeView(sinceMs) };
 }
 
-export function failureView(error: AttemptError): NonNullable<ResponseOf<typeof TimelineShape>["attempts"][number]["failure"]> {
+export function failureView(error: AttemptError): NonNullable<ViewOf<typeof TimelineShape>["attempts"][number]["failure"]> {
   const { relatedCommandIndex: index, relatedCommandName: name, relatedCommandType: type } = error;
   return {
     restate_code: error.errorCode,

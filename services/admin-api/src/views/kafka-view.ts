@@ -2,7 +2,7 @@
 import type { ClusterShape, SubscriptionShape } from "@perdure/admin-contract";
 import { formatTimestampNanos } from "@perdure/base";
 import type { KafkaClusterRecord, SubscriptionRecord } from "@perdure/metadata";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
 const REDACTED = "***";
 /** Parts of property names whose values are secrets, or locations of secrets. */
@@ -21,12 +21,12 @@ const SECRET_PARTS = [
   "truststore.location",
 ];
 
-export function clusterView({ name, properties, createdAtMs }: KafkaClusterRecord): ResponseOf<typeof ClusterShape> {
+export function clusterView({ name, properties, createdAtMs }: KafkaClusterRecord): ViewOf<typeof ClusterShape> {
   const shown = Object.entries(properties).map(([key, value]) => [key, isSecret(key) ? REDACTED : value]);
   return { name, properties: Object.fromEntries(shown), created_at: formatTimestampNanos(createdAtMs) };
 }
 
-export function subscriptionView({ id, source, sink, options }: SubscriptionRecord): ResponseOf<typeof SubscriptionShape> {
+export function subscriptionView({ id, source, sink, options }: SubscriptionRecord): ViewOf<typeof SubscriptionShape> {
   return { id, source, sink, options };
 }
 

@@ -3,9 +3,9 @@ import type { NextTimesShape, ScheduleShape } from "@perdure/admin-contract";
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
 import { zoneOf } from "@perdure/recurrence";
 import { nextNominal, OVERLAP_TEXTS, pastFiringView, type Schedule, type SchedulePayload, statusOf } from "@perdure/schedules";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
-export function scheduleView(schedule: Schedule): ResponseOf<typeof ScheduleShape> {
+export function scheduleView(schedule: Schedule): ViewOf<typeof ScheduleShape> {
   const { record, state } = schedule;
   const { catchUp, overlap, target } = record;
   const nextMs = state.isPaused ? undefined : nextNominal(schedule);
@@ -55,7 +55,7 @@ export function scheduleView(schedule: Schedule): ResponseOf<typeof ScheduleShap
 }
 
 /** The time in UTC and in the local time of the zone. */
-export function nextTimeView(atMs: number, zoneName: string): ResponseOf<typeof NextTimesShape>["next"][number] {
+export function nextTimeView(atMs: number, zoneName: string): ViewOf<typeof NextTimesShape>["next"][number] {
   const offsetMs = zoneOf(zoneName)?.offsetAt(atMs) ?? 0;
   return { at: formatTimestampNanos(atMs), local: localText(atMs, offsetMs) };
 }

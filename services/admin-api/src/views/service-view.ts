@@ -3,14 +3,14 @@ import type { HandlerShape, ServiceShape } from "@perdure/admin-contract";
 import { formatDuration } from "@perdure/base";
 import { describeJsonSchema, type HandlerDefinition, type OutputDefinition, type RetryOptions } from "@perdure/manifest";
 import type { LocatedRevision, Registry } from "@perdure/metadata";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
 const SERVICE_TYPES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
 const HANDLER_TYPES = { exclusive: "Exclusive", shared: "Shared", workflow: "Workflow" } as const;
 const ON_MAX_ATTEMPTS = { pause: "Pause", kill: "Kill" } as const;
 
 /** Fields that are `undefined` do not appear in JSON. */
-export function serviceView(registry: Registry, located: LocatedRevision): ResponseOf<typeof ServiceShape> {
+export function serviceView(registry: Registry, located: LocatedRevision): ViewOf<typeof ServiceShape> {
   const { definition, revision } = located.revision;
   const options = registry.effective(located);
   return {
@@ -44,7 +44,7 @@ export function handlerView(
   registry: Registry,
   located: LocatedRevision,
   handler: HandlerDefinition,
-): ResponseOf<typeof HandlerShape> {
+): ViewOf<typeof HandlerShape> {
   const { options, input, output } = handler;
   return {
     name: handler.name,

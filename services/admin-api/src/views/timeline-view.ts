@@ -6,9 +6,9 @@ import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAtte
 import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/diagnostics";
 import { type Invocation, targetText } from "@perdure/state-machine";
 import { failureView, optionalTime, timeView } from "./explain-view.js";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
-type TimelineResponse = ResponseOf<typeof TimelineShape>;
+type TimelineResponse = ViewOf<typeof TimelineShape>;
 
 const PHASES: Readonly<Record<InvocationPhase, string>> = {
   delayed: "delayed",

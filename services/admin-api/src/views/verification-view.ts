@@ -2,9 +2,9 @@
 import type { VerificationShape } from "@perdure/admin-contract";
 import { formatDuration, formatTimestampNanos } from "@perdure/base";
 import type { FindingKind, Verification, VerificationFinding } from "@perdure/metadata";
-import type { ResponseOf } from "./response.js";
+import type { ViewOf } from "./response.js";
 
-type FindingResponse = ResponseOf<typeof VerificationShape>["findings"][number];
+type FindingResponse = ViewOf<typeof VerificationShape>["findings"][number];
 
 const KINDS: Readonly<Record<FindingKind, FindingResponse["kind"]>> = {
   journalMismatch: "journal_mismatch",
@@ -17,7 +17,7 @@ const KINDS: Readonly<Record<FindingKind, FindingResponse["kind"]>> = {
 };
 
 /** Fields that are `undefined` do not appear in JSON. */
-export function verificationView(verification: Verification): ResponseOf<typeof VerificationShape> {
+export function verificationView(verification: Verification): ViewOf<typeof VerificationShape> {
   return {
     checked_at: formatTimestampNanos(verification.checkedAtMs),
     duration: formatDuration(verification.durationMs),

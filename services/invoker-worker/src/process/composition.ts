@@ -171,13 +171,13 @@ async function startRedis(options: ReturnType<typeof redisOptionsOf>, ports: Pro
   return { redis, logBytes: () => logBytes };
 }
 
-interface LeadingWorker {
+interface StartedWorker {
   readonly worker: ClusterWorker;
   readonly store: RedisPartitionStore;
 }
 
 /** Starts the worker, which leads its share of the partitions from then on. */
-async function leadPartitions(foundation: WorkerFoundation, ports: ProcessPorts): Promise<LeadingWorker> {
+async function leadPartitions(foundation: WorkerFoundation, ports: ProcessPorts): Promise<StartedWorker> {
   const { settings, id, redis, dataSet, observers, endpoints } = foundation;
   const { lifecycle, metrics, clock } = ports;
   const environment = settings.environmentName;

@@ -7,7 +7,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { Cell } from "../cell.js";
 import { numbersOf, versionEdge } from "./version-edge.js";
 
-interface Release {
+interface EnvironmentRelease {
   /** The release to upgrade to, if the upgrade is allowed. */
   readonly version: string;
   /** Whether the channel has a newer release and the environment waits for its turn. */
@@ -54,7 +54,7 @@ export function releaseOf(
   releases: Cell["releases"],
   all: () => Iterable<EnvironmentResource>,
   turns: ReleaseTurns,
-): Release {
+): EnvironmentRelease {
   const { name } = environment.metadata;
   const offered = environment.spec.channel === "pinned" ? undefined : releases[environment.spec.channel];
   const release = decide(environment, offered, releases.atOnce, all, turns);
@@ -68,15 +68,15 @@ function decide(
   atOnce: number,
   all: () => Iterable<EnvironmentResource>,
   turns: ReleaseTurns,
-): Release {
+): EnvironmentRelease {
   const { spec, status } = environment;
   const { name } = environment.metadata;
-  const own: Release = { version: spec.version, isWaiting: false };
+  const own: EnvironmentRelease = { version: spec.version, isWaiting: false };
   if (offered === undefined || compareVersions(offered, spec.version) <= 0) return own;
   const { current, target, featureMarkers = [] } = status?.version ?? {};
   if (versionEdge(current, offered, featureMarkers.length > 0).kind === "refused") return own;
   // A new environment starts with the release, one that has begun the change continues, and one that has it keeps it.
-  const going: Release = { version: offered, isWaiting: false };
+  const going: EnvironmentRelease = { version: offered, isWaiting: false };
   if (current === undefined || target === offered || current === offered || turns.isGiven(name, offered)) return going;
   let underWay = 0;
   for (const other of all()) {

@@ -1,16 +1,16 @@
 import { expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentId, newEnvironmentId } from "@perdure/cloud";
-import { type ChangeListener, type ObjectCache, resources } from "@perdure/kubernetes";
-import { type HibernationObject, KubernetesHibernationMonitor } from "./hibernation-monitor.js";
+import { type ChangeListener, type MetadataOnly, type ObjectCache, resources } from "@perdure/kubernetes";
+import { KubernetesHibernationMonitor } from "./hibernation-monitor.js";
 
-type Change = Parameters<ChangeListener<HibernationObject>>[1];
-type State = "Closing" | "Asleep" | "Waking" | undefined;
+type Change = Parameters<ChangeListener<MetadataOnly>>[1];
+type State = "Closing" | "Asleep" | "Waking" | 7 | undefined;
 
 /** A cell whose objects the test changes. */
 function aCell() {
-  const listeners: ChangeListener<HibernationObject>[] = [];
-  const cache: ObjectCache<HibernationObject> = {
+  const listeners: ChangeListener<MetadataOnly>[] = [];
+  const cache: ObjectCache = {
     resource: resources.environments,
     synced: Promise.resolve(),
     isSynced: true,
@@ -51,13 +51,16 @@ test("environments that fall asleep, wake and are deleted are reported once per 
     [undefined, 3],
   ]);
   say(name, "Asleep");
-  say(name, "Asleep", "deleted");
+  say(name, 7); // Not a state of any operator.
   expect([monitor.sleepOf(id), changedIds.length]).toEqual([undefined, 5]);
+  say(name, "Asleep");
+  say(name, "Asleep", "deleted");
+  expect([monitor.sleepOf(id), changedIds.length]).toEqual([undefined, 7]);
   expect(new Set(changedIds)).toEqual(new Set([id]));
 
   listening.abort();
   say(name, "Asleep");
-  expect([monitor.sleepOf(id), changedIds.length]).toEqual(["asleep", 5]);
+  expect([monitor.sleepOf(id), changedIds.length]).toEqual(["asleep", 7]);
   await monitor[Symbol.asyncDispose]();
   expect(closed).toEqual(["client"]);
 });

@@ -3,17 +3,13 @@
  * holds requests until the environment is up, instead of forwarding them to an upstream that does not answer.
  */
 import { EventEmitter } from "node:events";
+import { jsonFields } from "@perdure/base";
 import { bareOf, type EnvironmentId, type EnvironmentSleep, parseEnvironmentId } from "@perdure/cloud";
 import type { HibernationMonitor } from "@perdure/environments";
 import { connectKubernetes, type MetadataOnly, type ObjectCache, Reflector, resources } from "@perdure/kubernetes";
 import type { ProcessPorts } from "@perdure/process-kit";
 import type { TenancySettings } from "./config.js";
 import { kubeconfigOf } from "./kubeconfig.js";
-
-/** The part of an `Environment` of the cell that contains its hibernation state. */
-export interface HibernationObject extends MetadataOnly {
-  readonly status?: { readonly hibernation?: { readonly state: "Closing" | "Asleep" | "Waking" } };
-}
 
 /** Undefined where runtimes do not hibernate. Throws OPS0001 when the kubeconfig cannot be read. */
 export function hibernationMonitorOf(
@@ -27,7 +23,7 @@ export function hibernationMonitorOf(
     const client = connectKubernetes(kubeconfig);
     const resource = resources.environments;
     const watchPorts = { client, clock, random, logger: logger.child({ component: "runtimes" }) };
-    return new KubernetesHibernationMonitor(new Reflector<HibernationObject>({ resource }, watchPorts), client);
+    return new KubernetesHibernationMonitor(new Reflector({ resource }, watchPorts), client);
   };
 }
 
@@ -39,7 +35,7 @@ export class KubernetesHibernationMonitor implements HibernationMonitor, AsyncDi
   readonly #client: AsyncDisposable;
 
   /** `client` is closed at the end. */
-  constructor(environments: ObjectCache<HibernationObject>, client: AsyncDisposable) {
+  constructor(environments: ObjectCache, client: AsyncDisposable) {
     this.#client = client;
     environments.onChange((object, change) => this.#update(object, change === "deleted"));
     this.#watching = environments.run(this.#stop.signal);
@@ -61,10 +57,10 @@ export class KubernetesHibernationMonitor implements HibernationMonitor, AsyncDi
     await this.#client[Symbol.asyncDispose]();
   }
 
-  #update({ metadata, status }: HibernationObject, isGone: boolean): void {
-    const id = environmentOfObject(metadata.name);
+  #update(environment: MetadataOnly, isGone: boolean): void {
+    const id = environmentOfObject(environment.metadata.name);
     if (id === undefined) return;
-    const sleep = isGone ? undefined : sleepIn(status?.hibernation?.state);
+    const sleep = isGone ? undefined : sleepOf(environment);
     if (sleep === this.#states.get(id)) return;
     if (sleep === undefined) this.#states.delete(id);
     else this.#states.set(id, sleep);
@@ -73,8 +69,10 @@ export class KubernetesHibernationMonitor implements HibernationMonitor, AsyncDi
 }
 
 /** An environment whose listeners are closing accepts no requests, and is woken like a hibernated one. */
-function sleepIn(state: "Closing" | "Asleep" | "Waking" | undefined): EnvironmentSleep | undefined {
-  if (state === undefined) return undefined;
+function sleepOf(environment: MetadataOnly): EnvironmentSleep | undefined {
+  const status = jsonFields(jsonFields(environment)?.["status"]);
+  const state = jsonFields(status?.["hibernation"])?.["state"];
+  if (typeof state !== "string") return undefined;
   return state === "Waking" ? "waking" : "asleep";
 }
 

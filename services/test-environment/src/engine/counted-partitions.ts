@@ -1,8 +1,8 @@
 /** The partitions of an environment. Requests to them are activity from the moment at which they are made. */
 import type { Partitions } from "@perdure/control";
-import type { Activity } from "../time/activity.js";
+import type { EngineActivity } from "../time/activity.js";
 
-export function countedPartitions(plain: Partitions, activity: Activity): Partitions {
+export function countedPartitions(plain: Partitions, activity: EngineActivity): Partitions {
   return {
     invoke(command, wait, observer) {
       activity.bump();

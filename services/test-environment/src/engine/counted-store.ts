@@ -9,12 +9,12 @@ import {
   type PartitionBatch,
   type TimerGroup,
 } from "@perdure/storage";
-import type { Activity } from "../time/activity.js";
+import type { EngineActivity } from "../time/activity.js";
 
 class CountedStore extends KvPartitionStore {
-  readonly #activity: Activity;
+  readonly #activity: EngineActivity;
 
-  constructor(kv: KeyValue, activity: Activity) {
+  constructor(kv: KeyValue, activity: EngineActivity) {
     super(kv);
     this.#activity = activity;
   }
@@ -35,14 +35,14 @@ class CountedStore extends KvPartitionStore {
   }
 }
 
-export interface Stores {
+export interface CountedStores {
   /** For the engine. */
   readonly store: KvPartitionStore;
   /** Reads the same rows without being activity: for observers. */
   readonly observed: KvPartitionStore;
 }
 
-export function openStores(activity: Activity): Stores {
+export function openStores(activity: EngineActivity): CountedStores {
   const kv = new MemoryKeyValue();
   return { store: new CountedStore(kv, activity), observed: new KvPartitionStore(kv) };
 }

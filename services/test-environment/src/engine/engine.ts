@@ -16,7 +16,7 @@ import { createDiscoveryFetcher, createRegistry, openSchedules, type RegistryRol
 import { protocolVersionMax } from "@perdure/service-protocol";
 import type { KvPartitionStore } from "@perdure/storage";
 import { ATTEMPTS_MAX, CLEANUP_INTERVAL_MS, PARTITION_COUNT } from "../limits.js";
-import type { Activity } from "../time/activity.js";
+import type { EngineActivity } from "../time/activity.js";
 import { withRealTimers } from "../time/test-clock.js";
 import { type ObservedTransport, observedTransport, type TransportObserver } from "../transport/observed-transport.js";
 import { TimeShift } from "../transport/time-shift.js";
@@ -25,7 +25,7 @@ import { openStores } from "./counted-store.js";
 
 export interface EngineParts {
   readonly clock: Clock;
-  readonly activity: Activity;
+  readonly activity: EngineActivity;
   readonly logger: Logger;
   readonly observer: TransportObserver;
   readonly ingressGuard: RequestGuard;

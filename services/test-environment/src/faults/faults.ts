@@ -41,7 +41,7 @@ export interface Fault {
   remove(): void;
 }
 
-type Effect =
+type FaultEffect =
   | { readonly kind: "crash"; readonly overlaps: boolean }
   | { readonly kind: "fail"; readonly message: string; readonly terminalCode: number | undefined }
   | { readonly kind: "slow"; readonly byMs: number };
@@ -49,7 +49,7 @@ type Effect =
 interface SetFault {
   readonly selector: StepSelector;
   readonly side: AckSide;
-  readonly effect: Effect;
+  readonly effect: FaultEffect;
   hits: number;
 }
 
@@ -104,7 +104,7 @@ export class Faults implements TransportObserver {
     return CONTINUE;
   }
 
-  #add(selector: StepSelector, side: AckSide, effect: Effect): Fault {
+  #add(selector: StepSelector, side: AckSide, effect: FaultEffect): Fault {
     const fault: SetFault = { selector, side, effect, hits: 0 };
     this.#set.add(fault);
     return {
@@ -115,7 +115,7 @@ export class Faults implements TransportObserver {
     };
   }
 
-  #actionOf(effect: Effect, { completionId }: ReachedPoint): PointAction {
+  #actionOf(effect: FaultEffect, { completionId }: ReachedPoint): PointAction {
     switch (effect.kind) {
       case "crash":
         return effect;
@@ -152,7 +152,7 @@ function isOrAny(required: string | undefined, actual: string): boolean {
 }
 
 /** A terminal error is the result of a run; other failures, and those of other steps, end the attempt. */
-function failureFrame({ message, terminalCode }: Effect & { kind: "fail" }, completionId: number | undefined) {
+function failureFrame({ message, terminalCode }: FaultEffect & { kind: "fail" }, completionId: number | undefined) {
   if (terminalCode !== undefined && completionId !== undefined) {
     const failure = { code: terminalCode, message, metadata: [] };
     const proposal = {

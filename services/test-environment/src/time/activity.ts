@@ -1,5 +1,5 @@
 /** Counts what happens in an environment, so that observers can find out that nothing happens any more. */
-export class Activity {
+export class EngineActivity {
   #count = 0;
   #waiting: (() => void)[] = [];
   /** Requests that clients of this process have sent and the server has not received. */

@@ -4,7 +4,7 @@
  */
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { RequestGuard } from "@perdure/http-server";
-import type { Activity } from "./activity.js";
+import type { EngineActivity } from "./activity.js";
 
 /** Marks a request; the listener removes it before a handler sees the headers. */
 const MARK = "x-perdure-test-request";
@@ -22,7 +22,7 @@ export interface RequestsOnTheWay extends Disposable {
 }
 
 /** `origin`: of the ingress, known once it is bound. */
-export function followRequests(activity: Activity, origin: () => string | undefined): RequestsOnTheWay {
+export function followRequests(activity: EngineActivity, origin: () => string | undefined): RequestsOnTheWay {
   const marks = new WeakMap<object, string>();
   const created = (message: unknown): void => {
     if (!isRequestMessage(message) || String(message.request.origin) !== origin()) return;

@@ -6,11 +6,11 @@ import { setTimeout as delay, setImmediate as nextTurn } from "node:timers/promi
 import { systemClock } from "@perdure/base";
 import type { RunningAttempt } from "@perdure/invoker";
 import { QUIET_TURNS, SILENCE_MS, TIMER_TURNS, WORK_MS_MAX } from "../limits.js";
-import type { Activity } from "./activity.js";
+import type { EngineActivity } from "./activity.js";
 import type { TestClock } from "./test-clock.js";
 
 /** The parts of the environment whose work must be over. */
-export interface InFlight {
+export interface UnfinishedWork {
   /** Streams to endpoints. */
   readonly openStreams: number;
   attempts(): Iterable<RunningAttempt>;
@@ -22,13 +22,13 @@ export interface InFlight {
 
 export class TimeMover {
   readonly #clock: TestClock;
-  readonly #activity: Activity;
-  readonly #inFlight: InFlight;
+  readonly #activity: EngineActivity;
+  readonly #inFlight: UnfinishedWork;
   /** Moves follow each other. */
   #moving: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(clock: TestClock, activity: Activity, inFlight: InFlight) {
+  constructor(clock: TestClock, activity: EngineActivity, inFlight: UnfinishedWork) {
     this.#clock = clock;
     this.#activity = activity;
     this.#inFlight = inFlight;

@@ -10,7 +10,7 @@ import type {
   TransportFailure,
 } from "@perdure/endpoint-transport";
 import { encodeFrame, type Frame, FrameDecoder } from "@perdure/service-protocol";
-import type { Activity } from "../time/activity.js";
+import type { EngineActivity } from "../time/activity.js";
 import { AttemptSteps, type ReachedPoint } from "./attempt-steps.js";
 import type { TimeShift } from "./time-shift.js";
 
@@ -42,7 +42,7 @@ export interface ObservedTransport extends EndpointTransport {
 
 export function observedTransport(
   plain: EndpointTransport,
-  parts: { readonly activity: Activity; readonly shift: TimeShift; readonly observer: TransportObserver },
+  parts: { readonly activity: EngineActivity; readonly shift: TimeShift; readonly observer: TransportObserver },
 ): ObservedTransport {
   const open = new Set<ObservedStream>();
   return {
@@ -68,7 +68,7 @@ export function observedTransport(
 }
 
 interface StreamParts {
-  readonly activity: Activity;
+  readonly activity: EngineActivity;
   readonly shift: TimeShift;
   readonly observer: TransportObserver;
   readonly closed: (stream: ObservedStream) => void;

@@ -22,7 +22,7 @@ export const ModifyService = z
   .meta({ id: "ModifyServiceRequest" });
 
 /** An entry of state; `key` is a binary string of its UTF-8. */
-interface StateEntry {
+interface NamedState {
   readonly key: string;
   readonly value: Uint8Array;
 }
@@ -31,13 +31,13 @@ interface StateEntry {
  * Keys to bytes: a list of byte values, or a text that stands for its UTF-8. Parsed without zod, because such a list can have millions of
  * elements and a key can have any name.
  */
-const NewState = z.unknown().transform((value, context): readonly StateEntry[] => {
+const NewState = z.unknown().transform((value, context): readonly NamedState[] => {
   const issue = (path: (string | number)[], message: string) => context.addIssue({ code: "custom", path, message });
   if (typeof value !== "object" || value === null || Array.isArray(value)) {
     issue([], value === undefined ? "missing field" : "expected a map");
     return z.NEVER;
   }
-  const entries: StateEntry[] = [];
+  const entries: NamedState[] = [];
   for (const [key, bytes] of Object.entries(value)) {
     const read = typeof bytes === "string" ? utf8(bytes) : readBytes(bytes);
     if (typeof read === "object") entries.push({ key: toBinaryString(utf8(key)), value: read });

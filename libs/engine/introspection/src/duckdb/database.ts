@@ -16,7 +16,7 @@ import { ENTER, LOCK, MACROS, PREPARE } from "./setup.js";
 import { registerTable, type StatementRows } from "./table-function.js";
 
 /** Runs one statement at a time. */
-export interface SqlSession {
+export interface DuckdbSession {
   /** The query's tree as the engine prints it. Rejects with `NotAQuery` when the text is not a query. */
   parse(query: string): Promise<unknown>;
   /** The text of a query, given by its tree (`SELECT_NODE`). */
@@ -31,7 +31,7 @@ export interface SqlSession {
 
 export interface SqlDatabase {
   /** Connections that are not in use. */
-  readonly idle: SqlSession[];
+  readonly idle: DuckdbSession[];
   close(): void;
 }
 
@@ -71,7 +71,7 @@ export async function openDatabase(tables: readonly SqlTable[], options: Databas
   return { idle: connections.map((connection) => sessionOf(connection, rows)), close: () => owned.dispose() };
 }
 
-function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows>): SqlSession {
+function sessionOf(connection: DuckDBConnection, rows: Map<number, StatementRows>): DuckdbSession {
   const id = connection.clientContext.connectionId;
   return {
     async parse(query) {

@@ -86,12 +86,12 @@ function standBack(): void {
   }
 }
 
-interface EngineParts extends SqlProcessParts {
+interface ProcessParts extends SqlProcessParts {
   readonly requester: PageRequester;
   readonly send: (message: FromProcess) => void;
 }
 
-async function openEngine(data: ProcessData, { openStore, requester, send }: EngineParts): Promise<Statements> {
+async function openEngine(data: ProcessData, { openStore, requester, send }: ProcessParts): Promise<Statements> {
   const store = data.store === undefined ? await openStore(data.source) : openServed(data.store);
   const ports = { source: sourceOf(data, store, requester), clock: systemClock, logger: errorsOver(send) };
   return new Statements(createSqlEngine(ports, { ...data.options, runningQueriesMax: 1 }), send);

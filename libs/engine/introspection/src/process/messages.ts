@@ -4,7 +4,7 @@
  */
 
 import type { SqlEngineOptions } from "../options.js";
-import type { LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
+import type { LiveRows, SourceDescription, SqlFormat, SqlRefusal } from "../ports.js";
 
 /** Start options of a process. */
 export interface ProcessData {
@@ -19,8 +19,6 @@ export interface StoreAddress {
   readonly path: string;
   readonly token: string;
 }
-
-export type SqlRefusal = SqlAnswer & { readonly kind: "refused" };
 
 /** Reads that a process requests of the store that its server has open. */
 export type StoreMethod = "getMany" | "scan" | "values";

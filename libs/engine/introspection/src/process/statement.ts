@@ -1,8 +1,8 @@
 /** Delivers the result of a statement to its client: first a response, then its chunks, whatever happens to the process that runs it. */
 import { unreachable } from "@perdure/base";
 import { refused } from "../errors.js";
-import type { SqlAnswer } from "../ports.js";
-import type { FromProcess, SqlRefusal } from "./messages.js";
+import type { SqlAnswer, SqlRefusal } from "../ports.js";
+import type { FromProcess } from "./messages.js";
 
 interface StatementHandlers {
   readonly more: () => void;

@@ -1,5 +1,5 @@
 /** Runs the steps of one statement, from its text to its rows. */
-import type { SqlSession } from "../duckdb/database.js";
+import type { DuckdbSession } from "../duckdb/database.js";
 import type { ResultRows } from "../encode/result.js";
 import type { IntrospectionSource } from "../ports.js";
 import type { SqlTable } from "../table.js";
@@ -10,7 +10,7 @@ import { StatementReads } from "./reads.js";
 import type { CheckedStatement } from "./statement.js";
 
 export interface StatementPorts {
-  readonly session: SqlSession;
+  readonly session: DuckdbSession;
   readonly source: IntrospectionSource;
   readonly tables: readonly SqlTable[];
 }

@@ -75,7 +75,7 @@ interface QueueUnderway {
   lock: ObjectLock | undefined;
 }
 
-type QueueHead = ReturnType<typeof liveQueues>[number]["head"];
+type LiveQueueHead = ReturnType<typeof liveQueues>[number]["head"];
 
 function add(queues: Map<VqueueId, QueueUnderway>, source: FlowSource, invocation: Invocation): void {
   const { target, limitKey } = invocation.facts;
@@ -197,7 +197,7 @@ function addStateEdit(queue: QueueUnderway, seq: number, _entry: InboxEntry, now
   });
 }
 
-function queueRow(queue: QueueUnderway, head: QueueHead): FlowQueueRow {
+function queueRow(queue: QueueUnderway, head: LiveQueueHead): FlowQueueRow {
   const count = { inbox: 0, running: 0, suspended: 0, paused: 0 };
   let createdAtMs = Number.POSITIVE_INFINITY;
   let lastEnqueuedAtMs: number | undefined;
@@ -227,7 +227,7 @@ function queueRow(queue: QueueUnderway, head: QueueHead): FlowQueueRow {
   };
 }
 
-function scopeHead(head: QueueHead): FlowQueueRow["head"] {
+function scopeHead(head: LiveQueueHead): FlowQueueRow["head"] {
   return head && { entryId: head.id, blockedOn: head.blockedOn, sinceMs: head.sinceMs };
 }
 

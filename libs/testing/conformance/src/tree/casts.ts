@@ -29,6 +29,8 @@ interface Findings {
 }
 
 export function uncheckedCodeOf(path: string, source: string): UncheckedCode {
+  // A source without any of these texts need not be parsed.
+  if (!/\sas\s|!:|: undefined/.test(source)) return { casts: 0, doubleCasts: 0, placeholders: 0 };
   const options = { syntax: "typescript", tsx: path.endsWith(".tsx"), target: "esnext" } as const;
   const emptyObjects = new Set<string>();
   const assigned = new Set<string>();

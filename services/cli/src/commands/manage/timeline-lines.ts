@@ -91,10 +91,14 @@ function stepLines({ steps, next_step, journal_is_partial }: TimelineView, style
   ];
 }
 
-type Mark = readonly ["yellow" | "green" | "red" | "dim", string];
-const MARKS: Readonly<Record<string, Mark>> = { pending: ["yellow", "●"], success: ["green", "✔"], failure: ["red", "✘"] };
+type TimelineMark = readonly ["yellow" | "green" | "red" | "dim", string];
+const MARKS: Readonly<Record<string, TimelineMark>> = {
+  pending: ["yellow", "●"],
+  success: ["green", "✔"],
+  failure: ["red", "✘"],
+};
 /** Mark of a result that only a newer server has. */
-const OTHER_MARK: Mark = ["dim", "·"];
+const OTHER_MARK: TimelineMark = ["dim", "·"];
 
 function stepLinesOf(step: StepView, style: TimelineStyle): readonly string[] {
   const payloads = (

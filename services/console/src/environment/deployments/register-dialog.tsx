@@ -130,7 +130,7 @@ function RegistrationButtons({ preview, register, obstacle, onClose }: Registrat
   );
 }
 
-interface MoreFieldsProps {
+interface RegistrationFieldsProps {
   readonly headers: readonly NamedValue[];
   readonly onHeaders: (headers: readonly NamedValue[]) => void;
   readonly metadata: readonly NamedValue[];
@@ -141,7 +141,7 @@ interface MoreFieldsProps {
   readonly onBreaking: (isBreaking: boolean) => void;
 }
 
-function MoreFields(props: MoreFieldsProps) {
+function MoreFields(props: RegistrationFieldsProps) {
   const { headers, onHeaders, metadata, onMetadata, isForced, onForced, isBreaking, onBreaking } = props;
   return (
     <details>

@@ -172,12 +172,12 @@ function RuleActions({ rule, onEdit, onRemove }: RuleActionsProps) {
   );
 }
 
-interface RemovalProps {
+interface RuleRemovalProps {
   readonly rule: LimitRule;
   readonly onClose: () => void;
 }
 
-function Removal({ rule, onClose }: RemovalProps) {
+function Removal({ rule, onClose }: RuleRemovalProps) {
   const remove = useChange<LimitRule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
     done: (_, { pattern }) => `Rule ${pattern} deleted`,
     onDone: onClose,

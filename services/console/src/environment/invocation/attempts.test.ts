@@ -1,10 +1,10 @@
 import { expect, test } from "@jest/globals";
 import { attemptOf, stepCounts } from "./attempts.js";
-import type { InvocationTimeline, TimelineAttempt, TimelineStep } from "./invocation-timeline.js";
+import type { DrawnAttempt, InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
 import { MINIMAP_BARS } from "./limits.js";
 import { centredAt, minimapBars } from "./minimap-layout.js";
 
-const anAttempt = (number: number, fromMs: number, toMs: number, isStartUnknown = false): TimelineAttempt => ({
+const anAttempt = (number: number, fromMs: number, toMs: number, isStartUnknown = false): DrawnAttempt => ({
   number,
   fromMs: isStartUnknown ? toMs : fromMs,
   toMs,

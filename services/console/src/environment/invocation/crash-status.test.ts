@@ -1,11 +1,11 @@
 import { expect, test } from "@jest/globals";
 import { crashStatusOf, fateOf } from "./crash-status.js";
-import type { InvocationTimeline, TimelineAttempt, TimelineStep } from "./invocation-timeline.js";
+import type { DrawnAttempt, InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
 
 const crash = { journalLength: 5, attemptsBefore: 1 };
 
-function anAttempt(number: number, toMs: number, isRunning = false): TimelineAttempt {
-  return { number, isRunning, fromMs: 0, toMs } as TimelineAttempt;
+function anAttempt(number: number, toMs: number, isRunning = false): DrawnAttempt {
+  return { number, isRunning, fromMs: 0, toMs } as DrawnAttempt;
 }
 
 function aStep(
@@ -17,7 +17,7 @@ function aStep(
   return { index, fromMs: 0, toMs, result, view: { type, name: `part ${index}` } } as TimelineStep;
 }
 
-function aTimeline(attempts: readonly TimelineAttempt[], changes: Partial<InvocationTimeline> = {}): InvocationTimeline {
+function aTimeline(attempts: readonly DrawnAttempt[], changes: Partial<InvocationTimeline> = {}): InvocationTimeline {
   const steps = [aStep(0, 0, { type: "Input" }), aStep(1, 10), aStep(3, 90), aStep(5, 120)];
   return { isDone: false, attempts, steps, ...changes } as InvocationTimeline;
 }

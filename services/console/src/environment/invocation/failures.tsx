@@ -7,11 +7,11 @@ import { FailureView } from "./failure-view.js";
 import { useEvents } from "./invocation-data.js";
 import {
   attemptText,
+  type DrawnAttempt,
   entryOfCommand,
   type InvocationTimeline,
   lengthOf,
   stepKind,
-  type TimelineAttempt,
 } from "./invocation-timeline.js";
 import { FAILURES_SHOWN_MAX } from "./limits.js";
 
@@ -64,7 +64,7 @@ export function Failures({ timeline }: { readonly timeline: InvocationTimeline }
   );
 }
 
-type FailedCommand = NonNullable<NonNullable<TimelineAttempt["failure"]>["command"]>;
+type FailedCommand = NonNullable<NonNullable<DrawnAttempt["failure"]>["command"]>;
 
 function placeOf(timeline: InvocationTimeline, command: FailedCommand | undefined) {
   if (command === undefined) return {};

@@ -27,7 +27,7 @@ interface PhaseSum {
   readonly share: number;
 }
 
-export interface TimelineAttempt extends TimeSpan {
+export interface DrawnAttempt extends TimeSpan {
   readonly number: number;
   readonly outcome: string;
   readonly isRunning: boolean;
@@ -54,7 +54,7 @@ export interface InvocationTimeline {
   readonly phases: readonly TimelinePhase[];
   /** Sums of phases in the order in which they occur; they add up to the length of `span`. Phases that did not occur are left out. */
   readonly sums: readonly PhaseSum[];
-  readonly attempts: readonly TimelineAttempt[];
+  readonly attempts: readonly DrawnAttempt[];
   readonly steps: readonly TimelineStep[];
   /** Journal index of the first step that was not read yet. */
   readonly nextStep: number | undefined;
@@ -132,7 +132,7 @@ function sumsOf(phases: readonly TimelinePhase[], span: TimeSpan): PhaseSum[] {
   });
 }
 
-function attemptSpan(view: AttemptView, span: TimeSpan): TimelineAttempt {
+function attemptSpan(view: AttemptView, span: TimeSpan): DrawnAttempt {
   const toMs = view.to === null ? span.toMs : momentMs(view.to);
   const fromMs = view.from === null ? toMs : momentMs(view.from);
   return {
@@ -199,7 +199,7 @@ const OUTCOMES: Readonly<Record<string, string>> = {
   interrupted: "aborted",
 };
 
-export function attemptText(attempt: TimelineAttempt): string {
+export function attemptText(attempt: DrawnAttempt): string {
   const outcome = OUTCOMES[attempt.outcome] ?? attempt.outcome;
   const lasted = attempt.isStartUnknown ? "start unknown" : durationText(lengthOf(attempt));
   const failure = attempt.failure === null ? "" : `: ${attempt.failure.message}`;

@@ -10,9 +10,9 @@
 import { attemptOf, stepCounts } from "./attempts.js";
 import {
   clipped,
+  type DrawnAttempt,
   type InvocationTimeline,
   lengthOf,
-  type TimelineAttempt,
   type TimelinePhase,
   type TimelineStep,
   type TimeSpan,
@@ -45,14 +45,14 @@ interface PhasesRow extends RowFacts {
 interface AttemptsRow extends RowFacts {
   readonly kind: "attempts";
   /** One after the other, in one lane. */
-  readonly bars: readonly TimelineAttempt[];
+  readonly bars: readonly DrawnAttempt[];
   /** Undefined when it cannot be unfolded. */
   readonly isUnfolded: boolean | undefined;
 }
 
 interface AttemptRow extends RowFacts {
   readonly kind: "attempt";
-  readonly bar: TimelineAttempt;
+  readonly bar: DrawnAttempt;
   /** Number of steps that it began, as far as they were read. */
   readonly stepCount: number;
 }

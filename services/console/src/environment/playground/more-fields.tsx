@@ -3,7 +3,7 @@ import type { ServiceMetadata } from "@perdure/admin-client";
 import { ChoiceField, TextArea, TextField } from "../../kit/index.js";
 import type { CallMode, Extras } from "./call.js";
 
-interface MoreFieldsProps {
+interface CallFieldsProps {
   readonly service: ServiceMetadata;
   readonly extras: Extras;
   readonly way: CallMode;
@@ -20,7 +20,7 @@ const PRIORITIES = [
   { value: "5", label: "5, last" },
 ] as const;
 
-export function MoreFields({ service, extras, onChange, isText }: MoreFieldsProps) {
+export function MoreFields({ service, extras, onChange, isText }: CallFieldsProps) {
   const set = (field: keyof Extras) => (value: string) => onChange({ ...extras, [field]: value });
   const used = [extras.idempotencyKey, extras.headers, extras.scope, extras.limitKey, extras.priority].filter(
     (each) => each !== "",

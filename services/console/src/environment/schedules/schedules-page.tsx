@@ -235,12 +235,12 @@ function ScheduleMenu({ schedule, onEdit, onRemove }: ScheduleMenuProps) {
   );
 }
 
-interface RemovalProps {
+interface ScheduleRemovalProps {
   readonly schedule: ScheduleView;
   readonly onClose: () => void;
 }
 
-function Removal({ schedule, onClose }: RemovalProps) {
+function Removal({ schedule, onClose }: ScheduleRemovalProps) {
   const [, change] = useAddress();
   const remove = useChange<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
     done: (_, { name }) => `Schedule ${name} deleted`,

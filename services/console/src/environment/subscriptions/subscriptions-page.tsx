@@ -174,12 +174,12 @@ function SubscriptionActions({ line: { subscription, status }, onRemove }: Subsc
   );
 }
 
-interface RemovalProps {
+interface SubscriptionRemovalProps {
   readonly subscription: SubscriptionView;
   readonly onClose: () => void;
 }
 
-function Removal({ subscription, onClose }: RemovalProps) {
+function Removal({ subscription, onClose }: SubscriptionRemovalProps) {
   const remove = useChange<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
     done: (_, { source }) => `Subscription to ${source} deleted`,
     onDone: onClose,
