@@ -136,7 +136,7 @@ export class RegistryWatch {
     try {
       answer = answerOf(await callUnary(client, method, request, options));
     } catch (cause) {
-      if (!isUnimplemented((cause as Error).cause)) throw cause;
+      if (!(cause instanceof Error && isUnimplemented(cause.cause))) throw cause;
       const [methodV01, ...valuesV01] = v01;
       answer = await changeV01(client, methodV01, valuesV01, options);
     }

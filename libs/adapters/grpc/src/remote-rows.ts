@@ -219,7 +219,7 @@ export class RemoteRows {
           for (const count of page.counts) yield { ...worker, count: codec.trafficCount.from(count) };
         }
       } catch (cause) {
-        if (!isUnimplemented((cause as Error).cause)) this.#unreachable(address, cause);
+        if (!(cause instanceof Error && isUnimplemented(cause.cause))) this.#unreachable(address, cause);
       }
     }
   }
@@ -293,7 +293,7 @@ export class RemoteRows {
     try {
       for await (const page of readPages(client, method, request, options)) yield* rowsOf(page);
     } catch (cause) {
-      if (!isUnimplemented((cause as Error).cause)) return this.#unreachable(address, cause);
+      if (!(cause instanceof Error && isUnimplemented(cause.cause))) return this.#unreachable(address, cause);
       const [table, ...values] = v01;
       try {
         for await (const { rows } of readRowsV01(client, table, values, options)) yield* rows;
@@ -316,7 +316,7 @@ export class RemoteRows {
     try {
       return resultOf(await callUnary(client, method, request, options));
     } catch (cause) {
-      if (!isUnimplemented((cause as Error).cause)) return this.#unreachable(address, cause);
+      if (!(cause instanceof Error && isUnimplemented(cause.cause))) return this.#unreachable(address, cause);
     }
     return queryV01(client, options).catch((cause: unknown) => this.#unreachable(address, cause));
   }

@@ -29,7 +29,7 @@ export function remoteSchedules(client: () => Client): Schedules {
     try {
       return resultOf(await callUnary(client(), method, request, options));
     } catch (cause) {
-      if (!isUnimplemented((cause as Error).cause)) throw cause;
+      if (!(cause instanceof Error && isUnimplemented(cause.cause))) throw cause;
       return callSchedulesV01(client(), methodV01, valuesV01, options);
     }
   };
@@ -75,7 +75,7 @@ async function list(client: Client): Promise<readonly Schedule[]> {
     }
     return schedules;
   } catch (cause) {
-    if (!isUnimplemented((cause as Error).cause)) throw cause;
+    if (!(cause instanceof Error && isUnimplemented(cause.cause))) throw cause;
     return listSchedulesV01(client, options);
   }
 }

@@ -8,7 +8,7 @@ import { connect as connectTls } from "node:tls";
 import { handleErrors } from "@perdure/base";
 import type { DnsLookup } from "@perdure/egress";
 import { areTrailers, type ResponseHead, responseHead } from "./field-rules.js";
-import { FrameReader, type FrameReceiver } from "./frame-reader.js";
+import { type FrameReceiver, Http2FrameReader } from "./frame-reader.js";
 import { type CompleteBlock, HeaderBlock } from "./header-block.js";
 import { type DecodedFields, HpackDecoder } from "./hpack-decoder.js";
 import { PeerSettings } from "./peer-settings.js";
@@ -67,7 +67,7 @@ export class Http2Connection implements FrameReceiver, StreamConnection {
   readonly #socket: Socket;
   readonly #peer = new PeerSettings();
   readonly #sender: Sender;
-  readonly #reader = new FrameReader(this, INITIAL_FRAME_BYTES_MAX);
+  readonly #reader = new Http2FrameReader(this, INITIAL_FRAME_BYTES_MAX);
   readonly #decoder = new HpackDecoder(HEADER_LIST_BYTES_MAX);
   readonly #headerBlock = new HeaderBlock();
   readonly #streams = new Map<number, Http2Stream>();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
 import { SeededRandom } from "@perdure/testkit";
-import { FrameReader } from "./frame-reader.js";
+import { Http2FrameReader } from "./frame-reader.js";
 import { FrameWriter } from "./frame-writer.js";
 import { Flag, FrameType } from "./protocol.js";
 
@@ -28,7 +28,7 @@ class Recorder {
 
 function read(chunks: readonly Buffer[]): string[] {
   const recorder = new Recorder();
-  const reader = new FrameReader(recorder, LENGTH_MAX);
+  const reader = new Http2FrameReader(recorder, LENGTH_MAX);
   for (const chunk of chunks) reader.push(chunk);
   return recorder.events;
 }
@@ -105,7 +105,7 @@ describe("frames", () => {
 
   test("are passed on no more once the reader was stopped, in the middle of a chunk", () => {
     const events: number[] = [];
-    const reader: FrameReader = new FrameReader(
+    const reader: Http2FrameReader = new Http2FrameReader(
       {
         data: () => {},
         frame: (type) => {

@@ -17,7 +17,7 @@ export interface FrameReceiver {
 
 const EMPTY = Buffer.alloc(0);
 
-export class FrameReader {
+export class Http2FrameReader {
   readonly #receiver: FrameReceiver;
   readonly #lengthMax: number;
   /** A head that did not arrive in one piece. */

@@ -16,13 +16,13 @@ const CLASS_BOUNDS: readonly number[] = Array.from({ length: DURATION_CLASS_COUN
 );
 
 /** One service in one period. */
-class Cell {
+class TrafficCell {
   created = 0;
   /** By class of duration. Undefined until an invocation completes. */
   completed: Uint32Array | undefined;
   failed: Uint32Array | undefined;
 
-  add({ created, completed, failed }: Cell): void {
+  add({ created, completed, failed }: TrafficCell): void {
     this.created += created;
     if (completed !== undefined) this.completed = sumOf(this.completed, completed);
     if (failed !== undefined) this.failed = sumOf(this.failed, failed);
@@ -35,7 +35,7 @@ function sumOf(sums: Uint32Array | undefined, more: Uint32Array): Uint32Array {
   return sums;
 }
 
-type Cells = Map<string, Cell>;
+type Cells = Map<string, TrafficCell>;
 
 /** Periods of all resolutions begin and end with one of these. */
 const SHORTEST_MS = RESOLUTIONS[0]?.periodMs ?? 1;
@@ -83,7 +83,7 @@ export class TrafficCounters {
     }
   }
 
-  #cellAt(service: string, atMs: number): Cell | undefined {
+  #cellAt(service: string, atMs: number): TrafficCell | undefined {
     if (atMs >= this.#presentEndMs || atMs < this.#presentStartMs) {
       this.#endPresent();
       this.#presentStartMs = startOf(atMs, SHORTEST_MS);
@@ -92,7 +92,7 @@ export class TrafficCounters {
     const cached = this.#present.get(service);
     if (cached !== undefined) return cached;
     if (!this.#admits(service)) return undefined;
-    const cell = new Cell();
+    const cell = new TrafficCell();
     this.#present.set(service, cell);
     return cell;
   }
@@ -101,15 +101,15 @@ export class TrafficCounters {
   #endPresent(): void {
     if (this.#present.size === 0) return;
     for (const [index, { periodMs, count }] of RESOLUTIONS.entries()) {
-      const periods = this.#periods[index] as Map<number, Cells>;
+      const periods = this.#periods[index]!;
       const startsAtMs = startOf(this.#presentStartMs, periodMs);
-      const cells = periods.get(startsAtMs) ?? new Map<string, Cell>();
+      const cells = periods.get(startsAtMs) ?? new Map<string, TrafficCell>();
       if (cells.size === 0) {
         periods.set(startsAtMs, cells);
         for (const each of periods.keys()) if (each < startsAtMs - count * periodMs) periods.delete(each);
       }
       for (const [service, cell] of this.#present) {
-        const sum = cells.get(service) ?? new Cell();
+        const sum = cells.get(service) ?? new TrafficCell();
         sum.add(cell);
         cells.set(service, sum);
       }
@@ -129,7 +129,7 @@ export class TrafficCounters {
 }
 
 /** Bound of the last class but one. */
-const LONGEST_MS = CLASS_BOUNDS[DURATION_CLASS_COUNT - 2] as number;
+const LONGEST_MS = CLASS_BOUNDS[DURATION_CLASS_COUNT - 2]!;
 
 const startOf = (atMs: number, periodMs: number): number => Math.floor(atMs / periodMs) * periodMs;
 
@@ -138,14 +138,14 @@ function classOf(durationMs: number): number {
   if (durationMs <= 1) return 0;
   if (durationMs > LONGEST_MS) return DURATION_CLASS_COUNT - 1;
   const place = 2 * (31 - Math.clz32(durationMs));
-  if (durationMs <= (CLASS_BOUNDS[place] as number)) return place;
-  return durationMs <= (CLASS_BOUNDS[place + 1] as number) ? place + 1 : place + 2;
+  if (durationMs <= CLASS_BOUNDS[place]!) return place;
+  return durationMs <= CLASS_BOUNDS[place + 1]! ? place + 1 : place + 2;
 }
 
 type CellPlace = Pick<TrafficCount, "periodMs" | "startsAtMs" | "service">;
 
 /** Created invocations have a row of their own, completed ones a row for each class of durations that has some. */
-function* countsOf(place: CellPlace, { created, completed, failed }: Cell): Iterable<TrafficCount> {
+function* countsOf(place: CellPlace, { created, completed, failed }: TrafficCell): Iterable<TrafficCount> {
   if (created > 0) yield { ...place, durationMsMax: undefined, created, completed: 0, failed: 0 };
   if (completed === undefined) return;
   for (const [index, count] of completed.entries()) {

@@ -108,10 +108,10 @@ function WindowChoice({ window, onChange }: WindowChoiceProps) {
   );
 }
 
-type Read<T> = (environment: ConsoleEnvironment, signal: AbortSignal) => Promise<T>;
+type OverviewRead<T> = (environment: ConsoleEnvironment, signal: AbortSignal) => Promise<T>;
 
 /** Reads the rows of each statement, one after the other. */
-function rowsOf(...statements: readonly string[]): Read<readonly (readonly SqlRow[])[]> {
+function rowsOf(...statements: readonly string[]): OverviewRead<readonly (readonly SqlRow[])[]> {
   return async ({ admin }, signal) => {
     const answers = [];
     for (const statement of statements) answers.push(await admin.sql.query(statement, { signal }));
@@ -120,7 +120,7 @@ function rowsOf(...statements: readonly string[]): Read<readonly (readonly SqlRo
 }
 
 /** Reads again and again, and the less often the longer it takes. */
-function usePaced<T>(name: string, read: Read<T>) {
+function usePaced<T>(name: string, read: OverviewRead<T>) {
   const [everyMs, setEveryMs] = useState(againAfterMs(0));
   const readAll = async (environment: ConsoleEnvironment, signal: AbortSignal) => {
     const began = performance.now();
