@@ -1,6 +1,6 @@
 /** A server that is killed again and again loses nothing that it accepted, and does nothing twice. */
 
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { ChildProgram } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { SeededRandom } from "@perdure/testkit";
-import { probe, StubbornClient, TestWorld } from "../src/index.js";
+import { eventually, probe, StubbornClient, TestWorld } from "../src/index.js";
 import { type CrashJob, counterObject, workService } from "../src/services/crash.js";
 
 /** PERDURE_CONFORMANCE_SEED plays other rounds; a failure names the seed of its own. */
@@ -84,12 +84,18 @@ describe("an endpoint killed in the middle of its steps", () => {
       const port = String((await freePorts(1))[0]);
       const names = Array.from({ length: 8 }, (_, i) => `walk ${i}`);
       const steps = 12;
+      writeFileSync(file, "");
+      const runsOf = (name: string): string[] => linesOf(file).filter((run) => run.startsWith(`${name}/`));
       let endpoint = await startEndpoint(port, file);
       await world.admin.register({ uri: `http://127.0.0.1:${port}` });
       const walks = names.map((name) => client.sendAndAttach<string[]>(["Fragile", "walk"], { name, steps, ms: 20 }, name));
       let starts = 1;
       for (; starts < 6; starts++) {
-        await delay(60 + random.below(120));
+        // A walk that ran another step in this process: the step before it is stored.
+        const before = names.map((name) => new Set(runsOf(name)).size);
+        const hasProgress = () => names.some((name, i) => new Set(runsOf(name)).size >= Math.min(steps, (before[i] ?? 0) + 2));
+        await eventually("a step that this process stored", hasProgress);
+        await delay(random.below(60));
         await endpoint.kill();
         endpoint = await startEndpoint(port, file);
       }
@@ -98,11 +104,10 @@ describe("an endpoint killed in the middle of its steps", () => {
 
       const processes = new Set(results.flat().map((value) => value.split(" in ")[1]));
       expect(processes.size).toBeGreaterThan(1);
-      const runs = readFileSync(file, "utf8").trim().split("\n");
       for (const [i, values] of results.entries()) {
         expect(values.map((value) => Number(value.split(" ")[0]))).toEqual(Array.from({ length: steps }, (_, step) => step));
         // A death interrupts one step of a walk at most, and only that one runs again.
-        const ran = runs.filter((run) => run.startsWith(`${names[i]}/`));
+        const ran = runsOf(names[i] as string);
         expect(new Set(ran).size).toBe(steps);
         expect(ran.length).toBeLessThan(steps + starts);
       }
@@ -110,6 +115,8 @@ describe("an endpoint killed in the middle of its steps", () => {
     WHOLE_TEST_MS,
   );
 });
+
+const linesOf = (file: string): string[] => readFileSync(file, "utf8").trim().split("\n");
 
 async function startEndpoint(port: string, file: string): Promise<ChildProgram> {
   const program = fileURLToPath(new URL("./programs/endpoint.ts", import.meta.url));
