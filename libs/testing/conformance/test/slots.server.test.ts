@@ -3,9 +3,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, service } from "@restatedev/restate-sdk";
 import { probe, TestWorld } from "../src/index.js";
 
-const SLOTS = 75;
+const SLOTS = 25;
 /** Twice as many as there are slots. */
-const CROWD = 150;
+const CROWD = 50;
+/** Invocations of a second each, which all slots are busy with for more than ten seconds. */
+const BURST = 300;
 /** Far below the inactivity timeout of these servers, until which a crowd would hold its slots. */
 const SOON_MS = 60_000;
 
@@ -74,7 +76,7 @@ describe.each([6, 7])("a server with few slots, and handlers on protocol %i", (v
 
   test("a schedule of another service fires on time after a burst of sends that all slots are busy with", async () => {
     const send = () => world.ingress.send(["SlotCrowd", "busy"], 1_000);
-    for (let sent = 0; sent < 1_000; sent += 100) await Promise.all(Array.from({ length: 100 }, send));
+    for (let sent = 0; sent < BURST; sent += 100) await Promise.all(Array.from({ length: 100 }, send));
     const schedule = { name: `after a burst ${version}`, cron: "@yearly", target: { service: "SlotNoOp", handler: "run" } };
     const { id } = (await world.admin.post("/schedules", schedule)).json as { id: string };
     const startedAt = performance.now();
