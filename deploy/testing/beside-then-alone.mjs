@@ -4,6 +4,7 @@
  * `--maxWorkers=1` runs all of them one by one.
  */
 import TestRunner from "jest-runner";
+import { longestFirst } from "./longest-first.mjs";
 
 /** Suites that have the machine to themselves. One that only waits for an event is none: on a busy machine the event comes later. */
 const ALONE = [
@@ -28,7 +29,7 @@ export default class BesideThenAlone extends TestRunner {
     // Relative to the root: the name of the checkout's folder must not match.
     const runsAlone = ({ path }) => ALONE.some((pattern) => pattern.test(path.slice(this._globalConfig.rootDir.length)));
     const alone = tests.filter(runsAlone);
-    const beside = tests.filter((test) => !runsAlone(test));
+    const beside = longestFirst(tests.filter((test) => !runsAlone(test)));
     if (beside.length > 0) await super.runTests(beside, watcher, options);
     if (alone.length > 0) await super.runTests(alone, watcher, { ...options, serial: true });
   }

@@ -4,6 +4,7 @@ import { execFile } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { afterAll, describe, expect, test } from "@jest/globals";
 import { ROOT } from "@perdure/dev-cluster";
 
@@ -44,6 +45,17 @@ describe("a run of a tier", () => {
     expect(stdout).toContain("make test-db");
     expect(stderr).toContain("No suite of make test matches");
   });
+});
+
+test("suites that start processes begin first in a new clone, and later those that took longest", async () => {
+  const order = async (tests: readonly { path: string; duration?: number }[]): Promise<string> => {
+    const module = JSON.stringify(join(ROOT, "deploy/testing/longest-first.mjs"));
+    const script = `import(${module}).then(({ longestFirst }) => console.log(longestFirst(${JSON.stringify(tests)}).map(({ path }) => path).join()))`;
+    return (await promisify(execFile)(process.execPath, ["-e", script])).stdout.trim();
+  };
+  const paths = ["large.test.ts", "b.server.test.ts", "medium.test.ts", "a.server.test.ts"];
+  expect(await order(paths.map((path) => ({ path })))).toBe("b.server.test.ts,a.server.test.ts,large.test.ts,medium.test.ts");
+  expect(await order(paths.map((path, i) => ({ path, duration: 9 - i })))).toBe(paths.join());
 });
 
 describe("the sum of several runs", () => {
