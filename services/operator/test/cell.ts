@@ -1,6 +1,6 @@
 /** The cell of the suites. */
 import type { Cell } from "../src/index.js";
-import { REMOVAL_ROLE, SECRETS_ROLE } from "../src/rbac.js";
+import { REMOVAL_ROLE, SECRETS_ROLE } from "./rbac.js";
 
 export const OPERATOR_NAMESPACE = "perdure-system";
 /** Has the operator's rights and no others. */

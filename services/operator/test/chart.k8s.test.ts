@@ -14,7 +14,7 @@ import {
   SECRETS_ROLE,
   secretsRules,
   snapshotRules,
-} from "../src/rbac.js";
+} from "./rbac.js";
 
 const FIRST_MS = 45 * 60_000;
 const NAMESPACE = "perdure-system";

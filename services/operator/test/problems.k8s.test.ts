@@ -14,9 +14,9 @@ import {
 } from "@perdure/kubernetes";
 import { freePorts, startRedis } from "@perdure/servers";
 import { Metrics } from "@perdure/telemetry";
-import { clusterRules, snapshotRules } from "../src/rbac.js";
 import { cell, OPERATOR_USER } from "./cell.js";
 import { eventually } from "./eventually.js";
+import { clusterRules, snapshotRules } from "./rbac.js";
 import { conditionOf, OPERATOR_NAMESPACE, World } from "./world.js";
 
 const FIRST_MS = 45 * 60_000;

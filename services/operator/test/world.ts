@@ -16,6 +16,10 @@ import { type ControlPlane, type LeasedControlPlane, leaseKubernetes } from "@pe
 import { Metrics } from "@perdure/telemetry";
 import { type FrontProber, tcpFrontProber } from "../src/front-prober.js";
 import { type Operator, type OperatorOptions, type OperatorPorts, operatorMetrics, startOperator } from "../src/index.js";
+import { cell, OPERATOR_NAMESPACE, OPERATOR_USER } from "./cell.js";
+import { eventually } from "./eventually.js";
+import { FakeDatabase } from "./fake-database.js";
+import { type Kubelet, playKubelet } from "./kubelet.js";
 import {
   clusterRules,
   kedaRules,
@@ -25,11 +29,7 @@ import {
   SECRETS_ROLE,
   secretsRules,
   snapshotRules,
-} from "../src/rbac.js";
-import { cell, OPERATOR_NAMESPACE, OPERATOR_USER } from "./cell.js";
-import { eventually } from "./eventually.js";
-import { FakeDatabase } from "./fake-database.js";
-import { type Kubelet, playKubelet } from "./kubelet.js";
+} from "./rbac.js";
 import { RealKubelet } from "./real-kubelet/kubelet.js";
 
 export { OPERATOR_NAMESPACE } from "./cell.js";

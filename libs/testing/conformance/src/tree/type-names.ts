@@ -16,7 +16,7 @@ export interface SharedTypeNames {
 export const SHARED_TYPE_NAMES: readonly SharedTypeNames[] = [
   {
     why: "The same thing in two packages that do not import each other.",
-    names: ["AnyRequest", "AnyResponse", "EndpointAnswer", "PolicyRule", "Sql", "SqlFormat"],
+    names: ["AnyRequest", "AnyResponse", "EndpointAnswer", "Sql", "SqlFormat"],
   },
   {
     why: "The same value of an API, as each of its clients reads it; the CLI and the console share no package of their own.",
