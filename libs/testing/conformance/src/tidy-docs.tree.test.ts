@@ -1,5 +1,5 @@
 /** The documents as a whole: links and anchors resolve, everything is reachable, code is code that is tested, commands exist. */
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "@jest/globals";
@@ -84,6 +84,29 @@ test("commands of perdure in tutorials and guides exist", () => {
         .map(([command]) => `${page}: ${command}`),
     );
   expect(wrong).toEqual([]);
+});
+
+function sourcesBelow(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    if (entry.isDirectory()) return ["node_modules", "dist"].includes(entry.name) ? [] : sourcesBelow(join(folder, entry.name));
+    return /(?<!\.test)\.ts$/.test(entry.name) ? [join(folder, entry.name)] : [];
+  });
+}
+
+test("the walk of one invocation has at most 20 hops, and names functions and methods that exist", () => {
+  const rows = [...read("ARCHITECTURE.md").matchAll(/^\| \d+ \| (.+?) \|/gm)].map(([, where = ""]) => where);
+  expect(rows.length).toBeGreaterThan(10);
+  expect(rows.length).toBeLessThanOrEqual(20);
+  const named = rows.flatMap((row) => [...row.matchAll(/`([\w.]+)`/g)].map(([, name = ""]) => name));
+  const identifiers = named.filter((name) => !/\.tsx?$/.test(name)).flatMap((name) => name.split("."));
+  const walked = ["libs/core", "libs/ports", "libs/engine", "libs/platform", "services/ingress-gateway"];
+  const sources = walked
+    .flatMap(sourcesBelow)
+    .map((path) => read(path))
+    .join("\n");
+  const isDefined = (name: string): boolean =>
+    new RegExp(`(class|interface|function) ${name}\\b|^  (async |override )*${name}[<(]`, "m").test(sources);
+  expect(identifiers.filter((name) => !isDefined(name))).toEqual([]);
 });
 
 test("headings have the anchors that GitHub gives them", () => {
