@@ -10,7 +10,7 @@ export interface ProgramEntry {
   readonly nodeOptions: readonly string[];
   /** Whether the program expects its own name as the first argument. */
   readonly expectsName: boolean;
-  /** What the program is, for `perdure --help`. */
+  /** Purpose of the program, for `perdure --help`. */
   readonly summary: string;
   /** Heading in `perdure --help`. */
   readonly group: string;

@@ -97,7 +97,7 @@ export async function issueCertificate(
 /** Milliseconds since 1970 of its end. Throws for what is not a certificate. */
 export const endOf = (certificate: string): number => new X509Certificate(certificate).notAfter.getTime();
 
-/** Whether it is for all of these names. */
+/** Whether the certificate is for all of these names. */
 export function isFor(certificate: string, names: CertificateNames): boolean {
   const extension = new X509Certificate(certificate).getExtension(SubjectAlternativeNameExtension);
   const subjectNames = new Set(extension?.names.items.map(({ value }) => value));

@@ -10,7 +10,7 @@ export function identityOf(pid: number): string | undefined {
   return process.platform === "linux" ? ofLinux(pid) : ofPs(pid);
 }
 
-/** Whether it is still the same process; false when it has ended, also when another process has its id now. */
+/** Whether the process with this id is still the same one; false when it has ended, also when another process has its id now. */
 export function isAlive(pid: number, identity: string): boolean {
   return identityOf(pid) === identity;
 }

@@ -205,7 +205,7 @@ export class Runtime {
     this.#ports.files.process = undefined;
   }
 
-  /** Whether it accepts work: its management port reports that it is ready, and its ingress port answers. */
+  /** Whether the runtime accepts work: its management port reports that it is ready, and its ingress port answers. */
   async #answers(launch: RuntimeLaunch): Promise<boolean> {
     const status = (await this.#probe(launch))?.status ?? 0;
     if (status < 200 || status >= 300) return false;

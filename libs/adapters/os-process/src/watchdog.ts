@@ -6,7 +6,7 @@ import { type Clock, pause } from "@perdure/base";
 import { HUNG_AFTER_MS, MEMORY_CHECK_EVERY_MS, MEMORY_CHECKS_MAX, MEMORY_SHARE_AT_ONCE, PROBE_EVERY_MS } from "./limits.js";
 
 interface WatchdogPorts {
-  /** Whether it answers and commits; takes a bounded time. */
+  /** Whether the runtime answers and commits; takes a bounded time. */
   readonly answers: () => Promise<boolean>;
   /** MiB; undefined when the process has ended. */
   readonly memoryMib: () => number | undefined;

@@ -67,7 +67,7 @@ abstract class Branch {
     this.parent = parent;
   }
 
-  /** Whether it could start any invocation now. */
+  /** Whether the node could start any invocation now. */
   abstract get canAny(): boolean;
   /** Whether a woken invocation could continue now. */
   abstract get canWoken(): boolean;

@@ -12,7 +12,7 @@ export interface AttemptFailure {
   readonly nextRetryDelayMs: number | undefined;
   /** `pause` and `fail` bypass the retry policy. */
   readonly behavior: "retry" | "pause" | "fail";
-  /** Whether it raises `retry_count_since_last_stored_entry` (service-protocol §3.4). */
+  /** Whether the failure raises `retry_count_since_last_stored_entry` (service-protocol §3.4). */
   readonly countsForSdk: boolean;
   /** The rest of the response is useless: reset the stream instead of draining it. */
   readonly resetStream: boolean;

@@ -9,7 +9,7 @@ import { RetryBudget } from "./retry-budget.js";
 import type { RunContext } from "./run-context.js";
 import { traceIdOf } from "./trace.js";
 
-/** What follows a failed attempt; the delay is of a retry. */
+/** Next step after a failed attempt; `delayMs` is the pause before a retry. */
 export interface AfterFailure {
   readonly action: "retry" | "pause" | "kill";
   readonly delayMs: number;

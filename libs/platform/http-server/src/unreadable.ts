@@ -39,7 +39,7 @@ export function refuseUnreadable(socket: Duplex, { kind, status, message }: Unre
   socket.end(`${head.join("\r\n")}\r\n\r\n${body}`, () => socket.destroy());
 }
 
-/** Whether it lacks the header without which an HTTP/1.1 request is not one (RFC 9112 §3.2); Node would refuse it without a reason. */
+/** Whether the request lacks the header without which an HTTP/1.1 request is not one (RFC 9112 §3.2); Node would refuse it without a reason. */
 export function lacksHost({ httpVersion, headers }: IncomingMessage): boolean {
   return httpVersion === "1.1" && headers.host === undefined;
 }

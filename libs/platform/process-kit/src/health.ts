@@ -21,7 +21,7 @@ export class Health {
     this.#waiting.delete(part);
   }
 
-  /** For good: the process is about to end. */
+  /** Reports not ready until the process ends, which it is about to do. */
   fail(): void {
     this.#failed = true;
   }

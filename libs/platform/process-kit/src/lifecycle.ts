@@ -51,7 +51,7 @@ export class Lifecycle {
     return this.#options.clock;
   }
 
-  /** For probes: which parts are not up yet, and whether the process is stopping. */
+  /** Names the parts that have not started yet, and whether the process is stopping, for probes. */
   get health(): HealthReport {
     return this.#options.health.report();
   }

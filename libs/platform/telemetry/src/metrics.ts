@@ -31,7 +31,7 @@ export interface ObservedValue {
 /** Default upper bounds of histograms in seconds, each about 2.5 times the one before. */
 const SECONDS_BUCKETS: readonly number[] = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60];
 
-/** For durations of which there are many series: a decade in two steps. */
+/** Upper bounds in seconds for durations with many series, each four or five times the one before. */
 export const COARSE_SECONDS_BUCKETS: readonly number[] = [0.001, 0.005, 0.025, 0.1, 0.5, 2.5, 10];
 
 /** The metrics of one process. Names are unique; registering one twice is a mistake in the program and throws. */
@@ -226,7 +226,7 @@ class ObservedEach extends Metric {
 export class Histogram extends Metric {
   readonly type = "histogram";
   readonly #bounds: readonly number[];
-  /** For each series: one count per bucket, one for values above all buckets. */
+  /** Counts of each series: one per bucket, one for values above all buckets. */
   readonly #counts: Float64Array;
   readonly #sums: Float64Array;
 

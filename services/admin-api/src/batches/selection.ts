@@ -12,7 +12,7 @@ export interface BatchSelection {
   readonly more: boolean;
 }
 
-/** What the process for SQL returns. */
+/** Answer of the SQL process; rows are checked one by one. */
 const Result = z.object({ rows: z.array(z.unknown()) });
 const Counted = z.object({ matched: z.number().int().nonnegative() });
 

@@ -29,7 +29,7 @@ export class ReleaseTurns {
     return this.#turns.get(environment) === version;
   }
 
-  /** Whether it has a turn that its status does not show yet. */
+  /** Whether the environment has a turn that its status does not show yet. */
   isPending({ metadata, status }: EnvironmentResource): boolean {
     const version = this.#turns.get(metadata.name);
     if (version === undefined) return false;

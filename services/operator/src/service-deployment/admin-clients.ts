@@ -104,7 +104,7 @@ export class AdminClients {
     });
   }
 
-  /** Whether it is registered there. */
+  /** Whether the deployment is registered at this management API. */
   async knows(target: AdminTarget, id: string, signal: AbortSignal): Promise<AdminResult<boolean>> {
     const answer = await this.#request(target, ADMIN_ANSWER_MS, signal, async ({ deployments }, within) => {
       await deployments.get(id, { signal: within });
@@ -124,7 +124,7 @@ export class AdminClients {
     return answer.kind === "refused" && answer.status === 404 ? { kind: "answered", value: undefined } : answer;
   }
 
-  /** Whether it answers, and takes the token. */
+  /** Whether the management API answers, and accepts the token. */
   version(target: AdminTarget, signal: AbortSignal): Promise<AdminResult<string>> {
     return this.#request(
       target,

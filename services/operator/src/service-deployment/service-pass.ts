@@ -144,7 +144,7 @@ export class ServicePass {
     return good("Registered", "RolledOut");
   }
 
-  /** Whether it is registered where the spec says, known there, and not superseded since. */
+  /** Whether the version is registered where the spec says, still exists there, and was not superseded since. */
   async #isCurrent(latest: ServiceVersion): Promise<boolean> {
     const { deploymentId, registeredAt, supersededAtMs } = latest;
     if (deploymentId === undefined || supersededAtMs !== undefined) return false;

@@ -63,7 +63,7 @@ export type ChangeMethod =
   | "skipRecord"
   | "putRules"
   | "deleteRules";
-/** What each change resolves with. */
+/** Result of each change, by its method. */
 export type ChangeResult<Method extends ChangeMethod> = Awaited<ReturnType<Registry[Method]>>;
 
 const deploymentOf = (value: unknown): DeploymentRecord =>

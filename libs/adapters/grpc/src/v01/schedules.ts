@@ -22,7 +22,7 @@ import { callUnary, type UnaryCallOptions } from "../unary.js";
 import { argumentsV01, checkedV01, fieldsV01, flagV01, listV01, numberV01, optionalV01, textV01 } from "./checked.js";
 
 export type ScheduleMethod = Exclude<keyof Schedules, "list">;
-/** What each method resolves with. */
+/** Result of each method. */
 export type ScheduleResult<Method extends ScheduleMethod> = Awaited<ReturnType<Schedules[Method]>>;
 
 /** Times that follow from a schedule do not travel. */

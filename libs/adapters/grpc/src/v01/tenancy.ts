@@ -16,7 +16,7 @@ import { argumentsV01, checkedV01, fieldsV01, listV01, optionalV01, textV01 } fr
 
 /** Methods of the Tenancy port that are one question and one answer. */
 export type TenancyMethod = Exclude<keyof Tenancy, "watch">;
-/** What each method resolves with. */
+/** Result of each method. */
 export type TenancyResult<Method extends TenancyMethod> = Awaited<ReturnType<Tenancy[Method]>>;
 
 // ── values ───────────────────────────────────────────────────────────────────────────────────────

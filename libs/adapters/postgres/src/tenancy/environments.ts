@@ -48,7 +48,7 @@ interface NewEnvironment {
   readonly idempotencyKey: string | undefined;
   readonly dataKey: Uint8Array;
   readonly nowMs: number;
-  /** Whether it gets a number for ports of its own. */
+  /** Whether the environment gets a number for ports of its own. */
   readonly withSlot: boolean;
 }
 

@@ -22,7 +22,7 @@ interface ProbePorts {
 export interface Probes extends BoundListener {
   /** Adds endpoints; one of the same path is replaced. */
   serve(endpoints: ProbeEndpoints): void;
-  /** For a process that makes data durable: while its commits fail it is not ready. */
+  /** Check of a process that makes data durable: the process is not ready while its commits fail. */
   checkCommits(commits: Pick<CommitProbe, "isCommitting">): void;
 }
 

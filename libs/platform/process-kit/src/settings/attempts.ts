@@ -16,7 +16,7 @@ const retryPolicySettings = group("How failed attempts are repeated unless a ser
   }),
 });
 
-/** For the group `worker.invoker`. */
+/** Settings of the group `worker.invoker`. */
 export const attemptSettings = {
   inactivityTimeout: duration("1m", {
     sentence: "After so long without a message in either direction the handler is requested to suspend (duration).",
@@ -29,7 +29,7 @@ export const attemptSettings = {
   defaultRetryPolicy: retryPolicySettings,
 } as const;
 
-/** For the group `worker`. */
+/** Settings of the group `worker`. */
 export const retentionSettings = {
   defaultJournalRetention: duration("1d", { sentence: "How long journals of completed invocations are kept (duration)." }),
   defaultIdempotencyRetention: duration("1d", {

@@ -5,7 +5,7 @@ import { z } from "zod";
 import { CliError, USAGE } from "../../errors.js";
 import type { ToolResult } from "./results.js";
 
-/** What every tool works with. */
+/** Management API, clock and environment that every tool uses. */
 export interface ToolContext {
   readonly admin: AdminClient;
   readonly clock: Clock;
