@@ -86,6 +86,9 @@ export const PEER_HOLDS_MS = 5_000;
 /** Names in that cache. */
 export const PEER_NAMES_MAX = 10_000;
 
+/** Addresses behind the name of all relays are looked up again after this: relays are started and stopped within seconds. */
+export const PEERS_LOOKUP_MS = 5_000;
+
 // ── caches ─────────────────────────────────────────────────────────────────────────────────────
 
 /** Time for which facts of an environment and the owner of a token are valid; a change event evicts them earlier. */

@@ -2,10 +2,19 @@
  * Other relays. A runtime may call any relay while the client is connected to another one, which then gets the request, once (cloud.md
  * §2.6, 7).
  */
+import { lookup } from "node:dns/promises";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
+import { isIP } from "node:net";
 import { BoundedCache, type Clock, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
-import { PEER_HOLDS_MS, PEER_NAMES_MAX, PEER_QUESTION_MS, SESSION_MEMORY_MEGABYTES, STREAM_WINDOW_BYTES } from "./limits.js";
+import {
+  PEER_HOLDS_MS,
+  PEER_NAMES_MAX,
+  PEER_QUESTION_MS,
+  PEERS_LOOKUP_MS,
+  SESSION_MEMORY_MEGABYTES,
+  STREAM_WINDOW_BYTES,
+} from "./limits.js";
 
 /** PEM certificates to trust at peers now; undefined: the system's. */
 type PeersCa = () => string | undefined;
@@ -13,11 +22,14 @@ type PeersCa = () => string | undefined;
 class RelayPeer {
   readonly origin: string;
   readonly #ca: PeersCa;
+  /** Name in its certificate; undefined: the host of the origin. */
+  readonly #serverName: string | undefined;
   #session: ClientHttp2Session | undefined;
 
-  constructor(origin: string, ca: PeersCa) {
+  constructor(origin: string, ca: PeersCa, serverName?: string) {
     this.origin = origin;
     this.#ca = ca;
+    this.#serverName = serverName;
   }
 
   request(headers: OutgoingHttpHeaders, endStream: boolean): ClientHttp2Stream {
@@ -30,6 +42,11 @@ class RelayPeer {
     this.#session?.destroy();
   }
 
+  /** Requests in progress end by themselves. */
+  leave(): void {
+    this.#session?.close();
+  }
+
   #open(): ClientHttp2Session {
     if (this.#session !== undefined && !this.#session.closed && !this.#session.destroyed) return this.#session;
     const ca = this.#ca();
@@ -37,6 +54,7 @@ class RelayPeer {
       settings: { enablePush: false, initialWindowSize: STREAM_WINDOW_BYTES },
       maxSessionMemory: SESSION_MEMORY_MEGABYTES,
       ...(ca === undefined ? {} : { ca }),
+      ...(this.#serverName === undefined ? {} : { servername: this.#serverName }),
     });
     handleErrors(session); // Its streams receive the error too.
     this.#session = session;
@@ -47,22 +65,50 @@ class RelayPeer {
   }
 }
 
+/** Where other relays are. */
+interface PeerPlaces {
+  /** Origins of relays. */
+  readonly urls: readonly string[];
+  /** Origin whose host name has an address for each relay. */
+  readonly service: string | undefined;
+}
+
 interface PeersPorts {
   readonly clock: Clock;
   readonly logger: Logger;
   readonly failures: SummaryLog;
+  /** Addresses of a host name; the system's resolver outside tests. */
+  readonly addressesOf?: (host: string) => Promise<readonly string[]>;
 }
 
+const addressesBySystem = async (host: string): Promise<readonly string[]> =>
+  (await lookup(host, { all: true })).map(({ address }) => address);
+
 export class RelayPeers {
-  readonly #peers: readonly RelayPeer[];
+  /** Relays that are named one by one. */
+  readonly #fixed: readonly RelayPeer[];
+  readonly #service: URL | undefined;
+  /** Relays behind the name of the service, by address. */
+  readonly #found = new Map<string, RelayPeer>();
+  #foundAtMs = Number.NEGATIVE_INFINITY;
+  #looking: Promise<void> | undefined;
+  readonly #ca: PeersCa;
+  readonly #addressesOf: (host: string) => Promise<readonly string[]>;
   readonly #clock: Clock;
   readonly #logger: Logger;
   readonly #failures: SummaryLog;
   /** Relays by environment and name of the tunnel. */
   readonly #holders: BoundedCache<string, RelayPeer>;
 
-  constructor(origins: readonly string[], ca: PeersCa, { clock, logger, failures }: PeersPorts) {
-    this.#peers = origins.map((origin) => new RelayPeer(origin, ca));
+  constructor(
+    { urls, service }: PeerPlaces,
+    ca: PeersCa,
+    { clock, logger, failures, addressesOf = addressesBySystem }: PeersPorts,
+  ) {
+    this.#fixed = urls.map((origin) => new RelayPeer(origin, ca));
+    this.#service = service === undefined ? undefined : new URL(service);
+    this.#ca = ca;
+    this.#addressesOf = addressesOf;
     this.#clock = clock;
     this.#logger = logger;
     this.#failures = failures;
@@ -70,7 +116,7 @@ export class RelayPeers {
   }
 
   get isSome(): boolean {
-    return this.#peers.length > 0;
+    return this.#fixed.length > 0 || this.#service !== undefined;
   }
 
   /**
@@ -81,8 +127,9 @@ export class RelayPeers {
     const key = `${place.bare}/${place.name}`;
     const cached = this.#holders.get(key);
     if (cached !== undefined) return cached;
-    const answers = await Promise.all(this.#peers.map((peer) => this.#holds(peer, key, token)));
-    const peer = this.#peers.find((_peer, i) => answers[i]);
+    const peers = await this.#all();
+    const answers = await Promise.all(peers.map((one) => this.#holds(one, key, token)));
+    const peer = peers.find((_peer, i) => answers[i]);
     if (peer === undefined) this.#holders.delete(key);
     else this.#holders.set(key, peer);
     return peer;
@@ -93,7 +140,39 @@ export class RelayPeers {
   }
 
   close(): void {
-    for (const peer of this.#peers) peer.close();
+    for (const peer of [...this.#fixed, ...this.#found.values()]) peer.close();
+  }
+
+  async #all(): Promise<readonly RelayPeer[]> {
+    if (this.#service !== undefined && this.#clock.monotonicMs() - this.#foundAtMs >= PEERS_LOOKUP_MS) {
+      this.#looking ??= this.#look(this.#service).finally(() => {
+        this.#looking = undefined;
+      });
+      await this.#looking;
+    }
+    return [...this.#fixed, ...this.#found.values()];
+  }
+
+  /** Never rejects: while the name cannot be resolved the relays of the last time count. */
+  async #look({ protocol, hostname, port }: URL): Promise<void> {
+    const host = hostname.replace(/^\[|\]$/g, "");
+    try {
+      const addresses = new Set(isIP(host) === 0 ? await this.#addressesOf(host) : [host]);
+      for (const [address, peer] of this.#found) {
+        if (addresses.has(address)) continue;
+        this.#found.delete(address);
+        peer.leave();
+      }
+      for (const address of addresses) {
+        if (this.#found.has(address)) continue;
+        const origin = `${protocol}//${isIP(address) === 6 ? `[${address}]` : address}${port === "" ? "" : `:${port}`}`;
+        this.#found.set(address, new RelayPeer(origin, this.#ca, isIP(host) === 0 ? host : undefined));
+      }
+      this.#foundAtMs = this.#clock.monotonicMs();
+    } catch (cause) {
+      const fields = { host, cause: (cause as Error).message };
+      this.#failures.warn(this.#logger, { service: "tunnel-relay", code: host }, fields, "relays cannot be looked up");
+    }
   }
 
   #holds(peer: RelayPeer, key: string, token: string): Promise<boolean> {

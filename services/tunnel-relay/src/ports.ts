@@ -27,6 +27,8 @@ export interface RelayOptions {
   readonly tunnelUrl: string;
   /** Origins of other relays' proxies, requested when this relay has no connection with a name. */
   readonly peers?: readonly string[] | undefined;
+  /** Origin whose host name has an address for each relay, besides `peers`; this relay may be one of them. */
+  readonly peersService?: string | undefined;
   /** PEM certificates to trust at peers instead of the system's; called for each new connection. */
   readonly peersCa?: (() => string | undefined) | undefined;
   /** Default: 30. */

@@ -62,7 +62,8 @@ class HttpTunnelRelay implements TunnelRelay {
     this.#rate = new RateLimiter(clock, { perSecond: perMinute / 60, burst: perMinute }, NETWORKS_MAX);
     this.#failures = new SummaryLog(logger, clock);
     const failures = this.#failures;
-    this.#peers = new RelayPeers(options.peers ?? [], options.peersCa ?? (() => undefined), { clock, logger, failures });
+    const places = { urls: options.peers ?? [], service: options.peersService };
+    this.#peers = new RelayPeers(places, options.peersCa ?? (() => undefined), { clock, logger, failures });
     const source = `${options.relay}/${randomBase62(SOURCE_CHARS, random)}`;
     this.#audit = new TunnelAudit(clock);
     const onReported = ({ events = [] }: TunnelsReport): void => this.#audit.reported(events);

@@ -88,6 +88,7 @@ function optionsOf(settings: TunnelRelaySettings): RelayOptions {
     proxyUrl: withPort(settings.proxyUrl ?? `https://${host}`, 9080),
     tunnelUrl: withPort(settings.tunnelUrl ?? `https://${host}`, 9090),
     peers: peers.urls,
+    peersService: peers.service,
     handshakesPerMinute: settings.handshakesPerMinute,
     drainMs: shutdownTimeout,
   };

@@ -64,6 +64,9 @@ export const settings = group("Settings of perdure-tunnel-relay. Every line can 
       form: "scalar",
       show,
     }),
+    service: originSetting(
+      "Origin whose host name has an address for each relay, such as a headless Service; looked up again as relays come and go. This relay may be one of them.",
+    ),
     caFile: optionalText({
       sentence:
         "PEM file with authorities to trust at other relays, instead of the system's; read again as the files of public-tls are.",

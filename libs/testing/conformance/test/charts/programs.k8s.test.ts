@@ -63,7 +63,7 @@ const EXPECTED_LINES: Readonly<Record<string, readonly string[]>> = {
     'proxy-url = "http://perdure-tunnel-relay.perdure-system.svc.cluster.example:9080"',
     "cleartext = true",
     'bind-address = "0.0.0.0"',
-    '"http://perdure-tunnel-relay-2.perdure-tunnel-relay-headless.perdure-system.svc.cluster.example:9080"',
+    'service = "http://perdure-tunnel-relay-headless.perdure-system.svc.cluster.example:9080"',
     'certificate-file = "/var/run/perdure/public-tls/tls.crt"',
   ],
   operator: [
