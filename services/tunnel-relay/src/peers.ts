@@ -89,9 +89,9 @@ export class RelayPeers {
   readonly #fixed: readonly RelayPeer[];
   readonly #service: URL | undefined;
   /** Relays behind the name of the service, by address. */
-  readonly #found = new Map<string, RelayPeer>();
-  #foundAtMs = Number.NEGATIVE_INFINITY;
-  #looking: Promise<void> | undefined;
+  readonly #resolved = new Map<string, RelayPeer>();
+  #resolvedAtMs = Number.NEGATIVE_INFINITY;
+  #resolving: Promise<void> | undefined;
   readonly #ca: PeersCa;
   readonly #addressesOf: (host: string) => Promise<readonly string[]>;
   readonly #clock: Clock;
@@ -140,35 +140,35 @@ export class RelayPeers {
   }
 
   close(): void {
-    for (const peer of [...this.#fixed, ...this.#found.values()]) peer.close();
+    for (const peer of [...this.#fixed, ...this.#resolved.values()]) peer.close();
   }
 
   async #all(): Promise<readonly RelayPeer[]> {
-    if (this.#service !== undefined && this.#clock.monotonicMs() - this.#foundAtMs >= PEERS_LOOKUP_MS) {
-      this.#looking ??= this.#look(this.#service).finally(() => {
-        this.#looking = undefined;
+    if (this.#service !== undefined && this.#clock.monotonicMs() - this.#resolvedAtMs >= PEERS_LOOKUP_MS) {
+      this.#resolving ??= this.#resolve(this.#service).finally(() => {
+        this.#resolving = undefined;
       });
-      await this.#looking;
+      await this.#resolving;
     }
-    return [...this.#fixed, ...this.#found.values()];
+    return [...this.#fixed, ...this.#resolved.values()];
   }
 
   /** Never rejects: while the name cannot be resolved the relays of the last time count. */
-  async #look({ protocol, hostname, port }: URL): Promise<void> {
+  async #resolve({ protocol, hostname, port }: URL): Promise<void> {
     const host = hostname.replace(/^\[|\]$/g, "");
     try {
       const addresses = new Set(isIP(host) === 0 ? await this.#addressesOf(host) : [host]);
-      for (const [address, peer] of this.#found) {
+      for (const [address, peer] of this.#resolved) {
         if (addresses.has(address)) continue;
-        this.#found.delete(address);
+        this.#resolved.delete(address);
         peer.leave();
       }
       for (const address of addresses) {
-        if (this.#found.has(address)) continue;
+        if (this.#resolved.has(address)) continue;
         const origin = `${protocol}//${isIP(address) === 6 ? `[${address}]` : address}${port === "" ? "" : `:${port}`}`;
-        this.#found.set(address, new RelayPeer(origin, this.#ca, isIP(host) === 0 ? host : undefined));
+        this.#resolved.set(address, new RelayPeer(origin, this.#ca, isIP(host) === 0 ? host : undefined));
       }
-      this.#foundAtMs = this.#clock.monotonicMs();
+      this.#resolvedAtMs = this.#clock.monotonicMs();
     } catch (cause) {
       const fields = { host, cause: (cause as Error).message };
       this.#failures.warn(this.#logger, { service: "tunnel-relay", code: host }, fields, "relays cannot be looked up");
