@@ -56,6 +56,13 @@ function checkHead(
   return exchange.method === "POST" || exchange.method === "GET" ? undefined : refusal.methodNotAllowed;
 }
 
+interface Input {
+  readonly headers: readonly Header[];
+  readonly body: Uint8Array;
+  /** Free bytes in front of the body; see `WholeBodyReceiver`. */
+  readonly spaceBytes: number;
+}
+
 /** One call or send: reads the body, submits, responds. */
 class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #context: IngressContext;
@@ -82,9 +89,9 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     this.#scope = scope;
   }
 
-  body(bytes: Uint8Array): void {
+  body(bytes: Uint8Array, spaceBytes: number): void {
     try {
-      this.#checkAndSubmit(bytes);
+      this.#checkAndSubmit(bytes, spaceBytes);
     } catch (cause) {
       this.#context.crash(this.#exchange, cause);
     }
@@ -114,7 +121,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     this.#refuse(refusal.unavailable(reason, "invoke"));
   }
 
-  #checkAndSubmit(bytes: Uint8Array): void {
+  #checkAndSubmit(bytes: Uint8Array, spaceBytes: number): void {
     const exchange = this.#exchange;
     const { handler, wait } = this.#route;
     // Checks 11 to 15.
@@ -128,10 +135,10 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
     if (!Array.isArray(headers)) return this.#refuse(headers as IngressRefusal);
     if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
-    this.#submit(headers, bytes, delayMs, query);
+    this.#submit({ headers, body: bytes, spaceBytes }, delayMs, query);
   }
 
-  #submit(headers: readonly Header[], body: Uint8Array, delayMs: number | undefined, query: QueryParameters): void {
+  #submit({ headers, body, spaceBytes }: Input, delayMs: number | undefined, query: QueryParameters): void {
     const { clock, random, partitions, startSpan, metrics } = this.#context.ports;
     if (metrics !== undefined) {
       this.#submittedAtMs = clock.monotonicMs();
@@ -163,7 +170,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
       priority: scope === undefined ? PRIORITY_DEFAULT : Number(priorityTextOf(exchange, query) ?? PRIORITY_DEFAULT),
       bytes: undefined,
     };
-    const input = encodeInput(headers, body);
+    const input = encodeInput(headers, body, spaceBytes);
     const waiting = partitions.invoke({ kind: "invoke", id, facts, input, sink: undefined }, wait, this);
     if (exchange.isCompleted) waiting.detach();
     else exchange.waiting = waiting;

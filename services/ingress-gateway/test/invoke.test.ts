@@ -72,6 +72,19 @@ describe("the command", () => {
     expect(command.input).toEqual(encodeInput(expected, utf8('"Ann"')));
   });
 
+  test("of a call with a large body is the same, and shares its memory with the body that was received", async () => {
+    const body = `"${"Ann".repeat(200_000)}"`;
+    const command = await commandOf({ path: "/Greeter/greet", headers: json, body });
+    const expected = [
+      { key: "x-restate-ingress-path", value: "/Greeter/greet" },
+      { key: "content-type", value: "application/json" },
+      { key: "content-length", value: String(body.length) },
+    ];
+    const input = encodeInput(expected, utf8(body));
+    expect(Buffer.compare(command.input, input)).toBe(0);
+    expect(command.input.buffer.byteLength).toBeGreaterThan(input.length);
+  });
+
   test("of a request without a body has an empty value", async () => {
     const command = await commandOf({ method: "GET", path: "/Greeter/greet" });
     expect(decodeCommand(MessageType.Input, command.input)).toMatchObject({ kind: "input", value: new Uint8Array(0) });

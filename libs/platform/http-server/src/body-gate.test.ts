@@ -2,10 +2,11 @@ import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { VirtualClock } from "@perdure/testkit";
 import { type BodyFailure, BodyGate, type BodyReading } from "./body-gate.js";
-import { announcedGrowthFactor } from "./limits.js";
+import { announcedGrowthFactor, BODY_SPACE_BYTES } from "./limits.js";
 
 interface ReceivedBodies {
   bodies: Uint8Array[];
+  spaces: number[];
   failures: BodyFailure[];
 }
 
@@ -20,9 +21,12 @@ function aGate(limits: { requestBytesMax?: number; bufferedBodyBytesMax?: number
     gate,
     clock,
     open(announcedBytes) {
-      const received: ReceivedBodies = { bodies: [], failures: [] };
+      const received: ReceivedBodies = { bodies: [], spaces: [], failures: [] };
       const receiver = {
-        body: (bytes: Uint8Array) => received.bodies.push(bytes),
+        body: (bytes: Uint8Array, spaceBytes: number) => {
+          received.bodies.push(bytes);
+          received.spaces.push(spaceBytes);
+        },
         bodyFailed: (cause: BodyFailure) => received.failures.push(cause),
       };
       const reading = gate.open(receiver, announcedBytes);
@@ -53,8 +57,33 @@ describe("a body", () => {
     for (let at = 0; at < 100_000; at += 10_000) reading.data(new Uint8Array(10_000).fill(at / 10_000));
     reading.end();
     const [body] = received.bodies as [Uint8Array];
-    expect(body.buffer.byteLength).toBe(100_000);
+    expect(body.buffer.byteLength).toBe(BODY_SPACE_BYTES + 100_000);
     expect(Array.from({ length: 10 }, (_, index) => body[index * 10_000])).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9]);
+  });
+
+  test("that is large has space for a header in front of it, which no other body uses", () => {
+    const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
+    const [one, other] = [open(200_000), open(200_000)];
+    for (const { reading } of [one, other]) {
+      for (let at = 0; at < 200_000; at += 50_000) reading.data(new Uint8Array(50_000).fill(at / 50_000));
+      reading.end();
+    }
+    const [body] = one.received.bodies as [Uint8Array];
+    expect(one.received.spaces).toEqual([BODY_SPACE_BYTES]);
+    expect(body.byteOffset).toBeGreaterThanOrEqual(BODY_SPACE_BYTES);
+    expect(other.received.bodies[0]?.buffer).not.toBe(body.buffer);
+    expect([body[0], body[50_000], body.at(-1)]).toEqual([0, 1, 3]);
+  });
+
+  test("that is small or came in one chunk has no space in front of it", () => {
+    const { open } = aGate({ requestBytesMax: 1_000_000, bufferedBodyBytesMax: 2_000_000 });
+    const small = open(8);
+    for (const part of ["abcd", "efgh"]) small.reading.data(utf8(part));
+    small.reading.end();
+    const large = open(200_000);
+    large.reading.data(new Uint8Array(200_000));
+    large.reading.end();
+    expect([...small.received.spaces, ...large.received.spaces]).toEqual([0, 0]);
   });
 
   test("gets no memory for what is only announced, and may be shorter or longer than that", () => {
@@ -74,7 +103,7 @@ describe("a body", () => {
   test("without chunks is empty", () => {
     const { reading, received } = aGate().open();
     reading.end();
-    expect(received).toEqual({ bodies: [new Uint8Array(0)], failures: [] });
+    expect(received).toMatchObject({ bodies: [new Uint8Array(0)], failures: [] });
   });
 
   test("may have exactly the limit, and not one byte more", () => {
@@ -89,7 +118,7 @@ describe("a body", () => {
     tooLarge.reading.data(utf8("de"));
     tooLarge.reading.data(utf8("f"));
     tooLarge.reading.end();
-    expect(tooLarge.received).toEqual({ bodies: [], failures: ["tooLarge"] });
+    expect(tooLarge.received).toMatchObject({ bodies: [], failures: ["tooLarge"] });
   });
 
   test("that was cancelled makes no call", () => {
@@ -98,7 +127,7 @@ describe("a body", () => {
     reading.cancel();
     reading.data(utf8("b"));
     reading.end();
-    expect(received).toEqual({ bodies: [], failures: [] });
+    expect(received).toMatchObject({ bodies: [], failures: [] });
   });
 });
 

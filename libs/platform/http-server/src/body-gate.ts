@@ -11,8 +11,11 @@ export type BodyFailure = "tooLarge" | "overBudget" | "tooSlow";
 
 /** Receiver of a whole body. Exactly one of the two is called, once, unless the client disconnects. */
 export interface WholeBodyReceiver {
-  /** The bytes may share memory with a larger network buffer: copy what is kept. */
-  body(bytes: Uint8Array): void;
+  /**
+   * The bytes may share memory with a larger network buffer: copy what is kept. When `spaceBytes` is not 0, the receiver owns the memory of
+   * the bytes and that many bytes in front of them, where it may write a header.
+   */
+  body(bytes: Uint8Array, spaceBytes: number): void;
   bodyFailed(cause: BodyFailure): void;
 }
 
@@ -86,6 +89,8 @@ export class BodyReading implements BodyReceiver {
   readonly #bytesMax: number;
   /** The only chunk so far; once there are more, a buffer of which the first `#bytes` are filled. */
   #held: Uint8Array = EMPTY_BYTES;
+  /** Free bytes in front of `#held`. */
+  #spaceBytes = 0;
   #bytes = 0;
   #open = true;
 
@@ -112,7 +117,7 @@ export class BodyReading implements BodyReceiver {
     if (!this.#open) return;
     const whole = this.#held.length === this.#bytes ? this.#held : this.#held.subarray(0, this.#bytes);
     this.cancel();
-    this.#receiver.body(whole);
+    this.#receiver.body(whole, this.#spaceBytes);
   }
 
   fail(cause: BodyFailure): void {
@@ -143,9 +148,12 @@ export class BodyReading implements BodyReceiver {
   #append(chunk: Uint8Array, at: number): void {
     if (this.#bytes > this.#held.length) {
       const desiredBytes = Math.max(this.#bytes, at * 2, Math.min(this.#announcedBytes, at * limits.announcedGrowthFactor));
-      const larger = allocateBytes(Math.min(desiredBytes, this.#bytesMax));
+      const bytes = Math.min(desiredBytes, this.#bytesMax);
+      const spaceBytes = bytes >= limits.BODY_SPACE_FROM_BYTES ? limits.BODY_SPACE_BYTES : 0;
+      const larger = allocateBytes(spaceBytes + bytes).subarray(spaceBytes);
       larger.set(this.#held.subarray(0, at));
       this.#held = larger;
+      this.#spaceBytes = spaceBytes;
     }
     this.#held.set(chunk, at);
   }

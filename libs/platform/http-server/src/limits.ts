@@ -54,6 +54,11 @@ export const inlineAnswerBytesMax = 4096;
 /** Interval at which connections of HTTP/2 with a guard are checked. */
 export const guardSweepMs = 1_000;
 
+/** A body from this size is collected with space in front of it, so that its receiver can write a header there instead of copying the body. */
+export const BODY_SPACE_FROM_BYTES = 64 * 1024;
+/** Enough for the headers of most requests; with longer ones the body is copied. */
+export const BODY_SPACE_BYTES = 4 * 1024;
+
 /** Time that a client that is still sending has to notice the answer and the request to close. */
 export const lingerMsDefault = 2000;
 

@@ -33,6 +33,20 @@ describe("presence", () => {
     expect(toHex(encodeInput([], new Uint8Array(0)))).toBe("7200");
   });
 
+  test("the input of a large body is the same with and without space in front of it, and is not copied where the space suffices", () => {
+    const headers = [{ key: "content-type", value: "text/plain" }];
+    const memory = new Uint8Array(100_100).fill(7);
+    const body = memory.subarray(100);
+    const expected = encodeInput(headers, body);
+    expect(encodeInput(headers, body, 20)).toEqual(expected); // Too little.
+    expect(memory.subarray(0, 100)).toEqual(new Uint8Array(100).fill(7));
+    const inPlace = encodeInput(headers, body, 100);
+    expect(inPlace).toEqual(expected);
+    expect(inPlace.buffer).toBe(memory.buffer);
+    expect(memory.subarray(0, 10)).toEqual(new Uint8Array(10).fill(7));
+    expect(encodeInput(headers, memory.subarray(100, 110), 100)).toEqual(encodeInput(headers, new Uint8Array(10).fill(7)));
+  });
+
   test("ids of a choice are written even when they are zero or empty", () => {
     expect(toHex(encodeNotification({ kind: "completion", id: 0 }, { kind: "void" }))).toBe("08002200");
     expect(toHex(encodeNotification({ kind: "signalName", name: "" }, { kind: "void" }))).toBe("1a002200");

@@ -2,7 +2,7 @@
  * `JournalCommand` → frame body, fields in ascending order as every SDK writes them. The server itself writes only Input;
  * the rest serves simulated handlers and tests, which speak the real bytes.
  */
-import { EMPTY_BYTES, ProtoWriter, unreachable } from "@perdure/base";
+import { concatBytes, EMPTY_BYTES, ProtoWriter, unreachable } from "@perdure/base";
 import type { AttachTarget, CallCommand, JournalCommand, OneWayCallCommand, SendSignalCommand } from "../journal-command.js";
 import type { Header } from "../values.js";
 import {
@@ -20,12 +20,33 @@ import {
 const resultIdField = 11;
 const nameField = 12;
 
+const NO_PIECES: readonly Uint8Array[] = [EMPTY_BYTES];
+
 /** One writer for all: encoding is synchronous and `finish` copies. */
 const writer = new ProtoWriter();
 
-/** Body of the Input command, the first entry of every journal. An empty value is still written (§15, 21). */
-export function encodeInput(headers: readonly Header[], value: Uint8Array): Uint8Array {
-  return encodeCommand({ kind: "input", headers, value, name: "" });
+/**
+ * Body of the Input command, the first entry of every journal. An empty value is still written (§15, 21).
+ *
+ * @param spaceBytes bytes in front of `value` in the same memory that the caller gives away with the value: when they suffice, the rest of
+ * the body is written there, and a large value is not copied
+ */
+export function encodeInput(headers: readonly Header[], value: Uint8Array, spaceBytes = 0): Uint8Array {
+  const pieces = encodeCommandInPieces({ kind: "input", headers, value, name: "" });
+  const [head, last] = pieces;
+  // The value is the last field.
+  if (pieces.length === 2 && head !== undefined && last === value && head.length <= spaceBytes) {
+    const whole = new Uint8Array(value.buffer, value.byteOffset - head.length, head.length + value.length);
+    whole.set(head);
+    return whole;
+  }
+  return pieces.length === 1 && head !== undefined ? head : concatBytes(...pieces);
+}
+
+function encodeCommandInPieces(command: JournalCommand): readonly Uint8Array[] {
+  const w = writer.reset();
+  writeCommand(w, command);
+  return w.size === 0 ? NO_PIECES : w.finishInPieces();
 }
 
 /** Body of the command's frame; its type is `commandTypeOf[command.kind]`. */
