@@ -102,7 +102,7 @@ export const PLANTED_BUGS = [
   ]),
   plant("take-back-keeps-rows", "A command that is applied again leaves rows of its first try", 1, [
     processor("view/live-view.ts"),
-    "    this.#mutations.length = this.#mutationMark;\n",
+    "    if (this.#mutations !== undefined) this.#mutations.length = this.#mutationMark;\n",
     "",
   ]),
   plant("state-cache-stale", "Kept states do not take up what was written", 2, [

@@ -7,15 +7,17 @@ export interface Flushable {
 }
 
 export class FlushGroup {
-  #waiting: Flushable[] = [];
+  /** Made with its first item: a list that waits empty reaches the old generation, and would keep attempts until a full collection. */
+  #waiting: Flushable[] | undefined;
 
   add(flushable: Flushable): void {
+    this.#waiting ??= [];
     if (this.#waiting.push(flushable) === 1) queueMicrotask(this.#run);
   }
 
   readonly #run = (): void => {
     const batch = this.#waiting;
-    this.#waiting = [];
-    for (const flushable of batch) flushable.flush();
+    this.#waiting = undefined;
+    for (const flushable of batch ?? []) flushable.flush();
   };
 }

@@ -21,6 +21,8 @@ import type { MailboxMessage } from "./turn/mailbox-message.js";
 import type { PostCommitAction } from "./turn/ready-batch.js";
 import { TurnLoop } from "./turn/turn-loop.js";
 
+const NO_ACTIONS: readonly PostCommitAction[] = [];
+
 export class PartitionGroup<I extends Invoker = Invoker> {
   readonly ports: ProcessorPorts<I>;
   readonly options: ProcessorOptions;
@@ -36,7 +38,8 @@ export class PartitionGroup<I extends Invoker = Invoker> {
   /** Undefined: without an archive, an invocation that the store does not have does not exist. */
   readonly archive: ArchiveCoordinator | undefined;
   readonly invoker: I;
-  #actions: PostCommitAction[] = [];
+  /** Made with the first one, for the reason given at `Overlay`. */
+  #actions: PostCommitAction[] | undefined;
   #isClosed = false;
 
   constructor(ports: ProcessorPorts<I>, options: ProcessorOptions) {
@@ -88,14 +91,15 @@ export class PartitionGroup<I extends Invoker = Invoker> {
 
   /** Performs the action when everything applied so far is durable; at the end of the turn when it already is. */
   afterCommit(action: PostCommitAction): void {
+    this.#actions ??= [];
     this.#actions.push(action);
   }
 
   /** Returns the actions since the last call. */
   takeActions(): readonly PostCommitAction[] {
     const actions = this.#actions;
-    this.#actions = [];
-    return actions;
+    this.#actions = undefined;
+    return actions ?? NO_ACTIONS;
   }
 
   // ── the end of leadership ──────────────────────────────────────────────────────────────────────
@@ -140,7 +144,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
     this.#isClosed = true;
     this.stopStarting();
     this.mailbox.clear();
-    this.#actions = [];
+    this.#actions = undefined;
     this.archive?.close();
     this.waiters.abandonAll(reason);
     // Messages that are being written are refused too: their sender offers them again, and the next leader detects duplicates by their

@@ -106,3 +106,38 @@ test("rows of a table are dropped with their map when they are durable", () => {
   expect([...written]).toEqual([["a", "1"]]);
   expect([table.get("a"), table.get("b")]).toEqual([undefined, "2"]);
 });
+
+/** Returns the maps that `work` filled although they were made before it. */
+function filledButMadeBefore(work: () => void): Rows[] {
+  const made = new Set<Rows>();
+  const Original = globalThis.Map;
+  globalThis.Map = class<K, V> extends Original<K, V> {
+    constructor(...args: ConstructorParameters<typeof Original<K, V>>) {
+      super(...args);
+      made.add(this);
+    }
+  };
+  try {
+    return [...filledBy(work)].filter((rows) => rows instanceof Original && !made.has(rows));
+  } finally {
+    globalThis.Map = Original;
+  }
+}
+
+// Decision 0037: what waited empty in the old generation keeps what it is filled with until a full collection.
+test("no map or list waits empty for the payloads of the next batch", async () => {
+  const { view, seal } = await aLeaderPartition();
+  const { id } = someFacts();
+  const entry = { type: 0, body: new Uint8Array(8), appendedAtMs: 0 };
+  for (let round = 0; round < 2; round++) {
+    expect(view.seal()).toBe(view.seal()); // The shared empty list.
+    const waited = filledButMadeBefore(() => {
+      view.load({ request: { kind: "stateOf", service: "O", key: "k" }, state: new Map(), names: [], entries: [] });
+      view.mutate({ kind: "appendEntry", id, index: 0, entry });
+      view.mutate({ kind: "putState", service: "O", key: "k", stateKey: "s", value: entry.body });
+      view.accept();
+    });
+    expect(waited).toEqual([]);
+    await seal()();
+  }
+});

@@ -36,6 +36,8 @@ import { WholeStates } from "./whole-states.js";
 /** Approximate bytes of a mutation in memory beside its payload. */
 const MUTATION_BYTES = 256;
 
+const NO_MUTATIONS: readonly Mutation[] = [];
+
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
   /** The rules of flow control that are in force here. */
@@ -81,10 +83,11 @@ export class LiveView implements PartitionView, Transition {
   /** Valid until the next commit of this partition. */
   readonly #loaded = new LoadedRows();
 
-  #mutations: Mutation[] = [];
+  /** Lists are made with their first item, for the reason given at `Overlay`. */
+  #mutations: Mutation[] | undefined;
   #mutationBytes = 0;
-  #effects: Effect[] = [];
-  #sent: PartitionCommand[] = [];
+  #effects: Effect[] | undefined;
+  #sent: PartitionCommand[] | undefined;
   /** Lengths at the last command boundary, to undo a command. */
   #mutationMark = 0;
 
@@ -181,8 +184,7 @@ export class LiveView implements PartitionView, Transition {
   // ── Transition ─────────────────────────────────────────────────────────────────────────────────
 
   mutate(mutation: Mutation): void {
-    this.#mutations.push(mutation);
-    this.#mutationBytes += MUTATION_BYTES;
+    this.mutateUnseen(mutation);
     switch (mutation.kind) {
       case "putInvocation":
         this.#move(mutation.invocation.facts.id, mutation.invocation);
@@ -256,15 +258,18 @@ export class LiveView implements PartitionView, Transition {
    * Writes the mutation with the others without showing it to readers: the rows that it deletes are read from the archive from now on.
    */
   mutateUnseen(mutation: Mutation): void {
+    this.#mutations ??= [];
     this.#mutations.push(mutation);
     this.#mutationBytes += MUTATION_BYTES;
   }
 
   effect(effect: Effect): void {
+    this.#effects ??= [];
     this.#effects.push(effect);
   }
 
   send(command: PartitionCommand): void {
+    this.#sent ??= [];
     this.#sent.push(command);
   }
 
@@ -311,14 +316,14 @@ export class LiveView implements PartitionView, Transition {
     this.populationCounters.accept();
     this.#traffic.accept(this.nowMs);
     if (this.#stored.size > 0) this.#stored = new Map();
-    this.#mutationMark = this.#mutations.length;
+    this.#mutationMark = this.mutationCount;
     this.#pausedQueueMark = this.pausedQueueCount;
     const effects = this.#effects;
     const sent = this.#sent;
-    if (effects.length === 0 && sent.length === 0) return NOTHING_CAUSED;
-    this.#effects = [];
-    this.#sent = [];
-    return { effects, sent };
+    if (effects === undefined && sent === undefined) return NOTHING_CAUSED;
+    this.#effects = undefined;
+    this.#sent = undefined;
+    return { effects: effects ?? NOTHING_CAUSED.effects, sent: sent ?? NOTHING_CAUSED.sent };
   }
 
   /** Undoes the present command. */
@@ -327,14 +332,14 @@ export class LiveView implements PartitionView, Transition {
     this.populationCounters.takeBack();
     this.#traffic.takeBack();
     if (this.#stored.size > 0) this.#stored = new Map();
-    this.#mutations.length = this.#mutationMark;
+    if (this.#mutations !== undefined) this.#mutations.length = this.#mutationMark;
     this.pausedQueueCount = this.#pausedQueueMark;
-    this.#effects.length = 0;
-    this.#sent.length = 0;
+    this.#effects = undefined;
+    this.#sent = undefined;
   }
 
   get mutationCount(): number {
-    return this.#mutations.length;
+    return this.#mutations?.length ?? 0;
   }
 
   get mutationBytes(): number {
@@ -343,9 +348,9 @@ export class LiveView implements PartitionView, Transition {
 
   /** Returns the mutations since the last seal, to be written now. */
   seal(): readonly Mutation[] {
-    const mutations = this.#mutations;
+    const mutations = this.#mutations ?? NO_MUTATIONS;
     this.states.seal(mutations);
-    this.#mutations = [];
+    this.#mutations = undefined;
     this.#mutationMark = 0;
     this.#mutationBytes = 0;
     this.#loaded.clear();
@@ -371,7 +376,7 @@ export class LiveView implements PartitionView, Transition {
 
   /** Whether everything applied is durable. */
   get isDurable(): boolean {
-    return this.#mutations.length === 0 && this.#tables.every((table) => table.isEmpty);
+    return this.mutationCount === 0 && this.#tables.every((table) => table.isEmpty);
   }
 
   /** Takes over the rows that `NeedsLoad` requested, read while the partition had no writes under way. */

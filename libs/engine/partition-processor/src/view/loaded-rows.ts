@@ -14,18 +14,20 @@ export interface Loaded {
 }
 
 export class LoadedRows {
-  #byKind = new Map<LoadRequest["kind"], Loaded>();
+  /** Made with the first row, for the reason given at `Overlay`. */
+  #byKind: Map<LoadRequest["kind"], Loaded> | undefined;
 
   add(loaded: Loaded): void {
+    this.#byKind ??= new Map();
     this.#byKind.set(loaded.request.kind, loaded);
   }
 
   clear(): void {
-    if (this.#byKind.size > 0) this.#byKind = new Map();
+    this.#byKind = undefined;
   }
 
   journalOf(id: InvocationId, length: number): readonly JournalEntry[] | undefined {
-    const loaded = this.#byKind.get("journalOf");
+    const loaded = this.#byKind?.get("journalOf");
     if (loaded?.request.kind !== "journalOf") return undefined;
     return loaded.request.id === id && loaded.request.length === length ? loaded.entries : undefined;
   }
@@ -39,7 +41,7 @@ export class LoadedRows {
   }
 
   #rowsOf(kind: "stateOf" | "promisesOf", service: string, key: string): Loaded | undefined {
-    const loaded = this.#byKind.get(kind);
+    const loaded = this.#byKind?.get(kind);
     if (loaded === undefined || loaded.request.kind === "journalOf") return undefined;
     return loaded.request.service === service && loaded.request.key === key ? loaded : undefined;
   }

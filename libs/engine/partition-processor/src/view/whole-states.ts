@@ -7,8 +7,8 @@ type StateWrite = Extract<Mutation, { kind: "putState" | "deleteState" }>;
 
 export class WholeStates {
   readonly #cache = new StateCache();
-  /** State writes of the batch being written. */
-  #sealedWrites: StateWrite[] = [];
+  /** State writes of the batch being written. Made with the first one, for the reason given at `Overlay`. */
+  #sealedWrites: StateWrite[] | undefined;
   /** Objects with state writes that are pending, and being written. */
   #writtenObjects: [Set<string>, Set<string>] = [new Set(), new Set()];
   /** Reads of whole states under way. */
@@ -59,18 +59,20 @@ export class WholeStates {
   /** The batch with these mutations is being written. */
   seal(mutations: readonly Mutation[]): void {
     for (const mutation of mutations) {
-      if (mutation.kind === "putState" || mutation.kind === "deleteState") this.#sealedWrites.push(mutation);
+      if (mutation.kind !== "putState" && mutation.kind !== "deleteState") continue;
+      this.#sealedWrites ??= [];
+      this.#sealedWrites.push(mutation);
     }
     this.#writtenObjects = [this.#writtenObjects[1], this.#writtenObjects[0]];
   }
 
   /** The sealed batch is durable. */
   markDurable(): void {
-    for (const write of this.#sealedWrites) {
+    for (const write of this.#sealedWrites ?? []) {
       const value = write.kind === "putState" ? write.value : undefined;
       this.#cache.written(objectName(write.service, write.key), write.stateKey, value);
     }
-    this.#sealedWrites = [];
+    this.#sealedWrites = undefined;
     if (this.#writtenObjects[1].size > 0) this.#writtenObjects[1] = new Set();
   }
 
