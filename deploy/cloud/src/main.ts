@@ -15,7 +15,14 @@ import { ProcessGroup, runApart, type SupervisedPlace, stopSupervised, supervise
 import { CloudDemo } from "./demo.js";
 import { adviceFor, type CloudSettings, cloudPortsOf, DEMO_PORTS, type PortName, settingsFrom } from "./settings.js";
 
-const USAGE = "usage: main.mjs up|run|down [--once] [--bare]";
+const USAGE = `usage: main.mjs up|run|down [--once] [--bare]
+
+  up     starts the whole platform, runs the demo and stays until Ctrl-C
+  run    as up, in this process
+  down   stops the platform from another process; the data stay
+
+  --once   stops after the demo
+  --bare   without the demo`;
 
 process.exit(await main(process.argv.slice(2)));
 
@@ -24,8 +31,12 @@ async function main(args: string[]): Promise<number> {
     const { positionals, values } = parseArgs({
       args,
       allowPositionals: true,
-      options: { once: { type: "boolean" }, bare: { type: "boolean" } },
+      options: { once: { type: "boolean" }, bare: { type: "boolean" }, help: { type: "boolean", short: "h" } },
     });
+    if (values.help === true) {
+      line(USAGE);
+      return 0;
+    }
     const settings = settingsFrom(process.env);
     switch (positionals[0]) {
       case "up":

@@ -17,7 +17,17 @@ import { ProcessGroup, runApart, type SupervisedPlace, stopSupervised, supervise
 import { ClusterDemo } from "./demo.js";
 import { adviceFor, clusterPortsOf, type LocalClusterSettings, type PortName, settingsFrom } from "./settings.js";
 
-const USAGE = "usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set role[,role]:name=value]…";
+const USAGE = `usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set role[,role]:name=value]…
+
+  up     starts a cluster with the greeter, runs the demo and stays until Ctrl-C
+  run    as up, in this process: killing its process group kills the whole cluster
+  down   stops the cluster from another process; the data stay
+
+  --once        stops after the demo
+  --bare        without greeter and demo; --no-kafka leaves out Kafka as well
+  --set         another setting of a role: --set worker:worker.cleanup-interval=10s
+
+Which worker leads which partition: perdure cluster status. Logs: the folder logs beside the data, which up prints.`;
 
 process.exit(await main(process.argv.slice(2)));
 
@@ -31,8 +41,13 @@ async function main(args: string[]): Promise<number> {
         bare: { type: "boolean" },
         "no-kafka": { type: "boolean" },
         set: { type: "string", multiple: true },
+        help: { type: "boolean", short: "h" },
       },
     });
+    if (values.help === true) {
+      line(USAGE);
+      return 0;
+    }
     const settings = settingsFrom(process.env, values.set);
     switch (positionals[0]) {
       case "up":
