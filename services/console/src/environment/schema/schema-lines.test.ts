@@ -22,7 +22,7 @@ const ORDER = {
 test("has a line for each field, those within lists and objects too", () => {
   const lines = schemaLines(ORDER).filter(({ path }) => !path.startsWith("buyer.friend."));
   expect(lines.map(({ path, type, isRequired, limits }) => [path, type, isRequired, limits.join("; ")])).toEqual([
-    ["item", "string", true, "at least 1 characters"],
+    ["item", "string", true, "at least 1 character"],
     ["amount", "integer", false, "1 to 10,000; default 1"],
     ["speed", 'one of "normal", "express"', false, ""],
     ["note", "string or null", false, ""],
@@ -33,6 +33,17 @@ test("has a line for each field, those within lists and objects too", () => {
     ["buyer.friend", "object", false, ""],
   ]);
   expect(lines[3]?.description).toBe("For the packer");
+});
+
+test.each([
+  [{ type: "array", minItems: 1 }, "at least 1 item"],
+  [{ type: "array", maxItems: 1 }, "at most 1 item"],
+  [{ type: "array", minItems: 1, maxItems: 5 }, "1 to 5 items"],
+  [{ type: "string", format: "email", pattern: "^[^@]+@[^@]+$" }, ""],
+  [{ type: "string", pattern: "^a$" }, "pattern /^a$/"],
+])("limits of %j are readable", (field, limits) => {
+  const [line] = schemaLines({ type: "object", properties: { field } });
+  expect(line?.limits.join("; ")).toBe(limits);
 });
 
 test("what contains itself ends", () => {

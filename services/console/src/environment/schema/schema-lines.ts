@@ -83,20 +83,23 @@ function oneType(type: string, schema: JsonSchema, root: unknown, depth: number)
 
 function limitsOf(schema: JsonSchema): readonly string[] {
   const limits: string[] = [];
-  const range = (least: number | undefined, most: number | undefined, unit: string) => {
+  const range = (least: number | undefined, most: number | undefined, noun?: string) => {
+    const last = most ?? least;
+    const unit = noun === undefined ? "" : ` ${noun}${last === 1 ? "" : "s"}`;
     const [low, high] = [least?.toLocaleString("en"), most?.toLocaleString("en")];
     if (low !== undefined && high !== undefined) limits.push(`${low} to ${high}${unit}`);
     else if (low !== undefined) limits.push(`at least ${low}${unit}`);
     else if (high !== undefined) limits.push(`at most ${high}${unit}`);
   };
-  range(numberIn(schema, "minimum"), safe(numberIn(schema, "maximum")), "");
+  range(numberIn(schema, "minimum"), safe(numberIn(schema, "maximum")));
   const [above, below] = [numberIn(schema, "exclusiveMinimum"), numberIn(schema, "exclusiveMaximum")];
   if (above !== undefined) limits.push(`more than ${above.toLocaleString("en")}`);
   if (below !== undefined) limits.push(`less than ${below.toLocaleString("en")}`);
-  range(numberIn(schema, "minLength"), numberIn(schema, "maxLength"), " characters");
-  range(numberIn(schema, "minItems"), numberIn(schema, "maxItems"), " items");
+  range(numberIn(schema, "minLength"), numberIn(schema, "maxLength"), "character");
+  range(numberIn(schema, "minItems"), numberIn(schema, "maxItems"), "item");
   const pattern = textIn(schema, "pattern");
-  if (pattern !== undefined) limits.push(`pattern /${pattern}/`);
+  // Generators write the pattern of a format in full; the format is already the type of the line.
+  if (pattern !== undefined && textIn(schema, "format") === undefined) limits.push(`pattern /${pattern}/`);
   if (schema["default"] !== undefined) limits.push(`default ${JSON.stringify(schema["default"])}`);
   return limits;
 }

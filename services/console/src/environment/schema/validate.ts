@@ -133,12 +133,14 @@ const ARTICLES: Readonly<Record<string, string>> = {
 
 const withArticle = (type: string): string => ARTICLES[type] ?? type;
 
+const countOf = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
 function checkText(value: string, schema: JsonSchema, path: string, report: ReportProblem): void {
   const [least, most] = [numberIn(schema, "minLength"), numberIn(schema, "maxLength")];
   const length = [...value].length;
   if (least !== undefined && length < least)
     report(path, least === 1 ? "must not be empty" : `must have at least ${least} characters`);
-  if (most !== undefined && length > most) report(path, `must have at most ${most} characters`);
+  if (most !== undefined && length > most) report(path, `must have at most ${countOf(most, "character")}`);
   const pattern = textIn(schema, "pattern");
   const expression = pattern === undefined ? undefined : expressionOf(pattern);
   if (expression?.test(value) === false) report(path, `must match /${pattern}/`);
@@ -186,8 +188,8 @@ function checkList(
   report: ReportProblem,
 ): void {
   const [least, most] = [numberIn(schema, "minItems"), numberIn(schema, "maxItems")];
-  if (least !== undefined && value.length < least) report(path, `must have at least ${least} items`);
-  if (most !== undefined && value.length > most) report(path, `must have at most ${most} items`);
+  if (least !== undefined && value.length < least) report(path, `must have at least ${countOf(least, "item")}`);
+  if (most !== undefined && value.length > most) report(path, `must have at most ${countOf(most, "item")}`);
   if (schema["uniqueItems"] === true && new Set(value.map((each) => JSON.stringify(each))).size < value.length)
     report(path, "must not have duplicate items");
   const first = listOf(schema["prefixItems"]);
