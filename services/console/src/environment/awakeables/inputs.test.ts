@@ -1,0 +1,30 @@
+import { expect, test } from "@jest/globals";
+import { inputsOf, inputsStatement } from "./inputs.js";
+
+const journalOf = (text: string): string =>
+  JSON.stringify({ Command: { Input: { payload: [...new TextEncoder().encode(text)], headers: [] } } });
+
+test("an input is one line, and none is shown for an empty one, a long one and one that is not retained", () => {
+  const inputs = inputsOf([
+    { id: "a", input: journalOf('{\n  "order": 7\n}') },
+    { id: "b", input: journalOf("") },
+    { id: "c" },
+    { id: "d", input: journalOf(`"${"x".repeat(500)}"`) },
+    { id: "e", input: journalOf("two\nlines") },
+  ]);
+  expect([inputs.get("a"), inputs.get("b"), inputs.get("c"), inputs.get("e")]).toEqual([
+    '{"order":7}',
+    undefined,
+    undefined,
+    "two lines",
+  ]);
+  expect(inputs.get("d")).toHaveLength(122);
+});
+
+test("each invocation is read once, and only so many", () => {
+  const waiting = (invocationId: string) => ({ id: "prom", invocationId, target: "S/h", status: "suspended", since: undefined });
+  expect(inputsStatement([])).toBeUndefined();
+  expect(inputsStatement([waiting("a"), waiting("a"), waiting("b")])).toContain(`id IN ('a', 'b') AND "index" = 0`);
+  const many = Array.from({ length: 300 }, (_, n) => waiting(`i${n}`));
+  expect(inputsStatement(many)?.match(/'i\d+'/g)).toHaveLength(100);
+});
