@@ -10,6 +10,7 @@ import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 import { batchOperationRoutes } from "./routes/batch-operations.js";
 import { batchRoutes } from "./routes/batches.js";
+import { consoleDocumentRoutes } from "./routes/console-documents.js";
 import { crashAttemptRoutes } from "./routes/crash-attempt.js";
 import { deployCheckRoutes } from "./routes/deploy-check.js";
 import { deploymentRoutes } from "./routes/deployments.js";
@@ -60,6 +61,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...queryRoutes(ports.measures === undefined ? ports.sql : measuredSql(ports.sql, ports.measures, ports.clock)),
     ...vqueueRoutes(ports),
     ...usageRoutes(ports),
+    ...consoleDocumentRoutes(ports),
   ];
   return mergedByPath([...routes, documentRoute(mergedByPath(routes))]);
 }

@@ -3,7 +3,7 @@ import type { Clock, ErrorCode, InvocationId, Logger, Random } from "@perdure/ba
 import type { ConsoleHost } from "@perdure/console-host";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { CutAttempt } from "@perdure/invoker";
-import type { DeploymentRecord, Registry } from "@perdure/metadata";
+import type { DeploymentRecord, MetadataStore, Registry } from "@perdure/metadata";
 import type { HealthReport } from "@perdure/process-kit";
 import type { Schedules } from "@perdure/schedules";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
@@ -72,6 +72,8 @@ export interface AdminPorts {
   readonly callEndpoint: CallEndpoint;
   /** Operations on many invocations, in the background. */
   readonly batches: BatchService;
+  /** Store of what the console keeps for all users; undefined: it keeps it in each browser. */
+  readonly documents?: Pick<MetadataStore, "get" | "write"> | undefined;
   /** Liveness and readiness of the process. */
   readonly health: () => HealthReport;
   /** Whether commits become durable, where the process makes them; resolves within a bounded time. */

@@ -137,6 +137,7 @@ beforeAll(async () => {
       sql: async () => rowsOf([{ id: ID }]),
       crashAttempt: () => ({ attempt: 1, journalLength: 2 }),
       usage: async () => ({ source: "s", actions: 1, storedBytes: 2 }),
+      documents: createMemoryMetadataStore(),
       callEndpoint: async () => ({ kind: "response", status: 200, headers: {}, body: new Uint8Array() }),
     }),
   );
@@ -248,6 +249,9 @@ test("flow control and the server itself", async () => {
   await call(contract.getClusterHealth);
   await call(contract.runQuery, {}, { query: "SELECT 1" });
   await call(contract.getUsage);
+  const document = { document: "views" };
+  await call(contract.getConsoleDocument, document);
+  await call(contract.putConsoleDocument, document, { expected_version: 0, value: "[]" });
   await call(contract.getMetrics);
   await call(contract.getDocument);
 });

@@ -28,8 +28,27 @@ test("a view is saved, listed in the menu and in the palette, and deleted", asyn
   await page.getByRole("button", { name: "Views" }).click();
   await page.getByRole("menuitem", { name: "Delete view …" }).click();
   await page.getByRole("button", { name: "Delete declined cards" }).click();
-  await page.getByText("No view is saved in this browser.").waitFor();
+  await page.getByText("No view is saved.").waitFor();
   await expectAccessible(page);
+});
+
+test("views belong to all users of the environment, and two that save at the same time lose nothing", async () => {
+  const [ada, grace] = await Promise.all([ui.open("/invocations?status=failed"), ui.open("/invocations?status=paused")]);
+  const save = async (page: typeof ada, name: string): Promise<void> => {
+    await page.getByRole("button", { name: "Views" }).click();
+    await page.getByRole("menuitem", { name: "Save view …" }).click();
+    await page.getByText("kept for all users of this environment", { exact: false }).waitFor();
+    await page.getByLabel("Name").fill(name);
+    await page.getByRole("button", { name: "Save", exact: true }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  };
+  await Promise.all([save(ada, "of Ada"), save(grace, "of Grace")]);
+  const third = await (await ui.browser.newContext()).newPage();
+  await third.goto(ui.url("/invocations"));
+  await third.getByRole("button", { name: "Views" }).click();
+  await third.getByRole("menuitem", { name: "of Ada" }).waitFor();
+  await third.getByRole("menuitem", { name: "of Grace" }).click();
+  await third.waitForURL((url) => url.search === "?status=paused");
 });
 
 test("the bars show when invocations were created, and a range that is drawn over them becomes the filter", async () => {

@@ -50,7 +50,7 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => roles.level.write(new Map([["\u00ffcommit probe", null]])), clock);
-  const stored = { registry, partitions, schedules, sql, insight, batches };
+  const stored = { registry, partitions, schedules, sql, insight, batches, documents: metadata };
   const parts = { ...stored, commits, callEndpoint, usage: roles.usage, crashAttempt, guards };
   return lifecycle.start("admin API", () => openAdminApi(roles, parts, ports));
 }
@@ -88,6 +88,7 @@ interface AdminParts {
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
+  readonly documents: AdminPorts["documents"];
   readonly commits: CommitProbe;
   readonly callEndpoint: AdminPorts["callEndpoint"];
   readonly usage: () => Promise<DataSetUsage>;

@@ -2,6 +2,7 @@
 
 import { getHealth, getVersion } from "@perdure/admin-contract";
 import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./api-client.js";
+import { ConsoleDocumentsApi } from "./console-documents.js";
 import { DeploymentsApi, ServicesApi } from "./deployments.js";
 import { BatchesApi, InvocationsApi } from "./invocations.js";
 import { ObjectStateApi } from "./object-state.js";
@@ -21,6 +22,7 @@ export class AdminClient {
   readonly subscriptions: SubscriptionsApi;
   readonly schedules: SchedulesApi;
   readonly rules: RulesApi;
+  readonly consoleDocuments: ConsoleDocumentsApi;
   readonly #api: ApiClient;
 
   constructor(options: ApiClientOptions) {
@@ -36,6 +38,7 @@ export class AdminClient {
     this.subscriptions = new SubscriptionsApi(api);
     this.schedules = new SchedulesApi(api);
     this.rules = new RulesApi(api);
+    this.consoleDocuments = new ConsoleDocumentsApi(api);
   }
 
   version({ signal }: ApiCallOptions = {}): Promise<VersionView> {

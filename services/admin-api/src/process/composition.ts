@@ -110,6 +110,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
         insight,
         callEndpoint: createCallEndpoint({ ...endpoints, clock }),
         batches,
+        documents: metadata,
         usage: clusterUsage({ connections, environment, archive, clock }),
         health: () => lifecycle.health,
         metrics: () => metrics.text(),

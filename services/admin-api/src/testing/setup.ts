@@ -25,6 +25,8 @@ export interface TestAdminSetup {
   insight?: InsightSource;
   /** Batches of the API; without them none exists and none can begin. */
   batches?: BatchService;
+  /** None by default. */
+  documents?: AdminPorts["documents"];
   /** Call of an endpoint; by default no endpoint answers. */
   callEndpoint?: AdminPorts["callEndpoint"];
   metrics?: () => string | Promise<string>;
@@ -94,6 +96,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
     insight: setup.insight ?? NOTHING_STORED,
     batches: setup.batches ?? NO_BATCHES,
+    documents: setup.documents,
     callEndpoint: setup.callEndpoint ?? (async () => ({ kind: "failed", message: "no server is there" })),
     metrics: setup.metrics ?? (() => ""),
     health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),

@@ -2,7 +2,8 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { type PaletteEntry, usePaletteSource } from "../shell/palette-sources.js";
 import { type ConsoleEnvironment, useEnvironment } from "./environment.js";
-import { hrefOfView, viewsOf } from "./invocations/views.js";
+import { hrefOfView, type View, viewsOf } from "./invocations/views.js";
+import { readDocument } from "./shared.js";
 
 /** Read again at most this often: names change when a deployment is registered. */
 const STALE_MS = 10_000;
@@ -16,7 +17,10 @@ export function PaletteEntries() {
       queryFn: ({ signal }) => readEntries(environment, signal),
       staleTime: STALE_MS,
     });
-    const views = viewsOf(localStorage.getItem(`perdure.views.${environment.key}`));
+    const views = await queries.fetchQuery({
+      queryKey: [environment.key, "palette", "views"],
+      queryFn: ({ signal }) => readViews(environment, signal),
+    });
     return [...ACTIONS, ...views.map((view) => ({ kind: "View", label: view.name, href: hrefOfView(view) })), ...entries];
   });
   return null;
@@ -37,6 +41,11 @@ const ACTIONS: readonly PaletteEntry[] = [
     href: "/invocations?status=failed&modified=1h",
   },
 ];
+
+async function readViews(environment: ConsoleEnvironment, signal: AbortSignal): Promise<readonly View[]> {
+  const document = await readDocument(environment, "views", signal).catch(() => undefined);
+  return viewsOf(document === undefined ? localStorage.getItem(`perdure.views.${environment.key}`) : document.value);
+}
 
 async function readEntries({ admin }: ConsoleEnvironment, signal: AbortSignal): Promise<readonly PaletteEntry[]> {
   // A source that fails does not hide the others.

@@ -1,5 +1,5 @@
 /**
- * Data that a user keeps in this browser (queries, views, acknowledged failures), for each environment separately. Stored data may come
+ * Data that a user keeps in this browser (queries; views and acknowledged failures where the server stores none), for each environment separately. Stored data may come
  * from another version, so it is parsed with care.
  */
 import { useCallback, useState } from "react";

@@ -1,5 +1,5 @@
 import type { AdminOperation } from "../operation.js";
-import { ClusterHealthShape, RowsShape, UsageShape, VersionShape } from "./responses.js";
+import { ClusterHealthShape, ConsoleDocumentShape, RowsShape, UsageShape, VersionShape } from "./responses.js";
 
 export const getHealth = { method: "GET", path: "/health" } as const satisfies AdminOperation;
 
@@ -23,6 +23,19 @@ export const getUsage = {
   method: "GET",
   path: "/internal/usage",
   results: { 200: UsageShape },
+} as const satisfies AdminOperation;
+
+/** Texts that the console keeps for all users of an environment: `views`, `attention`. */
+export const getConsoleDocument = {
+  method: "GET",
+  path: "/internal/console/{document}",
+  results: { 200: ConsoleDocumentShape },
+} as const satisfies AdminOperation;
+
+export const putConsoleDocument = {
+  method: "PUT",
+  path: "/internal/console/{document}",
+  results: { 200: ConsoleDocumentShape },
 } as const satisfies AdminOperation;
 
 /** Text in the Prometheus exposition format. */

@@ -27,3 +27,8 @@ export const UsageShape = z.strictObject({
   actions: z.int().describe("Durable starts of invocations and steps of journals"),
   storedBytes: z.number().describe("Approximate bytes on disk"),
 });
+
+export const ConsoleDocumentShape = z.strictObject({
+  version: z.int().describe("0 when nothing is stored"),
+  value: z.string().nullable().describe("As the console stored it; null when nothing is stored"),
+});

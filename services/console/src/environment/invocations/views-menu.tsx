@@ -2,7 +2,7 @@
 import { type FormEvent, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, Dialog, DialogActions, Icon, Menu, TextField } from "../../kit/index.js";
-import { useStored } from "../stored.js";
+import { useShared } from "../shared.js";
 import { VIEW_NAME_CHARS_MAX } from "./limits.js";
 import { hrefOfView, type View, viewsOf, withoutView, withView } from "./views.js";
 
@@ -13,7 +13,7 @@ interface ViewsMenuProps {
 
 export function ViewsMenu({ query }: ViewsMenuProps) {
   const [, go] = useLocation();
-  const [views, change] = useStored("views", viewsOf);
+  const { value: views, change, isShared, forbidden } = useShared("views", viewsOf);
   const [open, setOpen] = useState<"save" | "delete">();
   const close = () => setOpen(undefined);
   return (
@@ -26,11 +26,11 @@ export function ViewsMenu({ query }: ViewsMenuProps) {
         }
         actions={[
           ...views.map((view) => ({ label: view.name, icon: "views" as const, onSelect: () => go(hrefOfView(view)) })),
-          { label: "Save view …", icon: "add", onSelect: () => setOpen("save") },
+          { label: "Save view …", icon: "add", forbidden, onSelect: () => setOpen("save") },
           {
             label: "Delete view …",
             icon: "delete",
-            forbidden: views.length === 0 ? "No view is saved in this browser" : undefined,
+            forbidden: views.length === 0 ? "No view is saved" : forbidden,
             onSelect: () => setOpen("delete"),
           },
         ]}
@@ -38,6 +38,7 @@ export function ViewsMenu({ query }: ViewsMenuProps) {
       {open === "save" && (
         <SaveDialog
           views={views}
+          isShared={isShared}
           onClose={close}
           onSave={(name) => {
             change((all) => withView(all, { name, query }));
@@ -54,11 +55,12 @@ export function ViewsMenu({ query }: ViewsMenuProps) {
 
 interface SaveDialogProps {
   readonly views: readonly View[];
+  readonly isShared: boolean;
   readonly onClose: () => void;
   readonly onSave: (name: string) => void;
 }
 
-function SaveDialog({ views, onClose, onSave }: SaveDialogProps) {
+function SaveDialog({ views, isShared, onClose, onSave }: SaveDialogProps) {
   const [name, setName] = useState("");
   const trimmed = name.trim();
   const submit = (event: FormEvent) => {
@@ -77,7 +79,7 @@ function SaveDialog({ views, onClose, onSave }: SaveDialogProps) {
           hint={
             views.some((each) => each.name === trimmed)
               ? "Replaces the view of this name."
-              : "The filter and the order are kept in this browser."
+              : `The filter and the order are kept ${isShared ? "for all users of this environment" : "in this browser"}.`
           }
         />
         <DialogActions>
@@ -101,7 +103,7 @@ function DeleteDialog({ views, onClose, onDelete }: DeleteViewDialogProps) {
   return (
     <Dialog title="Delete views" isOpen onClose={onClose}>
       <div className="stack">
-        {views.length === 0 && <p className="quiet">No view is saved in this browser.</p>}
+        {views.length === 0 && <p className="quiet">No view is saved.</p>}
         <ul className="runs-views">
           {views.map(({ name }) => (
             <li key={name} className="row row--spread">

@@ -1,4 +1,4 @@
-/** Filters that the user saved have names and are kept in this browser for each environment. Pure. */
+/** Filters that users saved have names and are kept for each environment. Pure. */
 import { z } from "zod";
 import { storedOr } from "../stored.js";
 import { VIEWS_MAX } from "./limits.js";

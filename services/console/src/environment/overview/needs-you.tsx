@@ -17,7 +17,7 @@ import {
 } from "../../kit/index.js";
 import { invocationsHref } from "../invocations-link.js";
 import { useRequest } from "../request.js";
-import { useStored } from "../stored.js";
+import { useShared } from "../shared.js";
 import { type Cause, causesOf } from "./causes.js";
 import { type DeploymentIssues, deploymentIssues, type InvocationIssue, reasonsOf, withoutReason } from "./figures.js";
 import type { LongWait } from "./long-waits.js";
@@ -38,12 +38,12 @@ interface NeedsYouProps {
 
 export function NeedsYou({ issues, slotWaits, slotHolders, longWaits }: NeedsYouProps) {
   const reasons = useReasons(withoutReason(issues));
-  const [marks, changeMarks] = useStored("attention", marksOf);
+  const { value: marks, change: changeMarks, isShared, forbidden } = useShared("attention", marksOf);
   const nowMs = useNow();
   const { open, marked } = reviewed(causesOf(issues), marks, nowMs);
   const worse = new Set(open.filter(({ isWorse }) => isWorse).map(({ cause }) => cause));
   const mark = (cause: Cause, muteMs?: number) => changeMarks((all) => withMark(all, cause, Date.now(), muteMs));
-  const columns = [...causeColumns(reasons, worse), actionsColumn(mark)];
+  const columns = [...causeColumns(reasons, worse), actionsColumn(mark, forbidden)];
   const deployments = deploymentIssues(issues);
   return (
     <>
@@ -65,7 +65,13 @@ export function NeedsYou({ issues, slotWaits, slotHolders, longWaits }: NeedsYou
         }
       />
       {marked.length > 0 && (
-        <Marked marked={marked} reasons={reasons} onRemove={(cause) => changeMarks((all) => withoutMark(all, cause))} />
+        <Marked
+          marked={marked}
+          reasons={reasons}
+          isShared={isShared}
+          forbidden={forbidden}
+          onRemove={(cause) => changeMarks((all) => withoutMark(all, cause))}
+        />
       )}
       {deployments.length > 0 && (
         <Section title="Failing deployments">
@@ -133,7 +139,7 @@ function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<C
   ];
 }
 
-function actionsColumn(mark: (cause: Cause, muteMs?: number) => void): TableColumn<Cause> {
+function actionsColumn(mark: (cause: Cause, muteMs?: number) => void, forbidden: string | undefined): TableColumn<Cause> {
   return {
     name: "Actions",
     isNameHidden: true,
@@ -145,9 +151,9 @@ function actionsColumn(mark: (cause: Cause, muteMs?: number) => void): TableColu
           </Button>
         }
         actions={[
-          { label: "Acknowledge", icon: "acknowledge", onSelect: () => mark(cause) },
-          { label: "Mute for 1 hour", icon: "mute", onSelect: () => mark(cause, HOUR_MS) },
-          { label: "Mute for 1 day", icon: "mute", onSelect: () => mark(cause, DAY_MS) },
+          { label: "Acknowledge", icon: "acknowledge", forbidden, onSelect: () => mark(cause) },
+          { label: "Mute for 1 hour", icon: "mute", forbidden, onSelect: () => mark(cause, HOUR_MS) },
+          { label: "Mute for 1 day", icon: "mute", forbidden, onSelect: () => mark(cause, DAY_MS) },
         ]}
       />
     ),
@@ -157,10 +163,12 @@ function actionsColumn(mark: (cause: Cause, muteMs?: number) => void): TableColu
 interface MarkedProps {
   readonly marked: readonly MarkedCause[];
   readonly reasons: ReadonlyMap<string, string>;
+  readonly isShared: boolean;
+  readonly forbidden: string | undefined;
   readonly onRemove: (cause: Cause) => void;
 }
 
-function Marked({ marked, reasons, onRemove }: MarkedProps) {
+function Marked({ marked, reasons, isShared, forbidden, onRemove }: MarkedProps) {
   const markOf = new Map(marked.map(({ cause, mark }) => [cause, mark]));
   const columns: readonly TableColumn<Cause>[] = [
     ...causeColumns(reasons, new Set()),
@@ -172,6 +180,7 @@ function Marked({ marked, reasons, onRemove }: MarkedProps) {
         <Button
           isSmall
           appearance="bare"
+          forbidden={forbidden}
           aria-label={`Show again: ${cause.service}/${cause.handler} ${cause.status}`}
           onClick={() => onRemove(cause)}
         >
@@ -184,7 +193,8 @@ function Marked({ marked, reasons, onRemove }: MarkedProps) {
     <details className="overview__marked">
       <summary>{marked.length} acknowledged or muted</summary>
       <p className="small quiet">
-        Kept in this browser. Acknowledged failures return when more invocations have them, muted ones when the time is over.
+        {isShared ? "For all users of this environment." : "Kept in this browser."} Acknowledged failures return when more
+        invocations have them, muted ones when the time is over.
       </p>
       <Table label="Acknowledged or muted" rows={marked.map(({ cause }) => cause)} columns={columns} keyOf={rowKeyOf} />
     </details>
