@@ -144,4 +144,16 @@ describe("invariants", () => {
     damage(partition);
     expect(brokenInvariants(partition.snapshot())).toContainEqual(expect.stringMatching(finding));
   });
+
+  test("of invocations at rest are checked again only when their rows were written", () => {
+    const partition = healthy();
+    for (const timer of [`61000/purge/${DONE}/0`, `5000/start/${LATER}/0`]) partition.timers.delete(timer);
+    const broken = (...ids: (typeof DONE)[]): readonly string[] =>
+      brokenInvariants({ ...partition.snapshot(), changedIds: new Set(ids) });
+    expect(broken()).toEqual([]);
+    expect(broken(DONE)).toEqual([expect.stringMatching(/has no timer that deletes it/)]);
+    expect(broken(LATER)).toEqual([expect.stringMatching(/has no timer that starts it/)]);
+    partition.promises.clear(); // An invocation in flight depends on rows of others.
+    expect(broken()).toEqual([expect.stringMatching(/waits for promise p/)]);
+  });
 });

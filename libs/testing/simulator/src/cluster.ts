@@ -27,7 +27,8 @@ export class Cluster implements Leaders {
   readonly #outside: Outside;
   readonly #applied: (batches: readonly PartitionBatch[]) => void;
   readonly #groups: PartitionGroup[] = [];
-  readonly #leaders: Leader[] = [];
+  /** Leaders that have not ended. */
+  readonly #leaders = new Set<Leader>();
   /** The leader that claimed each partition last. */
   readonly #claimant = new Map<number, Leader>();
 
@@ -63,7 +64,7 @@ export class Cluster implements Leaders {
 
   /** Names of leaders that have begun to close and have not finished. */
   get closing(): readonly string[] {
-    return this.#leaders.filter((leader) => leader.stopping && leader.alive).map((leader) => leader.name);
+    return [...this.#leaders].filter((leader) => leader.stopping).map((leader) => leader.name);
   }
 
   /** The leader that a caller reaches for an id now; undefined while there is none. */
@@ -88,10 +89,13 @@ export class Cluster implements Leaders {
         this.#world.ledger.flow.leaderChanged();
       },
       applied: this.#applied,
-      gone: (each) => this.#replace(each),
+      gone: (each) => {
+        this.#leaders.delete(each);
+        this.#replace(each);
+      },
       leads: (each, partition) => this.#claimant.get(partition) === each,
     });
-    this.#leaders.push(leader);
+    this.#leaders.add(leader);
     return leader;
   }
 

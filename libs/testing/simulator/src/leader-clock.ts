@@ -5,6 +5,22 @@ import type { Scheduler } from "./scheduler.js";
 /** Maximum error of a leader's clock, much worse than in any real cluster. */
 const SKEW_MS_MAX = 90_000;
 
+/** Can be cancelled until it has reached its process, which may be stopped when the timer is due. */
+class LeaderTimer implements TimerHandle {
+  readonly #handle: TimerHandle;
+  #fire: (() => void) | undefined;
+
+  constructor(scheduler: Scheduler, delayMs: number, enter: (fire: () => void) => void, fire: () => void) {
+    this.#fire = fire;
+    this.#handle = scheduler.after(delayMs, () => enter(() => this.#fire?.()));
+  }
+
+  cancel(): void {
+    this.#fire = undefined;
+    this.#handle.cancel();
+  }
+}
+
 export class LeaderClock implements Clock {
   readonly #scheduler: Scheduler;
   readonly #enter: (fire: () => void) => void;
@@ -25,17 +41,7 @@ export class LeaderClock implements Clock {
   }
 
   setTimer(delayMs: number, fire: () => void): TimerHandle {
-    let isCancelled = false;
-    const fireUnlessCancelled = (): void => {
-      if (!isCancelled) fire();
-    };
-    const handle = this.#scheduler.after(delayMs, () => this.#enter(fireUnlessCancelled));
-    return {
-      cancel() {
-        isCancelled = true;
-        handle.cancel();
-      },
-    };
+    return new LeaderTimer(this.#scheduler, delayMs, this.#enter, fire);
   }
 
   /** Sets the wall clock to a time anywhere within the bound; zero sets it right. */

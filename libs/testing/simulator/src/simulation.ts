@@ -149,7 +149,7 @@ class Simulation {
     trace.note("calm", () => "the weather turns fair");
     this.#cluster.calm();
     await this.#comeToRest();
-    await this.#checkInvariants(true);
+    await this.#checkAllRows(Array.from({ length: settings.partitionCount }, (_, partition) => partition));
     if (findings.first === undefined) await this.#endRetention();
   }
 
@@ -225,28 +225,48 @@ class Simulation {
     ledger.applied(batches);
   }
 
-  /** Steps until the condition holds, a finding is reported, or the bound is reached. */
+  /** Runs events until the condition holds, a finding is reported, or the bound is reached. */
   async #until(condition: () => boolean): Promise<void> {
     const { scheduler, findings, ledger } = this.#world;
     const chance = this.#options.invariantChance ?? 0.02;
-    while (findings.first === undefined && !condition()) {
-      if (scheduler.steps >= STEPS_MAX)
-        return findings.report("a world comes to rest", `after ${STEPS_MAX} steps: ${this.#unfinishedText()}`);
-      if (!(await scheduler.step())) return findings.report("a world continues", "nothing is left to happen");
-      this.#cluster.check();
-      if (ledger.commits !== this.#checkedCommits && scheduler.random.chance(chance)) await this.#checkInvariants();
+    let isFirst = true;
+    let broken: readonly number[] = [];
+    const isOver = (): boolean => {
+      if (!isFirst) {
+        this.#cluster.check();
+        if (ledger.commits !== this.#checkedCommits && scheduler.random.chance(chance)) broken = this.#brokenPartitions();
+        if (broken.length > 0) return true;
+      }
+      isFirst = false;
+      return findings.first !== undefined || condition() || scheduler.steps >= STEPS_MAX;
+    };
+    if (!(await scheduler.run(isOver))) return findings.report("a world continues", "nothing is left to happen");
+    if (broken.length > 0) {
+      await this.#checkAllRows(broken);
+      return this.#until(condition);
     }
+    if (scheduler.steps >= STEPS_MAX && findings.first === undefined && !condition())
+      findings.report("a world comes to rest", `after ${STEPS_MAX} steps: ${this.#unfinishedText()}`);
   }
 
-  /** Checks the rows that changed; violations, and all rows at the end, are read through the store. */
-  async #checkInvariants(isAll = false): Promise<void> {
-    const { settings, findings, ledger } = this.#world;
+  /** Checks the rows that changed; returns the partitions of which a rule seems to be broken. */
+  #brokenPartitions(): readonly number[] {
+    const { settings, ledger } = this.#world;
     this.#checkedCommits = ledger.commits;
+    const broken: number[] = [];
     for (let partition = 0; partition < settings.partitionCount; partition++) {
       const changed = this.#kv.changed(partition);
-      if (!isAll && (changed === undefined || brokenInvariants(changed).length === 0)) continue;
-      for (const broken of brokenInvariants(await snapshotOf(this.#store, partition))) findings.report("invariants hold", broken);
+      if (changed !== undefined && brokenInvariants(changed).length > 0) broken.push(partition);
     }
+    return broken;
+  }
+
+  /** Checks all rows of these partitions, which are read through the store. */
+  async #checkAllRows(partitions: Iterable<number>): Promise<void> {
+    this.#checkedCommits = this.#world.ledger.commits;
+    for (const partition of partitions)
+      for (const broken of brokenInvariants(await snapshotOf(this.#store, partition)))
+        this.#world.findings.report("invariants hold", broken);
   }
 
   // ── end of the world ───────────────────────────────────────────────────────────────────────────
@@ -281,8 +301,7 @@ class Simulation {
     if (this.#outsider.busy || this.#pauser.paused.size > 0 || ledger.undeliveredCount > 0 || this.#cluster.closing.length > 0)
       return false;
     for (const caller of this.#callers) if (!caller.done) return false;
-    for (const _ of ledger.unfinished()) return false;
-    return true;
+    return !ledger.hasUnfinished;
   }
 
   /** Ends waits after nothing has happened for long. Every wait must have a reason; then operators and external clients end it. */

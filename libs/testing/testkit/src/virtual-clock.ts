@@ -1,7 +1,26 @@
 /** Provides time that moves only when a test or simulation advances it, so no test waits, and timers fire in one defined order. */
 import type { Clock, TimerHandle } from "@perdure/base";
 
-type Timer = { dueMs: number; order: number; fire: (() => void) | undefined };
+class Timer implements TimerHandle {
+  readonly dueMs: number;
+  readonly order: number;
+  /** Undefined once the timer has fired or was cancelled. */
+  fire: (() => void) | undefined;
+  readonly #cancelled: () => void;
+
+  constructor(dueMs: number, order: number, fire: () => void, cancelled: () => void) {
+    this.dueMs = dueMs;
+    this.order = order;
+    this.fire = fire;
+    this.#cancelled = cancelled;
+  }
+
+  cancel(): void {
+    if (this.fire === undefined) return;
+    this.fire = undefined;
+    this.#cancelled();
+  }
+}
 
 /** A bound on `runAll`, so that two timers arming each other end in an error instead of a hang. */
 const RUN_ALL_TIMERS_MAX = 1_000_000;
@@ -42,17 +61,15 @@ export class VirtualClock implements Clock {
 
   setTimer(delayMs: number, fire: () => void): TimerHandle {
     if (Number.isNaN(delayMs)) throw new RangeError("a delay must be a number");
-    const timer: Timer = { dueMs: this.#nowMs + Math.max(0, delayMs), order: this.#order++, fire };
+    const timer = new Timer(this.#nowMs + Math.max(0, delayMs), this.#order++, fire, this.#cancelled);
     this.#insert(timer);
     this.#pending++;
-    return {
-      cancel: () => {
-        if (timer.fire === undefined) return;
-        timer.fire = undefined;
-        this.#pending--;
-      },
-    };
+    return timer;
   }
+
+  readonly #cancelled = (): void => {
+    this.#pending--;
+  };
 
   /** Moves to `toMs`, firing what is due on the way at its own due time, also what those timers set. Never goes back. */
   advanceTo(toMs: number): void {

@@ -59,6 +59,10 @@ export const unfinishedKey = (partition: number, id: InvocationId): string => `$
 export const completedKey = (partition: number, id: InvocationId): string => `${partitionPrefix(partition)}c${idPart(id)}`;
 export const entryKey = (partition: number, id: InvocationId, index: number): string =>
   `${partitionPrefix(partition)}j${idPart(id)}${fixed(index, INDEX_CHARS)}`;
+/** Returns the id in the key of an invocation, unfinished or completed. */
+export function parseInvocationKey(key: string): InvocationId {
+  return (ID_PREFIX + key.slice(3)) as InvocationId;
+}
 export function parseEntryKey(key: string): { id: InvocationId; index: number } {
   const at = 3 + ID_CHARS;
   return { id: (ID_PREFIX + key.slice(3, at)) as InvocationId, index: Number.parseInt(key.slice(at), 36) };

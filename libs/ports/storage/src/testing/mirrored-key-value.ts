@@ -24,9 +24,13 @@ class Rows {
   readonly timers = new Map<string, TimerKey>();
   readonly outbox = new Map<string, PartitionCommand>();
   readonly pauses = new Map<string, QueuePause>();
+  /** Invocations of which a row was written since the last snapshot. */
+  #changedIds = new Set<InvocationId>();
   isChanged = true;
 
   snapshot(): PartitionSnapshot {
+    const changedIds = this.#changedIds;
+    this.#changedIds = new Set();
     return {
       invocations: [...this.unfinished.values(), ...this.completed.values()],
       journals: this.journals,
@@ -36,6 +40,7 @@ class Rows {
       timers: [...this.timers.values()],
       pauses: [...this.pauses.values()],
       pendingCommands: [...this.outbox.values()],
+      changedIds,
     };
   }
 
@@ -44,11 +49,16 @@ class Rows {
     this.isChanged = true;
     switch (key[2]) {
       case "i":
+        this.#changedIds.add(keys.parseInvocationKey(key));
         return put(this.unfinished, key, row, decodeInvocation);
       case "c":
+        this.#changedIds.add(keys.parseInvocationKey(key));
         return put(this.completed, key, row, decodeInvocation);
-      case "j":
-        return this.#takeEntry(keys.parseEntryKey(key), row === undefined ? undefined : decodeEntry(row));
+      case "j": {
+        const entry = keys.parseEntryKey(key);
+        this.#changedIds.add(entry.id);
+        return this.#takeEntry(entry, row === undefined ? undefined : decodeEntry(row));
+      }
       case "l":
         return put(this.locks, key, row, (bytes) => {
           const { service, key: objectKey } = keys.parseKeyed(key);
@@ -65,8 +75,11 @@ class Rows {
           return { service, key: objectKey, name: keys.parsePromiseRest(rest), promise: decodePromise(bytes) };
         });
       case "t":
-      case "r":
-        return put(this.timers, key, row, () => keys.parseTimerKey(key));
+      case "r": {
+        const timer = keys.parseTimerKey(key);
+        this.#changedIds.add(timer.id);
+        return put(this.timers, key, row, () => timer);
+      }
       case "o":
         return put(this.outbox, key, row, decodeOutboxCommand);
       case "f":
@@ -107,7 +120,8 @@ export class MirroredKeyValue extends MemoryKeyValue {
 
   /**
    * Returns all rows of the partition that the invariants cover, completed invocations after the others; undefined when none was
-   * written since the last call. Journals have every row that is stored, and are shared with later snapshots.
+   * written since the last call. Its `changedIds` are those since then. Journals have every row that is stored, and are shared with later
+   * snapshots.
    */
   changed(partition: number): PartitionSnapshot | undefined {
     for (const key of this.#written) this.#rowsOf(key.slice(0, 2)).take(key, this.get(key));

@@ -4,6 +4,17 @@ import type { NotificationResult } from "@perdure/service-protocol";
 import type { Invocation, InvocationFacts, JournalEntry, Outcome } from "@perdure/state-machine";
 import { isWorkflowRun } from "@perdure/state-machine";
 
+/** The valid transitions from each status. */
+export const NEXT_STATUSES: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
+  scheduled: ["scheduled", "inboxed", "invoked"],
+  inboxed: ["inboxed", "invoked"],
+  invoked: ["invoked", "suspended", "paused", "completed"],
+  suspended: ["suspended", "ready", "invoked", "completed"],
+  ready: ["ready", "invoked", "paused", "completed"],
+  paused: ["paused", "ready", "invoked", "completed"],
+  completed: ["completed"],
+};
+
 /** One generation: from its first record to its deletion. An id made of a key may be used again after that. */
 export interface GenerationRecord {
   readonly id: InvocationId;

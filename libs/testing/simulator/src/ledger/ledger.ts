@@ -9,7 +9,7 @@ import type { PartitionBatch } from "@perdure/storage";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
 import { AttemptLedger } from "./attempts.js";
-import { type GenerationRecord, hasDeterministicId, outcomeText } from "./generation-record.js";
+import { type GenerationRecord, hasDeterministicId, NEXT_STATUSES, outcomeText } from "./generation-record.js";
 import { calleesOf, JournalModel } from "./journal-model.js";
 import { KillModel, type UndeliveredMessage } from "./kill-model.js";
 import { LockModel } from "./lock-model.js";
@@ -17,17 +17,6 @@ import { PromiseModel } from "./promise-model.js";
 import { RunModel } from "./run-model.js";
 import { SignalModel } from "./signal-model.js";
 import { StateModel } from "./state-model.js";
-
-/** The valid transitions from each status. */
-const NEXT: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
-  scheduled: ["scheduled", "inboxed", "invoked"],
-  inboxed: ["inboxed", "invoked"],
-  invoked: ["invoked", "suspended", "paused", "completed"],
-  suspended: ["suspended", "ready", "invoked", "completed"],
-  ready: ["ready", "invoked", "paused", "completed"],
-  paused: ["paused", "ready", "invoked", "completed"],
-  completed: ["completed"],
-};
 
 export class Ledger {
   readonly #findings: SimulationFindings;
@@ -53,6 +42,9 @@ export class Ledger {
   /** Workflows deleted in the present batch, and not written to since. */
   readonly #deletedWorkflows = new Set<string>();
   #commits = 0;
+  /** The commit after which `#hasUnfinished` was found out. */
+  #unfinishedAtCommit = -1;
+  #hasUnfinished = false;
 
   readonly #wallMs: (() => number) | undefined;
 
@@ -94,9 +86,18 @@ export class Ledger {
     return this.#generations.values();
   }
 
-  *unfinished(): Iterable<GenerationRecord> {
+  *unfinished(): Generator<GenerationRecord, void> {
     for (const generation of this.#generations.values())
       if (!generation.isDeleted && generation.invocation.status !== "completed") yield generation;
+  }
+
+  /** Whether `unfinished` has any; found out once for each commit. */
+  get hasUnfinished(): boolean {
+    if (this.#unfinishedAtCommit !== this.#commits) {
+      this.#unfinishedAtCommit = this.#commits;
+      this.#hasUnfinished = this.unfinished().next().done !== true;
+    }
+    return this.#hasUnfinished;
   }
 
   get undeliveredCount(): number {
@@ -243,7 +244,7 @@ export class Ledger {
     const { facts } = before;
     const from = before.invocation;
     this.#findings.require(
-      NEXT[from.status].includes(invocation.status),
+      NEXT_STATUSES[from.status].includes(invocation.status),
       "an invocation makes only valid transitions",
       () => `${id}: ${from.status} to ${invocation.status}`,
     );
