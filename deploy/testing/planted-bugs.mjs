@@ -319,12 +319,12 @@ export const PLANTED_BUGS = [
     "        return keep(row, row.value);\n",
     '        return keep(row, row.kind === "invocation" && row.id.charCodeAt(24) % 8 === 0 ? undefined : row.value);\n',
   ]),
-  plant("redirected-is-new", "What was sent once more after a redirection counts as new", 8, [
+  plant("redirected-is-new", "What was sent once more after a redirection counts as new", 84, [
     "libs/adapters/grpc/src/server.ts",
     "isFirst ? command : { ...command, resubmission: true }",
     "isFirst ? command : { ...command }",
   ]),
-  plant("reads-ignore-the-mark", "Reads do not compare the mark of the data set", 76, [
+  plant("reads-ignore-the-mark", "Reads do not compare the mark of the data set", 124, [
     "libs/ports/storage/src/lead-check.ts",
     'if (lead.mark !== "" && stored.mark !== lead.mark)',
     "if (stored.mark !== lead.mark) return;\n  if (stored.mark === undefined)",

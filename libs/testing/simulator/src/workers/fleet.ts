@@ -23,8 +23,11 @@ const STALE_MS = 3_000;
 const REPEATED_AFTER_MS = 3_000;
 /** Maximum duration of a hand-over under way and of the reads of a new leader together. */
 const LEAD_MS_MAX = 6_000;
-/** Interval of polls when nothing happens any more, so that hours of virtual time do not take all day. */
-const SLOW_POLL_MS = 10_000;
+/** Interval of polls when faults are over: most of the later events of a world are polls. A hand-over takes two of them. */
+const SLOW_POLL_MS = 30_000;
+/** Number of polls, and of checks in them, in which every partition has a leader before polls become slow. */
+const STABLE_POLLS = 12;
+const STABLE_CHECKS = 3;
 
 interface WorkerPlace {
   readonly name: string;
@@ -271,15 +274,32 @@ export class Fleet implements Leaders {
     }
     for (const { body } of this.#gateways) body.wake();
     const boundMs = RESTART_MS + Math.max(leaseMs, memberMs) + 20 * pollMs + LEAD_MS_MAX;
-    scheduler.after(boundMs, () => {
-      const leaderPartitions = new Set(this.#workers().flatMap(({ leading }) => leading));
+    const untilMs = scheduler.clock.monotonicMs() + boundMs;
+    let stableChecks = 0;
+    const check = (): void => {
+      const leaderPartitions = this.#leaderPartitions();
+      stableChecks = this.#isStable(leaderPartitions) ? stableChecks + 1 : 0;
+      if (stableChecks === STABLE_CHECKS) return this.#slowDown();
+      const leftMs = untilMs - scheduler.clock.monotonicMs();
+      if (leftMs > 0) return void scheduler.after(Math.min(leftMs, (STABLE_POLLS / STABLE_CHECKS) * pollMs), check);
       findings.require(
         leaderPartitions.size === settings.partitionCount,
         "a partition has a leader soon after faults stop",
         () => `${boundMs} ms after: led are ${[...leaderPartitions].sort().join() || "none"} of ${settings.partitionCount}`,
       );
       this.#slowDown();
-    });
+    };
+    check();
+  }
+
+  #leaderPartitions(): ReadonlySet<number> {
+    return new Set(this.#workers().flatMap(({ leading }) => leading));
+  }
+
+  /** Whether every process runs, none is leaving, and every partition has a leader. */
+  #isStable(leaderPartitions: ReadonlySet<number>): boolean {
+    const hasLeaders = leaderPartitions.size === this.#world.settings.partitionCount;
+    return hasLeaders && this.#leaving.size === 0 && this.#workers().length === this.#places.length;
   }
 
   /** Leases last longer before any worker renews them later. */
