@@ -1,8 +1,8 @@
 /**
  * `make sim`: runs many seeded worlds with faults (`COUNT` of them, from a random first seed or `FROM`), or with SEED one of them with its
  * trace. Of eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages
- * and late messages; SCOPES=1, CLUSTER=1 and CROWD=1 replay a seed as such. Exit code 1 when a rule was broken; the seed to replay is
- * printed.
+ * and late messages; SCOPES=1, CLUSTER=1 and CROWD=1 replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
+ * the seed to replay is printed.
  *
  * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and searches the worlds from 1 to COUNT for it; PLANT=all does so for every bug.
  * SHORT=1 tries the recorded world first. Exit code 1 when a bug was not found. With SEED, runs that world with the bug.
@@ -23,6 +23,8 @@ const SCOPES = { options: { flow: true }, word: " SCOPES=1" };
 const CLUSTER = { options: { cluster: true }, word: " CLUSTER=1" };
 const CROWD = { options: { crowd: true }, word: " CROWD=1" };
 const KINDS = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, PLAIN, CLUSTER];
+/** The kind that the environment names; undefined: all of them in turn. */
+const KIND = [SCOPES, CLUSTER, CROWD].find(({ word }) => process.env[word.slice(1, -2)] === "1");
 
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
 process.on("exit", () => rmSync(outdir, { recursive: true, force: true }));
@@ -60,14 +62,14 @@ function cpuSeconds(since = { user: 0, system: 0 }) {
 }
 
 async function explore(simulate, first, count) {
-  console.log(`simulating ${count} worlds from seed ${first}`);
+  console.log(`simulating ${count} worlds${KIND?.word ?? ""} from seed ${first}`);
   const startedAt = performance.now();
   const cpu = process.cpuUsage();
   let toldAt = startedAt;
   const broken = [];
   const sum = { invocations: 0, attempts: 0, commits: 0 };
   for (let i = 0; i < count; i++) {
-    const { options, word } = KINDS[i % KINDS.length];
+    const { options, word } = KIND ?? KINDS[i % KINDS.length];
     const report = await simulate({ seed: first + i, ...options });
     for (const name of Object.keys(sum)) sum[name] += report[name];
     if (report.findings.length > 0) {
@@ -135,18 +137,13 @@ function numberFrom(name) {
   process.exit(2);
 }
 
-const { SCOPES: isOfScopes, CLUSTER: isOfCluster, CROWD: isOfCrowd, PLANT: plant = "", SHORT: short } = process.env;
+const { PLANT: plant = "", SHORT: short } = process.env;
 const seed = numberFrom("SEED");
 const count = numberFrom("COUNT");
 const bugs = plant === "" ? [] : bugsOf(plant);
 
 async function run() {
-  if (seed !== undefined)
-    return replay(await simulator(bugs[0]), seed, {
-      flow: isOfScopes === "1",
-      cluster: isOfCluster === "1",
-      crowd: isOfCrowd === "1",
-    });
+  if (seed !== undefined) return replay(await simulator(bugs[0]), seed, (KIND ?? PLAIN).options);
   if (bugs.length > 0) return findAllPlanted(bugs, count ?? PLANT_COUNT_DEFAULT, short === "1");
   return explore(await simulator(), numberFrom("FROM") ?? Math.floor(Math.random() * 1e9), count ?? COUNT_DEFAULT);
 }
