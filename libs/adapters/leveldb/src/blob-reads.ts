@@ -46,9 +46,11 @@ export class BlobReads {
   }
 
   /** Like `rowSync`, but reads files in the thread pool; returns the row itself when no part is in a file. Rejects instead of throwing. */
-  row(value: Uint8Array, marker: Uint8Array | undefined): Uint8Array | Promise<Uint8Array> {
+  row(value: Uint8Array, marker: Uint8Array | undefined, firstPart = false): Uint8Array | Promise<Uint8Array> {
     const parts = readValue(value, marker);
-    return parts instanceof Uint8Array ? parts : this.#read(parts);
+    if (parts instanceof Uint8Array) return parts;
+    const [first] = parts;
+    return firstPart && first instanceof Uint8Array ? first : this.#read(parts);
   }
 
   /** The rows of a page, in groups whose memory stays within a bound. `firstParts` as for `KeyValue.values`. */
@@ -60,17 +62,12 @@ export class BlobReads {
     let rows: Uint8Array[] = [];
     let bytes = 0;
     for (const value of values) {
-      const parts = readValue(value, marker);
-      if (parts instanceof Uint8Array) {
-        rows.push(parts);
+      const row = this.row(value, marker, firstParts);
+      if (row instanceof Uint8Array) {
+        rows.push(row);
         continue;
       }
-      const [first] = parts;
-      if (firstParts && first instanceof Uint8Array) {
-        rows.push(first);
-        continue;
-      }
-      const whole = await this.#read(parts);
+      const whole = await row;
       rows.push(whole);
       bytes += whole.length;
       if (bytes < BLOB_PAGE_BYTES_MAX) continue;

@@ -67,10 +67,13 @@ class LevelSnapshot implements KeyValue {
     return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
   }
 
-  async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+  async getMany(
+    keys: readonly string[],
+    options?: { readonly firstParts?: boolean },
+  ): Promise<readonly (Uint8Array | undefined)[]> {
     const rows: (Uint8Array | undefined)[] = [];
     for (const value of await this.#db.getMany([...keys], { snapshot: this.#snapshot, fillCache: false })) {
-      const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
+      const row = value === undefined ? undefined : this.#reads.row(value, this.#marker, options?.firstParts === true);
       rows.push(row instanceof Promise ? await row : row);
     }
     return rows;

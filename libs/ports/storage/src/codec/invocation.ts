@@ -33,6 +33,8 @@ const partWriter = new ProtoWriter();
 
 /** Payloads from this size are separate parts of their rows. For smaller ones a copy costs next to nothing. */
 export const PART_BYTES_MIN = 64 * 1024;
+/** Field number of the value in the outcome of an invocation that succeeded. */
+const RESULT_VALUE = 1;
 /** Field number of the outcome of a completed invocation. */
 const OUTCOME = 18;
 const EMPTY_RESULT = new ProtoWriter().fork(OUTCOME).bytes(1, EMPTY_BYTES).join().finish();
@@ -81,6 +83,25 @@ export function withoutCutResult(row: Uint8Array): Uint8Array {
     const tag = r.tag();
     if (tag >>> 3 !== OUTCOME) r.skip(tag & 7);
     else return r.uint32() > row.length - r.pos ? concatBytes(row.subarray(0, at), EMPTY_RESULT) : row;
+  }
+  return row;
+}
+
+/**
+ * A row with a successful result, without the bytes of the result, in the form of the first part of a row with a large result; any other
+ * row as it is.
+ */
+export function withoutResult(row: Uint8Array): Uint8Array {
+  const r = new ProtoReader(row, 1);
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 !== OUTCOME) {
+      r.skip(tag & 7);
+      continue;
+    }
+    const isLast = r.uint32() >= row.length - r.pos;
+    if (!isLast || !r.hasMore() || r.tag() >>> 3 !== RESULT_VALUE || r.uint32() === 0) return row;
+    return row.subarray(0, r.pos);
   }
   return row;
 }

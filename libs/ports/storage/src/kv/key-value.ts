@@ -8,7 +8,8 @@ export interface KeyValue extends AsyncDisposable {
   /** Writes large bytes of rows before the batch that stores the rows; undefined: they can be written only with it. */
   readonly staging?: Staging | undefined;
   get(key: string): Uint8Array | undefined;
-  getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]>;
+  /** `firstParts` as for `values`. */
+  getMany(keys: readonly string[], options?: { readonly firstParts?: boolean }): Promise<readonly (Uint8Array | undefined)[]>;
   /**
    * Atomic and durable when it resolves. A null value deletes. Bytes must not change before that. Writes that are not awaited may become
    * durable in any order.

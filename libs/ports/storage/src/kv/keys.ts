@@ -57,6 +57,10 @@ function dueKey(dueAtMs: number): string {
 export const epochKey = (partition: number): string => `${partitionPrefix(partition)}e`;
 export const unfinishedKey = (partition: number, id: InvocationId): string => `${partitionPrefix(partition)}i${idPart(id)}`;
 export const completedKey = (partition: number, id: InvocationId): string => `${partitionPrefix(partition)}c${idPart(id)}`;
+/** Whether a key is one of `completedKey`. */
+export const isCompletedKey = (key: string): boolean => key.length === 3 + ID_CHARS && key[2] === "c";
+/** The id of a `completedKey`. */
+export const parseCompletedKey = (key: string): InvocationId => (ID_PREFIX + key.slice(3)) as InvocationId;
 export const entryKey = (partition: number, id: InvocationId, index: number): string =>
   `${partitionPrefix(partition)}j${idPart(id)}${fixed(index, INDEX_CHARS)}`;
 /** Returns the id in the key of an invocation, unfinished or completed. */
