@@ -67,17 +67,19 @@ function startSchedules(
 }
 
 function startSql(
-  { settings, worker, registry, directory, partitionCount }: Roles,
+  { settings, worker, registry, directory, completedChanges, partitionCount }: Roles,
   schedules: SchedulesPort,
   { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<SqlEngine> {
   const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs(), clock);
-  const live = liveRowsOf({ invoker: worker, registry, flow: worker, schedules, cluster, partitionCount, clock });
+  const rowPorts = { invoker: worker, registry, flow: worker, schedules, cluster, completedChanges };
+  const live = liveRowsOf({ ...rowPorts, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const logger = root.child({ component: "sql" });
   const onEnd = sqlEndings(metrics);
   const storeService = createStoreThread({ entry: SQL_STORE_THREAD, store: directory, clock, logger });
-  const parts = { entry: SQL_PROCESS, environment: SQL_ENVIRONMENT, source, storeService, live, onEnd, clock, random, logger };
+  const entry = { entry: SQL_PROCESS, environment: SQL_ENVIRONMENT };
+  const parts = { ...entry, source, storeService, completedChanges, live, onEnd, clock, random, logger };
   return lifecycle.start("SQL engine", () => createSqlProcesses(parts, sqlOptionsOf(settings.admin)));
 }
 

@@ -3,11 +3,11 @@ import type { DataSetUsage } from "@perdure/admin-api";
 import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/leveldb";
 import type { MetadataStore } from "@perdure/metadata";
 import type { ProcessPorts } from "@perdure/process-kit";
-import { ActionMeter, KvPartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
+import { ActionMeter, CompletedChanges, KvPartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
 import { directoriesOf, type StandaloneSettings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";
 
-export interface Stores extends Pick<OpenPartitions, "store" | "usage" | "level"> {
+export interface Stores extends Pick<OpenPartitions, "store" | "usage" | "level" | "completedChanges"> {
   readonly metadata: MetadataStore;
   /** Directory of the partitions. */
   readonly directory: string;
@@ -26,9 +26,9 @@ export async function openStores(settings: StandaloneSettings, ports: ProcessPor
   const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
   const check = (stored: StoredPartitions) => dataSet.check(metadata, stored, newMark);
   const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, newMark, check));
-  const { store, usage, level } = partitioned;
+  const { store, usage, level, completedChanges } = partitioned;
   const partitionCount = await lifecycle.prepare(() => dataSet.finish(metadata, partitioned));
-  return { metadata, directory, store, usage, level, partitionCount };
+  return { metadata, directory, store, usage, level, completedChanges, partitionCount };
 }
 
 async function openMetadata(path: string): Promise<MetadataStore> {
@@ -50,6 +50,8 @@ interface OpenPartitions extends AsyncDisposable {
   readonly store: KvPartitionStore;
   readonly usage: () => Promise<DataSetUsage>;
   readonly level: LevelStore;
+  /** What `store` writes, for copies of completed invocations that SQL statements read. */
+  readonly completedChanges: CompletedChanges;
   /** State found before anything was written. */
   readonly stored: StoredPartitions;
   /** Id of the data set; usage is reported under the same name. */
@@ -73,10 +75,12 @@ async function openPartitions(
     await level[Symbol.asyncDispose]();
     throw cause;
   }
-  const store = new KvPartitionStore(level, meter);
+  const completedChanges = new CompletedChanges();
+  const store = new KvPartitionStore(completedChanges.recorded(level), meter);
   return {
     store,
     level,
+    completedChanges,
     stored,
     mark: meter.source,
     async usage() {

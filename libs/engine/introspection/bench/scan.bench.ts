@@ -114,6 +114,7 @@ function aSource(): IntrospectionSource {
       queueEntries: () => [],
       limits: () => [],
       buckets: () => [],
+      completedChanges: () => [null],
       schedules: () => [],
       nodes: () => [],
       partitions: () => [],

@@ -2,7 +2,7 @@
  * Buffers by column for the rows that a scan gathers, as bytes and numbers that the engine can copy in blocks: a JavaScript value for
  * every cell of 100,000 rows would cost more than the rest of a statement.
  */
-import { invariant, utf8 } from "@perdure/base";
+import { fromUtf8, invariant, utf8 } from "@perdure/base";
 import { CELL_BYTES_MAX } from "./limits.js";
 import type { ColumnType, SqlValue } from "./table.js";
 
@@ -56,6 +56,8 @@ abstract class ValueColumn {
   abstract get bytes(): number;
   /** Appends a value; undefined is NULL. */
   abstract push(cell: SqlValue): void;
+  /** Appends the value of a row of another column of this class that has a value there. */
+  protected abstract pushFrom(column: this, row: number): void;
   /** Grows the buffer for a value at `length`. */
   protected abstract skip(): void;
 
@@ -66,6 +68,16 @@ abstract class ValueColumn {
     this.hasNulls = true;
     this.skip();
     this.length++;
+  }
+
+  /** Appends rows of another column of the same class, given by their numbers. */
+  pushRows(column: this, rows: Int32Array): void {
+    const { hasNulls } = column;
+    for (let i = 0; i < rows.length; i++) {
+      const row = rows[i] as number;
+      if (hasNulls && column.isNull(row)) this.pushNull();
+      else this.pushFrom(column, row);
+    }
   }
 
   isNull(row: number): boolean {
@@ -146,8 +158,25 @@ export class TextColumn extends ValueColumn {
     this.#end();
   }
 
+  text(row: number): string {
+    return fromUtf8(this.data.subarray(this.startOf(row), this.ends[row]));
+  }
+
+  /** Whether the value of a row has these bytes. */
+  hasBytes(row: number, bytes: Uint8Array): boolean {
+    const start = this.startOf(row);
+    if ((this.ends[row] as number) - start !== bytes.length) return false;
+    const { data } = this;
+    for (let i = 0; i < bytes.length; i++) if (data[start + i] !== bytes[i]) return false;
+    return true;
+  }
+
   startOf(row: number): number {
     return row === 0 ? 0 : (this.ends[row - 1] as number);
+  }
+
+  protected pushFrom(column: this, row: number): void {
+    this.pushBytes(column.data, column.startOf(row), column.ends[row] as number);
   }
 
   protected skip(): void {
@@ -187,6 +216,10 @@ export class NumberColumn extends ValueColumn {
     this.values[this.length++] = value;
   }
 
+  protected pushFrom(column: this, row: number): void {
+    this.pushNumber(column.values[row] as number);
+  }
+
   protected skip(): void {
     if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
   }
@@ -203,6 +236,11 @@ export class BigColumn extends ValueColumn {
     if (cell === undefined) return this.pushNull();
     this.skip();
     this.values[this.length++] = BigInt(cell as number | bigint);
+  }
+
+  protected pushFrom(column: this, row: number): void {
+    this.skip();
+    this.values[this.length++] = column.values[row] as bigint;
   }
 
   protected skip(): void {
@@ -224,6 +262,10 @@ export class ListColumn extends ValueColumn {
     const list = cell as readonly number[] | readonly string[];
     this.values[this.length++] = list;
     this.#items += list.length;
+  }
+
+  protected pushFrom(column: this, row: number): void {
+    this.push(column.values[row]);
   }
 
   protected skip(): void {

@@ -110,6 +110,21 @@ export const STORE_PAGE_ROWS = 2048;
 /** Keys that the store reads in one step. Their values are in the server's memory together, and one value may have 32 MB. */
 export const STORE_KEYS_AT_ONCE = 32;
 
+/**
+ * Completed invocations that a statement process keeps, and the columns made of them: 100,000 of them take some 20 MB, and 4 for each
+ * column. With more of them none are kept.
+ */
+export const COMPLETED_BYTES_MAX = 64 * 1024 * 1024;
+
+/** Completed invocations of which one page has columns: a statement is checked for its end between two pages. */
+export const COMPLETED_PAGE_ROWS = 16_384;
+
+/** A column of all completed invocations is made when a statement needs at least this part of its values. */
+export const COMPLETED_COLUMN_SHARE = 1 / 16;
+
+/** Changed rows that are read at a time: a frame that the server accepts, and some 50 KB of rows. */
+export const COMPLETED_KEYS_AT_ONCE = 256;
+
 /** JavaScript heap of a statement process; rows and results are outside of the heap and have their own bounds. */
 export const PROCESS_HEAP_BYTES_MAX = 256 * 1024 * 1024;
 /** Memory of Node and the decoded rows of some pages. */

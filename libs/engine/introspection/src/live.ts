@@ -6,6 +6,7 @@ import type { Clock, InvocationId } from "@perdure/base";
 import type { WorkerTraffic } from "@perdure/storage";
 import type {
   ClusterPort,
+  CompletedChangesPort,
   DeploymentRow,
   FlowPort,
   HeldInvocation,
@@ -26,6 +27,8 @@ interface LivePorts {
   readonly schedules?: SchedulesPort;
   /** Absent: there are no rows of nodes and partitions. */
   readonly cluster?: ClusterPort;
+  /** Absent: no changes are recorded. */
+  readonly completedChanges?: CompletedChangesPort;
   /** Partitions 0 … count-1, whose flow rows are read. */
   readonly partitionCount: number;
   readonly clock: Clock;
@@ -45,9 +48,11 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   queueEntries: true,
   limits: true,
   buckets: true,
+  completedChanges: true,
 };
 
-export function liveRowsOf({ invoker, registry, flow, schedules, cluster, partitionCount, clock }: LivePorts): LiveRows {
+export function liveRowsOf(ports: LivePorts): LiveRows {
+  const { invoker, registry, flow, schedules, cluster, completedChanges, partitionCount, clock } = ports;
   const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
@@ -73,6 +78,7 @@ export function liveRowsOf({ invoker, registry, flow, schedules, cluster, partit
     async *buckets(partitions) {
       for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).buckets;
     },
+    completedChanges: (since) => completedChanges?.since(since) ?? NOT_RECORDED,
   };
 }
 
@@ -81,6 +87,9 @@ export function* trafficRowsOf({ node, sinceMs, counts }: WorkerTraffic): Iterab
   yield { node, sinceMs, count: undefined };
   for (const count of counts) yield { node, sinceMs, count };
 }
+
+/** Rows of `LiveRows.completedChanges` where there is no record of the changes. */
+export const NOT_RECORDED: readonly null[] = [null];
 
 /** The live rows that come from the registry. */
 export function registryRowsOf(registry: RegistryRows): Pick<LiveRows, "deployments" | "services" | "rules"> {

@@ -7,7 +7,7 @@ const within = (mib: number | undefined) => optionsWithin(SQL_ENGINE_DEFAULTS, m
 describe("processes of statements fit into the memory there is", () => {
   test.each([undefined, 4096])("as they are where there is enough: %s MiB", (mib) => {
     expect(within(mib)).toEqual(SQL_ENGINE_DEFAULTS);
-    expect(processMemoryBytesMax(SQL_ENGINE_DEFAULTS)).toBe(896 * MIB);
+    expect(processMemoryBytesMax(SQL_ENGINE_DEFAULTS)).toBe(960 * MIB);
   });
 
   test.each([
@@ -27,6 +27,7 @@ describe("processes of statements fit into the memory there is", () => {
       engineMemoryBytesMax: 51 * MIB,
       gatheredBytesMax: 64 * MIB,
       heapBytesMax: 64 * MIB,
+      completedBytesMax: 16 * MIB,
     });
     expect({ ...SQL_ENGINE_DEFAULTS, ...memoryOptions(SQL_ENGINE_DEFAULTS.engineMemoryBytesMax) }).toEqual(SQL_ENGINE_DEFAULTS);
   });

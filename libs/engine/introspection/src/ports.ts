@@ -24,6 +24,7 @@ import type {
   StateRow,
   TrafficCount,
 } from "@perdure/storage";
+import type { CompletedView } from "./completed/cache.js";
 
 /** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream (introspection-sql.md §3). */
 export type SqlFormat = "json" | "arrow";
@@ -57,6 +58,8 @@ export interface IntrospectionSource {
   readonly isOneMoment: boolean;
   readonly store: StoredRows;
   readonly live: LiveRows;
+  /** Copies of the completed invocations, brought up to the moment of `store`. Absent: they are read from the store. */
+  readonly completed?: CompletedView | undefined;
 }
 
 /** Location of committed data for the statement process, as plain data. Another kind of store is another variant. */
@@ -108,6 +111,8 @@ export interface LiveRows {
   queueEntries(partitions: readonly number[] | undefined): RowSource<FlowEntryRow>;
   limits(partitions: readonly number[] | undefined): RowSource<FlowLimitRow>;
   buckets(partitions: readonly number[] | undefined): RowSource<FlowBucketRow>;
+  /** Keys of completed invocations that may have changed since a position; one null when the changes are not recorded that far back. */
+  completedChanges(since: number): RowSource<string | null>;
 }
 
 export type RowSource<Row> = Iterable<Row> | AsyncIterable<Row>;
@@ -279,6 +284,14 @@ export interface ScheduleRow {
   readonly version: number;
   readonly createdAtMs: number;
   readonly modifiedAtMs: number;
+}
+
+/** The record of changed rows of completed invocations (`CompletedChanges` of the store). */
+export interface CompletedChangesPort {
+  /** Undefined while there is none. A snapshot that is taken later has all changes before this position. */
+  position(): number | undefined;
+  /** Undefined when the record does not reach so far back. */
+  since(position: number): readonly string[] | undefined;
 }
 
 /** Workers and leaders of partitions: of a cluster, or of the single process. */

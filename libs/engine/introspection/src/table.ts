@@ -26,6 +26,19 @@ export interface RowPage {
   read(column: number): SqlValue;
   /** Appends that value to a buffer of the column's type; decoded only as far as the buffer needs it. */
   append(column: number, into: AnyColumn): void;
+  /** Set when whole columns may be at hand, which costs far less than one row after the other. */
+  readonly columnar?: ColumnarRows;
+}
+
+/** Rows of which some columns are at hand. */
+export interface ColumnarRows {
+  /** The page's rows, ascending: their numbers for `go`, and their places in the columns. */
+  readonly rows: Int32Array;
+  /**
+   * A column of all rows, given by its index, of which `rowsNeeded` values are needed. Undefined when the values have to be read row by
+   * row.
+   */
+  column(index: number, rowsNeeded: number): AnyColumn | undefined;
 }
 
 export interface SqlTable {

@@ -8,6 +8,7 @@ import type { RemoteRegistry, RemoteRows } from "@perdure/grpc";
 import {
   createSqlProcesses,
   type LiveRows,
+  NOT_RECORDED,
   registryRowsOf,
   type SqlEngine,
   type SqlEngineOptions,
@@ -98,5 +99,6 @@ function liveRows({ registry, rows, clock }: ClusterSqlPorts): LiveRows {
     queueEntries: (partitions) => rows.queueEntries(partitions),
     limits: (partitions) => rows.limits(partitions),
     buckets: (partitions) => rows.buckets(partitions),
+    completedChanges: () => NOT_RECORDED,
   };
 }

@@ -9,6 +9,8 @@ import { writeFileSync } from "node:fs";
 import { connect, Socket } from "node:net";
 import { setPriority } from "node:os";
 import { systemClock, unreachable, utf8 } from "@perdure/base";
+import type { KeyValue } from "@perdure/storage";
+import { CompletedCache } from "../completed/cache.js";
 import { createSqlEngine } from "../engine.js";
 import { CHUNK_BYTES_MAX, CHUNKS_AHEAD, PROCESS_NICENESS, READ_STALL_MS, RESULT_BYTES_MAX } from "../limits.js";
 import type { SqlEngine } from "../options.js";
@@ -28,7 +30,7 @@ export interface OpenStore extends AsyncDisposable {
   /** Property of its snapshots, see `IntrospectionSource`. */
   readonly isOneMoment: boolean;
   /** Returns the rows that are committed now; disposed of when the statement has been read. */
-  snapshot(): StoredRows & AsyncDisposable;
+  snapshot(): StoredRows & AsyncDisposable & { readonly kv?: KeyValue };
 }
 
 interface SqlProcessParts {
@@ -93,8 +95,9 @@ interface ProcessParts extends SqlProcessParts {
 
 async function openEngine(data: ProcessData, { openStore, requester, send }: ProcessParts): Promise<Statements> {
   const store = data.store === undefined ? await openStore(data.source) : openServed(data.store);
-  const ports = { source: sourceOf(data, store, requester), clock: systemClock, logger: errorsOver(send) };
-  return new Statements(createSqlEngine(ports, { ...data.options, runningQueriesMax: 1 }), send);
+  const moment: Moment = { changesAt: undefined };
+  const ports = { source: sourceOf(data, store, requester, moment), clock: systemClock, logger: errorsOver(send) };
+  return new Statements(createSqlEngine(ports, { ...data.options, runningQueriesMax: 1 }), moment, send);
 }
 
 /** A second stream, to the thread of the server that reads its store. */
@@ -115,15 +118,26 @@ function openServed({ path, token }: StoreAddress): OpenStore {
   return openServedStore(requester, send);
 }
 
-function sourceOf({ source: { partitionCount } }: ProcessData, store: OpenStore, requester: PageRequester) {
+/** The server's position in the record of changes, from the message of the last statement. */
+interface Moment {
+  changesAt: number | undefined;
+}
+
+function sourceOf({ source, options }: ProcessData, store: OpenStore, requester: PageRequester, moment: Moment) {
+  const { partitionCount } = source;
+  const cache = new CompletedCache(options.completedBytesMax);
   return {
     open() {
+      const { changesAt } = moment; // From before the snapshot that is taken now.
       const rows = store.snapshot();
+      const live = requester.rows;
+      const { kv } = rows;
       return {
         partitionCount,
         isOneMoment: store.isOneMoment,
         store: rows,
-        live: requester.rows,
+        live,
+        completed: kv === undefined || changesAt === undefined ? undefined : cache.view({ changesAt, snapshot: kv, live }),
         [Symbol.asyncDispose]: () => rows[Symbol.asyncDispose](),
       };
     },
@@ -134,17 +148,20 @@ type StatementCommand = ToProcess & { readonly kind: "query" | "more" | "cancel"
 
 class Statements {
   readonly #engine: SqlEngine;
+  readonly #moment: Moment;
   readonly #send: (message: FromProcess) => void;
   readonly #readers = new Map<number, StatementRunner>();
 
-  constructor(engine: SqlEngine, send: (message: FromProcess) => void) {
+  constructor(engine: SqlEngine, moment: Moment, send: (message: FromProcess) => void) {
     this.#engine = engine;
+    this.#moment = moment;
     this.#send = send;
   }
 
   receive(message: StatementCommand): void {
     switch (message.kind) {
       case "query": {
+        this.#moment.changesAt = message.changesAt;
         const reader = new StatementRunner(message, this.#send);
         this.#readers.set(message.query, reader);
         void reader.run(this.#engine).finally(() => this.#readers.delete(message.query));

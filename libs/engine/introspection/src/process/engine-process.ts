@@ -121,7 +121,8 @@ export class EngineProcess {
     this.#idle?.cancel();
     this.#idle = undefined;
     if (this.#memoryCheck === undefined) this.#watchMemory();
-    this.#send({ kind: "query", query, text, format });
+    const changesAt = this.#ports.completedChanges?.position();
+    this.#send({ kind: "query", query, text, format, changesAt });
     return { answer: statement.answer, ran };
   }
 

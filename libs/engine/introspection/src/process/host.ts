@@ -14,7 +14,7 @@ import {
   RETRY_AFTER_SECONDS,
 } from "../limits.js";
 import { optionsWithin, SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "../options.js";
-import type { LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
+import type { CompletedChangesPort, LiveRows, SourceDescription, SqlAnswer, SqlFormat } from "../ports.js";
 import { Turns } from "../turns.js";
 import { EngineProcess, type KillReason, type RunningStatement } from "./engine-process.js";
 import type { StoreService } from "./store-server.js";
@@ -27,6 +27,8 @@ export interface SqlProcessPorts {
   /** Serves the store of kind `served`; disposed of with the engine. */
   readonly storeService?: StoreService;
   readonly live: LiveRows;
+  /** Lets processes keep copies of completed invocations from statement to statement. */
+  readonly completedChanges?: CompletedChangesPort;
   /** Names of environment variables that the process gets. */
   readonly environment?: readonly string[];
   /** A process was killed, or `failed` by itself. */

@@ -39,7 +39,14 @@ export type StorePage = PackedValues & {
 /** `query` numbers statements, `ask` the reads that a process requests while it runs them, `snapshot` its views of the store. */
 export type ToProcess =
   | { readonly kind: "start"; readonly data: ProcessData }
-  | { readonly kind: "query"; readonly query: number; readonly text: string; readonly format: SqlFormat }
+  | {
+      readonly kind: "query";
+      readonly query: number;
+      readonly text: string;
+      readonly format: SqlFormat;
+      /** Position in the record of changed completed invocations; undefined where there is none. */
+      readonly changesAt?: number | undefined;
+    }
   /** One more chunk may be sent. */
   | { readonly kind: "more"; readonly query: number }
   /** The client does not wait for the statement any more. The statement still ends with `end`, `failed` or `refused`. */

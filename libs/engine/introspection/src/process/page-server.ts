@@ -153,7 +153,8 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
       const keys = texts(args[0]);
       for (let from = 0; from < keys.length; from += STORE_KEYS_AT_ONCE) {
         if (packer.isFull) yield [packer.take()];
-        for (const value of await kv.getMany(keys.slice(from, from + STORE_KEYS_AT_ONCE))) packer.add(value);
+        const options = { firstParts: args[1] === true };
+        for (const value of await kv.getMany(keys.slice(from, from + STORE_KEYS_AT_ONCE), options)) packer.add(value);
       }
       return [packer.take()];
     }

@@ -17,7 +17,8 @@ export function openServedStore(requester: PageRequester, send: (message: FromPr
     snapshot() {
       const snapshot = ++last;
       send({ kind: "snapshot", snapshot });
-      return servedSnapshot(new ServedKeyValue(requester, send, snapshot));
+      const kv = new ServedKeyValue(requester, send, snapshot);
+      return Object.assign(servedSnapshot(kv), { kv });
     },
     [Symbol.asyncDispose]: () => Promise.resolve(),
   };
@@ -100,9 +101,13 @@ class ServedKeyValue implements KeyValue {
     throw new Error("a snapshot is only read");
   }
 
-  async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+  async getMany(
+    keys: readonly string[],
+    options?: { readonly firstParts?: boolean },
+  ): Promise<readonly (Uint8Array | undefined)[]> {
     const values: (Uint8Array | undefined)[] = [];
-    for await (const page of this.#pages("getMany", [keys])) for (const value of unpacked(page)) values.push(value);
+    for await (const page of this.#pages("getMany", [keys, options?.firstParts === true]))
+      for (const value of unpacked(page)) values.push(value);
     return values;
   }
 

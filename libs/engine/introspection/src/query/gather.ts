@@ -1,8 +1,9 @@
 /** Collects the columns that the engine requests from the partitions, page by page and within a bound. */
-import { type AnyColumn, ColumnFull, newColumn } from "../column.js";
+import { type AnyColumn, ColumnFull, NumberColumn, newColumn } from "../column.js";
 import { TooMuchData, ValueTooLarge } from "../errors.js";
 import type { IntrospectionSource } from "../ports.js";
-import type { RowPage, SqlTable, SqlValue } from "../table.js";
+import type { ColumnarRows, RowPage, SqlTable, SqlValue } from "../table.js";
+import { pushRows, rowsThatPass } from "./columns.js";
 import { type ColumnFilter, passes, type ScanHints } from "./hints.js";
 import { TopRows } from "./top-rows.js";
 
@@ -71,6 +72,7 @@ class Gathering {
 
   /** Whether no more rows are needed. */
   take(page: RowPage): boolean {
+    if (page.columnar !== undefined) return this.#takeColumns(page, page.columnar);
     const columns = this.#columnsNeeded;
     for (let row = 0; row < page.rowCount; row++) {
       page.go(row);
@@ -86,6 +88,65 @@ class Gathering {
       if (++this.rowCount >= this.#limit) return true;
     }
     return false;
+  }
+
+  /** Whether no more rows are needed. */
+  #takeColumns(page: RowPage, columnar: ColumnarRows): boolean {
+    const passing = this.#passing(page, columnar);
+    const rows = passing.subarray(0, Math.min(passing.length, this.#limit - this.rowCount));
+    const apart: (readonly [index: number, column: AnyColumn])[] = [];
+    let current = -1;
+    try {
+      for (const [index, column] of this.#columnsNeeded) {
+        current = index;
+        const values = columnar.column(index, rows.length);
+        if (values === undefined) apart.push([index, column]);
+        else pushRows(column, values, rows);
+      }
+      for (let i = 0; i < rows.length && apart.length > 0; i++) {
+        page.go(rows[i] as number);
+        for (const [index, column] of apart) {
+          current = index;
+          page.append(index, column);
+        }
+      }
+    } catch (cause) {
+      throw cause instanceof ColumnFull ? this.#refusalOf(cause, page, current) : cause;
+    }
+    this.rowCount += rows.length;
+    return this.rowCount >= this.#limit;
+  }
+
+  /** The rows that the filters leave, and that may be among the first ones. */
+  #passing(page: RowPage, columnar: ColumnarRows): Int32Array {
+    let { rows } = columnar;
+    for (const { index, filter } of this.#filters) {
+      const values = columnar.column(index, rows.length);
+      rows =
+        values === undefined
+          ? rows.filter((row) => {
+              page.go(row);
+              return matches(page.read(index), filter);
+            })
+          : rowsThatPass(values, rows, filter);
+    }
+    const top = this.#top;
+    if (top === undefined) return rows;
+    const values = columnar.column(top.index, rows.length);
+    const keyOf = (row: number): number | undefined => {
+      if (values instanceof NumberColumn) return values.isNull(row) ? undefined : values.values[row];
+      page.go(row);
+      const value = page.read(top.index);
+      return value === undefined ? undefined : Number(value);
+    };
+    for (const row of rows) {
+      const key = keyOf(row);
+      if (key !== undefined) top.rows.offer(key);
+    }
+    return rows.filter((row) => {
+      const key = keyOf(row);
+      return key === undefined || top.rows.isKept(key); // The engine orders NULLs.
+    });
   }
 
   /** Memory of what was gathered. */

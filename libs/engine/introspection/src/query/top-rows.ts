@@ -30,6 +30,11 @@ export class TopRows {
     return true;
   }
 
+  /** Whether a row with this key, which was offered, may still be needed. */
+  isKept(value: number): boolean {
+    return this.#size < this.#count || value * this.#sign <= (this.#heap[0] as number);
+  }
+
   #up(at: number, key: number): void {
     const heap = this.#heap;
     let place = at;

@@ -4,8 +4,8 @@ import type { Invocation } from "@perdure/state-machine";
 import { isNeeded, type ScanHints } from "../query/hints.js";
 import { columnsOf } from "../schema.js";
 import type { SqlTable } from "../table.js";
+import { invocationPages } from "./completed-page.js";
 import { InvocationPage, type InvocationTableRow, pageColumns } from "./invocation-page.js";
-import { findInvocations } from "./invocations.js";
 
 const NAME = "sys_invocation_status";
 
@@ -19,7 +19,7 @@ export const invocationStatus: SqlTable = {
   columns: columnsOf(NAME),
   async *scan(source, hints) {
     const page = new InvocationPage(COLUMNS, new Map());
-    for await (const rows of findInvocations(source, hints, statusFilterOf(hints))) yield page.over(rows);
+    yield* invocationPages(source, hints, statusFilterOf(hints), page);
   },
 };
 

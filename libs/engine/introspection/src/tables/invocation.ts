@@ -8,9 +8,10 @@ import type { HeldInvocation, IntrospectionSource } from "../ports.js";
 import { isNeeded, isRead, type ScanHints } from "../query/hints.js";
 import { columnsOf } from "../schema.js";
 import type { Readers, SqlTable } from "../table.js";
+import { invocationPages } from "./completed-page.js";
 import { heldReaders } from "./held-readers.js";
 import { InvocationPage, type InvocationTableRow, pageColumns } from "./invocation-page.js";
-import { findInvocations, neededIds } from "./invocations.js";
+import { neededIds } from "./invocations.js";
 
 const NAME = "sys_invocation";
 
@@ -23,7 +24,7 @@ export const invocation: SqlTable = {
   columns: columnsOf(NAME),
   async *scan(source, hints) {
     const page = new InvocationPage(COLUMNS, await heldById(source, hints));
-    for await (const rows of findInvocations(source, hints, storedStatusFilterOf(hints))) yield page.over(rows);
+    yield* invocationPages(source, hints, storedStatusFilterOf(hints), page);
   },
 };
 

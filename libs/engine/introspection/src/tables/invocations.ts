@@ -3,7 +3,9 @@ import { hashString, type InvocationId, parseInvocationId, partitionOf, partitio
 import type { Invocation } from "@perdure/state-machine";
 import { statusOf } from "@perdure/storage";
 import { readAhead } from "../ahead.js";
-import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD } from "../limits.js";
+import type { CompletedFill } from "../completed/cache.js";
+import type { CompletedRows } from "../completed/rows.js";
+import { IDS_AT_ONCE, LIMIT_AHEAD_MIN, RANGES_AHEAD, STORE_PAGE_ROWS } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
 import { allowedValues, type ScanHints } from "../query/hints.js";
 
@@ -26,11 +28,37 @@ export async function* findInvocations(
     if (rows.length > 0) yield rows;
     return;
   }
-  const ranges = neededRanges(source, hints, isNeeded);
+  const completed = isNeeded("completed") ? await completedRows(source, hints) : undefined;
+  if (completed !== undefined) {
+    yield* fromStore(source, hints, (status) => status !== "completed" && isNeeded(status));
+    yield* pagesOf(completed);
+  } else yield* fromStore(source, hints, isNeeded);
+}
+
+/** The completed invocations of a statement that needs those of all partitions, when the process keeps them. */
+export async function completedRows(source: IntrospectionSource, hints: ScanHints): Promise<CompletedRows | undefined> {
+  return source.completed !== undefined && needsAllPartitions(hints) ? await source.completed.rows() : undefined;
+}
+
+async function* pagesOf(rows: CompletedRows): AsyncIterable<readonly Uint8Array[]> {
+  for (let from = 0; from < rows.rowCount; from += STORE_PAGE_ROWS)
+    yield Array.from(rows.liveRows(from, Math.min(from + STORE_PAGE_ROWS, rows.rowCount)), (row) => rows.row(row));
+}
+
+/** The same from the store, whether or not the process keeps some. */
+async function* fromStore(
+  source: IntrospectionSource,
+  hints: ScanHints,
+  isNeeded: (status: StoredStatus) => boolean,
+): AsyncIterable<readonly Uint8Array[]> {
+  const isAllRead = isNeeded("completed") && needsAllPartitions(hints) && (hints.limit ?? LIMIT_AHEAD_MIN) >= LIMIT_AHEAD_MIN;
+  const fill = isAllRead ? source.completed?.fill() : undefined;
+  const ranges = neededRanges(source, hints, isNeeded, fill);
   // A statement with a small LIMIT should read little.
   const isMost = hints.limit === undefined || hints.limit > LIMIT_AHEAD_MIN;
   if (source.isOneMoment && isMost) yield* readAhead(ranges, RANGES_AHEAD);
   else for (const range of ranges) yield* range;
+  fill?.finish();
 }
 
 /** Unfinished before completed in each partition: where the view is not a snapshot, the store finds those that complete in between. */
@@ -38,13 +66,23 @@ function* neededRanges(
   source: IntrospectionSource,
   hints: ScanHints,
   isNeeded: (status: StoredStatus) => boolean,
+  fill: CompletedFill | undefined,
 ): Iterable<AsyncIterable<readonly Uint8Array[]>> {
   const services = allowedValues(hints, "target_service_name");
   const unfinished = UNFINISHED.filter(isNeeded);
   for (const partition of neededPartitions(source, hints)) {
     if (unfinished.length === UNFINISHED.length) yield source.store.invocationRows(partition, "unfinished");
     else if (unfinished.length > 0) yield ofStatus(source.store.invocationRows(partition, "unfinished"), new Set(unfinished));
-    if (isNeeded("completed")) yield source.store.invocationRows(partition, "completed", services);
+    if (!isNeeded("completed")) continue;
+    const completed = source.store.invocationRows(partition, "completed", services);
+    yield fill === undefined ? completed : filling(completed, fill);
+  }
+}
+
+async function* filling(pages: AsyncIterable<readonly Uint8Array[]>, fill: CompletedFill): AsyncIterable<readonly Uint8Array[]> {
+  for await (const rows of pages) {
+    fill.add(rows);
+    yield rows;
   }
 }
 
@@ -68,6 +106,10 @@ export function neededIds(hints: ScanHints): readonly InvocationId[] | undefined
     if (id.ok) ids.push(id.value);
   }
   return ids;
+}
+
+function needsAllPartitions(hints: ScanHints): boolean {
+  return ["id", "partition_key", "scope"].every((column) => allowedValues(hints, column) === undefined);
 }
 
 /** Partitions of the partition keys or scopes that a statement names, otherwise all. */

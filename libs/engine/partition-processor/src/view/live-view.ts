@@ -251,7 +251,7 @@ export class LiveView implements PartitionView, Transition {
     const applied = this.#invocations.get(id);
     const from = applied === undefined ? (this.#running.get(id) ?? this.#stored.get(id)) : (applied ?? undefined);
     this.populationCounters.move(from?.status, to?.status ?? "completed");
-    this.#traffic.move(from, to, this.#effects);
+    this.#traffic.move(from, to, this.#effects ?? NOTHING_CAUSED.effects);
   }
 
   /**
