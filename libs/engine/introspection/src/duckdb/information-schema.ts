@@ -51,8 +51,9 @@ export function informationSchema(tables: readonly SqlTable[]): readonly string[
   ];
 }
 
+/** A table, though users see a view: the engine would parse and plan hundreds of constants for each statement. */
 function view(name: string, columns: string, rows: readonly string[]): string {
-  return `CREATE VIEW ${CATALOG}.${DESCRIBED_SCHEMA}.${name} AS SELECT * FROM (VALUES ${rows.join(", ")}) t(${columns})`;
+  return `CREATE TABLE ${CATALOG}.${DESCRIBED_SCHEMA}.${name} AS SELECT * FROM (VALUES ${rows.join(", ")}) t(${columns})`;
 }
 
 function row(...values: readonly string[]): string {
