@@ -138,10 +138,10 @@ export function startOperator(options: OperatorOptions, ports: OperatorPorts): O
 type OperatorEnvironmentPorts = EnvironmentReconcilePorts & Pick<OperatorPorts, "metrics">;
 
 /** Caches, writers and definitions that the kinds of the operator share. */
-type Shared = Pick<EnvironmentReconcilePorts, "caches" | "applier" | "events" | "definitions">;
+type SharedPorts = Pick<EnvironmentReconcilePorts, "caches" | "applier" | "events" | "definitions">;
 
 /** Makes the memory that reconciling environments keeps between two reconciles. */
-function environmentPortsOf(cell: Cell, shared: Shared, ports: OperatorPorts): OperatorEnvironmentPorts {
+function environmentPortsOf(cell: Cell, shared: SharedPorts, ports: OperatorPorts): OperatorEnvironmentPorts {
   const { client, clock, random, logger, metrics, workerClient = httpWorkerClient, frontProber = tcpFrontProber } = ports;
   const { database: driver = { prepare: prepareEnvironmentDatabase, remove: removeEnvironmentDatabase } } = ports;
   const { caches } = shared;

@@ -170,7 +170,7 @@ export class RelayPeers {
       }
       this.#resolvedAtMs = this.#clock.monotonicMs();
     } catch (cause) {
-      const fields = { host, cause: (cause as Error).message };
+      const fields = { host, cause: cause instanceof Error ? cause.message : String(cause) };
       this.#failures.warn(this.#logger, { service: "tunnel-relay", code: host }, fields, "relays cannot be looked up");
     }
   }

@@ -64,7 +64,7 @@ abstract class ValueColumn {
   pushNull(): void {
     const at = this.length >> 3;
     if (at >= this.#nulls.length) this.#nulls = grown(this.#nulls, Math.max(ROWS_MIN, (at + 1) * 2));
-    this.#nulls[at] = (this.#nulls[at] as number) | (1 << (this.length & 7));
+    this.#nulls[at] = this.#nulls[at]! | (1 << (this.length & 7));
     this.hasNulls = true;
     this.skip();
     this.length++;
@@ -74,7 +74,7 @@ abstract class ValueColumn {
   pushRows(column: this, rows: Int32Array): void {
     const { hasNulls } = column;
     for (let i = 0; i < rows.length; i++) {
-      const row = rows[i] as number;
+      const row = rows[i]!;
       if (hasNulls && column.isNull(row)) this.pushNull();
       else this.pushFrom(column, row);
     }
@@ -148,7 +148,7 @@ export class TextColumn extends ValueColumn {
     this.#reserve(size);
     const { data } = this;
     const at = this.#size;
-    if (size <= SHORT_COPY_BYTES) for (let i = 0; i < size; i++) data[at + i] = bytes[start + i] as number;
+    if (size <= SHORT_COPY_BYTES) for (let i = 0; i < size; i++) data[at + i] = bytes[start + i]!;
     else data.set(bytes.subarray(start, end), at);
     this.#size = at + size;
   }
@@ -165,18 +165,18 @@ export class TextColumn extends ValueColumn {
   /** Whether the value of a row has these bytes. */
   hasBytes(row: number, bytes: Uint8Array): boolean {
     const start = this.startOf(row);
-    if ((this.ends[row] as number) - start !== bytes.length) return false;
+    if (this.ends[row]! - start !== bytes.length) return false;
     const { data } = this;
     for (let i = 0; i < bytes.length; i++) if (data[start + i] !== bytes[i]) return false;
     return true;
   }
 
   startOf(row: number): number {
-    return row === 0 ? 0 : (this.ends[row - 1] as number);
+    return row === 0 ? 0 : this.ends[row - 1]!;
   }
 
   protected pushFrom(column: this, row: number): void {
-    this.pushBytes(column.data, column.startOf(row), column.ends[row] as number);
+    this.pushBytes(column.data, column.startOf(row), column.ends[row]!);
   }
 
   protected skip(): void {
@@ -217,7 +217,7 @@ export class NumberColumn extends ValueColumn {
   }
 
   protected pushFrom(column: this, row: number): void {
-    this.pushNumber(column.values[row] as number);
+    this.pushNumber(column.values[row]!);
   }
 
   protected skip(): void {
@@ -240,7 +240,7 @@ export class BigColumn extends ValueColumn {
 
   protected pushFrom(column: this, row: number): void {
     this.skip();
-    this.values[this.length++] = column.values[row] as bigint;
+    this.values[this.length++] = column.values[row]!;
   }
 
   protected skip(): void {

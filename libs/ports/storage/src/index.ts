@@ -15,7 +15,7 @@ export * from "./codec/rows.js";
 export { ActionMeter } from "./kv/action-meter.js";
 export { CompletedChanges } from "./kv/completed-changes.js";
 export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } from "./kv/key-value.js";
-export { parseCompletedKey } from "./kv/keys.js";
+export { parseInvocationKey } from "./kv/keys.js";
 export { invocationRowKeys, KvPartitionStore } from "./kv/kv-partition-store.js";
 export { countAcceptedLoss, type StoredPartitions, storedPartitions } from "./kv/stored-partitions.js";
 export * from "./lead-check.js";

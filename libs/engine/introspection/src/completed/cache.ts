@@ -4,7 +4,7 @@
  * changed since, as its own snapshot of the store has it.
  */
 import { utf8 } from "@perdure/base";
-import { type KeyValue, parseCompletedKey } from "@perdure/storage";
+import { type KeyValue, parseInvocationKey } from "@perdure/storage";
 import { COMPLETED_KEYS_AT_ONCE } from "../limits.js";
 import type { LiveRows } from "../ports.js";
 import { CompletedRows } from "./rows.js";
@@ -95,7 +95,7 @@ export class CompletedCache {
 async function update(rows: CompletedRows, keys: readonly string[], snapshot: Pick<KeyValue, "getMany">): Promise<void> {
   const stored = await snapshot.getMany(keys, { firstParts: true });
   for (const [n, key] of keys.entries()) {
-    rows.remove(utf8(parseCompletedKey(key)));
+    rows.remove(utf8(parseInvocationKey(key)));
     const row = stored[n];
     if (row !== undefined) rows.append(row);
   }

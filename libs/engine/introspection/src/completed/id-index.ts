@@ -37,9 +37,9 @@ export class IdIndex {
     const { data } = this.#ids;
     const mask = this.#slots.length - 1;
     for (let slot = hashOf(id, 0, id.length) & mask; this.#slots[slot] !== 0; slot = (slot + 1) & mask) {
-      const row = (this.#slots[slot] as number) - 1;
+      const row = this.#slots[slot]! - 1;
       const start = this.#ids.startOf(row);
-      if ((this.#ids.ends[row] as number) - start !== id.length || !isLive(row)) continue;
+      if (this.#ids.ends[row]! - start !== id.length || !isLive(row)) continue;
       let at = 0;
       while (at < id.length && data[start + at] === id[at]) at++;
       if (at === id.length) return row;
@@ -49,7 +49,7 @@ export class IdIndex {
 
   #add(row: number): void {
     const mask = this.#slots.length - 1;
-    let slot = hashOf(this.#ids.data, this.#ids.startOf(row), this.#ids.ends[row] as number) & mask;
+    let slot = hashOf(this.#ids.data, this.#ids.startOf(row), this.#ids.ends[row]!) & mask;
     while (this.#slots[slot] !== 0) slot = (slot + 1) & mask;
     this.#slots[slot] = row + 1;
   }
@@ -58,6 +58,6 @@ export class IdIndex {
 /** FNV-1a. */
 function hashOf(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
-  for (let i = start; i < end; i++) hash = Math.imul(hash ^ (bytes[i] as number), 0x01000193);
+  for (let i = start; i < end; i++) hash = Math.imul(hash ^ bytes[i]!, 0x01000193);
   return hash ^ (hash >>> 15);
 }

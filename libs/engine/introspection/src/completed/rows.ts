@@ -87,7 +87,7 @@ export class CompletedRows {
 
   /** The stored row, without its result. Valid as long as this object. */
   row(at: number): Uint8Array {
-    return (this.#blocks[this.#blockOf[at] as number] as Uint8Array).subarray(this.#startOf[at], this.#endOf[at]);
+    return (this.#blocks[this.#blockOf[at]!] as Uint8Array).subarray(this.#startOf[at], this.#endOf[at]);
   }
 
   /** Numbers of living rows from `from` to `to`, ascending. */

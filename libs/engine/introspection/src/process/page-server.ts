@@ -213,7 +213,7 @@ class PagePacker {
   }
 
   take(): StorePage {
-    const data = this.#values.length === 1 ? (this.#values[0] as Uint8Array) : Buffer.concat(this.#values, this.#bytes);
+    const data = this.#values.length === 1 ? this.#values[0]! : Buffer.concat(this.#values, this.#bytes);
     const page: StorePage = {
       data,
       ends: Uint32Array.from(this.#ends),

@@ -144,7 +144,7 @@ function unpacked({ data, ends }: PackedValues): readonly (Uint8Array | undefine
   const values = new Array<Uint8Array | undefined>(ends.length);
   let start = 0;
   for (let n = 0; n < ends.length; n++) {
-    const end = ends[n] as number;
+    const end = ends[n]!;
     if (end === NO_VALUE) continue;
     values[n] = data.subarray(start, end);
     start = end;

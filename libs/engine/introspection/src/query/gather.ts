@@ -104,7 +104,7 @@ class Gathering {
         else pushRows(column, values, rows);
       }
       for (let i = 0; i < rows.length && apart.length > 0; i++) {
-        page.go(rows[i] as number);
+        page.go(rows[i]!);
         for (const [index, column] of apart) {
           current = index;
           page.append(index, column);

@@ -24,7 +24,7 @@ export class TopRows {
       this.#up(this.#size++, key);
       return true;
     }
-    const worst = this.#heap[0] as number;
+    const worst = this.#heap[0]!;
     if (key > worst) return false;
     if (key < worst) this.#down(key);
     return true;
@@ -32,7 +32,7 @@ export class TopRows {
 
   /** Whether a row with this key, which was offered, may still be needed. */
   isKept(value: number): boolean {
-    return this.#size < this.#count || value * this.#sign <= (this.#heap[0] as number);
+    return this.#size < this.#count || value * this.#sign <= this.#heap[0]!;
   }
 
   #up(at: number, key: number): void {
@@ -40,8 +40,8 @@ export class TopRows {
     let place = at;
     while (place > 0) {
       const parent = (place - 1) >> 1;
-      if ((heap[parent] as number) >= key) break;
-      heap[place] = heap[parent] as number;
+      if (heap[parent]! >= key) break;
+      heap[place] = heap[parent]!;
       place = parent;
     }
     heap[place] = key;
@@ -54,9 +54,9 @@ export class TopRows {
     for (;;) {
       let child = place * 2 + 1;
       if (child >= this.#size) break;
-      if (child + 1 < this.#size && (heap[child + 1] as number) > (heap[child] as number)) child++;
-      if ((heap[child] as number) <= key) break;
-      heap[place] = heap[child] as number;
+      if (child + 1 < this.#size && heap[child + 1]! > heap[child]!) child++;
+      if (heap[child]! <= key) break;
+      heap[place] = heap[child]!;
       place = child;
     }
     heap[place] = key;

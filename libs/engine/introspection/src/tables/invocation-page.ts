@@ -83,7 +83,7 @@ export class InvocationPage implements RowPage {
 
   go(index: number): void {
     const row = this.#row;
-    row.fields.load(this.#rows[index] as Uint8Array);
+    row.fields.load(this.#rows[index]!);
     row.held = this.#held.size > 0 && mayBeHeld(row.fields.status) ? this.#held.get(row.fields.invocationId) : undefined;
   }
 

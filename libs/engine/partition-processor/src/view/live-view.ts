@@ -36,8 +36,6 @@ import { WholeStates } from "./whole-states.js";
 /** Approximate bytes of a mutation in memory beside its payload. */
 const MUTATION_BYTES = 256;
 
-const NO_MUTATIONS: readonly Mutation[] = [];
-
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
   /** The rules of flow control that are in force here. */
@@ -348,7 +346,7 @@ export class LiveView implements PartitionView, Transition {
 
   /** Returns the mutations since the last seal, to be written now. */
   seal(): readonly Mutation[] {
-    const mutations = this.#mutations ?? NO_MUTATIONS;
+    const mutations = this.#mutations ?? [];
     this.states.seal(mutations);
     this.#mutations = undefined;
     this.#mutationMark = 0;

@@ -54,22 +54,22 @@ function dueKey(dueAtMs: number): string {
   return fixed(Math.min(Math.max(Math.trunc(dueAtMs), 0), 36 ** DUE_CHARS - 1), DUE_CHARS);
 }
 
+const idOf = (digits: string): InvocationId => (ID_PREFIX + digits) as InvocationId;
+
 export const epochKey = (partition: number): string => `${partitionPrefix(partition)}e`;
 export const unfinishedKey = (partition: number, id: InvocationId): string => `${partitionPrefix(partition)}i${idPart(id)}`;
 export const completedKey = (partition: number, id: InvocationId): string => `${partitionPrefix(partition)}c${idPart(id)}`;
 /** Whether a key is one of `completedKey`. */
 export const isCompletedKey = (key: string): boolean => key.length === 3 + ID_CHARS && key[2] === "c";
-/** The id of a `completedKey`. */
-export const parseCompletedKey = (key: string): InvocationId => (ID_PREFIX + key.slice(3)) as InvocationId;
 export const entryKey = (partition: number, id: InvocationId, index: number): string =>
   `${partitionPrefix(partition)}j${idPart(id)}${fixed(index, INDEX_CHARS)}`;
 /** Returns the id in the key of an invocation, unfinished or completed. */
 export function parseInvocationKey(key: string): InvocationId {
-  return (ID_PREFIX + key.slice(3)) as InvocationId;
+  return idOf(key.slice(3));
 }
 export function parseEntryKey(key: string): { id: InvocationId; index: number } {
   const at = 3 + ID_CHARS;
-  return { id: (ID_PREFIX + key.slice(3, at)) as InvocationId, index: Number.parseInt(key.slice(at), 36) };
+  return { id: idOf(key.slice(3, at)), index: Number.parseInt(key.slice(at), 36) };
 }
 export const eventKey = (partition: number, id: InvocationId, slot: number): string =>
   `${partitionPrefix(partition)}v${idPart(id)}${fixed(slot, 2)}`;
@@ -127,7 +127,7 @@ export function parseTimerKey(key: string): TimerKey {
   return {
     dueAtMs: due,
     kind: TIMER_KIND[key[at] as string] as TimerKey["kind"],
-    id: (ID_PREFIX + key.slice(at + 1, at + 1 + ID_CHARS)) as InvocationId,
+    id: idOf(key.slice(at + 1, at + 1 + ID_CHARS)),
     sequence: Number.parseInt(key.slice(at + 1 + ID_CHARS), 36),
   };
 }
