@@ -1,4 +1,4 @@
-import type { Effect, PartitionCommand } from "@perdure/state-machine";
+import type { Effect, Mutation, PartitionCommand } from "@perdure/state-machine";
 
 /** Consequences of a command beside its mutations. */
 export interface Accepted {
@@ -8,3 +8,6 @@ export interface Accepted {
 }
 
 export const NOTHING_CAUSED: Accepted = { effects: [], sent: [] };
+
+/** Shared, so that no list waits empty for the mutations of the next batch. */
+export const NO_MUTATIONS: readonly Mutation[] = [];

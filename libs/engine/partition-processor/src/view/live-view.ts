@@ -25,7 +25,7 @@ import {
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/storage";
 import { CommandTraffic } from "../traffic/command-traffic.js";
 import { TrafficCounters } from "../traffic/traffic-counters.js";
-import { type Accepted, NOTHING_CAUSED } from "./accepted.js";
+import { type Accepted, NO_MUTATIONS, NOTHING_CAUSED } from "./accepted.js";
 import { type Loaded, LoadedRows } from "./loaded-rows.js";
 import { overlaidNames, overlaidState } from "./overlaid.js";
 import { Overlay, UndoLog } from "./overlay.js";
@@ -346,7 +346,7 @@ export class LiveView implements PartitionView, Transition {
 
   /** Returns the mutations since the last seal, to be written now. */
   seal(): readonly Mutation[] {
-    const mutations = this.#mutations ?? [];
+    const mutations = this.#mutations ?? NO_MUTATIONS;
     this.states.seal(mutations);
     this.#mutations = undefined;
     this.#mutationMark = 0;
