@@ -18,15 +18,12 @@ import { useEnvironment } from "../environment.js";
 import { LIVE_MS, useSql } from "../request.js";
 import { AnswerDialog, type CompletionWay } from "./answer-dialog.js";
 import { isAwakeableId } from "./awakeable-id.js";
-import { inputsOf, inputsStatement } from "./inputs.js";
 import { awakeablesOf, type PendingAwakeable, WAITING_SHOWN_MAX, WAITING_STATEMENT } from "./waiting.js";
 import "./awakeables.css";
 
 export default function AwakeablesPage() {
   const { forbidden, ingressUrl } = useEnvironment();
   const waiting = useSql(WAITING_STATEMENT, { everyMs: LIVE_MS });
-  const inputsQuery = inputsStatement(awakeablesOf(waiting.data ?? []));
-  const inputs = inputsOf(useSql(inputsQuery ?? "", { isOff: inputsQuery === undefined }).data ?? []);
   const [answering, setAnswering] = useState<{ readonly id: string; readonly way: CompletionWay }>();
   return (
     <Page
@@ -52,11 +49,6 @@ export default function AwakeablesPage() {
                       <InvocationBadge status={status} />
                     </span>
                   ),
-                },
-                {
-                  name: "Input",
-                  isText: true,
-                  cell: ({ invocationId }: PendingAwakeable) => <InputLine text={inputs.get(invocationId)} />,
                 },
                 { name: "Since", cell: ({ since }: PendingAwakeable) => <Moment at={since} /> },
                 { name: "Id", cell: ({ id }: PendingAwakeable) => <ShortId id={id} copyLabel="id" /> },
@@ -135,8 +127,4 @@ function Paste({ forbidden, onAnswer }: { readonly forbidden: string | undefined
       </Button>
     </form>
   );
-}
-
-function InputLine({ text }: { readonly text: string | undefined }) {
-  return <span className={text === undefined ? "quiet" : "small"}>{text ?? "–"}</span>;
 }
