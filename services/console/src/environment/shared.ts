@@ -15,7 +15,8 @@ const TRIES_MAX = 5;
 
 export interface Shared<T> {
   readonly value: T;
-  readonly change: (next: (value: T) => T) => void;
+  /** `onChanged` is called once the change is kept, so that a reload of the page does not lose it; never when it failed. */
+  readonly change: (next: (value: T) => T, onChanged?: () => void) => void;
   /** False: it is kept in this browser. */
   readonly isShared: boolean;
   /** Why the user may not change it. */
@@ -49,10 +50,16 @@ export function useShared<T>(name: ConsoleDocumentName, read: (stored: string | 
     (next: (value: T) => T) => changed(environment, name, (stored) => JSON.stringify(next(read(stored)))),
     { failed: "It was not saved" },
   );
-  if (data === null) return { value: local, change: changeLocal, isShared: false, forbidden: undefined };
+  if (data === null) {
+    const change: Shared<T>["change"] = (next, onChanged) => {
+      changeLocal(next);
+      onChanged?.();
+    };
+    return { value: local, change, isShared: false, forbidden: undefined };
+  }
   return {
     value: read(data?.value ?? null),
-    change: (next) => changeShared.mutate(next),
+    change: (next, onChanged) => changeShared.mutate(next, { onSuccess: () => onChanged?.() }),
     isShared: true,
     forbidden: environment.forbidden,
   };

@@ -1,6 +1,6 @@
 /**
- * Data that a user keeps in this browser (queries; views and acknowledged failures where the server stores none), for each environment separately. Stored data may come
- * from another version, so it is parsed with care.
+ * Data that a user keeps in this browser (queries; views and acknowledged failures where the server stores none), for each environment
+ * separately. Stored data may come from another version, so it is parsed with care.
  */
 import { useCallback, useState } from "react";
 import type { z } from "zod";

@@ -42,7 +42,7 @@ export class Ledger {
   /** Workflows deleted in the present batch, and not written to since. */
   readonly #deletedWorkflows = new Set<string>();
   #commits = 0;
-  /** The commit after which `#hasUnfinished` was found out. */
+  /** The commit after which `#hasUnfinished` was determined. */
   #unfinishedAtCommit = -1;
   #hasUnfinished = false;
 
@@ -91,7 +91,7 @@ export class Ledger {
       if (!generation.isDeleted && generation.invocation.status !== "completed") yield generation;
   }
 
-  /** Whether `unfinished` has any; found out once for each commit. */
+  /** Whether `unfinished` has any; determined once for each commit. */
   get hasUnfinished(): boolean {
     if (this.#unfinishedAtCommit !== this.#commits) {
       this.#unfinishedAtCommit = this.#commits;

@@ -40,10 +40,7 @@ export function ViewsMenu({ query }: ViewsMenuProps) {
           views={views}
           isShared={isShared}
           onClose={close}
-          onSave={(name) => {
-            change((all) => withView(all, { name, query }));
-            close();
-          }}
+          onSave={(name) => change((all) => withView(all, { name, query }), close)}
         />
       )}
       {open === "delete" && (
