@@ -96,6 +96,13 @@ async function replicationOf(server: RedisServer): Promise<{ readonly history: s
   return { history: field("master_replid"), offset: Number(field("slave_repl_offset")) };
 }
 
+/** One replica confirms a commit, and the other one may still be copying the primary's data for the first time. */
+async function untilReceived(replica: RedisServer): Promise<void> {
+  const text = String(await redis.primary.request("INFO", "replication"));
+  const written = Number(/^master_repl_offset:(\d+)/m.exec(text)?.[1]);
+  await until("the replica has everything", async () => (await replicationOf(replica)).offset >= written, RECOVERY_MS);
+}
+
 /** Promotes the replica that has received more, as the page describes it; the other one follows it. */
 async function promote(): Promise<RedisServer> {
   const [ofFirst, ofSecond] = await Promise.all([replicationOf(first), replicationOf(second)]);
@@ -177,6 +184,7 @@ test(
     const { name, wrongMarks, workers } = await workersBehind(redis.primary);
     const [a] = (await workers.startAll("a")) as [Running];
     const accepted = await submitMany(20, a);
+    await untilReceived(first);
     await redis.primary.kill();
     // Its volume was lost.
     await second.request("REPLICAOF", "NO", "ONE");
