@@ -1,10 +1,10 @@
 /** The client's side of HTTP/2 against peers that use every part of it, and against peers that break its rules. */
 import type { ServerHttp2Stream } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
-import { SeededRandom } from "@perdure/testkit";
+import { FRAME, headerBlock, SeededRandom } from "@perdure/testkit";
 import type { CountingTransport } from "../src/index.js";
 import { aTransport, io, serve } from "./http2-server.js";
-import { type RawPeer, serveRaw, TYPE, uint32 } from "./raw-http2.js";
+import { type RawPeer, serveRaw, uint32 } from "./raw-http2.js";
 import { open } from "./recorder.js";
 
 const END_STREAM = 1;
@@ -14,25 +14,18 @@ const STATUS_200 = Uint8Array.of(0x88);
 const NOTHING = new Uint8Array(0);
 const MIB = 1024 * 1024;
 
-function field(name: string, value: string): Buffer {
-  const length = (text: string) => (text.length < 127 ? Buffer.of(text.length) : Buffer.of(127, ...septets(text.length - 127)));
-  return Buffer.concat([Buffer.of(0), length(name), Buffer.from(name), length(value), Buffer.from(value)]);
-}
-
-function septets(value: number): number[] {
-  return value < 128 ? [value] : [(value % 128) | 128, ...septets(Math.floor(value / 128))];
-}
+const field = (name: string, value: string): Buffer => headerBlock({ [name]: value });
 
 describe("a peer may", () => {
   test("split and pad a header block, send informational answers, trailers and unknown frames", async () => {
     await using server = await serveRaw((peer, id) => {
-      peer.frame(TYPE.headers, END_HEADERS, id, field(":status", "103"));
+      peer.frame(FRAME.headers, END_HEADERS, id, field(":status", "103"));
       peer.frame(0xbe, 0xff, 0, Buffer.from("extension"));
-      peer.frame(TYPE.headers, PADDED, id, Buffer.concat([Buffer.of(3), STATUS_200, Buffer.alloc(3)]));
-      peer.frame(TYPE.continuation, 0, id, field("x-one", "1").subarray(0, 4));
-      peer.frame(TYPE.continuation, END_HEADERS, id, field("x-one", "1").subarray(4));
-      peer.frame(TYPE.data, PADDED, id, Buffer.concat([Buffer.of(2), Buffer.from("body"), Buffer.alloc(2)]));
-      peer.frame(TYPE.headers, END_HEADERS | END_STREAM, id, field("x-trailer", "last"));
+      peer.frame(FRAME.headers, PADDED, id, Buffer.concat([Buffer.of(3), STATUS_200, Buffer.alloc(3)]));
+      peer.frame(FRAME.continuation, 0, id, field("x-one", "1").subarray(0, 4));
+      peer.frame(FRAME.continuation, END_HEADERS, id, field("x-one", "1").subarray(4));
+      peer.frame(FRAME.data, PADDED, id, Buffer.concat([Buffer.of(2), Buffer.from("body"), Buffer.alloc(2)]));
+      peer.frame(FRAME.headers, END_HEADERS | END_STREAM, id, field("x-trailer", "last"));
     });
     await using transport = aTransport();
     const recorder = await open(transport, server.uri).recorder.closed();
@@ -42,7 +35,7 @@ describe("a peer may", () => {
   test("join the values of a header that it repeats", async () => {
     await using server = await serveRaw((peer, id) => {
       const block = Buffer.concat([STATUS_200, field("x-a", "1"), field("x-a", "2")]);
-      peer.frame(TYPE.headers, END_HEADERS | END_STREAM, id, block);
+      peer.frame(FRAME.headers, END_HEADERS | END_STREAM, id, block);
     });
     await using transport = aTransport();
     expect((await open(transport, server.uri).recorder.closed()).headers["x-a"]).toBe("1, 2");
@@ -56,26 +49,26 @@ describe("a peer may", () => {
     await recorder.until(({ status }) => status === 200);
     const [peer] = server.peers as [RawPeer];
     await io(() => peer.sent.get(1) === 60_000);
-    peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(10_000)])); // The stream's window is −50,000.
-    peer.frame(TYPE.window, 0, 0, uint32(MIB));
+    peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(10_000)])); // The stream's window is −50,000.
+    peer.frame(FRAME.windowUpdate, 0, 0, uint32(MIB));
     await new Promise((resolve) => setTimeout(resolve, 20));
     stream.write(new Uint8Array(30_000));
     stream.end();
-    peer.frame(TYPE.window, 0, 1, uint32(50_000));
+    peer.frame(FRAME.windowUpdate, 0, 1, uint32(50_000));
     await new Promise((resolve) => setTimeout(resolve, 50));
     expect(peer.sent.get(1)).toBe(60_000);
-    peer.frame(TYPE.window, 0, 1, uint32(10_000));
+    peer.frame(FRAME.windowUpdate, 0, 1, uint32(10_000));
     await io(() => peer.sent.get(1) === 70_000);
-    peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(30_000)]));
+    peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(30_000)]));
     await io(() => peer.sent.get(1) === 90_000 && peer.ended.has(1));
   });
 
   test("allow larger frames and a smaller table of headers", async () => {
     await using server = await serveRaw((peer, id) => {
       if (id === 1) {
-        peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 5), uint32(100_000), Buffer.of(0, 1), uint32(0)]));
-        peer.frame(TYPE.window, 0, 0, uint32(MIB));
-        peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(MIB)]));
+        peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 5), uint32(100_000), Buffer.of(0, 1), uint32(0)]));
+        peer.frame(FRAME.windowUpdate, 0, 0, uint32(MIB));
+        peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(MIB)]));
       }
       peer.headers(id, true);
     });
@@ -97,40 +90,40 @@ describe("a connection ends with a GOAWAY, and its streams fail, when the peer",
     ["sends DATA on stream 0", 1, (peer) => peer.data(0, Buffer.from("x"))],
     ["sends HEADERS on an even stream", 1, (peer) => peer.headers(2)],
     ["resets a stream that was never opened", 1, (peer) => peer.reset(99, 8)],
-    ["sends a reset of three bytes", 6, (peer, id) => peer.frame(TYPE.rst, 0, id, Buffer.alloc(3))],
-    ["pushes", 1, (peer, id) => peer.frame(TYPE.push, END_HEADERS, id, Buffer.concat([uint32(2), STATUS_200]))],
-    ["enables push", 1, (peer) => peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 2), uint32(1)]))],
+    ["sends a reset of three bytes", 6, (peer, id) => peer.frame(FRAME.rstStream, 0, id, Buffer.alloc(3))],
+    ["pushes", 1, (peer, id) => peer.frame(FRAME.pushPromise, END_HEADERS, id, Buffer.concat([uint32(2), STATUS_200]))],
+    ["enables push", 1, (peer) => peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 2), uint32(1)]))],
     [
       "sets a window above 2³¹ − 1",
       3,
-      (peer) => peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(2 ** 31)])),
+      (peer) => peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 4), uint32(2 ** 31)])),
     ],
-    ["sets frames of 100 bytes", 1, (peer) => peer.frame(TYPE.settings, 0, 0, Buffer.concat([Buffer.of(0, 5), uint32(100)]))],
-    ["sends SETTINGS of five bytes", 6, (peer) => peer.frame(TYPE.settings, 0, 0, Buffer.alloc(5))],
-    ["sends SETTINGS on a stream", 1, (peer, id) => peer.frame(TYPE.settings, 0, id, NOTHING)],
-    ["acknowledges SETTINGS with a payload", 6, (peer) => peer.frame(TYPE.settings, 1, 0, Buffer.alloc(6))],
-    ["sends a PING of seven bytes", 6, (peer) => peer.frame(TYPE.ping, 0, 0, Buffer.alloc(7))],
-    ["sends a PING on a stream", 1, (peer, id) => peer.frame(TYPE.ping, 0, id, Buffer.alloc(8))],
-    ["sends a GOAWAY of four bytes", 6, (peer) => peer.frame(TYPE.goaway, 0, 0, Buffer.alloc(4))],
-    ["widens the connection's window by nothing", 1, (peer) => peer.frame(TYPE.window, 0, 0, uint32(0))],
-    ["widens the connection's window beyond all bounds", 3, (peer) => peer.frame(TYPE.window, 0, 0, uint32(0x7fff_ffff))],
-    ["sends a header block that is none", 9, (peer, id) => peer.frame(TYPE.headers, END_HEADERS, id, Buffer.of(0x80))],
-    ["continues headers that it has not begun", 1, (peer, id) => peer.frame(TYPE.continuation, END_HEADERS, id, STATUS_200)],
-    ["pads headers beyond their frame", 1, (peer, id) => peer.frame(TYPE.headers, END_HEADERS | PADDED, id, Buffer.of(9, 0x88))],
+    ["sets frames of 100 bytes", 1, (peer) => peer.frame(FRAME.settings, 0, 0, Buffer.concat([Buffer.of(0, 5), uint32(100)]))],
+    ["sends SETTINGS of five bytes", 6, (peer) => peer.frame(FRAME.settings, 0, 0, Buffer.alloc(5))],
+    ["sends SETTINGS on a stream", 1, (peer, id) => peer.frame(FRAME.settings, 0, id, NOTHING)],
+    ["acknowledges SETTINGS with a payload", 6, (peer) => peer.frame(FRAME.settings, 1, 0, Buffer.alloc(6))],
+    ["sends a PING of seven bytes", 6, (peer) => peer.frame(FRAME.ping, 0, 0, Buffer.alloc(7))],
+    ["sends a PING on a stream", 1, (peer, id) => peer.frame(FRAME.ping, 0, id, Buffer.alloc(8))],
+    ["sends a GOAWAY of four bytes", 6, (peer) => peer.frame(FRAME.goaway, 0, 0, Buffer.alloc(4))],
+    ["widens the connection's window by nothing", 1, (peer) => peer.frame(FRAME.windowUpdate, 0, 0, uint32(0))],
+    ["widens the connection's window beyond all bounds", 3, (peer) => peer.frame(FRAME.windowUpdate, 0, 0, uint32(0x7fff_ffff))],
+    ["sends a header block that is none", 9, (peer, id) => peer.frame(FRAME.headers, END_HEADERS, id, Buffer.of(0x80))],
+    ["continues headers that it has not begun", 1, (peer, id) => peer.frame(FRAME.continuation, END_HEADERS, id, STATUS_200)],
+    ["pads headers beyond their frame", 1, (peer, id) => peer.frame(FRAME.headers, END_HEADERS | PADDED, id, Buffer.of(9, 0x88))],
     [
       "interrupts a header block",
       1,
       (peer, id) => {
-        peer.frame(TYPE.headers, 0, id, STATUS_200);
-        peer.frame(TYPE.ping, 0, 0, Buffer.alloc(8));
+        peer.frame(FRAME.headers, 0, id, STATUS_200);
+        peer.frame(FRAME.ping, 0, 0, Buffer.alloc(8));
       },
     ],
     [
       "continues a header block without end",
       11,
       (peer, id) => {
-        peer.frame(TYPE.headers, 0, id, STATUS_200);
-        for (let n = 0; n < 400; n++) peer.frame(TYPE.continuation, 0, id, NOTHING);
+        peer.frame(FRAME.headers, 0, id, STATUS_200);
+        for (let n = 0; n < 400; n++) peer.frame(FRAME.continuation, 0, id, NOTHING);
       },
     ],
   ])("%s", async (_what, code, act) => {
@@ -171,33 +164,33 @@ describe("a connection ends with a GOAWAY, and its streams fail, when the peer",
 describe("one stream fails, and the others of its connection continue, when the peer", () => {
   test.each<[what: string, code: number, act: (peer: RawPeer, id: number) => void]>([
     ["sends DATA before HEADERS", 1, (peer, id) => peer.data(id, Buffer.from("x"))],
-    ["sends HEADERS without a status", 1, (peer, id) => peer.frame(TYPE.headers, END_HEADERS, id, field("x-a", "1"))],
+    ["sends HEADERS without a status", 1, (peer, id) => peer.frame(FRAME.headers, END_HEADERS, id, field("x-a", "1"))],
     [
       "sends a name in upper case",
       1,
-      (peer, id) => peer.frame(TYPE.headers, END_HEADERS, id, Buffer.concat([STATUS_200, field("X-a", "1")])),
+      (peer, id) => peer.frame(FRAME.headers, END_HEADERS, id, Buffer.concat([STATUS_200, field("X-a", "1")])),
     ],
     [
       "sends a header of HTTP/1.1",
       1,
-      (peer, id) => peer.frame(TYPE.headers, END_HEADERS, id, Buffer.concat([STATUS_200, field("connection", "close")])),
+      (peer, id) => peer.frame(FRAME.headers, END_HEADERS, id, Buffer.concat([STATUS_200, field("connection", "close")])),
     ],
     [
       "sends a line break in a value",
       1,
-      (peer, id) => peer.frame(TYPE.headers, END_HEADERS, id, Buffer.concat([STATUS_200, field("x-a", "1\r\n2")])),
+      (peer, id) => peer.frame(FRAME.headers, END_HEADERS, id, Buffer.concat([STATUS_200, field("x-a", "1\r\n2")])),
     ],
     [
       "ends with an informational answer",
       1,
-      (peer, id) => peer.frame(TYPE.headers, END_HEADERS | END_STREAM, id, field(":status", "100")),
+      (peer, id) => peer.frame(FRAME.headers, END_HEADERS | END_STREAM, id, field(":status", "100")),
     ],
     [
       "sends second HEADERS that do not end the answer",
       1,
       (peer, id) => {
         peer.headers(id);
-        peer.frame(TYPE.headers, END_HEADERS, id, field("x-a", "1"));
+        peer.frame(FRAME.headers, END_HEADERS, id, field("x-a", "1"));
       },
     ],
     [
@@ -205,12 +198,12 @@ describe("one stream fails, and the others of its connection continue, when the 
       11,
       (peer, id) => {
         const value = "v".repeat(14_000);
-        peer.frame(TYPE.headers, 0, id, STATUS_200);
-        for (let n = 0; n < 5; n++) peer.frame(TYPE.continuation, n === 4 ? END_HEADERS : 0, id, field("x-a", value));
+        peer.frame(FRAME.headers, 0, id, STATUS_200);
+        for (let n = 0; n < 5; n++) peer.frame(FRAME.continuation, n === 4 ? END_HEADERS : 0, id, field("x-a", value));
       },
     ],
-    ["widens a window by nothing", 1, (peer, id) => peer.frame(TYPE.window, 0, id, uint32(0))],
-    ["widens a window beyond all bounds", 3, (peer, id) => peer.frame(TYPE.window, 0, id, uint32(0x7fff_ffff))],
+    ["widens a window by nothing", 1, (peer, id) => peer.frame(FRAME.windowUpdate, 0, id, uint32(0))],
+    ["widens a window beyond all bounds", 3, (peer, id) => peer.frame(FRAME.windowUpdate, 0, id, uint32(0x7fff_ffff))],
     [
       "sends more than the stream's window",
       3,

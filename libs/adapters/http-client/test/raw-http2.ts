@@ -1,19 +1,9 @@
 /** An HTTP/2 server in bytes, for behaviour that no library has: it sends exactly the frames of the test, in that order. */
 import { createServer, type Socket } from "node:net";
+import { FRAME, http2Frame } from "@perdure/testkit";
 import { listen, type SdkEndpoint } from "./sdk-endpoint.js";
 
 const PREFACE_BYTES = 24;
-export const TYPE = {
-  data: 0,
-  headers: 1,
-  rst: 3,
-  settings: 4,
-  push: 5,
-  ping: 6,
-  goaway: 7,
-  window: 8,
-  continuation: 9,
-} as const;
 const END_STREAM = 1;
 const END_HEADERS = 4;
 const ACK = 1;
@@ -49,27 +39,27 @@ export class RawPeer {
 
   settings(streamsMax?: number): void {
     const limit = streamsMax === undefined ? Buffer.alloc(0) : Buffer.concat([Uint8Array.of(0, 3), uint32(streamsMax)]);
-    this.frame(TYPE.settings, 0, 0, limit);
+    this.frame(FRAME.settings, 0, 0, limit);
   }
   /** @param length content-length, below 10 */
   headers(streamId: number, end = false, length?: number): void {
     const block = length === undefined ? STATUS_200 : Buffer.concat([STATUS_200, CONTENT_LENGTH, Buffer.from(String(length))]);
-    this.frame(TYPE.headers, END_HEADERS | (end ? END_STREAM : 0), streamId, block);
+    this.frame(FRAME.headers, END_HEADERS | (end ? END_STREAM : 0), streamId, block);
   }
   data(streamId: number, bytes: Uint8Array, end = false): void {
-    this.frame(TYPE.data, end ? END_STREAM : 0, streamId, bytes);
+    this.frame(FRAME.data, end ? END_STREAM : 0, streamId, bytes);
   }
   reset(streamId: number, code: number): void {
-    this.frame(TYPE.rst, 0, streamId, uint32(code));
+    this.frame(FRAME.rstStream, 0, streamId, uint32(code));
   }
   goaway(lastStreamId: number, code: number): void {
-    this.frame(TYPE.goaway, 0, 0, Buffer.concat([uint32(lastStreamId), uint32(code)]));
+    this.frame(FRAME.goaway, 0, 0, Buffer.concat([uint32(lastStreamId), uint32(code)]));
   }
   /** Lets the client send as much as it likes, and reads nothing any more, as a process that was stopped. */
   freeze(): void {
     const [window, windowMax] = [uint32(0x7fff_0000 - 0xffff), uint32(0x7fff_ffff)];
-    this.frame(TYPE.window, 0, 0, window);
-    this.frame(TYPE.settings, 0, 0, Buffer.concat([Uint8Array.of(0, 4), windowMax]));
+    this.frame(FRAME.windowUpdate, 0, 0, window);
+    this.frame(FRAME.settings, 0, 0, Buffer.concat([Uint8Array.of(0, 4), windowMax]));
     this.socket.pause();
   }
   ignorePings(): void {
@@ -78,12 +68,7 @@ export class RawPeer {
 
   /** Sends any frame. */
   frame(type: number, flags: number, streamId: number, payload: Uint8Array): void {
-    const head = Buffer.alloc(9);
-    head.writeUIntBE(payload.length, 0, 3);
-    head[3] = type;
-    head[4] = flags;
-    head.writeUInt32BE(streamId, 5);
-    this.socket.write(Buffer.concat([head, payload]));
+    this.socket.write(http2Frame(type, flags, streamId, payload));
   }
 
   #parse(onStream: (peer: RawPeer, streamId: number) => void): void {
@@ -98,14 +83,14 @@ export class RawPeer {
       const [type, flags, streamId] = [this.#buffer[3]!, this.#buffer[4]!, this.#buffer.readUInt32BE(5)];
       const payload = this.#buffer.subarray(9, 9 + length);
       this.#buffer = this.#buffer.subarray(9 + length);
-      if (type === TYPE.settings && flags !== ACK) this.frame(TYPE.settings, ACK, 0, Buffer.alloc(0));
-      if (type === TYPE.ping && flags !== ACK && this.#answersPings) this.frame(TYPE.ping, ACK, 0, payload);
-      if (type === TYPE.goaway) this.goaways.push(payload.readUInt32BE(4));
-      if (type === TYPE.data) add(this.sent, streamId, length);
-      if (type === TYPE.window) add(this.widened, streamId, payload.readUInt32BE(0));
-      if (type === TYPE.rst) this.resets.set(streamId, payload.readUInt32BE(0));
-      if ((type === TYPE.data || type === TYPE.headers) && (flags & END_STREAM) !== 0) this.ended.add(streamId);
-      if (type === TYPE.headers) onStream(this, streamId);
+      if (type === FRAME.settings && flags !== ACK) this.frame(FRAME.settings, ACK, 0, Buffer.alloc(0));
+      if (type === FRAME.ping && flags !== ACK && this.#answersPings) this.frame(FRAME.ping, ACK, 0, payload);
+      if (type === FRAME.goaway) this.goaways.push(payload.readUInt32BE(4));
+      if (type === FRAME.data) add(this.sent, streamId, length);
+      if (type === FRAME.windowUpdate) add(this.widened, streamId, payload.readUInt32BE(0));
+      if (type === FRAME.rstStream) this.resets.set(streamId, payload.readUInt32BE(0));
+      if ((type === FRAME.data || type === FRAME.headers) && (flags & END_STREAM) !== 0) this.ended.add(streamId);
+      if (type === FRAME.headers) onStream(this, streamId);
     }
   }
 }
