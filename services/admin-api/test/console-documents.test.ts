@@ -10,7 +10,7 @@ beforeEach(async () => {
 });
 afterEach(async () => server[Symbol.asyncDispose]());
 
-const PATH = "/v4/internal/console/views";
+const PATH = "/v4/console-documents/views";
 const put = (expected_version: number, value: string, path = PATH) => server.send("PUT", path, { expected_version, value });
 
 test("a document is stored for all users, and nothing is overwritten that its writer has not read", async () => {
@@ -24,7 +24,7 @@ test("a document is stored for all users, and nothing is overwritten that its wr
 });
 
 test("only the documents of the console are stored, and only within their bound", async () => {
-  expect((await server.send("GET", "/v4/internal/console/other")).status).toBe(404);
-  expect((await put(0, "[]", "/v4/internal/console/other")).status).toBe(404);
+  expect((await server.send("GET", "/v4/console-documents/other")).status).toBe(404);
+  expect((await put(0, "[]", "/v4/console-documents/other")).status).toBe(404);
   expect((await put(0, "x".repeat(512 * 1024 + 1))).status).toBe(422);
 });

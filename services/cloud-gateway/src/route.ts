@@ -34,6 +34,7 @@ const ADMIN_LITERALS: ReadonlySet<string> = new Set([
     "limits",
     "kafka-clusters",
     "metrics",
+    "console-documents",
     "vqueues",
     "status",
     "skip",

@@ -1,5 +1,5 @@
 /**
- * `/internal/console/{document}`: what users of the console keep for all users of the environment. The server stores the text and knows
+ * `/console-documents/{document}`: what users of the console keep for all users of the environment. The server stores the text and knows
  * nothing of its contents.
  */
 import { getConsoleDocument, putConsoleDocument } from "@perdure/admin-contract";

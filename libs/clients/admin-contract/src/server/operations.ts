@@ -28,13 +28,13 @@ export const getUsage = {
 /** Texts that the console keeps for all users of an environment: `views`, `attention`. */
 export const getConsoleDocument = {
   method: "GET",
-  path: "/internal/console/{document}",
+  path: "/console-documents/{document}",
   results: { 200: ConsoleDocumentShape },
 } as const satisfies AdminOperation;
 
 export const putConsoleDocument = {
   method: "PUT",
-  path: "/internal/console/{document}",
+  path: "/console-documents/{document}",
   results: { 200: ConsoleDocumentShape },
 } as const satisfies AdminOperation;
 

@@ -112,8 +112,13 @@ describe("a user's page", () => {
       expect((await viewer.post(at("admin", "/query"), { query: "SELECT 1 AS one" })).status).toBe(200);
       const masked = (await viewer.request("GET", at("admin", "/v4/deployments"))).text;
       expect([masked.includes("***"), masked.includes("sesame")]).toEqual([true, false]);
+      const views = at("admin", "/v4/console-documents/views");
+      const stored = JSON.stringify({ expected_version: 0, value: "[1]" });
+      expect((await owner.request("PUT", views, { "content-type": "application/json" }, stored)).status).toBe(200);
+      expect((await viewer.request("GET", views)).json).toMatchObject({ value: "[1]" });
       for (const [method, path] of [
         ["POST", at("admin", "/deployments")],
+        ["PUT", views],
         ["PATCH", at("admin", "/services/Shop")],
         ["DELETE", at("admin", "/invocations/inv_1")],
         ["POST", at("ingress", "/Shop/headers")],
