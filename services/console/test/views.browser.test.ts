@@ -49,6 +49,8 @@ test("views belong to all users of the environment, and two that save at the sam
   await third.getByRole("menuitem", { name: "of Ada" }).waitFor();
   await third.getByRole("menuitem", { name: "of Grace" }).click();
   await third.waitForURL((url) => url.search === "?status=paused");
+  // The browser reports the conflict of the one that was second, when both were under way at once.
+  for (const complaint of ui.browser.takeComplaints()) expect(complaint).toMatch(/409 \(Conflict\).*console-documents\/views/);
 });
 
 test("the bars show when invocations were created, and a range that is drawn over them becomes the filter", async () => {
