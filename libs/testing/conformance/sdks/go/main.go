@@ -211,7 +211,7 @@ func receive(ctx restate.ObjectContext, ms int) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	text := "nobody wrote"
+	text := "no message"
 	if first == letter {
 		if text, err = letter.Result(); err != nil {
 			return "", err

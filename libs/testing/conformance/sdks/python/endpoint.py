@@ -164,11 +164,11 @@ mailbox = VirtualObject("Mailbox")
 
 @mailbox.handler()
 async def receive(ctx: ObjectContext, ms: int) -> str:
-    awakeable_id, letter = ctx.awakeable(type_hint=str)
+    awakeable_id, message = ctx.awakeable(type_hint=str)
     ctx.set("address", awakeable_id)
-    who, text = await restate.select(letter=letter, patience=ctx.sleep(milliseconds(ms)))
+    winner, text = await restate.select(message=message, timeout=ctx.sleep(milliseconds(ms)))
     ctx.clear("address")
-    return text if who == "letter" else "nobody wrote"
+    return text if winner == "message" else "no message"
 
 
 @mailbox.handler(kind="shared")

@@ -222,7 +222,7 @@ impl Mailbox {
         ctx.set("address", id);
         let text = restate_sdk::select! {
             text = letter => text,
-            _ = ctx.sleep(Duration::from_millis(ms)) => Ok("nobody wrote".to_owned())
+            _ = ctx.sleep(Duration::from_millis(ms)) => Ok("no message".to_owned())
         }?;
         ctx.clear("address");
         Ok(text)

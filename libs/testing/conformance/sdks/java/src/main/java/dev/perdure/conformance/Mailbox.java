@@ -21,7 +21,7 @@ public class Mailbox {
     String text =
         Select.<String>select()
             .or(letter)
-            .when(ctx.timer(Duration.ofMillis(ms)), ignored -> "nobody wrote")
+            .when(ctx.timer(Duration.ofMillis(ms)), ignored -> "no message")
             .await();
     ctx.clear(ADDRESS);
     return text;
