@@ -13,6 +13,7 @@ const root = resolve(here, "../../..");
 const cache = join(homedir(), ".cache/perdure/testing-examples");
 const testEnvironment = join(root, "services/test-environment");
 const VITEST = "5.1.1";
+const BUN = "1.4.5";
 
 /** Throws with the end of the output when the program fails. */
 function run(command, args, { cwd = here, env = {} } = {}) {
@@ -39,23 +40,41 @@ function go() {
   run("go", ["test", "-count=1", "./..."], { cwd: join(here, "go") });
 }
 
+function java() {
+  const target = `-Dbuild.folder=${join(cache, "java")}`;
+  run("mvn", ["--quiet", "--batch-mode", target, "test"], { cwd: join(here, "java") });
+}
+
+function rust() {
+  run("cargo", ["test", "--quiet", "--locked"], { cwd: join(here, "rust"), env: { CARGO_TARGET_DIR: join(cache, "rust") } });
+}
+
 function node() {
   run(process.execPath, ["--test", "runners/node.test.mjs"], { cwd: testEnvironment });
 }
 
 function vitest() {
-  const folder = join(cache, `vitest-${VITEST}`);
-  const program = join(folder, "node_modules/vitest/vitest.mjs");
-  if (!existsSync(program)) {
-    mkdirSync(folder, { recursive: true });
-    writeFileSync(join(folder, "package.json"), '{"private":true}');
-    run("npm", ["install", "--no-audit", "--no-fund", `vitest@${VITEST}`], { cwd: folder });
-  }
+  const program = join(fetched("vitest", VITEST), "node_modules/vitest/vitest.mjs");
   run(process.execPath, [program, "run", "--root", "runners", "vitest.test.mjs"], { cwd: testEnvironment });
 }
 
-const EXAMPLES = { python, go, node, vitest };
-const TOOLS = { python: "python3", go: "go" };
+function bun() {
+  run(join(fetched("bun", BUN), "node_modules/bun/bin/bun.exe"), ["test", "./runners/bun.test.mjs"], { cwd: testEnvironment });
+}
+
+/** Returns the folder into which a package of npm was installed. */
+function fetched(name, version) {
+  const folder = join(cache, `${name}-${version}`);
+  if (!existsSync(join(folder, "node_modules", name))) {
+    mkdirSync(folder, { recursive: true });
+    writeFileSync(join(folder, "package.json"), '{"private":true}');
+    run("npm", ["install", "--no-audit", "--no-fund", `${name}@${version}`], { cwd: folder });
+  }
+  return folder;
+}
+
+const EXAMPLES = { python, go, java, rust, node, vitest, bun };
+const TOOLS = { python: "python3", go: "go", java: "mvn", rust: "cargo" };
 const requested = process.argv.slice(2).filter((name) => name in EXAMPLES);
 let failures = 0;
 for (const [name, example] of Object.entries(EXAMPLES)) {

@@ -35,8 +35,12 @@ export class Http1Server extends Server {
     (super.emit as Emit)("connection", connection);
   }
 
-  /** Accepts no new connections. `close` would also cut idle connections at once, on which the next request may be on its way. */
+  /**
+   * Accepts no new connections. `close` would also cut idle connections at once, on which the next request may be on its way. Bun, in which
+   * `@perdure/testing` runs, has a server of its own that is no `net.Server` and has only `close`.
+   */
   stopListening(closed: () => void): void {
+    if (!((this as object) instanceof NetServer)) return void this.close(() => closed());
     NetServer.prototype.close.call(this, () => closed()); // The only error is that the server does not listen.
   }
 }
