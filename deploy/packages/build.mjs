@@ -12,6 +12,7 @@ import { canPackDebian, packDebian } from "./debian.mjs";
 import { writeFormula } from "./homebrew.mjs";
 import { stagePerdure } from "./perdure.mjs";
 import { ownPlatform, SQL_PLATFORMS, stageSql } from "./sql.mjs";
+import { stageTesting } from "./testing.mjs";
 import { OUTPUT, readJson } from "./tree.mjs";
 
 /** Packs a folder as npm publishes it; returns the path of the tarball. */
@@ -33,9 +34,9 @@ const MADE = /\.(?:tgz|tar\.gz|deb|rb)$/;
 async function packAll() {
   const platforms = process.env.PLATFORMS === "all" ? SQL_PLATFORMS : (process.env.PLATFORMS || ownPlatform()).split(/[\s,]+/);
   const perdure = await stagePerdure();
-  const client = await stageClient();
+  const libraries = [await stageClient(), await stageTesting()];
   const engines = new Map(platforms.map((platform) => [platform, stageSql(platform)]));
-  const made = [perdure.folder, client, ...engines.values()].map(packNpm);
+  const made = [perdure.folder, ...libraries, ...engines.values()].map(packNpm);
   const engine = engines.get(ownPlatform());
   if (engine === undefined || !ARCHIVE_PLATFORMS.includes(ownPlatform())) return made;
   const folder = stageArchive(perdure.folder, perdure.dependencies, engine);

@@ -11,7 +11,7 @@ import { bundle, root } from "../bundle.mjs";
 import { NOTICES } from "../notices.mjs";
 import { SBOM } from "../sbom.mjs";
 import { SQL_PLATFORMS, sqlPackage } from "./sql.mjs";
-import { emptyFolder, HERE, NODE_VERSION, readJson, STAGE, VERSION, writePapers } from "./tree.mjs";
+import { emptyFolder, HERE, keepDependencies, NODE_VERSION, readJson, STAGE, VERSION, writePapers } from "./tree.mjs";
 import { writeTypes } from "./types.mjs";
 
 /** Packages with native addons, which load files beside themselves. Everything else is in the bundle. */
@@ -68,31 +68,12 @@ async function bundlePrograms(outdir) {
     program: "perdure",
     others: Object.fromEntries(Object.entries(others).map(([out, path]) => [out, join(root, path)])),
     isShipped: true,
-    keepOutside: (_, outside) => keepDependencies(outside, homes),
+    keepOutside: (_, outside) => keepDependencies(DEPENDENCIES, outside, homes),
     plugins: [compressedSqlEngine()],
     // A bundled package that reads a file beside itself (the messages of health checks) finds it at the same relative path.
     options: { sourcemap: false, minifyWhitespace: true, define: { __dirname: "import.meta.dirname" } },
   });
   return new Map([...homes].sort());
-}
-
-/** Imports of dependencies keep their names: the package manager of the user installs them. */
-function keepDependencies(outside, homes) {
-  return {
-    name: "keep-dependencies",
-    setup(bundler) {
-      bundler.onResolve({ filter: DEPENDENCIES }, async (args) => {
-        if (args.pluginData === "resolving") return undefined;
-        const { kind, importer, resolveDir } = args;
-        const found = await bundler.resolve(args.path, { kind, importer, resolveDir, pluginData: "resolving" });
-        if (found.errors.length > 0) return { errors: found.errors };
-        outside.add(found.path);
-        const [home] = new RegExp(`^.*/node_modules/${args.path}(?=/)`).exec(found.path) ?? [];
-        homes.set(args.path, home);
-        return { path: args.path, external: true };
-      });
-    },
-  };
 }
 
 function compressedSqlEngine() {

@@ -46,3 +46,25 @@ export function writePapers(folder, manifest, readme) {
   writeFileSync(join(folder, "README.md"), text.replaceAll("{{name}}", name).replaceAll("{{version}}", VERSION));
   cpSync(join(root, "LICENSE"), join(folder, "LICENSE"));
 }
+
+/**
+ * An esbuild plugin: imports that match `filter` keep their names, because the package manager of the user installs them. Adds their modules to
+ * `outside`, and the folder of each package to `homes`.
+ */
+export function keepDependencies(filter, outside, homes) {
+  return {
+    name: "keep-dependencies",
+    setup(bundler) {
+      bundler.onResolve({ filter }, async (args) => {
+        if (args.pluginData === "resolving") return undefined;
+        const { kind, importer, resolveDir } = args;
+        const found = await bundler.resolve(args.path, { kind, importer, resolveDir, pluginData: "resolving" });
+        if (found.errors.length > 0) return { errors: found.errors };
+        outside.add(found.path);
+        const [home] = new RegExp(`^.*/node_modules/${args.path}(?=/)`).exec(found.path) ?? [];
+        homes.set(args.path, home);
+        return { path: args.path, external: true };
+      });
+    },
+  };
+}

@@ -44,6 +44,7 @@ function compile(entries, outDir) {
     noEmit: false,
     declaration: true,
     emitDeclarationOnly: true,
+    stripInternal: true,
     outDir,
     rootDir: root,
     types: ["node"],

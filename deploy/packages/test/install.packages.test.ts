@@ -27,6 +27,7 @@ interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly optionalDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
 }
 
 let managers: PackageManagers;
@@ -38,7 +39,7 @@ beforeAll(async () => {
   const manifest = await manifestOf("perdure");
   version = manifest.version;
   const packed: PublishedPackage[] = [];
-  for (const folder of ["client", `sql-${process.platform}-${process.arch}`]) {
+  for (const folder of ["client", "testing", `sql-${process.platform}-${process.arch}`]) {
     const own = await manifestOf(folder);
     packed.push({ manifest: own, tarball: tarballOf(PACKAGES, own.name, version) });
   }
@@ -204,6 +205,47 @@ test(
   },
   TEST_MS,
 );
+
+test(
+  "the engine runs in a test of an empty project, and its declarations satisfy a strict compiler",
+  async () => {
+    const { peerDependencies = {} } = await manifestOf("testing");
+    await using project = await managers.project("npm", { "@perdure/testing": version, ...peerDependencies }, registry.url);
+    // Declarations of the SDK do not stand exact optional properties.
+    const withSdk = { ...STRICT, compilerOptions: { ...STRICT.compilerOptions, exactOptionalPropertyTypes: false } };
+    await writeFile(join(project.folder, "main.ts"), TESTING_PROGRAM);
+    await writeFile(join(project.folder, "tsconfig.json"), JSON.stringify(withSdk));
+    const tsc = join(ROOT, "node_modules/typescript/bin/tsc");
+    await run(process.execPath, [tsc, "-p", "."], project.folder, project.environment());
+    const { stdout } = await run("node", ["main.js"], project.folder, project.environment());
+    expect(stdout).toBe("3 after 3 days: reserve, sleep 3d\n");
+  },
+  TEST_MS,
+);
+
+const TESTING_PROGRAM = `import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
+import { type Journal, TestEnvironment } from "@perdure/testing";
+
+const orders = workflow({
+  name: "Orders",
+  handlers: {
+    run: async (ctx: WorkflowContext, items: number) => {
+      await ctx.run("reserve", () => undefined);
+      await ctx.sleep({ days: 3 });
+      return items;
+    },
+  },
+});
+const env = await TestEnvironment.start({ services: [orders] });
+const before = env.now();
+const order = env.client().workflowClient(orders, "o-1");
+await order.workflowSubmit(3);
+const items: number = await order.workflowAttach();
+const journal: Journal = await env.journal(order);
+const days = Math.round((env.now().getTime() - before.getTime()) / 86_400_000);
+console.log(\`\${items} after \${days} days: \${journal.steps.map((step) => step.label).join(", ")}\`);
+await env[Symbol.asyncDispose]();
+`;
 
 const STRICT = {
   compilerOptions: {

@@ -47,6 +47,7 @@ export interface TestEnvironmentOptions {
 /** An invocation: its id, what `send` or `workflowSubmit` returned, or a workflow client of `env.client()`. */
 export type InvocationHandle = string | { readonly invocationId: string } | object;
 
+/** What the test server adds. @internal */
 export interface InternalOptions extends TestEnvironmentOptions {
   readonly extendAdmin?: ((environment: () => TestEnvironment, managementApi: RequestListener) => RequestListener) | undefined;
 }
@@ -56,7 +57,7 @@ export class TestEnvironment implements AsyncDisposable {
   readonly ingressUrl: string;
   /** Address of the management API. */
   readonly adminUrl: string;
-  /** For `explore`. */
+  /** For `explore`. @internal */
   readonly faults: Faults;
   readonly #engine: Engine;
   readonly #clock: TestClock;
@@ -88,7 +89,12 @@ export class TestEnvironment implements AsyncDisposable {
   }
 
   /** Starts the engine, serves the handlers and registers them. Rejects when a service cannot be registered. */
-  static async start(options: InternalOptions = {}): Promise<TestEnvironment> {
+  static start(options: TestEnvironmentOptions = {}): Promise<TestEnvironment> {
+    return TestEnvironment.startExtended(options);
+  }
+
+  /** `start` with what the test server adds. @internal */
+  static async startExtended(options: InternalOptions): Promise<TestEnvironment> {
     await using stack = new AsyncDisposableStack();
     const { skipTime = "auto", alwaysReplay = false, services = [], log = logToConsole } = options;
     const activity = new EngineActivity();

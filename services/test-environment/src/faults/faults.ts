@@ -58,6 +58,7 @@ const CONTINUE: PointAction = { kind: "continue" };
 /** Attempts fail with the code that SDKs use for an error of user code. */
 const USER_ERROR_CODE = 500;
 
+/** @internal */
 export class Faults implements TransportObserver {
   readonly #clock: Clock;
   readonly #set = new Set<SetFault>();

@@ -1,7 +1,6 @@
 /** The journal of an invocation as tests compare it. */
 import { fromUtf8, type InvocationId, partitionOf } from "@perdure/base";
 import { type JournalStep, readJournal } from "@perdure/diagnostics";
-import type { Invocation } from "@perdure/state-machine";
 import type { PartitionStore } from "@perdure/storage";
 import { JOURNAL_ENTRIES_MAX, PARTITION_COUNT } from "../limits.js";
 import { stepLabel } from "./step-label.js";
@@ -24,12 +23,12 @@ export interface Step {
 export interface Journal {
   readonly invocationId: string;
   readonly target: string;
-  readonly status: Invocation["status"];
+  readonly status: "scheduled" | "inboxed" | "ready" | "invoked" | "suspended" | "paused" | "completed";
   /** Without input, output and reads of state. */
   readonly steps: readonly Step[];
 }
 
-/** Undefined when the invocation is not stored, or no longer. */
+/** Undefined when the invocation is not stored, or no longer. @internal */
 export async function journalOf(store: PartitionStore, id: InvocationId): Promise<Journal | undefined> {
   const partition = partitionOf(id, PARTITION_COUNT);
   const invocation = store.reads.invocation(partition, id);

@@ -47,7 +47,7 @@ export async function runTestServer(args: readonly string[]): Promise<number> {
     process.stderr.write(`perdure test-server: ${options} Try 'perdure test-server --help'.\n`);
     return MISUSED;
   }
-  await using environment = await TestEnvironment.start({ ...options, extendAdmin: testingRoutes });
+  await using environment = await TestEnvironment.startExtended({ ...options, extendAdmin: testingRoutes });
   const { ingressUrl, adminUrl } = environment;
   const ports = { ingress_port: Number(new URL(ingressUrl).port), admin_port: Number(new URL(adminUrl).port) };
   process.stdout.write(`${JSON.stringify({ ingress_url: ingressUrl, admin_url: adminUrl, ...ports })}\n`);
