@@ -102,7 +102,7 @@ test("promises link to the handlers that complete them", async () => {
 
 test("an awakeable is completed, and its handler continues", async () => {
   const page = await ui.open("/awakeables", { dark: true });
-  await page.getByRole("link", { name: "Orders/approve" }).waitFor();
+  await page.getByRole("row").filter({ hasText: "Orders/approve" }).filter({ hasText: "a discount of 10 %" }).waitFor();
   await expectAccessible(page);
   await page.getByRole("textbox", { name: "Complete by id" }).fill("sign_1short");
   await page.getByRole("button", { name: "Complete", exact: true }).click();

@@ -3,6 +3,11 @@ import { eventually, type HttpAnswer, type TestWorld } from "@perdure/conformanc
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 
 const HOUR_MS = 3_600_000;
+const REQUEST = {
+  requestedBy: "ada.lovelace@example.com",
+  reason: "The customer pays in three instalments instead of at once, which needs the approval of a second manager",
+  contract: `https://contracts.internal.example.com/${"0123456789abcdef".repeat(8)}`,
+};
 const KEY = "warehouse-eu-central-1/sku-000048213";
 
 const notifications = service({
@@ -18,7 +23,7 @@ const notifications = service({
 const approvals = service({
   name: "HumanTaskApprovalService",
   handlers: {
-    requestManagerApproval: async (ctx: Context): Promise<string> => ctx.awakeable<string>().promise,
+    requestManagerApproval: async (ctx: Context, _request: object): Promise<string> => ctx.awakeable<string>().promise,
   },
 });
 
@@ -59,7 +64,7 @@ export async function fillLongNames({ admin, ingress }: TestWorld): Promise<Long
   await send(["InventoryReservation", KEY, "holdForStocktaking"]);
   await send(["InventoryReservation", KEY, "reserveQuantity"], 3);
   await send(["CustomerOnboardingWorkflow", "ada.lovelace@example.com", "run"]);
-  const waiting = await send(["HumanTaskApprovalService", "requestManagerApproval"]);
+  const waiting = await send(["HumanTaskApprovalService", "requestManagerApproval"], REQUEST);
   const target = { service: "InventoryReservation", key: KEY, handler: "reserveQuantity" };
   const schedule = {
     name: "nightly-inventory-reconciliation",

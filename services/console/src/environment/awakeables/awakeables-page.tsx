@@ -18,13 +18,18 @@ import { useEnvironment } from "../environment.js";
 import { LIVE_MS, useSql } from "../request.js";
 import { AnswerDialog, type CompletionWay } from "./answer-dialog.js";
 import { isAwakeableId } from "./awakeable-id.js";
+import { inputsOf, inputsStatement, matching } from "./inputs.js";
 import { awakeablesOf, type PendingAwakeable, WAITING_SHOWN_MAX, WAITING_STATEMENT } from "./waiting.js";
 import "./awakeables.css";
 
 export default function AwakeablesPage() {
   const { forbidden, ingressUrl } = useEnvironment();
   const waiting = useSql(WAITING_STATEMENT, { everyMs: LIVE_MS });
+  const all = awakeablesOf(waiting.data ?? []);
+  const inputsQuery = inputsStatement(all);
+  const inputs = inputsOf(useSql(inputsQuery ?? "", { isOff: inputsQuery === undefined }).data ?? []);
   const [answering, setAnswering] = useState<{ readonly id: string; readonly way: CompletionWay }>();
+  const [find, setFind] = useState("");
   return (
     <Page
       title="Awakeables"
@@ -34,20 +39,34 @@ export default function AwakeablesPage() {
       <Loaded query={waiting}>
         {(rows) => (
           <>
+            {(all.length > 1 || find !== "") && (
+              <div className="awakeables__find">
+                <TextField
+                  label="Handler, key or input contains"
+                  value={find}
+                  onChange={setFind}
+                  spellCheck={false}
+                  autoComplete="off"
+                />
+              </div>
+            )}
             <Table
               label="Pending awakeables"
-              rows={awakeablesOf(rows)}
+              rows={matching(all, inputs, find)}
               keyOf={({ id }) => id}
               columns={[
                 {
                   name: "Invocation",
                   cell: ({ invocationId, target, status }: PendingAwakeable) => (
-                    <span className="row">
-                      <Link href={`/invocations/${invocationId}`}>
-                        <Breakable text={target} />
-                      </Link>
-                      <InvocationBadge status={status} />
-                    </span>
+                    <>
+                      <span className="row">
+                        <Link href={`/invocations/${invocationId}`}>
+                          <Breakable text={target} />
+                        </Link>
+                        <InvocationBadge status={status} />
+                      </span>
+                      <InputLine text={inputs.get(invocationId)} />
+                    </>
                   ),
                 },
                 { name: "Since", cell: ({ since }: PendingAwakeable) => <Moment at={since} /> },
@@ -79,15 +98,19 @@ export default function AwakeablesPage() {
                 },
               ]}
               empty={
-                <Empty title="No pending awakeables">
-                  <p>
-                    A handler that creates an awakeable and waits for it is listed here as soon as it is suspended: a minute after
-                    it began to wait, unless its service is configured otherwise.
-                  </p>
-                  <Snippet label="handler code" text={"const { id, promise } = ctx.awakeable<string>();"} />
-                  <p>Complete it here, or with its id:</p>
-                  <Snippet label="command" text={`curl ${ingressUrl}/restate/awakeables/<id>/resolve --json '"yes"'`} />
-                </Empty>
+                all.length > 0 ? (
+                  <Empty title="No matching awakeables" />
+                ) : (
+                  <Empty title="No pending awakeables">
+                    <p>
+                      A handler that creates an awakeable and waits for it is listed here as soon as it is suspended: a minute
+                      after it began to wait, unless its service is configured otherwise.
+                    </p>
+                    <Snippet label="handler code" text={"const { id, promise } = ctx.awakeable<string>();"} />
+                    <p>Complete it here, or with its id:</p>
+                    <Snippet label="command" text={`curl ${ingressUrl}/restate/awakeables/<id>/resolve --json '"yes"'`} />
+                  </Empty>
+                )
               }
             />
             {rows.length === WAITING_SHOWN_MAX && <p className="quiet">The longest waiting are shown. Complete others by id.</p>}
@@ -126,5 +149,15 @@ function Paste({ forbidden, onAnswer }: { readonly forbidden: string | undefined
         Complete
       </Button>
     </form>
+  );
+}
+
+/** What the handler was called with, below its name: it distinguishes the rows of one handler. */
+function InputLine({ text }: { readonly text: string | undefined }) {
+  if (text === undefined) return null;
+  return (
+    <span className="awakeables__input small quiet" title={text}>
+      {text}
+    </span>
   );
 }
