@@ -32,6 +32,9 @@ test("keys are listed, and the handler reads an entry that was changed", async (
   await press(page, "Save");
   await page.getByText(/^Not valid JSON/).waitFor();
   await write(page, "Value", "7");
+  const changes = page.getByRole("region", { name: "Changes" });
+  await changes.getByRole("insertion").filter({ hasText: /^7$/ }).waitFor();
+  await changes.getByRole("deletion").waitFor();
   await expectAccessible(page);
   await press(page, "Save");
   await page.getByText("State of Stock/chair saved").waitFor();

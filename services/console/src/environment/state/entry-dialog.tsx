@@ -1,7 +1,9 @@
 /** Edits one entry of a key as JSON, text or hexadecimal digits; it is checked before it is sent. */
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type ReactNode, useDeferredValue, useMemo, useState } from "react";
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, TextField } from "../../kit/index.js";
-import { bytesOf, shownValue, type ValueForm, valueAs } from "./state-values.js";
+import { lineDiff } from "../../kit/line-diff.js";
+import { LineDiffView } from "../../kit/line-diff-view.js";
+import { bytesOf, sameBytes, shownValue, type ValueForm, valueAs } from "./state-values.js";
 
 interface EntryDialogProps {
   /** Undefined: a new one. */
@@ -72,6 +74,7 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
           onSubmit={save}
           problem={isTried && !read.ok ? read.problem : undefined}
         />
+        {bytes !== undefined && read.ok && <Change before={bytes} after={read.bytes} form={form} />}
         {problem}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>
@@ -81,5 +84,27 @@ export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onS
         </DialogActions>
       </form>
     </Dialog>
+  );
+}
+
+interface ChangeProps {
+  readonly before: Uint8Array;
+  readonly after: Uint8Array;
+  readonly form: ValueForm;
+}
+
+/** What saving would change; JSON is compared formatted, so that spaces alone are no difference. */
+function Change({ before, after, form }: ChangeProps) {
+  const shownAfter = useDeferredValue(after);
+  const lines = useMemo(() => {
+    const textOf = (bytes: Uint8Array) => valueAs(bytes, form) ?? shownValue(bytes).text;
+    return lineDiff(textOf(before), textOf(shownAfter));
+  }, [before, shownAfter, form]);
+  if (sameBytes(before, shownAfter)) return <p className="quiet small">No changes.</p>;
+  return (
+    <div className="stack stack--tight">
+      <h3>Changes</h3>
+      {lines.length === 0 ? <p className="quiet small">Only spaces change.</p> : <LineDiffView label="Changes" lines={lines} />}
+    </div>
   );
 }
