@@ -216,6 +216,16 @@ test("new code is discovered and checked before it is registered, and a draining
 
   await newer.getByRole("link", { name: endpoint.url }).click();
   await page.getByText("No invocations in flight on this deployment.").waitFor();
+  await choose(page, "Other deployment", /^http/);
+  const orders = page.getByRole("region", { name: "Differences", exact: true }).getByRole("row").filter({ hasText: "Orders" });
+  expect(await orders.textContent()).toMatch(/1 → 2.*changed.*changed: place/);
+  await page.getByText("Differences of Orders").click();
+  const differences = page.getByRole("region", { name: "Differences of Orders" });
+  await differences.getByRole("deletion").filter({ hasText: '"amount": {' }).waitFor();
+  await expectAccessible(page);
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoSidewaysScroll(page);
+  await page.setViewportSize({ width: 1440, height: 900 });
   await button(page, "More actions").click();
   await page.getByRole("menuitem", { name: "Remove" }).click();
   await dialog.getByText("would be served by an older revision").waitFor();

@@ -24,6 +24,7 @@ import { invocationsHref } from "../invocations-link.js";
 import { useChange, useRequest, useSql } from "../request.js";
 import { numberOf, textOf } from "../rows.js";
 import { Metadata } from "../services/metadata.js";
+import { CompareSection } from "./compare-section.js";
 import { DeleteDialog } from "./delete-dialog.js";
 import { addressOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
 import { StateBadge } from "./state-badge.js";
@@ -149,6 +150,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentDetail }) {
           )}
         </Loaded>
       </Section>
+      {all.data !== undefined && <CompareSection deployment={deployment} all={all.data} />}
       <Kept deployment={deployment} isCheckShown={check.data !== undefined} />
       {dialog === "update" && <UpdateDialog deployment={deployment} onClose={() => setDialog(undefined)} />}
       {dialog === "delete" && <DeleteDialog {...{ deployment, state, inFlight, current }} onClose={() => setDialog(undefined)} />}
