@@ -60,6 +60,12 @@ test("the overview shows what runs, how fast, and what needs attention", async (
   expect(new URL(page.url()).searchParams.getAll("status")).toEqual(["failed"]);
   await page.goBack();
   await needs.getByRole("button", { name: "Actions for Payments/broken backing-off" }).click();
+  await page.getByRole("menuitem", { name: "Resume …" }).click();
+  const batch = page.getByRole("dialog", { name: "Resume 1 invocation" });
+  await batch.getByRole("link", { name: /^Payments\/broken inv_1\w+…\w+$/ }).waitFor();
+  await expectAccessible(page);
+  await batch.getByRole("button", { name: "Cancel", exact: true }).click();
+  await needs.getByRole("button", { name: "Actions for Payments/broken backing-off" }).click();
   await page.getByRole("menuitem", { name: "Acknowledge" }).click();
   await broken.waitFor({ state: "detached" });
   await page.reload();

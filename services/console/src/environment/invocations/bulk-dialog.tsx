@@ -2,7 +2,7 @@
 import type { DryRunView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useLocation } from "wouter";
-import { ChoiceField, Confirmation, Loading, ProblemNote, shortId, TextField } from "../../kit/index.js";
+import { Breakable, ChoiceField, Confirmation, Loading, ProblemNote, shortId, TextField } from "../../kit/index.js";
 import { useChange, useRequest } from "../request.js";
 import { BATCH_MAX } from "./limits.js";
 import type { ListSelection } from "./selection.js";
@@ -93,7 +93,14 @@ function PreviewSummary({
       <ul className="runs-list small">
         {sample.slice(0, 8).map(({ id, target, status }) => (
           <li key={id}>
-            <Link href={`/invocations/${encodeURIComponent(id)}`}>{typeof target === "string" ? target : shortId(id)}</Link>{" "}
+            <Link href={`/invocations/${encodeURIComponent(id)}`} title={id}>
+              {typeof target === "string" && (
+                <>
+                  <Breakable text={target} />{" "}
+                </>
+              )}
+              <code>{shortId(id)}</code>
+            </Link>{" "}
             <span className="quiet">{typeof status === "string" ? status : ""}</span>
           </li>
         ))}

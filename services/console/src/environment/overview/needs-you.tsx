@@ -1,13 +1,12 @@
 /** Invocations that fail, are paused or have failed: similar ones in one row, each with its last failure and a link. */
 import { type InvocationFilter, sqlText } from "@perdure/admin-client";
+import { lazy, Suspense, useState } from "react";
 import { Link } from "wouter";
 import {
   Breakable,
   Button,
   ErrorCode,
-  Icon,
   InvocationBadge,
-  Menu,
   Moment,
   Section,
   ShortId,
@@ -15,9 +14,11 @@ import {
   type TableColumn,
   useNow,
 } from "../../kit/index.js";
+import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
 import { useRequest } from "../request.js";
 import { useShared } from "../shared.js";
+import { actionsColumn, type CauseBatch } from "./cause-actions.js";
 import { type Cause, causesOf } from "./causes.js";
 import { type DeploymentIssues, deploymentIssues, type InvocationIssue, reasonsOf, withoutReason } from "./figures.js";
 import type { LongWait } from "./long-waits.js";
@@ -27,7 +28,7 @@ import { WaitingForLong } from "./waiting-for-long.js";
 import { WaitingForSlots } from "./waiting-for-slots.js";
 
 const HOUR_MS = 3_600_000;
-const DAY_MS = 24 * HOUR_MS;
+const CauseBatchDialog = lazy(() => import("./cause-batch.js"));
 
 interface NeedsYouProps {
   readonly issues: readonly InvocationIssue[];
@@ -38,12 +39,14 @@ interface NeedsYouProps {
 
 export function NeedsYou({ issues, slotWaits, slotHolders, longWaits }: NeedsYouProps) {
   const reasons = useReasons(withoutReason(issues));
-  const { value: marks, change: changeMarks, isShared, forbidden } = useShared("attention", marksOf);
+  const { forbidden } = useEnvironment();
+  const { value: marks, change: changeMarks, isShared, forbidden: markForbidden } = useShared("attention", marksOf);
+  const [batch, setBatch] = useState<CauseBatch>();
   const nowMs = useNow();
   const { open, marked } = reviewed(causesOf(issues), marks, nowMs);
   const worse = new Set(open.filter(({ isWorse }) => isWorse).map(({ cause }) => cause));
   const mark = (cause: Cause, muteMs?: number) => changeMarks((all) => withMark(all, cause, Date.now(), muteMs));
-  const columns = [...causeColumns(reasons, worse), actionsColumn(mark, forbidden)];
+  const columns = [...causeColumns(reasons, worse), actionsColumn({ mark, begin: setBatch, markForbidden, forbidden })];
   const deployments = deploymentIssues(issues);
   return (
     <>
@@ -69,9 +72,14 @@ export function NeedsYou({ issues, slotWaits, slotHolders, longWaits }: NeedsYou
           marked={marked}
           reasons={reasons}
           isShared={isShared}
-          forbidden={forbidden}
+          forbidden={markForbidden}
           onRemove={(cause) => changeMarks((all) => withoutMark(all, cause))}
         />
+      )}
+      {batch !== undefined && (
+        <Suspense fallback={null}>
+          <CauseBatchDialog verb={batch.verb} filter={filterOf(batch.cause)} onClose={() => setBatch(undefined)} />
+        </Suspense>
       )}
       {deployments.length > 0 && (
         <Section title="Failing deployments">
@@ -137,27 +145,6 @@ function causeColumns(reasons: ReadonlyMap<string, string>, worse: ReadonlySet<C
     },
     { name: "Last seen", cell: ({ at }) => <Moment at={at} /> },
   ];
-}
-
-function actionsColumn(mark: (cause: Cause, muteMs?: number) => void, forbidden: string | undefined): TableColumn<Cause> {
-  return {
-    name: "Actions",
-    isNameHidden: true,
-    cell: (cause) => (
-      <Menu
-        trigger={
-          <Button isSmall appearance="bare" aria-label={`Actions for ${cause.service}/${cause.handler} ${cause.status}`}>
-            <Icon name="more" />
-          </Button>
-        }
-        actions={[
-          { label: "Acknowledge", icon: "acknowledge", forbidden, onSelect: () => mark(cause) },
-          { label: "Mute for 1 hour", icon: "mute", forbidden, onSelect: () => mark(cause, HOUR_MS) },
-          { label: "Mute for 1 day", icon: "mute", forbidden, onSelect: () => mark(cause, DAY_MS) },
-        ]}
-      />
-    ),
-  };
 }
 
 interface MarkedProps {
