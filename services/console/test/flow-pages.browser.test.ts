@@ -48,12 +48,27 @@ test("a schedule is made with its next times in sight, fired, paused, changed an
     .getByRole("table")
     .getByRole("link", { name: /^inv_1/ })
     .waitFor();
+  // The result of the last run stands in the row of the schedule, and that of each recent run in its own.
+  await page.getByRole("row").filter({ hasText: "At 02:30" }).getByRole("link", { name: "succeeded" }).waitFor();
+  await page.getByRole("table").last().getByRole("row").filter({ hasText: "fired" }).getByText("succeeded").waitFor();
   await act(page, "nightly", "Pause");
   await page.getByText("None while paused.").waitFor();
   await act(page, "nightly", "Edit");
   await fill(page, "Schedule", "every 15m");
   await press(page, "Save");
   await page.getByText("every 15m", { exact: true }).waitFor();
+  await act(page, "nightly", "Edit");
+  await choose(page, "Service", "Orders");
+  await choose(page, "Handler", "place");
+  await fill(page, "item", "lamp");
+  await page.getByLabel("amount", { exact: true }).fill("0");
+  await page.getByText("must be at least 1").first().waitFor();
+  await page.getByLabel("amount", { exact: true }).fill("3");
+  await expectAccessible(page);
+  await press(page, "Save");
+  await page.getByRole("cell", { name: "Orders/place" }).waitFor();
+  const saved = (await ui.world.admin.get("/schedules")).json as { schedules: { payload: unknown }[] };
+  expect(saved.schedules.map(({ payload }) => payload)).toEqual([{ item: "lamp", amount: 3 }]);
   await act(page, "nightly", "Delete");
   await press(page, "Delete");
   await page.getByRole("heading", { name: "No schedules yet" }).waitFor();

@@ -27,7 +27,6 @@ export const OVER_A_SCREEN: readonly LongFunctions[] = [
       "services/console/src/environment/invocations/invocation-grid.tsx#InvocationGrid",
       "services/console/src/environment/invocations/list-page.tsx#ListPage",
       "services/console/src/environment/playground/answer-panel.tsx#Shown",
-      "services/console/src/environment/schedules/schedule-details.tsx#ScheduleDetails",
       "services/console/src/environment/sql/result-grid.tsx#ResultGrid",
       "services/console/src/environment/sql/sql-page.tsx#SqlPage",
       "services/console/src/environment/state/key-page.tsx#Entries",

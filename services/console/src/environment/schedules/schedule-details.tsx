@@ -1,9 +1,10 @@
 /** One schedule: its state, when it fires next, and the results of its last runs. */
 import type { ScheduleView } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Badge, Empty, Facts, Loaded, Moment, Section, ShortId, Table, type Tone } from "../../kit/index.js";
+import { Badge, Empty, Facts, InvocationBadge, Loaded, Moment, Section, ShortId, Table, type Tone } from "../../kit/index.js";
 import { useRequest } from "../request.js";
 import { PREVIEW_COUNT } from "./limits.js";
+import type { RunResult } from "./run-results.js";
 
 const TONES: Readonly<Record<string, Tone>> = {
   fired: "good",
@@ -15,7 +16,13 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 type ScheduleFiring = ScheduleView["recent"][number];
 
-export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView }) {
+interface ScheduleDetailsProps {
+  readonly schedule: ScheduleView;
+  /** By invocation. */
+  readonly results: ReadonlyMap<string, RunResult>;
+}
+
+export function ScheduleDetails({ schedule, results }: ScheduleDetailsProps) {
   const { id, name, version, next_at } = schedule;
   const next = useRequest(["schedule-next", id, version, next_at], ({ admin }, signal) =>
     admin.schedules.next(id, PREVIEW_COUNT, { signal }),
@@ -68,13 +75,7 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
           {
             name: "Invocation",
             cell: ({ invocation_id }: ScheduleFiring) =>
-              invocation_id ? (
-                <Link href={`/invocations/${invocation_id}`}>
-                  <ShortId id={invocation_id} />
-                </Link>
-              ) : (
-                <span className="quiet">–</span>
-              ),
+              invocation_id ? <RunLink id={invocation_id} run={results.get(invocation_id)} /> : <span className="quiet">–</span>,
           },
         ]}
         empty={
@@ -84,5 +85,16 @@ export function ScheduleDetails({ schedule }: { readonly schedule: ScheduleView 
         }
       />
     </Section>
+  );
+}
+
+function RunLink({ id, run }: { readonly id: string; readonly run: RunResult | undefined }) {
+  return (
+    <span className="row">
+      <Link href={`/invocations/${id}`}>
+        <ShortId id={id} />
+      </Link>
+      {run !== undefined && <InvocationBadge {...run} />}
+    </span>
   );
 }

@@ -1,21 +1,13 @@
 /** Creates or changes a schedule and previews the next times, so that a misread expression is noticed. */
-import type { ScheduleView, ServiceMetadata } from "@perdure/admin-client";
+import type { HandlerMetadata, ScheduleView, ServiceMetadata } from "@perdure/admin-client";
 import { type FormEvent, useId, useState } from "react";
-import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
+import { Button, ChoiceField, Dialog, DialogActions, ProblemNote, TextField, zonedText } from "../../kit/index.js";
 import { useChange } from "../request.js";
 import { type ReadWhen, readWhen, timesWithin } from "./calendar.js";
 import { cronText } from "./cron-text.js";
 import { PREVIEW_COUNT } from "./limits.js";
-import {
-  bodyOf,
-  CATCH_UPS,
-  fieldsOf,
-  hasBytes,
-  newFields,
-  OVERLAPS,
-  problemsOf,
-  type ScheduleFormFields,
-} from "./schedule-form.js";
+import { bodyOf, CATCH_UPS, fieldsOf, newFields, OVERLAPS, problemsOf, type ScheduleFormFields } from "./schedule-form.js";
+import { ScheduleInput } from "./schedule-input.js";
 
 interface ScheduleDialogProps {
   readonly services: readonly ServiceMetadata[];
@@ -58,15 +50,13 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
         <TimetableFields {...form} when={when} />
         <Preview when={when} zone={fields.zone} cron={fields.cron} />
         <TargetFields {...form} services={services} />
-        <CodeEditor
-          label="Input"
-          language="json"
-          linesMin={3}
-          value={fields.input}
+        <ScheduleInput
+          handler={handlerOf(services, fields)}
+          schedule={schedule}
+          input={fields.input}
+          problem={shown.input}
           onChange={(input) => set({ input })}
           onSubmit={send}
-          problem={shown.input}
-          hint={hasBytes(schedule) ? "The current input is not JSON; empty keeps it." : "JSON. Empty: no input."}
         />
         <PolicyFields {...form} />
         {save.isError && <ProblemNote cause={save.error} title="The schedule was not saved." />}
@@ -79,6 +69,17 @@ export function ScheduleDialog({ services, schedule, onClose, onDone }: Schedule
       </form>
     </Dialog>
   );
+}
+
+/** The first handler of the service; a plain service takes no key, and its field is not shown. */
+function withService(services: readonly ServiceMetadata[], name: string): Partial<ScheduleFormFields> {
+  const service = services.find((each) => each.name === name);
+  return { service: name, handler: service?.handlers[0]?.name ?? "", ...(service?.ty === "Service" ? { key: "" } : {}) };
+}
+
+function handlerOf(services: readonly ServiceMetadata[], fields: ScheduleFormFields): HandlerMetadata | undefined {
+  const service = services.find(({ name }) => name === fields.service);
+  return service?.handlers.find(({ name }) => name === fields.handler);
 }
 
 interface FormPartProps {
@@ -133,7 +134,7 @@ function TargetFields({ fields, set, shown, services }: FormPartProps & { readon
           services.map(({ name }) => name),
           fields.service,
         )}
-        onChange={(name) => set({ service: name, handler: services.find((each) => each.name === name)?.handlers[0]?.name ?? "" })}
+        onChange={(name) => set(withService(services, name))}
         problem={shown.service}
       />
       <ChoiceField

@@ -9,6 +9,7 @@ import {
   Confirmation,
   Empty,
   Icon,
+  InvocationBadge,
   Loaded,
   Menu,
   Moment,
@@ -21,9 +22,10 @@ import {
 } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
-import { LIVE_MS, useChange, useRequest } from "../request.js";
+import { LIVE_MS, useChange, useRequest, useSql } from "../request.js";
 import { CalendarLine, type CalendarLineProps, type CalendarSpan } from "./calendar-line.js";
 import { cronText } from "./cron-text.js";
+import { type RunResult, resultsOf, resultsStatement } from "./run-results.js";
 import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
 import "./schedules.css";
@@ -42,6 +44,8 @@ export default function SchedulesPage() {
   const nowMs = Math.floor(useNow() / CALENDAR_STEP_MS) * CALENDAR_STEP_MS;
   const span: CalendarSpan = parameters.get("span") === "week" ? "week" : "day";
   const shown = parameters.get("show");
+  const resultsQuery = resultsStatement(schedules.data ?? [], shown);
+  const results = resultsOf(useSql(resultsQuery ?? "", { everyMs: LIVE_MS, isOff: resultsQuery === undefined }).data ?? []);
   const whyNot = forbidden ?? (services.data?.length === 0 ? "Register a service first" : undefined);
   return (
     <Page
@@ -64,10 +68,11 @@ export default function SchedulesPage() {
                 all={all}
                 span={span}
                 shown={shown}
+                results={results}
                 onEdit={(schedule) => setEditing({ schedule })}
                 onRemove={setRemoving}
               />
-              <Shown schedule={all.find(({ id }) => id === shown)} isSelected={shown !== null} />
+              <Shown schedule={all.find(({ id }) => id === shown)} results={results} isSelected={shown !== null} />
             </>
           )
         }
@@ -132,11 +137,12 @@ interface ScheduleTableProps {
   readonly span: CalendarSpan;
   /** Id of the schedule whose details are open. */
   readonly shown: string | null;
+  readonly results: ReadonlyMap<string, RunResult>;
   readonly onEdit: (schedule: ScheduleView) => void;
   readonly onRemove: (schedule: ScheduleView) => void;
 }
 
-function ScheduleTable({ all, span, shown, onEdit, onRemove }: ScheduleTableProps) {
+function ScheduleTable({ all, span, shown, results, onEdit, onRemove }: ScheduleTableProps) {
   return (
     <Table
       label="Schedules"
@@ -159,7 +165,15 @@ function ScheduleTable({ all, span, shown, onEdit, onRemove }: ScheduleTableProp
           cell: ({ status }) => <Badge tone={TONES[status as keyof typeof TONES] ?? "idle"}>{status}</Badge>,
         },
         { name: "Next", cell: ({ next_at }) => <Moment at={next_at} /> },
-        { name: "Last", cell: ({ last_fired_at }) => <Moment at={last_fired_at} /> },
+        {
+          name: "Last",
+          cell: ({ last_fired_at, last_invocation_id }) => (
+            <>
+              <Moment at={last_fired_at} />
+              {last_invocation_id !== null && <LastRun id={last_invocation_id} run={results.get(last_invocation_id)} />}
+            </>
+          ),
+        },
         {
           name: "Schedule",
           cell: ({ cron, zone }) => (
@@ -185,6 +199,18 @@ function ScheduleTable({ all, span, shown, onEdit, onRemove }: ScheduleTableProp
         },
       ]}
     />
+  );
+}
+
+/** Leads to the last invocation; nothing is shown once it is no longer retained. */
+function LastRun({ id, run }: { readonly id: string; readonly run: RunResult | undefined }) {
+  if (run === undefined) return null;
+  return (
+    <div>
+      <Link href={`/invocations/${encodeURIComponent(id)}`}>
+        <InvocationBadge {...run} />
+      </Link>
+    </div>
   );
 }
 
@@ -264,7 +290,13 @@ function Removal({ schedule, onClose }: ScheduleRemovalProps) {
   );
 }
 
-function Shown({ schedule, isSelected }: { readonly schedule: ScheduleView | undefined; readonly isSelected: boolean }) {
-  if (schedule !== undefined) return <ScheduleDetails key={schedule.id} schedule={schedule} />;
+interface ShownScheduleProps {
+  readonly schedule: ScheduleView | undefined;
+  readonly results: ReadonlyMap<string, RunResult>;
+  readonly isSelected: boolean;
+}
+
+function Shown({ schedule, results, isSelected }: ShownScheduleProps) {
+  if (schedule !== undefined) return <ScheduleDetails key={schedule.id} schedule={schedule} results={results} />;
   return isSelected ? <p className="quiet">This schedule no longer exists.</p> : null;
 }
