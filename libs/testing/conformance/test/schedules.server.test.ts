@@ -2,7 +2,11 @@
  * Why: schedules end to end: a real server fires at real services of the SDK, every second, and is killed in the middle of it. What
  * is proved: no time is lost, none fires twice, and policies hold while it happens.
  */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
+import { pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { type Context, type ObjectContext, object, service, type WorkflowContext, workflow } from "@restatedev/restate-sdk";
 import { eventually, type IntrospectionRow, probe, TestWorld } from "../src/index.js";
@@ -10,6 +14,8 @@ import { eventually, type IntrospectionRow, probe, TestWorld } from "../src/inde
 const KILLS = 4;
 /** Longer than a period of the schedules here, so that runs would overlap. */
 const SLOW_MS = 2500;
+/** Longer than what counts as late (`OVERDUE_AFTER_MS`). */
+const ABSENT_MS = 14_000;
 
 const ticks = service({
   name: "Ticks",
@@ -46,13 +52,21 @@ interface Shown {
   readonly [field: string]: unknown;
 }
 
+const clockFolder = mkdtempSync(join(tmpdir(), "perdure-clock-"));
+/** How far the server's clock is ahead from its next start on. */
+const clockAhead = join(clockFolder, "ahead");
 let world: TestWorld;
 
 beforeAll(async () => {
-  world = await TestWorld.start();
+  writeFileSync(clockAhead, "0");
+  const preload = pathToFileURL(join(import.meta.dirname, "clock-ahead.mjs")).href;
+  world = await TestWorld.start({ environment: { PERDURE_NODE_OPTIONS: `--import ${preload}`, CLOCK_AHEAD: clockAhead } });
   await world.deploy({ services: [ticks, counterObject, daily] });
 });
-afterAll(() => world[Symbol.asyncDispose]());
+afterAll(async () => {
+  await world[Symbol.asyncDispose]();
+  rmSync(clockFolder, { recursive: true, force: true });
+});
 
 async function make(name: string, handler: string, change: object = {}): Promise<string> {
   const target = { service: "Ticks", handler };
@@ -193,7 +207,7 @@ describe("a server that is killed again and again", () => {
     ]);
     await fired(none, 1);
     await world.server.kill();
-    await delay(14_000); // Longer than what counts as late.
+    writeFileSync(clockAhead, String(ABSENT_MS));
     await world.server.startAgain();
     await eventually("both know what they missed", async () => {
       const states = await Promise.all([shown(none), shown(last)]);
