@@ -4,6 +4,7 @@ import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStor
 import type { MetadataStore } from "@perdure/metadata";
 import type { ProcessPorts } from "@perdure/process-kit";
 import { ActionMeter, CompletedChanges, KvPartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
+import { warnOfForeignFiles } from "./base-directory.js";
 import { directoriesOf, type StandaloneSettings } from "./config.js";
 import { LocalDataSet } from "./data-set.js";
 
@@ -20,6 +21,7 @@ export async function openStores(settings: StandaloneSettings, ports: ProcessPor
   const directories = directoriesOf(settings);
   const { numPartitions, acceptDataLoss } = settings.worker;
   const dataSet = new LocalDataSet({ directories, numPartitions, acceptDataLoss }, { clock, random, logger });
+  await lifecycle.prepare(() => warnOfForeignFiles(directories.node, logger));
   await lifecycle.prepare(() => dataSet.checkDirectories(() => readStoredPartitions(directories.partitions)));
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
   const newMark = await lifecycle.prepare(() => dataSet.beforePartitions(metadata));
