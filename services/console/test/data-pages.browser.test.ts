@@ -158,7 +158,9 @@ test("text that is typed over other text brings no style of the browser, and com
   await editor.getByText("SELECT").waitFor();
   // Completions are of these.
   await page.getByText("Tables", { exact: true }).click();
-  await page.getByRole("button", { name: "sys_invocation", exact: true }).waitFor();
+  await page.getByText("sys_invocation", { exact: true }).click();
+  await page.getByRole("list", { name: "Columns of sys_invocation" }).getByText("retry_count", { exact: true }).waitFor();
+  await expectAccessible(page);
   await editor.press("Control+a");
   await page.keyboard.type("SELECT id FROM sys_invo");
   await page.locator(".cm-tooltip-autocomplete li").filter({ hasText: "sys_invocation" }).first().waitFor();

@@ -23,6 +23,7 @@ import { withoutSaved, withRun, withSaved } from "./memory.js";
 import { csvOf, jsonOf, type SqlResult } from "./result.js";
 import { ResultGrid } from "./result-grid.js";
 import { statementOf } from "./statement.js";
+import { TablesList } from "./tables-list.js";
 import { useMemory } from "./use-memory.js";
 import { type SqlRun, useRun } from "./use-run.js";
 import "./sql.css";
@@ -100,12 +101,7 @@ export default function SqlPage() {
           onPick={runNow}
           none="Queries that you run in this browser are listed here."
         />
-        <List
-          title="Tables"
-          items={Object.keys(tables).map((name) => ({ label: name, statement: `SELECT * FROM ${name} LIMIT 100` }))}
-          onPick={runNow}
-          none="Loading tables …"
-        />
+        <TablesList tables={tables} onPick={runNow} />
       </div>
       {isSaving && (
         <SaveDialog
