@@ -294,12 +294,12 @@ export class PartitionLeadership implements AsyncDisposable {
   }
 
   #noteFormer(members: readonly Member[], holders: readonly (LeaseHolder | undefined)[]): void {
+    const isDraining = new Map(members.map(({ id, draining }) => [id, draining]));
     for (const partition of this.#all) {
       const worker = holders[partition]?.worker ?? this.#former[partition]?.worker;
       if (worker === undefined || worker === this.#options.id) continue;
-      const member = members.find(({ id }) => id === worker);
       const before = this.#former[partition];
-      const draining = member?.draining ?? (before?.worker === worker && before.draining);
+      const draining = isDraining.get(worker) ?? (before?.worker === worker && before.draining);
       if (before?.worker !== worker || before.draining !== draining) this.#former[partition] = { worker, draining };
     }
   }
