@@ -35,7 +35,7 @@ SDK ?=
 
 .PHONY: help build run example cluster cluster-down cloud cloud-down check format clean
 .PHONY: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples test-all programs
-.PHONY: sim bench bench-check chaos fuzz microbench conformance screenshots charts reference docs packages release images images-check
+.PHONY: sim sim-scale scale bench bench-check chaos fuzz microbench conformance screenshots charts reference docs packages release images images-check
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -121,6 +121,12 @@ format: $(INSTALLED) ## Rewrite what the formatter and the linter can fix
 sim: $(INSTALLED) ## Simulate seeded, faulty worlds (SEED=7 replays one, COUNT=1000 makes more; PLANT=name or all: find planted bugs)
 	@SEED='$(SEED)' COUNT='$(COUNT)' FROM='$(FROM)' PLANT='$(PLANT)' SHORT='$(SHORT)' $(NODE) deploy/sim.mjs
 
+sim-scale: $(INSTALLED) ## Simulate a large cluster whose workers fail one by one (PARTITIONS=1000 WORKERS=100 FAILURES=24 CALLERS=300 SEED=1)
+	@SEED='$(SEED)' PARTITIONS='$(PARTITIONS)' FAILURES='$(FAILURES)' CALLERS='$(CALLERS)' $(NODE) deploy/sim-scale.mjs
+
+scale: $(INSTALLED) ## Calculate what a cluster can carry, and what is used up first (ARGS='rate=50000 work=three-steps commitMs=2')
+	@$(NODE) deploy/scale/src/main.ts $(ARGS)
+
 BENCH = FILTER='$(FILTER)' $(NODE) libs/testing/conformance/bench/run.mjs
 
 bench: build ## Measure Perdure and the reference side by side (FILTER='noop-* mixed' chooses rows, LIST=1 lists them, QUICK=1 tries them; needs cargo)
@@ -155,7 +161,7 @@ charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and t
 	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/core/custom-resources/test/chart.test.ts libs/testing/conformance/test/charts/values.test.ts
 
 reference: $(INSTALLED) ## Write docs/reference, docs/cli.md and code on pages anew, from the code
-	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference services/cli/src/docs libs/testing/conformance/src/tidy-docs
+	@PERDURE_UPDATE_DOCS=1 $(JEST) deploy/reference deploy/scale services/cli/src/docs libs/testing/conformance/src/tidy-docs
 
 packages: build ## Pack npm packages, tarball, Debian package and formula into dist/packages (PLATFORMS=all: SQL engines of every platform)
 	@PLATFORMS='$(PLATFORMS)' $(NODE) deploy/packages/build.mjs

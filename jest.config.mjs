@@ -9,6 +9,7 @@ export default {
     "<rootDir>/deploy/packages",
     "<rootDir>/deploy/reference",
     "<rootDir>/deploy/release",
+    "<rootDir>/deploy/scale",
   ],
   testMatch: ["**/*.test.ts"],
   // Building images and packages in clean directories takes minutes, and examples need the tools of other languages: only `make test-images`,

@@ -172,6 +172,7 @@ const FOLDERS = [
   "deploy/packages",
   "deploy/reference",
   "deploy/release",
+  "deploy/scale",
 ];
 const all = FOLDERS.flatMap((folder) => suitesBelow(join(root, folder)));
 const expressions = patterns.map((pattern) => new RegExp(pattern, "i"));

@@ -126,7 +126,7 @@ export class Fleet implements Leaders {
   #restartLater(place: WorkerPlace): void {
     const { scheduler } = this.#world;
     place.worker = undefined;
-    scheduler.after(RESTART_MS * scheduler.random.float(), () => {
+    scheduler.after((this.#cluster.restartMs ?? RESTART_MS) * scheduler.random.float(), () => {
       if (place.worker === undefined) this.#startWorker(place);
     });
   }
@@ -158,12 +158,13 @@ export class Fleet implements Leaders {
     if (!scheduler.random.chance(weather.messageRepeated)) return;
     scheduler.after(REPEATED_AFTER_MS * scheduler.random.float(), () => {
       const partition = partitionFor(this.#world, id);
-      const worker = this.#workers().find(({ leading }) => leading.includes(partition));
+      const worker = this.workers().find(({ leading }) => leading.includes(partition));
       worker?.body.enter(() => again(worker));
     });
   }
 
-  #workers(): SimulatedWorker[] {
+  /** The workers that run, in the order of their places. */
+  workers(): SimulatedWorker[] {
     return this.#places.flatMap(({ worker }) => (worker?.body.alive === true ? [worker] : []));
   }
 
@@ -174,7 +175,7 @@ export class Fleet implements Leaders {
     const { random } = scheduler;
     this.#often("crashEveryMs", (worker) => worker.body.end("by itself"));
     this.#often("pauseEveryMs", ({ body }) => body.pause(2 * this.#pace.leaseMs * random.float()));
-    this.#often("drainEveryMs", (worker) => this.#leave(worker));
+    this.#often("drainEveryMs", (worker) => this.leave(worker));
     this.#often("gatewayCrashEveryMs", () => {
       if (this.#gateways.length > 0) random.pick(this.#gateways).body.end("by itself");
     });
@@ -222,7 +223,8 @@ export class Fleet implements Leaders {
     });
   }
 
-  #leave(worker: SimulatedWorker): void {
+  /** Drains the worker, which is then started again. */
+  leave(worker: SimulatedWorker): void {
     this.#leaving.add(worker);
     worker.leave().then(
       () => this.#leaving.delete(worker),
@@ -254,7 +256,7 @@ export class Fleet implements Leaders {
     if (meanMs === undefined) return;
     scheduler.after(-Math.log(1 - scheduler.random.float()) * meanMs, () => {
       if (this.#weather === undefined) return;
-      const workers = this.#workers();
+      const workers = this.workers();
       if (workers.length > 0) happen(scheduler.random.pick(workers));
       this.#often(kind, happen);
     });
@@ -268,7 +270,7 @@ export class Fleet implements Leaders {
     this.#network.healAll();
     this.#storeReturns();
     this.#dataReturn();
-    for (const worker of this.#workers()) {
+    for (const worker of this.workers()) {
       worker.way.isCut = false;
       worker.body.wake();
     }
@@ -293,13 +295,13 @@ export class Fleet implements Leaders {
   }
 
   #leaderPartitions(): ReadonlySet<number> {
-    return new Set(this.#workers().flatMap(({ leading }) => leading));
+    return new Set(this.workers().flatMap(({ leading }) => leading));
   }
 
   /** Whether every process runs, none is leaving, and every partition has a leader. */
   #isStable(leaderPartitions: ReadonlySet<number>): boolean {
     const hasLeaders = leaderPartitions.size === this.#world.settings.partitionCount;
-    return hasLeaders && this.#leaving.size === 0 && this.#workers().length === this.#places.length;
+    return hasLeaders && this.#leaving.size === 0 && this.workers().length === this.#places.length;
   }
 
   /** Leases last longer before any worker renews them later. */

@@ -27,6 +27,8 @@ export interface SimulatedClusterSettings {
   readonly gateways: number;
   /** Interval of a worker's polls; all other times of leases follow from it. */
   readonly pollMs: number;
+  /** Maximum pause before a process that ended is started again. Default 1 s. */
+  readonly restartMs?: number;
   readonly weather: ClusterWeather;
 }
 
@@ -45,7 +47,7 @@ export class LeasePace {
   }
 }
 
-const FAIR_CLUSTER_WEATHER: ClusterWeather = {
+export const FAIR_CLUSTER_WEATHER: ClusterWeather = {
   crashEveryMs: undefined,
   pauseEveryMs: undefined,
   drainEveryMs: undefined,

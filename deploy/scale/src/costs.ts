@@ -1,0 +1,91 @@
+/** Measured costs of work and of fixed tasks, each with the place where the measurement is recorded. Times are processor time. */
+
+export interface WorkCost {
+  readonly name: string;
+  readonly workerMicros: number;
+  readonly gatewayMicros: number;
+  readonly redisMicros: number;
+  /** Bytes that a worker sends to Redis. */
+  readonly redisBytes: number;
+  /** Commits that follow each other in one invocation. */
+  readonly commits: number;
+}
+
+const CLUSTER = "benchmarks.md, *Cluster*, 2026-11-23, commit 1029017, 64 connections";
+
+/** CPU by parts, and bytes of Redis, of `benchmarks.md`, *Cluster*. */
+export const WORK = {
+  "no-op": { name: "no-op handler", workerMicros: 348, gatewayMicros: 95, redisMicros: 89, redisBytes: 846, commits: 2 },
+  "three-steps": {
+    name: "handler with three steps",
+    workerMicros: 581,
+    gatewayMicros: 108,
+    redisMicros: 187,
+    redisBytes: 2247,
+    commits: 5,
+  },
+} as const satisfies Readonly<Record<string, WorkCost>>;
+
+/** What a number of the model is, its value, and its source: printed as the first table of the page. */
+export interface Assumption {
+  readonly name: string;
+  readonly value: number;
+  readonly unit: string;
+  readonly source: string;
+}
+
+const assumption = (name: string, value: number, unit: string, source: string): Assumption => ({ name, value, unit, source });
+
+const LEASES = "`make microbench FILTER=redis/bench/leases`, 2026-11-27, 1,000 partitions, least of three runs";
+const ARCHIVE = "`make microbench FILTER=postgres/bench/archive`, 2026-11-27, batches of 16";
+const OPERATOR = "benchmarks.md, *The operator*, commit a450050";
+const CLOUD = "benchmarks.md, *Cloud* and *The cloud's gateway*, 2026-11-21";
+
+export const ASSUMPTIONS = {
+  utilization: assumption("highest use of a resource", 0.6, "", "choice: at 0.6 a queue makes a task 2.5 times as long"),
+  spread: assumption("cost with four workers or more / cost with one", 1.74, "", "sizing.md: 1,146 / 659 µs of all processes"),
+  spreadOfTwo: assumption("cost with two or three workers / cost with one", 1.27, "", "sizing.md: 840 / 659 µs"),
+  pollsPerSecond: assumption("polls of leases", 4, "/s", "`LEASE_POLL_MS` = 250, libs/engine/partition-processor"),
+  handOversAtOnce: assumption("partitions that a draining worker hands over in a poll", 4, "", "`HAND_OVERS_AT_ONCE`"),
+  partitionsMax: assumption("partitions of an environment, at most", 1_024, "", "setting `num-partitions`"),
+  partitionsOfWorker: assumption("partitions for each worker", 10, "", "choice, with at least 24 and at most 1,024 in all"),
+  holdersRedisMicros: assumption("Redis: read the holder of a partition", 5.34, "µs", LEASES),
+  holdersWorkerMicros: assumption("worker: the same", 5.05, "µs", LEASES),
+  renewRedisMicros: assumption("Redis: renew a lease", 7.36, "µs", LEASES),
+  renewWorkerMicros: assumption("worker: the same", 6.39, "µs", LEASES),
+  beatRedisMicros: assumption("Redis: list one worker in a heartbeat", 3.12, "µs", LEASES),
+  beatWorkerMicros: assumption("worker: the same", 3.56, "µs", LEASES),
+  archiveMicros: assumption("PostgreSQL: archive an invocation", 75, "µs", ARCHIVE),
+  archiveBytes: assumption("PostgreSQL: bytes on disk of an archived invocation", 711, "B", ARCHIVE),
+  databaseProcessors: assumption("processors of a PostgreSQL server", 16, "", "choice"),
+  redisGbit: assumption("network of a Redis node", 10, "Gbit/s", "choice"),
+  endedBytes: assumption("Redis: an ended invocation until it is archived", 1_401, "B", CLUSTER),
+  archiveAgeSeconds: assumption("age at which an invocation is archived", 600, "s", "default of `archive.age`"),
+  redisMemoryGib: assumption("memory for data of a Redis node", 22.4, "GiB", "choice: 32 GiB at 70 %"),
+  commitMs: assumption(
+    "a commit of Redis that waits for its disk",
+    1,
+    "ms",
+    "choice: an SSD; sizing.md measured 3–20 on a shared disk",
+  ),
+  edgeMicros: assumption("cloud gateway: a request", 247, "µs", `${CLOUD}: 227–247 at 64 connections`),
+  idleEnvironmentMib: assumption("memory of an idle environment that is one process", 106, "MiB", CLOUD),
+  idleEnvironmentCores: assumption("processors of an idle environment", 0.0045, "", CLOUD),
+  operatorCores: assumption("operator: an idle environment", 0.000021, "processors", `${OPERATOR}: 4.2 % with 2,000`),
+  operatorMib: assumption(
+    "operator: memory of a further environment",
+    0.25,
+    "MiB",
+    `${OPERATOR}: 504 MiB with 500, 878 with 2,000`,
+  ),
+  createdPerSecond: assumption("environments that become ready", 4.3, "/s", `${OPERATOR}: 2,000 in 465 s`),
+} as const;
+
+/** Values of the assumptions, some of which a user replaces. */
+export type Values = Readonly<Record<keyof typeof ASSUMPTIONS, number>>;
+
+export function valuesOf(replaced: Partial<Values> = {}): Values {
+  const { entries, fromEntries } = Object;
+  const values = fromEntries(entries(ASSUMPTIONS).map(([name, { value }]) => [name, value])) as unknown as Values;
+  return { ...values, ...replaced };
+}
