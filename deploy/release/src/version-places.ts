@@ -42,6 +42,16 @@ export const VERSION_PLACES: readonly VersionPlace[] = [
     paths: /^docs\/how-to\/install-from-npm\.md$/,
     pattern: around("dist/packages/perdure(?:-[a-z0-9-]+)?-", "\\.tgz"),
   },
+  {
+    what: "file names in the guide to the tarball and the Debian package",
+    paths: /^docs\/how-to\/install-from-packages\.md$/,
+    pattern: around("/perdure[-_]", "[-_](?:linux-x64|amd64)"),
+  },
+  {
+    what: "the folder of the programs in the guide to three machines",
+    paths: /^docs\/how-to\/three-machines-by-hand\.md$/,
+    pattern: around("/opt/perdure/", "`"),
+  },
 ];
 
 /** Recorded data, and what is generated, keep the version with which they were written. */

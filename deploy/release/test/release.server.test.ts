@@ -1,8 +1,9 @@
 /** Releases of a small repository that has every place of a version. */
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { makeRelease } from "../src/release.ts";
 import { Repository } from "../src/repository.ts";
@@ -145,6 +146,42 @@ describe("a release", () => {
     release("0.1.1", { hasHelm: false });
     expect(commands).toEqual(["make packages PLATFORMS=all"]);
     expect(printed).toContain("Charts are not packed: helm is not installed.");
+  });
+});
+
+describe("the program behind `make release`", () => {
+  const main = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+  /** With a cache and a `PATH` in which only Git is. */
+  const runMain = (args: readonly string[], env: Readonly<Record<string, string>> = {}) => {
+    const { PATH } = process.env;
+    const own = { PATH, PERDURE_RELEASE_ROOT: root, XDG_CACHE_HOME: join(root, ".git/cache"), ...env };
+    return spawnSync(process.execPath, [main, ...args], { encoding: "utf8", env: own });
+  };
+
+  test("prints every step without PUBLISH=1, and changes nothing", () => {
+    commit("feat: a thing");
+    const before = git("rev-parse", "HEAD");
+    const { status, stdout, stderr } = runMain(["0.2.0"]);
+    expect({ status, stderr }).toEqual({ status: 0, stderr: "" });
+    expect(stdout).toContain("Would write version 0.2.0 to 6 files (it is 0.1.0).");
+    expect(stdout).toContain("Would run: make packages PLATFORMS=all");
+    expect(stdout).toContain("perdure-server:0.2.0");
+    expect(stdout).toContain("Nothing was changed. Make the release: make release VERSION=0.2.0 PUBLISH=1");
+    expect(git("status", "--porcelain")).toBe("");
+    expect([git("rev-parse", "HEAD"), git("tag", "--list")]).toEqual([before, "v0.1.0"]);
+  });
+
+  test("packs charts with the helm that tests have compiled, when there is no other", () => {
+    commit("feat: a thing");
+    write(".git/cache/perdure/helm-3.18.6/helm", "");
+    expect(runMain(["0.2.0"]).stdout).toContain("Would run: helm package charts/perdure --destination dist/charts");
+  });
+
+  test("ends with exit code 1 and the reason when a release is not possible", () => {
+    expect(runMain([])).toMatchObject({ status: 1, stderr: "release: name the version: make release VERSION=1.2.3\n" });
+    commit("feat: a thing");
+    expect(runMain(["0.1.1"]).stderr).toContain("need a minor release");
+    expect(git("tag", "--list")).toBe("v0.1.0");
   });
 });
 
