@@ -10,6 +10,7 @@ import { adminDocument } from "./openapi/admin-document.js";
 import type { AdminOptions, AdminPorts } from "./ports.js";
 import { batchOperationRoutes } from "./routes/batch-operations.js";
 import { batchRoutes } from "./routes/batches.js";
+import { bundleRoutes } from "./routes/bundle.js";
 import { consoleDocumentRoutes } from "./routes/console-documents.js";
 import { crashAttemptRoutes } from "./routes/crash-attempt.js";
 import { deployCheckRoutes } from "./routes/deploy-check.js";
@@ -53,6 +54,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...invocationRoutes(ports),
     ...crashAttemptRoutes(ports),
     ...explainRoutes(ports),
+    ...bundleRoutes(ports),
     ...batchRoutes(ports),
     ...kafkaRoutes(ports.registry),
     ...subscriptionControlRoutes(ports),

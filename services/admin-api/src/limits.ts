@@ -71,3 +71,8 @@ export const PAGE_ITEMS_DEFAULT = 100;
 
 /** Time for running management requests when the process stops. */
 export const ADMIN_DRAIN_MS = 2000;
+
+/** Bytes of journal and state in a bundle: its JSON is some three times as long, and is in memory as a whole. */
+export const BUNDLE_BYTES_MAX = 32 * 1024 * 1024;
+/** Names of fields in the query of one bundle. */
+export const BUNDLE_NAMES_MAX = 200;

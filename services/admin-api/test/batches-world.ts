@@ -75,6 +75,7 @@ export class World implements AsyncDisposable {
       reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
       readJournal: async (_partition, id) => this.journals.get(id) ?? [],
       events: async () => [],
+      stateOf: async () => new Map(),
       flow: async () => ({ pauses: [] }),
     },
     invoker: { status: () => undefined, flowWait: () => undefined },

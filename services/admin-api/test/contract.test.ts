@@ -90,6 +90,7 @@ const INSIGHT: InsightSource = {
     reads: { invocation: () => anInvocation(ID, "suspended", undefined), lock: () => undefined, inbox: () => undefined },
     readJournal: async () => [],
     events: async () => [],
+    stateOf: async () => new Map(),
     flow: async () => ({ pauses: [] }),
   },
   invoker: { status: () => undefined, flowWait: () => undefined },
@@ -197,6 +198,7 @@ test("invocations and batches", async () => {
   await call(contract.crashRunningAttempt, id);
   await call(contract.getExplanation, id);
   await call(contract.getTimeline, id);
+  await call(contract.getBundle, id);
   const start = { operation: "cancel", ids: [ID] };
   expect((await call(contract.startBatch, {}, { ...start, dry_run: true })).status).toBe(200);
   expect((await call(contract.startBatch, {}, start)).status).toBe(202);

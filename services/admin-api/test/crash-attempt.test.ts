@@ -42,6 +42,7 @@ function backingOff(): InsightSource {
       reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
       readJournal: async () => [],
       events: async () => [],
+      stateOf: async () => new Map(),
       flow: async () => ({ pauses: [] }),
     },
     invoker: { status: () => status, flowWait: () => undefined },

@@ -23,7 +23,20 @@ export function isQuery(endpoint: GatewayEndpoint, path: string): boolean {
 
 const ADMIN_LITERALS: ReadonlySet<string> = new Set([
   ...["version", "health", "query", "openapi", "cluster-health", "deployments", "services", "handlers", "invocations"],
-  ...["subscriptions", "schedules", "state", "verify", "explain", "timeline", "batch", "cancel", "kill", "pause", "resume"],
+  ...[
+    "subscriptions",
+    "schedules",
+    "state",
+    "verify",
+    "explain",
+    "timeline",
+    "bundle",
+    "batch",
+    "cancel",
+    "kill",
+    "pause",
+    "resume",
+  ],
   ...[
     "restart-as-new",
     "crash-attempt",

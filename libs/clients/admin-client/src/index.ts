@@ -2,11 +2,12 @@
 export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError } from "./api-error.js";
+export { parseBundle } from "./bundle.js";
 export type { ConsoleDocument, ConsoleDocumentName } from "./console-documents.js";
 export type { DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
-export type { BatchStart, TimelineOptions } from "./invocations.js";
+export type { BatchStart, BundleOptions, TimelineOptions } from "./invocations.js";
 export type { KeyState } from "./object-state.js";
 export type { SqlRow } from "./sql.js";
 export * from "./sql-text.js";

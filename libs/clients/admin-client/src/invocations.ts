@@ -5,6 +5,7 @@ import {
   crashRunningAttempt,
   getBatch,
   getBatchResults,
+  getBundle,
   getExplanation,
   getTimeline,
   type InvocationVerb,
@@ -19,13 +20,23 @@ import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
 import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
-import type { BatchResultView, BatchView, CrashedView, DryRunView, ExplanationView, TimelineView } from "./views.js";
+import type { BatchResultView, BatchView, BundleView, CrashedView, DryRunView, ExplanationView, TimelineView } from "./views.js";
 
 export interface TimelineOptions extends ApiCallOptions {
   /** Whether to include the first bytes of payloads. */
   readonly payloads?: boolean;
   /** Journal index of the first step. */
   readonly fromStep?: number;
+}
+
+export interface BundleOptions extends ApiCallOptions {
+  /** False: only credentials in headers are replaced. */
+  readonly redact?: boolean | undefined;
+  /** Further names of fields, steps and state keys that hold secrets. */
+  readonly secret?: readonly string[] | undefined;
+  /** Names whose values stay as they are. */
+  readonly keep?: readonly string[] | undefined;
+  readonly keepOtherFormats?: boolean | undefined;
 }
 
 export class InvocationsApi {
@@ -82,10 +93,20 @@ export class InvocationsApi {
     return this.#api.call(getExplanation, { invocation_id: id }, { signal });
   }
 
+  /** Everything that a replay of the invocation needs, redacted unless `redact` is false. */
+  bundle(id: string, { signal, redact, secret, keep, keepOtherFormats }: BundleOptions = {}): Promise<BundleView> {
+    const query = { redact, secret: namesOf(secret), keep: namesOf(keep), keep_other_formats: keepOtherFormats };
+    return this.#api.call(getBundle, { invocation_id: id }, { query, signal });
+  }
+
   timeline(id: string, { signal, payloads, fromStep }: TimelineOptions = {}): Promise<TimelineView> {
     const query = { payloads: payloads === true ? true : undefined, from_step: fromStep };
     return this.#api.call(getTimeline, { invocation_id: id }, { query, signal });
   }
+}
+
+function namesOf(names: readonly string[] | undefined): string | undefined {
+  return names === undefined || names.length === 0 ? undefined : names.join(",");
 }
 
 /** Operation and its invocations: those that meet a condition over `sys_invocation`, or those of a list of ids. */

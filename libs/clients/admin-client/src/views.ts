@@ -5,6 +5,7 @@
 import type {
   BatchResultsShape,
   BatchShape,
+  BundleShape,
   ClusterShape,
   CrashedShape,
   DeploymentDetailShape,
@@ -53,6 +54,7 @@ export type BatchResultView = Tolerant<typeof BatchResultsShape>["results"][numb
 /** The stopped attempt, and the number of journal entries stored by then. */
 export type CrashedView = Tolerant<typeof CrashedShape>;
 export type ExplanationView = Tolerant<typeof ExplanationShape>;
+export type BundleView = Tolerant<typeof BundleShape>;
 export type TimelineView = Tolerant<typeof TimelineShape>;
 export type StepView = TimelineView["steps"][number];
 export type PhaseView = TimelineView["phases"][number];

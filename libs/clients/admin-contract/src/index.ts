@@ -10,6 +10,7 @@ export * from "./fields.js";
 export * from "./flow-control/operations.js";
 export * from "./flow-control/responses.js";
 export * from "./invocations/batches.js";
+export * from "./invocations/bundle.js";
 export * from "./invocations/insight.js";
 export * from "./invocations/operations.js";
 export * from "./invocations/responses.js";

@@ -43,6 +43,8 @@ export interface InsightSource {
     };
     readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
     events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
+    /** Keys are binary strings; `service` is a keyspace. */
+    stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
     /** Queues that an operator has paused; their number is bounded. */
     flow(partition: number): Promise<{ readonly pauses: readonly { readonly queue: VqueueId }[] }>;
   };
@@ -77,13 +79,14 @@ async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Sit
 export async function readSnapshot(
   { store, invoker, partitionCount }: InsightSource,
   id: InvocationId,
+  entriesMax = EXPLAINED_ENTRIES_MAX,
 ): Promise<InvocationSnapshot | undefined> {
   const partition = partitionOf(id, partitionCount);
   const invocation = await store.reads.invocation(partition, id);
   if (invocation === undefined) return undefined;
   const { journal } = invocation;
   const held = await invoker.status(id);
-  const length = Math.min(journal.length, EXPLAINED_ENTRIES_MAX);
+  const length = Math.min(journal.length, entriesMax);
   const [entries, events] = await Promise.all([
     length === 0 ? [] : store.readJournal(partition, id, length),
     journal.hasEvents ? store.events(partition, id) : [],

@@ -24,6 +24,7 @@ export function clusterInsight(store: AsyncPartitionStore, rows: RemoteRows, par
       },
       readJournal: (partition, id, length) => store.readJournal(partition, id, length),
       events: (partition, id) => store.events(partition, id),
+      stateOf: (partition, service, key) => row<"stateOf">(partition, { kind: "stateOf", service, key }),
       flow: (partition) => store.flow(partition),
     },
     invoker: {

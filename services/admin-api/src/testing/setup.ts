@@ -52,6 +52,7 @@ const NOTHING_STORED: InsightSource = {
     reads: { invocation: () => undefined, lock: () => undefined, inbox: () => undefined },
     readJournal: async () => [],
     events: async () => [],
+    stateOf: async () => new Map(),
     flow: async () => ({ pauses: [] }),
   },
   invoker: { status: () => undefined, flowWait: () => undefined },

@@ -1,5 +1,6 @@
 import type { AdminOperation } from "../operation.js";
 import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "./batches.js";
+import { BundleShape } from "./bundle.js";
 import { ExplanationShape, TimelineShape } from "./insight.js";
 import { CrashedShape, RestartedShape } from "./responses.js";
 import type { InvocationVerb } from "./verbs.js";
@@ -52,6 +53,18 @@ export const getTimeline = {
     from_step: "Journal index of the first step to show, 0 (default) is the input",
   },
   results: { 200: TimelineShape },
+} as const satisfies AdminOperation;
+
+export const getBundle = {
+  method: "GET",
+  path: "/invocations/{invocation_id}/bundle",
+  query: {
+    redact: "`true` (default) replaces secrets in payloads and texts; `false` replaces only credentials in headers",
+    secret: "Further names of fields, steps and state keys that hold secrets, separated by commas",
+    keep: "Names whose values stay as they are, separated by commas",
+    keep_other_formats: "`true`: payloads that are not JSON stay as they are",
+  },
+  results: { 200: BundleShape },
 } as const satisfies AdminOperation;
 
 /** 200 is the response to a dry run. */

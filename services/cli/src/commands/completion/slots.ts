@@ -84,6 +84,6 @@ export function slotOfArgument(name: string, path: readonly string[]): Completio
   const ofGroup = BY_GROUP[group]?.[name];
   if (ofGroup !== undefined) return ofGroup;
   if (name !== "id" && name !== "ids") return BY_ARGUMENT[name];
-  if (group === "explain" || group === "logs") return "invocation";
+  if (group === "explain" || group === "logs" || group === "bundle") return "invocation";
   return group === "invocations" ? (BY_VERB[verb] ?? "invocation") : undefined;
 }

@@ -1,6 +1,7 @@
 /** Commands for the management API of an environment. */
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
+import { registerBundle } from "./bundle.js";
 import { registerCalls } from "./call.js";
 import { registerCluster } from "./cluster.js";
 import { registerDeployments } from "./deployments.js";
@@ -24,6 +25,7 @@ export function register(program: Command, context: Context): void {
   registerCalls(program, context);
   registerInvocations(program, context);
   registerExplain(program, context);
+  registerBundle(program, context);
   registerLogs(program, context);
   registerState(program, context);
   registerPromises(program, context);

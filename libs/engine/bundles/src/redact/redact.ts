@@ -1,0 +1,182 @@
+/**
+ * Redacts what is stored about an invocation. A first pass collects the values of fields whose names are those of secrets; a second pass
+ * replaces them, also where they appear in other payloads, headers, error messages and stack traces.
+ */
+import { fromBinaryString, fromUtf8 } from "@perdure/base";
+import type { InvocationSnapshot, InvokerView } from "@perdure/diagnostics";
+import {
+  decodeCommand,
+  type Header,
+  isCommand,
+  isFault,
+  notificationIdOf,
+  resultCompletionIdOf,
+} from "@perdure/service-protocol";
+import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perdure/state-machine";
+import { type EntryParts, mapEntry, mapFailure, nameOfCommand } from "./entry.js";
+import { type NameRule, nameRule } from "./names.js";
+import { collectSecrets, type PayloadRules, redactPayload } from "./payload.js";
+import { redactText, SecretList, stars } from "./texts.js";
+
+export interface RedactionRules {
+  /** False: only credentials in headers are replaced. */
+  readonly isOn: boolean;
+  /** Further names of fields, steps and state keys that hold secrets. */
+  readonly added: readonly string[];
+  /** Names whose values stay as they are. */
+  readonly kept: readonly string[];
+  readonly keepsOtherFormats: boolean;
+}
+
+/** An invocation, and the state of its object. Keys of the state are binary strings. */
+export interface BundleSource {
+  readonly snapshot: InvocationSnapshot;
+  readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+}
+
+/** `changed`: number of payloads, headers and texts that differ from what is stored. */
+export function redactSource(source: BundleSource, rules: RedactionRules): BundleSource & { readonly changed: number } {
+  const redactor = new Redactor(nameRule(rules), rules);
+  redactor.collect(source);
+  return { ...redactor.redact(source), changed: redactor.changed };
+}
+
+class Redactor {
+  readonly #names: NameRule;
+  readonly #isOn: boolean;
+  readonly #payloads: PayloadRules;
+  readonly #secrets = new SecretList();
+  #changed = 0;
+
+  constructor(names: NameRule, { isOn, keepsOtherFormats }: RedactionRules) {
+    this.#names = names;
+    this.#isOn = isOn;
+    this.#payloads = { names, keepsOtherFormats };
+  }
+
+  get changed(): number {
+    return this.#changed;
+  }
+
+  collect({ snapshot, state }: BundleSource): void {
+    const parts: EntryParts = {
+      payload: (bytes, name) => {
+        collectSecrets(bytes, name, this.#payloads, this.#secrets);
+        return bytes;
+      },
+      header: (header) => {
+        if (this.#isCredential(header)) this.#addHeader(header.value);
+        return header;
+      },
+      text: (text) => text,
+    };
+    this.#mapEntries(snapshot.entries, parts);
+    for (const [key, value] of state ?? []) collectSecrets(value, keyText(key), this.#payloads, this.#secrets);
+    const { invocation } = snapshot;
+    if (invocation.status === "completed" && invocation.outcome.kind === "success")
+      collectSecrets(invocation.outcome.value, "", this.#payloads, this.#secrets);
+  }
+
+  redact({ snapshot, state }: BundleSource): BundleSource {
+    const parts: EntryParts = {
+      payload: (bytes, name) => this.#payload(bytes, name),
+      header: (header) => this.#header(header),
+      text: (text) => this.#text(text),
+    };
+    return {
+      snapshot: {
+        invocation: this.#invocation(snapshot.invocation, parts),
+        held: this.#held(snapshot.held),
+        entries: this.#mapEntries(snapshot.entries, parts),
+        events: snapshot.events.map((event) => this.#event(event)),
+      },
+      state: state && new Map([...state].map(([key, value]) => [key, this.#payload(value, keyText(key))])),
+    };
+  }
+
+  /** Completions have the name of their command. */
+  #mapEntries(entries: readonly JournalEntry[], parts: EntryParts): readonly JournalEntry[] {
+    const names = new Map<number, string>();
+    return entries.map((entry) => {
+      const { type, body } = entry;
+      if (!isCommand(type)) {
+        const id = notificationIdOf(type, body);
+        const name = id.kind === "completion" ? names.get(id.id) : id.kind === "signalName" ? id.name : undefined;
+        return mapEntry(entry, name ?? "", parts);
+      }
+      const completion = resultCompletionIdOf(type, body);
+      const command = completion === undefined ? undefined : decodeCommand(type, body);
+      if (completion !== undefined && command !== undefined && !isFault(command)) names.set(completion, nameOfCommand(command));
+      return mapEntry(entry, "", parts);
+    });
+  }
+
+  #payload(bytes: Uint8Array, name: string): Uint8Array {
+    if (!this.#isOn) return bytes;
+    return this.#counted(bytes, redactPayload(bytes, name, this.#payloads, this.#secrets));
+  }
+
+  #header(header: Header): Header {
+    const value = this.#isCredential(header)
+      ? stars(header.value)
+      : this.#isOn
+        ? redactText(header.value, this.#secrets)
+        : header.value;
+    return value === header.value ? header : this.#counted(header, { ...header, value });
+  }
+
+  #text(text: string): string {
+    return this.#isOn ? this.#counted(text, redactText(text, this.#secrets)) : text;
+  }
+
+  #isCredential({ key }: Header): boolean {
+    // No name keeps a credential: `kept` is about payloads.
+    return HEADERS.isSecret(key) || (this.#isOn && this.#names.isSecret(key));
+  }
+
+  /** `Bearer abc` is found as `abc`, and a cookie by its value. */
+  #addHeader(value: string): void {
+    this.#secrets.add(value);
+    for (const part of value.split(/[\s;,]+/)) {
+      if (part.length >= HEADER_PART_CHARS_MIN) this.#secrets.add(part.slice(/^[\w.-]+=(?=.)/.exec(part)?.[0].length ?? 0));
+    }
+  }
+
+  #invocation(invocation: Invocation, parts: EntryParts): Invocation {
+    if (invocation.status !== "completed") return invocation;
+    const { outcome } = invocation;
+    if (outcome.kind === "success") return { ...invocation, outcome: { ...outcome, value: parts.payload(outcome.value, "") } };
+    const stacktrace = outcome.stacktrace === undefined ? undefined : parts.text(outcome.stacktrace);
+    return { ...invocation, outcome: { ...outcome, failure: mapFailure(outcome.failure, parts), stacktrace } };
+  }
+
+  #held(held: InvokerView | undefined): InvokerView | undefined {
+    return held?.lastFailure === undefined ? held : { ...held, lastFailure: this.#error(held.lastFailure) };
+  }
+
+  #event(event: JournalEvent): JournalEvent {
+    return event.error === undefined ? event : { ...event, error: this.#error(event.error) };
+  }
+
+  #error(error: AttemptError): AttemptError {
+    const { message, stacktrace, relatedCommandName } = error;
+    return {
+      ...error,
+      message: this.#text(message),
+      stacktrace: stacktrace && this.#text(stacktrace),
+      relatedCommandName: relatedCommandName && this.#text(relatedCommandName),
+    };
+  }
+
+  #counted<T>(before: T, after: T): T {
+    if (after !== before) this.#changed++;
+    return after;
+  }
+}
+
+const HEADERS = nameRule({ added: [], kept: [] });
+const HEADER_PART_CHARS_MIN = 8;
+
+function keyText(key: string): string {
+  return fromUtf8(fromBinaryString(key));
+}

@@ -1,0 +1,72 @@
+/** Finds secrets in free text: by their form, and by their equality with secrets that were found elsewhere. */
+import { utf8 } from "@perdure/base";
+
+/** A secret that is shorter is searched for only as a whole value: `test` occurs in too many texts. */
+const SEARCHED_CHARS_MIN = 6;
+/** A shorter secret is not searched for at all. */
+const COMPARED_CHARS_MIN = 4;
+/** Most secrets of one invocation that are searched for; further ones are still replaced where their field names them. */
+const SECRETS_MAX = 2_000;
+
+/** Forms of secrets. Each is replaced as a whole. */
+const FORMS: readonly RegExp[] = [
+  /\b(?:bearer|basic)\s+[\w+/.~=-]{6,}/gi,
+  /\beyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?/g,
+  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
+  /\b(?:sk|pk|rk|tok|whsec)_(?:live|test)?_?[A-Za-z0-9]{8,}/g,
+  /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
+  /\b(?:gh[pousr]|github_pat)_\w{16,}/g,
+  /\bxox[abeoprs]-[\w-]{8,}/g,
+  /(?<=\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g,
+  /(?<=(?:password|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|credential)s?["']?\s*[=:]\s*["']?)[^\s"',;}&]+/gi,
+];
+const CARD = /\b\d(?:[ -]?\d){12,18}\b/g;
+
+export class SecretList {
+  readonly #searched = new Set<string>();
+  readonly #compared = new Set<string>();
+  #ordered: readonly string[] | undefined;
+
+  add(secret: string): void {
+    const text = secret.trim();
+    if (text.length < COMPARED_CHARS_MIN || this.#compared.size >= SECRETS_MAX) return;
+    this.#compared.add(text);
+    if (text.length >= SEARCHED_CHARS_MIN) this.#searched.add(text);
+    this.#ordered = undefined;
+  }
+
+  isOne(text: string): boolean {
+    return this.#compared.has(text.trim());
+  }
+
+  /** The secrets that texts are searched for, longest first: a shorter one may be a part of a longer one. */
+  get searched(): readonly string[] {
+    this.#ordered ??= [...this.#searched].sort((a, b) => b.length - a.length);
+    return this.#ordered;
+  }
+}
+
+/** The text with its secrets replaced by asterisks, one for each byte of UTF-8. */
+export function redactText(text: string, secrets: SecretList): string {
+  if (secrets.isOne(text)) return stars(text);
+  let redacted = text;
+  for (const secret of secrets.searched) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, stars(secret));
+  for (const form of FORMS) redacted = redacted.replace(form, stars);
+  return redacted.replace(CARD, (number) => (isCardNumber(number) ? stars(number) : number));
+}
+
+export function stars(text: string): string {
+  return "*".repeat(utf8(text).length);
+}
+
+/** Luhn's check digit. */
+function isCardNumber(text: string): boolean {
+  const digits = text.replace(/\D/g, "");
+  let sum = 0;
+  for (let place = 0; place < digits.length; place++) {
+    const digit = Number(digits[digits.length - 1 - place]);
+    const weighted = place % 2 === 0 ? digit : digit * 2;
+    sum += weighted > 9 ? weighted - 9 : weighted;
+  }
+  return sum % 10 === 0;
+}
