@@ -16,6 +16,7 @@ import { crashAttemptRoutes } from "./routes/crash-attempt.js";
 import { deployCheckRoutes } from "./routes/deploy-check.js";
 import { deploymentRoutes } from "./routes/deployments.js";
 import { explainRoutes } from "./routes/explain.js";
+import { forkRoutes } from "./routes/forks.js";
 import { invocationRoutes } from "./routes/invocations.js";
 import { kafkaRoutes } from "./routes/kafka.js";
 import { metaRoutes } from "./routes/meta.js";
@@ -52,6 +53,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...stateRoutes(ports),
     ...batchOperationRoutes(ports), // Before the routes that parse the segment after `/invocations/` as an id.
     ...invocationRoutes(ports),
+    ...forkRoutes(ports),
     ...crashAttemptRoutes(ports),
     ...explainRoutes(ports),
     ...bundleRoutes(ports),

@@ -7,7 +7,7 @@ import type { InvocationVerb } from "@perdure/admin-contract";
 import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
-import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, ForkEdits, Invocation, PartitionCommand } from "@perdure/state-machine";
 import type { AdminPorts } from "./ports.js";
 
 /** Outcome of a verb: `status` as in the single routes; `problem` is set exactly when the verb was refused. */
@@ -46,22 +46,26 @@ export async function resume(ports: InvocationPorts, id: InvocationId, choice: D
   return outcomeOf("resume", id, await ports.partitions.submit({ kind: "resume", id, moveTo }));
 }
 
-/**
- * Starts a copy of a completed invocation, with its journal up to and including entry `from`. `newId` is the copy's id, a fresh one when
- * absent; a repeated request with the same `newId` creates only one copy.
- */
+interface CopyOptions {
+  /** Id of the copy, a fresh one when absent; a repeated request with the same id creates only one copy. */
+  readonly newId?: InvocationId | undefined;
+  /** Makes the copy a fork, also of an invocation in flight. */
+  readonly fork?: ForkEdits | undefined;
+}
+
+/** Starts a copy of a completed invocation, with its journal up to and including entry `from`. */
 export async function restartAsNew(
   ports: InvocationPorts,
   id: InvocationId,
   from: number,
   choice: DeploymentChoice,
-  newId: InvocationId = siblingInvocationId(id, ports.clock.nowMs(), ports.random),
+  { newId = siblingInvocationId(id, ports.clock.nowMs(), ports.random), fork }: CopyOptions = {},
 ): Promise<VerbOutcome> {
   let moveTo: DeploymentId | undefined;
   if (choice.kind === "id" || (choice.kind === "latest" && from > 0)) {
     const invocation = await ports.partitions.describe(id);
     if (invocation === undefined) return refusalOf("restart-as-new", id, { kind: "notFound" });
-    if (invocation.status === "completed") {
+    if (invocation.status === "completed" || fork !== undefined) {
       const target = findDeployment(ports, invocation, choice);
       const refusal = unfit(id, target, invocation, "restart as new");
       if (refusal !== undefined) return refusal;
@@ -70,7 +74,7 @@ export async function restartAsNew(
     }
   }
   const keepDeployment = choice.kind === "keep";
-  const answer = await ports.partitions.submit({ kind: "restartAsNew", id, newId, from, moveTo, keepDeployment });
+  const answer = await ports.partitions.submit({ kind: "restartAsNew", id, newId, from, moveTo, keepDeployment, fork });
   const outcome = outcomeOf("restart-as-new", id, answer);
   return outcome.problem === undefined ? { ...outcome, newId } : outcome;
 }

@@ -31,6 +31,12 @@ export const COMPRESSED_BYTES_MIN = 32;
 /** Longest journal that is read to explain an invocation; of a longer one only the beginning is read. Decoding takes some 2 µs an entry. */
 export const EXPLAINED_ENTRIES_MAX = 20_000;
 
+/** Longest journal whose results a fork may edit: it is read and decoded as a whole. */
+export const FORKED_ENTRIES_MAX = 20_000;
+
+/** Largest body of a fork: edited results of several MiB. */
+export const FORK_BODY_BYTES_MAX = 16 * 1024 * 1024;
+
 /** Positions of an object's queue that are counted to show the position of an invocation: one point read each. */
 export const QUEUE_PLACES_COUNTED_MAX = 1000;
 

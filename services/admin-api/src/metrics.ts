@@ -48,6 +48,7 @@ export function sqlEndings(metrics: Metrics): (reason: (typeof SQL_ENDINGS)[numb
 const QUERY_TABLES = [
   "state",
   "sys_deployment",
+  "sys_fork",
   "sys_inbox",
   "sys_invocation",
   "sys_invocation_state",

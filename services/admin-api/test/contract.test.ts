@@ -195,6 +195,7 @@ test("invocations and batches", async () => {
     await call(contract.applyToInvocation(verb), id);
   await call(contract.resumeInvocation, id);
   await call(contract.restartInvocation, id);
+  await call(contract.forkInvocation, id, { at: 1 });
   await call(contract.crashRunningAttempt, id);
   await call(contract.getExplanation, id);
   await call(contract.getTimeline, id);

@@ -40,6 +40,7 @@ const ADMIN_LITERALS: ReadonlySet<string> = new Set([
   ...[
     "restart-as-new",
     "crash-attempt",
+    "fork",
     "purge",
     "purge-journal",
     "journal",

@@ -121,6 +121,32 @@ describe("both forms keep", () => {
 const [anId] = fc.sample(id, 1);
 const jsonCommand = (value: unknown) => tagged(2, toJson(value));
 
+describe("a fork", () => {
+  const edits = fc.record({
+    editedSteps: fc.array(small, { maxLength: 3 }),
+    replaced: fc.array(fc.record({ index: small, body: bytes }), { maxLength: 3 }),
+    added: fc.array(fc.record({ type: small, body: bytes }), { maxLength: 3 }),
+  });
+  const fork: fc.Arbitrary<ManagementCommand> = fc.record({
+    kind: kind("restartAsNew"),
+    id,
+    newId: id,
+    from: small,
+    moveTo,
+    keepDeployment: fc.boolean(),
+    fork: edits,
+  });
+
+  test("keeps its edits on its way", () => {
+    fc.assert(fc.property(fork, (value) => expect(decodeManagementCommand(encodeManagementCommand(value))).toEqual(value)));
+  });
+
+  test("is not sent to a process of v0.1, which would restart without the edits", () => {
+    const [value] = fc.sample(fork, 1);
+    expect(() => encodeCommandV01(value as ManagementCommand)).toThrow("[OPS0003]");
+  });
+});
+
 describe("a leader refuses", () => {
   test.each([
     ["a command that only the leader itself makes", { kind: "admit", id: anId, buckets: [] }],

@@ -3,6 +3,7 @@ import {
   applyToInvocation,
   cancelBatch,
   crashRunningAttempt,
+  forkInvocation,
   getBatch,
   getBatchResults,
   getBundle,
@@ -14,13 +15,13 @@ import {
   resumeInvocation,
   startBatch,
 } from "@perdure/admin-contract";
-import type { StartBatch } from "@perdure/admin-contract/requests";
+import type { ForkInvocation, StartBatch } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
 import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
-import type { BatchResultView, BatchView, BundleView, CrashedView, DryRunView, ExplanationView, TimelineView } from "./views.js";
+import type { BatchResultView, BatchView, BundleView, CrashedView, DryRunView, ExplanationView, TimelineView, ForkedView } from "./views.js";
 
 export interface TimelineOptions extends ApiCallOptions {
   /** Whether to include the first bytes of payloads. */
@@ -38,6 +39,8 @@ export interface BundleOptions extends ApiCallOptions {
   readonly keep?: readonly string[] | undefined;
   readonly keepOtherFormats?: boolean | undefined;
 }
+/** Where a journal is cut, and which results in it differ. */
+export type ForkStart = z.input<typeof ForkInvocation>;
 
 export class InvocationsApi {
   readonly #api: ApiClient;
@@ -79,6 +82,14 @@ export class InvocationsApi {
   ): Promise<string> {
     const response = await this.#api.call(restartInvocation, { invocation_id: id }, { query: choice, signal });
     return response.new_invocation_id;
+  }
+
+  /**
+   * Starts a new invocation with the journal of this one up to and including entry `at`, and with edited results. The source stays as it
+   * is, and may be in any state but scheduled or queued.
+   */
+  fork(id: string, fork: ForkStart, { signal }: ApiCallOptions = {}): Promise<ForkedView> {
+    return this.#api.call(forkInvocation, { invocation_id: id }, { json: fork, signal });
   }
 
   /**

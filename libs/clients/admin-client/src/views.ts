@@ -12,6 +12,7 @@ import type {
   DeploymentSummaryShape,
   DryRunShape,
   ExplanationShape,
+  ForkedShape,
   HandlerShape,
   PayloadShape,
   RegistrationShape,
@@ -53,6 +54,8 @@ export type DryRunView = Tolerant<typeof DryRunShape>;
 export type BatchResultView = Tolerant<typeof BatchResultsShape>["results"][number];
 /** The stopped attempt, and the number of journal entries stored by then. */
 export type CrashedView = Tolerant<typeof CrashedShape>;
+/** A fork: its id, its source and where the journal was cut. */
+export type ForkedView = Tolerant<typeof ForkedShape>;
 export type ExplanationView = Tolerant<typeof ExplanationShape>;
 export type BundleView = Tolerant<typeof BundleShape>;
 export type TimelineView = Tolerant<typeof TimelineShape>;

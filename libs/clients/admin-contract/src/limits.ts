@@ -34,3 +34,9 @@ export const KAFKA_CLUSTER_NAME_CHARS_MAX = 512;
 export const NEXT_TIMES_MAX = 1000;
 /** Fire times of a response when the request names no number. */
 export const NEXT_TIMES_DEFAULT = 10;
+
+/** Edited steps of one fork: they are written by hand. */
+export const FORK_EDITS_MAX = 100;
+
+/** Characters in the message of a failure that a fork puts in place of a result. */
+export const FORK_FAILURE_CHARS_MAX = 10_000;

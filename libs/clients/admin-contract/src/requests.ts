@@ -1,6 +1,7 @@
 /** Bodies of the requests of the management API, as the server checks them. */
 export * from "./deployments/requests.js";
 export * from "./flow-control/requests.js";
+export * from "./invocations/fork-requests.js";
 export * from "./invocations/requests.js";
 export * from "./schedules/requests.js";
 export * from "./server/requests.js";

@@ -203,7 +203,10 @@ export interface Resume {
   readonly id: InvocationId;
   readonly moveTo: DeploymentId | undefined;
 }
-/** Starts a copy of a completed invocation under `newId`, keeping the journal up to and including entry `from`. */
+/**
+ * Starts a copy of a completed invocation under `newId`, keeping the journal up to and including entry `from`. A fork may also copy an
+ * invocation that is in flight, and edits the results of copied steps.
+ */
 export interface RestartAsNew {
   readonly kind: "restartAsNew";
   readonly id: InvocationId;
@@ -212,6 +215,17 @@ export interface RestartAsNew {
   /** Deployment of the copy; undefined lets its first attempt choose the latest. */
   readonly moveTo: DeploymentId | undefined;
   readonly keepDeployment: boolean;
+  readonly fork?: ForkEdits | undefined;
+}
+
+/** Edits of a journal that is copied. Entries are never changed once stored, so their indexes identify them. */
+export interface ForkEdits {
+  /** Indexes of the steps that are edited, for display. */
+  readonly editedSteps: readonly number[];
+  /** Entries of the source that get another body of the same type. */
+  readonly replaced: readonly { readonly index: number; readonly body: Uint8Array }[];
+  /** Completions of copied commands that the source does not have. */
+  readonly added: readonly { readonly type: number; readonly body: Uint8Array }[];
 }
 export interface Purge {
   readonly kind: "purge";

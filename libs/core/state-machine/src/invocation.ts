@@ -19,6 +19,14 @@ export interface TraceContext {
   readonly tracestate: string | undefined;
 }
 
+/** Where the journal of a fork was cut, and which results in it are not those of its source. */
+export interface ForkFacts {
+  /** Index, in the journal of the source, of the last entry that was kept. */
+  readonly atEntry: number;
+  /** Indexes, in the journal of the source, of the steps whose results were edited; ascending. */
+  readonly editedSteps: readonly number[];
+}
+
 /** Fixed at submit. `bytes` caches the stored form, so that it is encoded once per generation. */
 export interface InvocationFacts {
   readonly id: InvocationId;
@@ -39,6 +47,8 @@ export interface InvocationFacts {
   /** Set only where the seed must differ from the one derived from the id (restart from a later entry). */
   readonly randomSeed: bigint | undefined;
   readonly trace: TraceContext | undefined;
+  /** Only of forks, whose source is a restart. */
+  readonly fork?: ForkFacts | undefined;
   bytes: Uint8Array | undefined;
 }
 

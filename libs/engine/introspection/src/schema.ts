@@ -181,6 +181,13 @@ const COLUMNS = {
     "text: scope l1 l2",
     "u32: available",
   ],
+  sys_fork: [
+    "u64: partition_key",
+    "text: id forked_from",
+    "u32: forked_at_entry",
+    "u32List: edited_steps",
+    "timestamp: created_at",
+  ],
   sys_slot_wait: ["u64: partition_key", "text: id service", "bool: is_continuation", "timestamp: queued_at", "u64: retry_count"],
   sys_node: ["text: id address version status", "timestamp: started_at", "u32: partitions_leading"],
   sys_partition: ["u32: id", "text: status leader leader_address", "u64: epoch", "timestamp: leader_since lease_expires_at"],

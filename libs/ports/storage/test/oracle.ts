@@ -121,6 +121,7 @@ function facts(value: InvocationFacts): MessageInitShape<typeof schemas.Invocati
     tracestate: value.trace?.tracestate,
     limitKey: value.limitKey,
     priority: value.priority === PRIORITY_DEFAULT ? undefined : value.priority,
+    fork: value.fork === undefined ? undefined : { atEntry: value.fork.atEntry, editedSteps: [...value.fork.editedSteps] },
   });
 }
 

@@ -31,7 +31,7 @@ export function applyOne(
   newId: InvocationId | undefined,
 ): Promise<VerbOutcome> {
   if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
-  if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" }, newId);
+  if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" }, { newId });
   return applyVerb(ports, verb, id);
 }
 

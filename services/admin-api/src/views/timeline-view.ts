@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import type { TimelineShape } from "@perdure/admin-contract";
 import type { InvocationPhase, JournalStep, PhaseSegment, Timeline, TimelineAttempt } from "@perdure/diagnostics";
 import { PAYLOAD_BYTES_SHOWN_MAX, PAYLOADS_BYTES_SHOWN_MAX } from "@perdure/diagnostics";
-import { type Invocation, targetText } from "@perdure/state-machine";
+import { type Invocation, type InvocationFacts, targetText } from "@perdure/state-machine";
 import { failureView, optionalTime, timeView } from "./explain-view.js";
 import type { ViewOf } from "./response.js";
 
@@ -40,7 +40,13 @@ export function timelineView(timeline: Timeline, invocation: Invocation, withPay
     steps: timeline.steps.map((step) => stepView(step, withPayloads, budget)),
     next_step: timeline.nextStep ?? null,
     journal_is_partial: timeline.journalIsPartial,
+    ...forkView(invocation.facts),
   };
+}
+
+function forkView({ source, fork }: InvocationFacts): Pick<TimelineResponse, "fork"> {
+  if (fork === undefined || source.kind !== "restart") return {};
+  return { fork: { forked_from: source.from, forked_at_entry: fork.atEntry, edited_steps: [...fork.editedSteps] } };
 }
 
 const WAITS = {

@@ -4,10 +4,10 @@
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { allocateBytes, fromBinaryString, toBinaryString, unreachable } from "@perdure/base";
-import type { Invoke, PartitionCommand, UserStateEntry } from "@perdure/state-machine";
+import type { ForkEdits, Invoke, PartitionCommand, RestartAsNew, UserStateEntry } from "@perdure/state-machine";
 import { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "@perdure/storage";
 import * as proto from "../gen/v1/commands_pb.js";
-import { given, refuse } from "./checks.js";
+import { given, refuse, required } from "./checks.js";
 import { deploymentId } from "./deployment.js";
 import { type FieldCodec, optional } from "./form.js";
 import { checkedInvocationId } from "./schedules.js";
@@ -74,6 +74,34 @@ const stateEntry: FieldCodec<UserStateEntry, proto.RemoteCommand_MutateState_Ent
   from: ({ key, value }) => ({ key: toBinaryString(key), value }),
 };
 
+const restart: FieldCodec<Omit<RestartAsNew, "kind" | "id" | "fork">, proto.RemoteCommand_RestartAsNew> = {
+  to: ({ newId, from, keepDeployment, moveTo: deployment }) =>
+    create(proto.RemoteCommand_RestartAsNewSchema, { newId, from, keepDeployment, ...given("moveTo", deployment) }),
+  from: ({ newId, from, moveTo: deployment, keepDeployment }) => ({
+    newId: checkedInvocationId(newId),
+    from,
+    moveTo: moveTo.from(deployment),
+    keepDeployment,
+  }),
+};
+
+function forkOf(command: RestartAsNew, { editedSteps, replaced, added }: ForkEdits): proto.RemoteCommand_Fork {
+  return create(proto.RemoteCommand_ForkSchema, {
+    restart: restart.to(command),
+    editedSteps: [...editedSteps],
+    replaced: [...replaced],
+    added: [...added],
+  });
+}
+
+function editsOf({ editedSteps, replaced, added }: proto.RemoteCommand_Fork): ForkEdits {
+  return {
+    editedSteps,
+    replaced: replaced.map(({ index, body }) => ({ index, body })),
+    added: added.map(({ type, body }) => ({ type, body })),
+  };
+}
+
 export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteCommand> = {
   to: (command) => create(proto.RemoteCommandSchema, { invocationId: command.id, operation: toOperation(command) }),
   from: ({ invocationId, operation }) => {
@@ -87,16 +115,11 @@ export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteComman
         return { kind: operation.case, id };
       case "resume":
         return { kind: "resume", id, moveTo: moveTo.from(operation.value.moveTo) };
-      case "restartAsNew": {
-        const { newId, from, moveTo: deployment, keepDeployment } = operation.value;
-        return {
-          kind: "restartAsNew",
-          id,
-          newId: checkedInvocationId(newId),
-          from,
-          moveTo: moveTo.from(deployment),
-          keepDeployment,
-        };
+      case "restartAsNew":
+        return { kind: "restartAsNew", id, ...restart.from(operation.value) };
+      case "fork": {
+        const restarted = restart.from(required(operation.value.restart, "the restart of a fork"));
+        return { kind: "restartAsNew", id, ...restarted, fork: editsOf(operation.value) };
       }
       case "mutateState": {
         const { service, key, exclusive, expectedVersion, entries } = operation.value;
@@ -125,11 +148,10 @@ function toOperation(command: ManagementCommand): proto.RemoteCommand["operation
       return { case: "purgeJournal", value: create(proto.RemoteCommand_PurgeJournalSchema) };
     case "resume":
       return { case: "resume", value: create(proto.RemoteCommand_ResumeSchema, given("moveTo", command.moveTo)) };
-    case "restartAsNew": {
-      const { newId, from, keepDeployment } = command;
-      const fields = { newId, from, keepDeployment, ...given("moveTo", command.moveTo) };
-      return { case: "restartAsNew", value: create(proto.RemoteCommand_RestartAsNewSchema, fields) };
-    }
+    case "restartAsNew":
+      return command.fork === undefined
+        ? { case: "restartAsNew", value: restart.to(command) }
+        : { case: "fork", value: forkOf(command, command.fork) };
     case "mutateState": {
       const { service, key, exclusive, expectedVersion } = command;
       const entries = command.entries.map(stateEntry.to);

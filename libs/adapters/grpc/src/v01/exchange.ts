@@ -18,8 +18,10 @@ import { checkedV01 } from "./checked.js";
 
 const JSON_COMMAND = 2;
 
-/** `kill` travels in its stored form, all others as JSON. */
+/** `kill` travels in its stored form, all others as JSON. Throws OPS0003 for a fork, which a process of v0.1 would take for a restart. */
 export function encodeCommandV01(command: ManagementCommand): Uint8Array {
+  if (command.kind === "restartAsNew" && command.fork !== undefined)
+    return refuse("a command for a process of v0.1, which cannot fork", "fork");
   return command.kind === "kill" ? encodeStoredCommand(command) : tagged(JSON_COMMAND, toJson(command));
 }
 

@@ -101,5 +101,13 @@ export const TimelineShape = z
     ),
     next_step: z.int().nullable(),
     journal_is_partial: z.boolean(),
+    fork: z
+      .strictObject({
+        forked_from: z.string(),
+        forked_at_entry: z.int().describe("Journal index, in the source, of the last entry that was kept"),
+        edited_steps: z.array(z.int()).describe("Journal indexes, in the source, of the steps with edited results"),
+      })
+      .optional()
+      .describe("Only of forks"),
   })
   .meta({ id: "Timeline" });

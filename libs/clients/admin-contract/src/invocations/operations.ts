@@ -2,7 +2,7 @@ import type { AdminOperation } from "../operation.js";
 import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "./batches.js";
 import { BundleShape } from "./bundle.js";
 import { ExplanationShape, TimelineShape } from "./insight.js";
-import { CrashedShape, RestartedShape } from "./responses.js";
+import { CrashedShape, ForkedShape, RestartedShape } from "./responses.js";
 import type { InvocationVerb } from "./verbs.js";
 
 /** Ends an invocation in the way that older tools request it. Ids of invocations that do not exist are accepted. */
@@ -31,6 +31,12 @@ export const restartInvocation = {
     deployment: "`latest` (default), `keep` or a deployment id",
   },
   results: { 200: RestartedShape },
+} as const satisfies AdminOperation;
+
+export const forkInvocation = {
+  method: "POST",
+  path: "/invocations/{invocation_id}/fork",
+  results: { 201: ForkedShape },
 } as const satisfies AdminOperation;
 
 export const crashRunningAttempt = {

@@ -28,6 +28,9 @@ function parsedText<T>(parse: (text: string) => Parsed<T>) {
   });
 }
 
+/** `keep`, `latest` or the id of a deployment. */
+export const Deployment = parsedText(parseDeploymentChoice);
+
 const Id = parsedText<InvocationId>(parseInvocationId);
 
 /** Strict, because a misspelt `dry_run` must not count as absent. */
@@ -39,7 +42,7 @@ export const StartBatch = z
     ids: z.array(Id).min(1).max(BATCH_NAMED_IDS_MAX).nullish(),
     limit: z.int().min(1).max(BATCH_MATCHED_MAX).nullish(),
     dry_run: z.boolean().nullish(),
-    deployment: parsedText(parseDeploymentChoice).nullish(),
+    deployment: Deployment.nullish(),
     /** Shown with the batch. */
     reason: z.string().max(BATCH_NOTE_CHARS_MAX).nullish(),
   })

@@ -101,6 +101,8 @@ export const catalogue = {
   OPS0007: entry("database gives an environment no role of its own", 503, "FAILED_PRECONDITION"),
   OPS0010: entry("bundle of an invocation cannot be read", 422, "INVALID_ARGUMENT"),
   OPS0011: entry("invocation is too large for a bundle", 413, "RESOURCE_EXHAUSTED"),
+  OPS0012: entry("edited result does not fit the step of a fork", 422, "INVALID_ARGUMENT"),
+  OPS0013: entry("journal of a fork cannot be cut there", 400, "FAILED_PRECONDITION"),
   OPS0100: entry("a web page of another origin requested a change", 403, "PERMISSION_DENIED"),
   OPS0101: entry("a browser used a host name that is not allowed", 403, "PERMISSION_DENIED"),
 } as const satisfies Record<string, CatalogueEntry>;

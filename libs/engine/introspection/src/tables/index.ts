@@ -3,6 +3,7 @@ import type { SqlTable } from "../table.js";
 import { node, partition, traffic } from "./cluster.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
 import { rateLimits, userLimits } from "./flow-limits.js";
+import { fork } from "./forks.js";
 import { invocation } from "./invocation.js";
 import { invocationState } from "./invocation-state.js";
 import { invocationStatus } from "./invocation-status.js";
@@ -36,6 +37,7 @@ export const TABLES: readonly SqlTable[] = [
   rateLimits,
   schedule,
   slotWait,
+  fork,
   node,
   partition,
   traffic,

@@ -1,6 +1,7 @@
 /** The stored form of what never changes about an invocation. */
 import { type InvocationId, invariant, ProtoReader, ProtoWriter, type SubscriptionId } from "@perdure/base";
 import {
+  type ForkFacts,
   type HandlerType,
   type InvocationFacts,
   PRIORITY_DEFAULT,
@@ -30,6 +31,7 @@ export function encodeFacts(facts: InvocationFacts): Uint8Array {
     w.string(14, facts.trace.traceparent);
     if (facts.trace.tracestate !== undefined) w.string(15, facts.trace.tracestate);
   }
+  if (facts.fork !== undefined) w.fork(18).uint32(1, facts.fork.atEntry).packedUint32(2, facts.fork.editedSteps).join();
   return w.finish();
 }
 
@@ -50,6 +52,7 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
   let tracestate: string | undefined;
   let limitKey: string | undefined;
   let priority = PRIORITY_DEFAULT;
+  let fork: ForkFacts | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -105,6 +108,9 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
       case 17:
         priority = r.uint32();
         break;
+      case 18:
+        fork = decodeFork(r.bytes());
+        break;
       default:
         r.skip(tag & 7);
     }
@@ -125,9 +131,26 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
     journalRetentionMs,
     randomSeed,
     trace,
+    fork,
     bytes,
   };
 }
+
+function decodeFork(bytes: Uint8Array): ForkFacts {
+  const r = new ProtoReader(bytes);
+  let atEntry = 0;
+  const editedSteps: number[] = [];
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 === 1) atEntry = r.uint32();
+    else if (tag === PACKED_EDITED_STEPS) r.packedUint32(editedSteps);
+    else r.skip(tag & 7);
+  }
+  return { atEntry, editedSteps };
+}
+
+/** Field 2, length-delimited. */
+const PACKED_EDITED_STEPS = 18;
 
 const INGRESS: Source = Object.freeze({ kind: "ingress" });
 

@@ -4,7 +4,7 @@
  */
 import { siblingInvocationId, utf8 } from "@perdure/base";
 import { notificationIdOf } from "@perdure/service-protocol";
-import type { CommandAnswer, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, ForkEdits, PartitionCommand } from "@perdure/state-machine";
 import type { GenerationRecord } from "../ledger/generation-record.js";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
@@ -22,6 +22,8 @@ const VERBS: readonly OperatorVerb[] = [
   "restartAsNew",
   "mutateState",
 ];
+
+const NO_EDITS: ForkEdits = { editedSteps: [], replaced: [], added: [] };
 
 export class SimulatedOperator {
   readonly #world: SimulatedWorld;
@@ -75,14 +77,11 @@ export class SimulatedOperator {
       case "restartAsNew": {
         // A copied read of a counter would be written back as if it were new, so objects restart from the beginning.
         const from = facts.target.serviceType === "service" ? random.below(4) : 0;
-        return {
-          kind: "restartAsNew",
-          id,
-          newId: siblingInvocationId(id, clock.nowMs(), random),
-          from,
-          moveTo: undefined,
-          keepDeployment: random.chance(0.5),
-        };
+        const newId = siblingInvocationId(id, clock.nowMs(), random);
+        const keepDeployment = random.chance(0.5);
+        // Half of them are forks without edits, which also copy invocations in flight.
+        const fork = keepDeployment && facts.target.serviceType === "service" ? NO_EDITS : undefined;
+        return { kind: "restartAsNew", id, newId, from, moveTo: undefined, keepDeployment, fork };
       }
       case "mutateState": {
         const { service, key, serviceType } = facts.target;

@@ -6,6 +6,7 @@ import { registerCalls } from "./call.js";
 import { registerCluster } from "./cluster.js";
 import { registerDeployments } from "./deployments.js";
 import { registerExplain } from "./explain.js";
+import { registerFork } from "./fork.js";
 import { registerInvocations } from "./invocations.js";
 import { registerKafka } from "./kafka.js";
 import { registerLogs } from "./logs.js";
@@ -26,6 +27,7 @@ export function register(program: Command, context: Context): void {
   registerInvocations(program, context);
   registerExplain(program, context);
   registerBundle(program, context);
+  registerFork(program, context);
   registerLogs(program, context);
   registerState(program, context);
   registerPromises(program, context);

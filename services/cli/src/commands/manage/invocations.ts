@@ -10,7 +10,7 @@ import { registerCrash } from "./crash.js";
 import { listStatement } from "./invocation-rows.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
 import { bytesJson, bytesText, firstLine, textOf, whenOf } from "./texts.js";
-import { timelineLines } from "./timeline-lines.js";
+import { forkText, timelineLines } from "./timeline-lines.js";
 import { wholeTimeline } from "./timeline-pages.js";
 import { invocationId, wholeNumber } from "./values.js";
 import { registerVerbs } from "./verbs.js";
@@ -136,7 +136,8 @@ async function describe(context: Context, id: string, payloads: boolean): Promis
       ],
       ["Called by", textOf(row, "invoked_by_id")],
       ["Idempotency key", textOf(row, "idempotency_key")],
-      ["Restarted from", textOf(row, "restarted_from")],
+      ["Restarted from", timeline.fork === undefined ? textOf(row, "restarted_from") : undefined],
+      ["Forked from", timeline.fork === undefined ? undefined : forkText(timeline.fork)],
       ["Scope", textOf(row, "scope")],
       ["Limit key", textOf(row, "limit_key")],
       ["Deployment", textOf(row, "pinned_deployment_id")],

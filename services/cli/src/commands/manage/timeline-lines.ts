@@ -31,6 +31,12 @@ export function timelineLines(timeline: TimelineView, style: TimelineStyle): rea
   return [...headLines(timeline, style), ...attemptLines(timeline, style), ...stepLines(timeline, style)];
 }
 
+/** `inv_1… after entry 7, with edited results of entries 3, 5`. */
+export function forkText({ forked_from, forked_at_entry, edited_steps }: NonNullable<TimelineView["fork"]>): string {
+  const edited = edited_steps.length === 0 ? "" : `, with edited results of entries ${edited_steps.join(", ")}`;
+  return `${forked_from} after entry ${forked_at_entry}${edited}`;
+}
+
 function headLines({ phases, totals_ms, wall_ms, completed_at }: TimelineView, { paint }: TimelineStyle): readonly string[] {
   const lived = phases.filter(({ phase }) => phase !== "completed");
   const livedMs = lived.reduce((sum, { duration_ms }) => sum + duration_ms, 0);

@@ -87,6 +87,12 @@ export declare type RemoteCommand = Message<"perdure.control.v1.RemoteCommand"> 
      */
     value: RemoteCommand_ResumeQueue;
     case: "resumeQueue";
+  } | {
+    /**
+     * @generated from field: perdure.control.v1.RemoteCommand.Fork fork = 30;
+     */
+    value: RemoteCommand_Fork;
+    case: "fork";
   } | { case: undefined; value?: undefined };
 };
 
@@ -186,6 +192,82 @@ export declare type RemoteCommand_RestartAsNew = Message<"perdure.control.v1.Rem
  * Use `create(RemoteCommand_RestartAsNewSchema)` to create a new message.
  */
 export declare const RemoteCommand_RestartAsNewSchema: GenMessage<RemoteCommand_RestartAsNew>;
+
+/**
+ * Like a restart, also of an invocation in flight, with edited results. A message of its own, because a process that does not know
+ * edits must refuse the command.
+ *
+ * @generated from message perdure.control.v1.RemoteCommand.Fork
+ */
+export declare type RemoteCommand_Fork = Message<"perdure.control.v1.RemoteCommand.Fork"> & {
+  /**
+   * @generated from field: perdure.control.v1.RemoteCommand.RestartAsNew restart = 1;
+   */
+  restart?: RemoteCommand_RestartAsNew | undefined;
+
+  /**
+   * @generated from field: repeated uint32 edited_steps = 2;
+   */
+  editedSteps: number[];
+
+  /**
+   * @generated from field: repeated perdure.control.v1.RemoteCommand.Fork.ReplacedEntry replaced = 3;
+   */
+  replaced: RemoteCommand_Fork_ReplacedEntry[];
+
+  /**
+   * @generated from field: repeated perdure.control.v1.RemoteCommand.Fork.AddedEntry added = 4;
+   */
+  added: RemoteCommand_Fork_AddedEntry[];
+};
+
+/**
+ * Describes the message perdure.control.v1.RemoteCommand.Fork.
+ * Use `create(RemoteCommand_ForkSchema)` to create a new message.
+ */
+export declare const RemoteCommand_ForkSchema: GenMessage<RemoteCommand_Fork>;
+
+/**
+ * @generated from message perdure.control.v1.RemoteCommand.Fork.ReplacedEntry
+ */
+export declare type RemoteCommand_Fork_ReplacedEntry = Message<"perdure.control.v1.RemoteCommand.Fork.ReplacedEntry"> & {
+  /**
+   * @generated from field: uint32 index = 1;
+   */
+  index: number;
+
+  /**
+   * @generated from field: bytes body = 2;
+   */
+  body: Uint8Array;
+};
+
+/**
+ * Describes the message perdure.control.v1.RemoteCommand.Fork.ReplacedEntry.
+ * Use `create(RemoteCommand_Fork_ReplacedEntrySchema)` to create a new message.
+ */
+export declare const RemoteCommand_Fork_ReplacedEntrySchema: GenMessage<RemoteCommand_Fork_ReplacedEntry>;
+
+/**
+ * @generated from message perdure.control.v1.RemoteCommand.Fork.AddedEntry
+ */
+export declare type RemoteCommand_Fork_AddedEntry = Message<"perdure.control.v1.RemoteCommand.Fork.AddedEntry"> & {
+  /**
+   * @generated from field: uint32 type = 1;
+   */
+  type: number;
+
+  /**
+   * @generated from field: bytes body = 2;
+   */
+  body: Uint8Array;
+};
+
+/**
+ * Describes the message perdure.control.v1.RemoteCommand.Fork.AddedEntry.
+ * Use `create(RemoteCommand_Fork_AddedEntrySchema)` to create a new message.
+ */
+export declare const RemoteCommand_Fork_AddedEntrySchema: GenMessage<RemoteCommand_Fork_AddedEntry>;
 
 /**
  * @generated from message perdure.control.v1.RemoteCommand.Purge

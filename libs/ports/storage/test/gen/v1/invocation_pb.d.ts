@@ -266,6 +266,13 @@ export declare type InvocationFacts = Message<"perdure.storage.v1.InvocationFact
    * @generated from field: optional uint32 priority = 17;
    */
   priority?: number | undefined;
+
+  /**
+   * Only of forks, together with `restarted_from`.
+   *
+   * @generated from field: perdure.storage.v1.InvocationFacts.Fork fork = 18;
+   */
+  fork?: InvocationFacts_Fork | undefined;
 };
 
 /**
@@ -273,6 +280,33 @@ export declare type InvocationFacts = Message<"perdure.storage.v1.InvocationFact
  * Use `create(InvocationFactsSchema)` to create a new message.
  */
 export declare const InvocationFactsSchema: GenMessage<InvocationFacts>;
+
+/**
+ * Indexes are those of the journal of the source.
+ *
+ * @generated from message perdure.storage.v1.InvocationFacts.Fork
+ */
+export declare type InvocationFacts_Fork = Message<"perdure.storage.v1.InvocationFacts.Fork"> & {
+  /**
+   * The last entry that was kept.
+   *
+   * @generated from field: uint32 at_entry = 1;
+   */
+  atEntry: number;
+
+  /**
+   * The steps with edited results.
+   *
+   * @generated from field: repeated uint32 edited_steps = 2;
+   */
+  editedSteps: number[];
+};
+
+/**
+ * Describes the message perdure.storage.v1.InvocationFacts.Fork.
+ * Use `create(InvocationFacts_ForkSchema)` to create a new message.
+ */
+export declare const InvocationFacts_ForkSchema: GenMessage<InvocationFacts_Fork>;
 
 /**
  * @generated from message perdure.storage.v1.Target

@@ -1,0 +1,51 @@
+/** `perdure fork`: a new invocation with the beginning of the journal of another, and with edited results. */
+import type { Command } from "commander";
+import type { Context } from "../../context.js";
+import { action, adminOf } from "./connect.js";
+import { failEdit, type ResultEdit, STEP_MAX, setEdit } from "./fork-edits.js";
+import { invocationId, wholeNumber } from "./values.js";
+
+interface ForkFlags {
+  readonly at: number;
+  readonly set?: readonly ResultEdit[];
+  readonly fail?: readonly ResultEdit[];
+  readonly deployment?: string;
+}
+
+const NUMBERS = `
+Entries have the numbers of the list of steps: perdure invocations describe <id>. Entry 0 is the input, and results have numbers of
+their own, so numbers are left out in the list. --at 7 keeps entry 7 with its result, and the handler continues behind it; to execute
+step 7 again, name the entry in front of it.
+
+Results:
+  --set 5='{"approved":true}'   JSON, for a step, a call, a promise, an awakeable or a state that was read
+  --set 5=base64:3q2+7w==       bytes
+  --set 5=                      no value: an absent state, a finished sleep
+  --fail 5='500:message'        a terminal failure`;
+
+export function registerFork(program: Command, context: Context): void {
+  program
+    .command("fork")
+    .helpGroup("Services and invocations:")
+    .argument("<id>", "of an invocation, in any state in which it has begun", invocationId)
+    .description("start a copy of an invocation from a step of its journal, with edited results")
+    .requiredOption("--at <entry>", "keep the journal up to and including this entry", wholeNumber(0, STEP_MAX))
+    .option("--set <entry=json>", "give the step this result, repeatable", setEdit)
+    .option("--fail <entry=code:message>", "let the step fail, repeatable", failEdit)
+    .option("--deployment <which>", "continue with the code of this deployment: keep (default), latest, or its id")
+    .addHelpText("after", NUMBERS)
+    .action(action((id: string, flags: ForkFlags) => fork(context, id, flags)));
+}
+
+async function fork(context: Context, id: string, { at, set = [], fail = [], deployment }: ForkFlags): Promise<void> {
+  const { output } = context;
+  const forked = await adminOf(context).invocations.fork(
+    id,
+    { at, edits: [...set, ...fail], ...(deployment === undefined ? {} : { deployment }) },
+    context,
+  );
+  output.result(forked, () => {
+    output.print(`${id} is forked after entry ${at} as ${forked.new_invocation_id}`);
+    output.note(`perdure invocations watch ${forked.new_invocation_id}`);
+  });
+}
