@@ -3,6 +3,7 @@ export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError } from "./api-error.js";
 export { parseBundle } from "./bundle.js";
+export { type ComparedStep, compareSteps, type StepDifference } from "./compare-steps.js";
 export type { ConsoleDocument, ConsoleDocumentName } from "./console-documents.js";
 export type { DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";

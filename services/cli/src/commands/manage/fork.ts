@@ -1,7 +1,9 @@
 /** `perdure fork`: a new invocation with the beginning of the journal of another, and with edited results. */
+import { InvocationFailure } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
-import { action, adminOf } from "./connect.js";
+import { showComparison } from "./compare.js";
+import { action, adminOf, ingressOf } from "./connect.js";
 import { failEdit, type ResultEdit, STEP_MAX, setEdit } from "./fork-edits.js";
 import { invocationId, wholeNumber } from "./values.js";
 
@@ -10,6 +12,7 @@ interface ForkFlags {
   readonly set?: readonly ResultEdit[];
   readonly fail?: readonly ResultEdit[];
   readonly deployment?: string;
+  readonly compare?: boolean;
 }
 
 const NUMBERS = `
@@ -33,19 +36,33 @@ export function registerFork(program: Command, context: Context): void {
     .option("--set <entry=json>", "give the step this result, repeatable", setEdit)
     .option("--fail <entry=code:message>", "let the step fail, repeatable", failEdit)
     .option("--deployment <which>", "continue with the code of this deployment: keep (default), latest, or its id")
+    .option("--compare", "wait for the end of the fork, and compare it with its source")
     .addHelpText("after", NUMBERS)
     .action(action((id: string, flags: ForkFlags) => fork(context, id, flags)));
 }
 
-async function fork(context: Context, id: string, { at, set = [], fail = [], deployment }: ForkFlags): Promise<void> {
+async function fork(context: Context, id: string, { at, set = [], fail = [], deployment, compare }: ForkFlags): Promise<void> {
   const { output } = context;
   const forked = await adminOf(context).invocations.fork(
     id,
     { at, edits: [...set, ...fail], ...(deployment === undefined ? {} : { deployment }) },
     context,
   );
+  if (compare === true) {
+    await untilEnd(context, forked.new_invocation_id);
+    return await showComparison(context, id, forked.new_invocation_id, false);
+  }
   output.result(forked, () => {
     output.print(`${id} is forked after entry ${at} as ${forked.new_invocation_id}`);
     output.note(`perdure invocations watch ${forked.new_invocation_id}`);
   });
+}
+
+/** A failure of the fork is an outcome like any other. */
+async function untilEnd(context: Context, id: string): Promise<void> {
+  try {
+    await ingressOf(context).attach(id, context);
+  } catch (cause) {
+    if (!(cause instanceof InvocationFailure)) throw cause;
+  }
 }

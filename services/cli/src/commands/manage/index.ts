@@ -4,6 +4,7 @@ import type { Context } from "../../context.js";
 import { registerBundle } from "./bundle.js";
 import { registerCalls } from "./call.js";
 import { registerCluster } from "./cluster.js";
+import { registerCompare } from "./compare.js";
 import { registerDeployments } from "./deployments.js";
 import { registerExplain } from "./explain.js";
 import { registerFork } from "./fork.js";
@@ -28,6 +29,7 @@ export function register(program: Command, context: Context): void {
   registerExplain(program, context);
   registerBundle(program, context);
   registerFork(program, context);
+  registerCompare(program, context);
   registerLogs(program, context);
   registerState(program, context);
   registerPromises(program, context);

@@ -30,3 +30,8 @@ export const HISTORY_LINES_MAX = 200;
 export const CALL_SILENCE_MS = 2_000;
 /** Searches for the invocation of a call by its trace id, each of which reads the invocations of its service. */
 export const CALL_SEARCHES_MAX = 3;
+
+/** Levels of calls below the two invocations of a comparison, and … */
+export const COMPARED_DEPTH_MAX = 3;
+/** … pairs of callees that are compared: two requests each. */
+export const COMPARED_CALLS_MAX = 50;
