@@ -83,6 +83,9 @@ export const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   "content-type": "Must match what the handler declares as its input.",
   "x-restate-limit-key": "Limit key of the invocation, only in a scope; the query parameter `limit-key` is the same.",
   "x-perdure-priority": "1 (first) to 5 (last), only in a scope; the query parameter `priority` is the same.",
+  "x-restate-debounce":
+    "Makes a burst of requests one invocation: `5s;max=1m;key=customer-7`. See [Debounce invocations](../how-to/debounce.md).",
+  "x-perdure-debounce": "The same as `x-restate-debounce`.",
   "x-perdure-trace": "`1` samples the trace of this request although the sample ratio would not.",
   traceparent: "Parent of the trace of the invocation.",
   tracestate: "Belongs to `traceparent`.",

@@ -18,6 +18,8 @@ export interface ExchangeOwner {
   broke(exchange: IngressExchange, cause: unknown): void;
 }
 
+const DEBOUNCE_HEADER = /^x-(?:restate|perdure)-debounce$/i;
+
 export class IngressExchange implements ExchangeObserver {
   readonly method: string;
   /** Target as in the request line or `:path`. */
@@ -32,6 +34,7 @@ export class IngressExchange implements ExchangeObserver {
   idempotencyKey: string | undefined = undefined;
   limitKey: string | undefined = undefined;
   priority: string | undefined = undefined;
+  debounce: string | undefined = undefined;
   origin: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   tracestate: string | undefined = undefined;
@@ -140,6 +143,7 @@ export class IngressExchange implements ExchangeObserver {
           break;
         case 18:
           if (name.toLowerCase() === "x-perdure-priority") this.priority ??= raw[i + 1]!;
+          else if (DEBOUNCE_HEADER.test(name)) this.debounce ??= raw[i + 1]!;
           break;
         case 19:
           if (name.toLowerCase() === "x-restate-limit-key") this.limitKey ??= raw[i + 1]!;

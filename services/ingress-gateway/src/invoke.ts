@@ -16,6 +16,7 @@ import { encodeInput, type Header } from "@perdure/service-protocol";
 import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/state-machine";
 import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
 import type { IngressContext } from "./context.js";
+import { type DebounceRule, debouncedInvocationId, parseDebounce } from "./debounce.js";
 import type { IngressExchange } from "./exchange.js";
 import { checkInput } from "./input-rule.js";
 import { percentDecode, type RequestPath } from "./path.js";
@@ -32,7 +33,9 @@ export function handleInvoke(context: IngressContext, exchange: IngressExchange,
   const scope = route.scope === undefined ? undefined : (percentDecode(route.scope) ?? route.scope);
   const refused = checkHead(context, exchange, route, scope);
   if (refused !== undefined) return context.refuse(exchange, refused);
-  const request = new InvokeRequest(context, exchange, route, path, scope);
+  const debounce = debounceOf(exchange, route);
+  if (debounce !== undefined && "kind" in debounce) return context.refuse(exchange, debounce);
+  const request = new InvokeRequest(context, exchange, route, path, scope, debounce);
   exchange.startBody(context.bodies.open(request, exchange.contentLength));
 }
 
@@ -70,6 +73,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #route: InvokeRoute;
   readonly #path: RequestPath;
   readonly #scope: string | undefined;
+  readonly #debounce: DebounceRule | undefined;
   #id: InvocationId | undefined = undefined;
   #executionTimeMs: number | undefined = undefined;
   /** Monotonic clock; set only when metrics are on. */
@@ -81,12 +85,14 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     route: InvokeRoute,
     path: RequestPath,
     scope: string | undefined,
+    debounce: DebounceRule | undefined,
   ) {
     this.#context = context;
     this.#exchange = exchange;
     this.#route = route;
     this.#path = path;
     this.#scope = scope;
+    this.#debounce = debounce;
   }
 
   body(bytes: Uint8Array, spaceBytes: number): void {
@@ -102,7 +108,9 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   }
 
   submitted(previous: Invocation | undefined): void {
-    const id = this.#id!;
+    // A debounced send may have become an earlier invocation.
+    const id = previous === undefined ? this.#id! : previous.facts.id;
+    this.#id = id;
     const { handler, wait } = this.#route;
     const { metrics, clock } = this.#context.ports;
     metrics?.accepted(wait ? "call" : "send", clock.monotonicMs() - this.#submittedAtMs);
@@ -135,7 +143,8 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
     if (!Array.isArray(headers)) return this.#refuse(headers as IngressRefusal);
     if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
-    this.#submit({ headers, body: bytes, spaceBytes }, delayMs, query);
+    if (delayMs !== undefined && this.#debounce !== undefined) return this.#refuse(refusal.delayedDebounce);
+    this.#submit({ headers, body: bytes, spaceBytes }, this.#debounce?.quietMs ?? delayMs, query);
   }
 
   #submit({ headers, body, spaceBytes }: Input, delayMs: number | undefined, query: QueryParameters): void {
@@ -149,16 +158,23 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const { handler, key, wait } = this.#route;
     const nowMs = clock.nowMs();
     const target = targetOf(handler, key, scope);
-    const id = invocationIdFor(target, exchange.idempotencyKey, nowMs, random);
+    const rule = this.#debounce;
+    const debounceKey = rule?.key ?? exchange.idempotencyKey ?? "";
+    // With a debounce the key separates bursts, and a send with the same key after the burst begins another one.
+    const idempotencyKey = rule === undefined ? exchange.idempotencyKey : undefined;
+    const id =
+      rule === undefined
+        ? invocationIdFor(target, idempotencyKey, nowMs, random)
+        : debouncedInvocationId(target, debounceKey, nowMs, random);
     this.#id = id;
     this.#executionTimeMs = delayMs === undefined ? undefined : nowMs + delayMs;
-    const retentions = retentionsOf(handler, exchange.idempotencyKey);
+    const retentions = retentionsOf(handler, idempotencyKey);
     const caller = traceContextOf(exchange.span?.traceparent ?? exchange.traceparent, exchange.tracestate);
     const facts: InvocationFacts = {
       id,
       target,
       source: INGRESS,
-      idempotencyKey: exchange.idempotencyKey,
+      idempotencyKey,
       requestId: newRequestId(random),
       createdAtMs: nowMs,
       executionTimeMs: this.#executionTimeMs,
@@ -168,6 +184,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
       trace: startSpan === undefined ? caller : (startSpan(caller, target, id, exchange.isTraceRequested) ?? caller),
       limitKey: scope === undefined ? undefined : limitKeyOf(exchange, query),
       priority: scope === undefined ? PRIORITY_DEFAULT : Number(priorityTextOf(exchange, query) ?? PRIORITY_DEFAULT),
+      debounce: rule === undefined ? undefined : { key: debounceKey, startByMs: nowMs + rule.maxMs, sendCount: 1 },
       bytes: undefined,
     };
     const input = encodeInput(headers, body, spaceBytes);
@@ -179,7 +196,8 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   #answerSend(id: InvocationId, previous: Invocation | undefined): void {
     const executionTimeMs = previous === undefined ? this.#executionTimeMs : previous.facts.executionTimeMs;
     const time = executionTimeMs === undefined ? "" : `,"executionTime":"${formatTimestampNanos(executionTimeMs)}"`;
-    const status = previous === undefined ? "Accepted" : "PreviouslyAccepted";
+    const isAccepted = previous === undefined || this.#debounce !== undefined;
+    const status = isAccepted ? "Accepted" : "PreviouslyAccepted";
     answerJson(this.#exchange, 202, `{"invocationId":"${id}"${time},"status":"${status}"}`, id);
   }
 
@@ -193,6 +211,11 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   #refuse(refused: IngressRefusal): void {
     this.#context.refuse(this.#exchange, refused);
   }
+}
+
+function debounceOf(exchange: IngressExchange, route: InvokeRoute): DebounceRule | IngressRefusal | undefined {
+  if (exchange.debounce === undefined) return undefined;
+  return route.handler.handlerType === "workflow" ? refusal.debouncedWorkflow : parseDebounce(exchange.debounce);
 }
 
 const INGRESS = { kind: "ingress" } as const;

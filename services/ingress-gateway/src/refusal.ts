@@ -66,6 +66,14 @@ export const delayedCall = refuse(
   "ING0003",
   "cannot use the delay query parameter with calls. The delay is supported only with sends",
 );
+export const debouncedWorkflow = refuse(
+  "ING0010",
+  "cannot use the header x-restate-debounce with workflow handlers. A workflow runs once for each key, with the first input.",
+);
+export const delayedDebounce = refuse(
+  "ING0010",
+  "cannot use the delay query parameter with the header x-restate-debounce, which has a delay itself",
+);
 export const scopesDisabled = refuse("ING0003", "scoped invocations require vqueues to be enabled");
 export const scopedObject = refuse("ING0003", "scope is not supported for Virtual Object targets");
 export const badPriority = refuse("ING0003", "invalid priority: expected a whole number from 1 (first) to 5 (last)");
@@ -111,6 +119,12 @@ export function badInput(reason: string): IngressRefusal {
 }
 export function badDelay(reason: string): IngressRefusal {
   return refuse("ING0003", `bad delay query parameter, must be a ISO8601 duration: ${reason}`);
+}
+export function badDebounce(reason: string): IngressRefusal {
+  return refuse(
+    "ING0010",
+    `bad header x-restate-debounce: ${reason}. Expected a duration, and perhaps max and key: 5s;max=1m;key=customer-7`,
+  );
 }
 export function badScope(reason: string): IngressRefusal {
   return refuse("ING0003", `bad scope value: ${reason}`);

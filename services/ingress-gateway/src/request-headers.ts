@@ -9,8 +9,10 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "host",
   "idempotency-key",
   "idempotency-expires",
+  "x-perdure-debounce",
   "x-perdure-priority",
   "x-perdure-trace",
+  "x-restate-debounce",
   // Baggage of tracers is written by callers, and would be passed to everything that handlers call.
   "baggage",
   PATH_HEADER,

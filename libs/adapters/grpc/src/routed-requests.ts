@@ -68,10 +68,13 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
   readonly #wait: boolean;
   #observer: InvokeObserver | undefined;
   #isAccepted = false;
+  /** The invocation that was accepted: an earlier one when a debounced send has joined it. */
+  #acceptedId: InvocationId;
   #isResubmission = false;
 
   constructor(router: RequestRouter, command: Invoke, wait: boolean, observer: InvokeObserver) {
     super(router, command.id);
+    this.#acceptedId = command.id;
     this.#command = encodeStoredCommand(command);
     this.#isResubmission = command.resubmission === true;
     this.#wait = wait;
@@ -79,7 +82,7 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
   }
 
   protected requestBody(epoch: number): WorkerRequest {
-    if (this.#isAccepted) return { case: "attach", value: this.id };
+    if (this.#isAccepted) return { case: "attach", value: this.#acceptedId };
     const resubmission = this.#isResubmission;
     this.#isResubmission = true; // From now on the request may have arrived.
     return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch } };
@@ -91,7 +94,9 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
       case "submitted": {
         if (!this.#isAccepted) {
           this.#isAccepted = true;
-          observer?.submitted(response.value === undefined ? undefined : decodeOptionalInvocation(response.value));
+          const previous = response.value === undefined ? undefined : decodeOptionalInvocation(response.value);
+          if (previous !== undefined) this.#acceptedId = previous.facts.id;
+          observer?.submitted(previous);
         }
         if (!this.#wait) this.#observer = undefined;
         return !this.#wait;

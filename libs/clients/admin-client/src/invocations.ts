@@ -21,7 +21,16 @@ import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
 import type { SqlApi, SqlRow } from "./sql.js";
 import { sqlText } from "./sql-text.js";
-import type { BatchResultView, BatchView, BundleView, CrashedView, DryRunView, ExplanationView, TimelineView, ForkedView } from "./views.js";
+import type {
+  BatchResultView,
+  BatchView,
+  BundleView,
+  CrashedView,
+  DryRunView,
+  ExplanationView,
+  ForkedView,
+  TimelineView,
+} from "./views.js";
 
 export interface TimelineOptions extends ApiCallOptions {
   /** Whether to include the first bytes of payloads. */

@@ -27,7 +27,17 @@ export interface ForkFacts {
   readonly editedSteps: readonly number[];
 }
 
-/** Fixed at submit. `bytes` caches the stored form, so that it is encoded once per generation. */
+/** What a debounced invocation has in common with later sends of its key. */
+export interface Debounce {
+  /** Separates bursts of one target; empty when the sender gave none. */
+  readonly key: string;
+  /** The invocation starts now at the latest, however many sends follow. Chosen by the first send. */
+  readonly startByMs: number;
+  /** Sends that became this invocation. */
+  readonly sendCount: number;
+}
+
+/** Fixed at submit; a debounced invocation has new ones with each send until it starts. `bytes` caches the stored form, so that it is encoded once per generation. */
 export interface InvocationFacts {
   readonly id: InvocationId;
   readonly target: Target;
@@ -49,6 +59,8 @@ export interface InvocationFacts {
   readonly trace: TraceContext | undefined;
   /** Only of forks, whose source is a restart. */
   readonly fork?: ForkFacts | undefined;
+  /** Set for debounced sends; see `invocation/debounce.ts`. */
+  readonly debounce?: Debounce | undefined;
   bytes: Uint8Array | undefined;
 }
 

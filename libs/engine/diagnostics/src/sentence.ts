@@ -38,6 +38,14 @@ function endSentence({ id, situation }: ChainLink, nowMs: number): string {
   return `The last invocation of this chain is ${id} (${targetText(situation.invocation.facts.target)}): ${lowerFirst(ownSentence(situation, nowMs))}`;
 }
 
+function delayedSentence({ startsAtMs, debounce }: Extract<Wait, { kind: "delayedStart" }>, nowMs: number): string {
+  const start = `starts at ${moment(startsAtMs)} (${distance(startsAtMs, nowMs)})`;
+  if (debounce === undefined) return `It was submitted with a delay and ${start}.`;
+  const { sendCount, startByMs } = debounce;
+  const sends = sendCount === 1 ? "1 send became it" : `${sendCount} sends became it`;
+  return `It is debounced: ${sends}, and it ${start} with the newest input; another send moves that, at the latest to ${moment(startByMs)}.`;
+}
+
 /** Returns the sentence about one invocation's wait, without the chain. */
 export function ownSentence(situation: Situation, nowMs: number): string {
   const { wait, sinceMs, invocation, route } = situation;
@@ -46,7 +54,7 @@ export function ownSentence(situation: Situation, nowMs: number): string {
     case "completed":
       return completedSentence(wait, sinceMs);
     case "delayedStart":
-      return `It was submitted with a delay and starts at ${moment(wait.startsAtMs)} (${distance(wait.startsAtMs, nowMs)}).`;
+      return delayedSentence(wait, nowMs);
     case "objectLock":
       return lockSentence(wait, since);
     case "limit":

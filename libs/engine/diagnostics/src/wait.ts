@@ -3,7 +3,7 @@
  * returns the invocations that it waits for in turn.
  */
 import { type InvocationId, unreachable } from "@perdure/base";
-import type { AttemptError, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/state-machine";
+import type { AttemptError, Debounce, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/state-machine";
 import { type Awaited, type AwaitLeaf, type AwaitNode, futureFromJson, leafOfStep, leavesOf, resolveFuture } from "./awaiting.js";
 import type { EndpointAnswer, FlowFacts, InvocationContext, InvocationSnapshot, LockFacts, RouteFacts } from "./facts.js";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
@@ -14,7 +14,7 @@ type ShownStatus = "scheduled" | "pending" | "ready" | "running" | "backing-off"
 
 export type Wait =
   | { readonly kind: "completed"; readonly outcome: Outcome; readonly expiresAtMs: number | undefined }
-  | { readonly kind: "delayedStart"; readonly startsAtMs: number }
+  | { readonly kind: "delayedStart"; readonly startsAtMs: number; readonly debounce?: Debounce | undefined }
   | { readonly kind: "objectLock"; readonly service: string; readonly key: string; readonly lock: LockFacts }
   | { readonly kind: "limit"; readonly flow: FlowFacts }
   | { readonly kind: "invokerSlot" }
@@ -78,12 +78,14 @@ type StatusAndWait = Pick<Situation, "status" | "wait" | "sinceMs">;
 function statusOf(snapshot: InvocationSnapshot, around: InvocationContext): StatusAndWait {
   const { invocation } = snapshot;
   switch (invocation.status) {
-    case "scheduled":
+    case "scheduled": {
+      const { executionTimeMs, createdAtMs, debounce } = invocation.facts;
       return {
         status: "scheduled",
-        wait: { kind: "delayedStart", startsAtMs: invocation.facts.executionTimeMs ?? invocation.modifiedAtMs },
-        sinceMs: invocation.facts.createdAtMs,
+        wait: { kind: "delayedStart", startsAtMs: executionTimeMs ?? invocation.modifiedAtMs, debounce },
+        sinceMs: createdAtMs,
       };
+    }
     case "inboxed":
       return inboxed(invocation, around);
     case "invoked":

@@ -25,7 +25,9 @@ const COLUMNS = {
     "text: last_failure_related_entry_name last_failure_related_entry_type",
     "u64: last_failure_related_command_index",
     "text: last_failure_related_command_name last_failure_related_command_type last_awaiting_on_future_json status",
-    "text: completion_result completion_failure",
+    "text: completion_result completion_failure debounce_key",
+    "u32: debounced_sends",
+    "timestamp: debounce_latest_start_at",
   ],
   sys_invocation_status: [
     "u64: partition_key",
@@ -40,7 +42,9 @@ const COLUMNS = {
     "timestamp: modified_at inboxed_at scheduled_at scheduled_start_at running_at completed_at",
     "duration: completion_retention journal_retention",
     "u32List: suspended_waiting_for_completions suspended_waiting_for_signals",
-    "text: suspended_waiting_future_json",
+    "text: suspended_waiting_future_json debounce_key",
+    "u32: debounced_sends",
+    "timestamp: debounce_latest_start_at",
   ],
   sys_invocation_state: [
     "u64: partition_key",

@@ -6,6 +6,9 @@
 import type { InvocationId } from "@perdure/base";
 import {
   type AppendCommand,
+  DEBOUNCE_SERVICE,
+  DEBOUNCE_STATE_KEY,
+  debounceRowKey,
   type InboxEntry,
   type Invocation,
   isExclusive,
@@ -129,6 +132,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     const mayExist = facts.idempotencyKey !== undefined || resubmission === true || isWorkflowRun(facts.target);
     if (mayExist) rows.push({ kind: "invocation", id });
     if (facts.executionTimeMs === undefined) rows.push(...lockOf(facts.target));
+    if (facts.debounce !== undefined) rows.push(burstRow(facts.target, facts.debounce.key));
     return rows;
   },
   attach: itself,
@@ -208,7 +212,12 @@ function rowsOfCompletion(invocation: Invocation): readonly RowKey[] {
   return completionRetentionMs > 0 ? lockOf(target) : [...lockOf(target), ...rowsOfForgetting(invocation)];
 }
 
-function rowsOfForgetting({ facts: { target } }: Invocation): readonly RowKey[] {
+function burstRow(target: Target, debounceKey: string): RowKey {
+  return { kind: "state", service: DEBOUNCE_SERVICE, key: debounceRowKey(target, debounceKey), stateKey: DEBOUNCE_STATE_KEY };
+}
+
+function rowsOfForgetting({ facts: { target, debounce } }: Invocation): readonly RowKey[] {
+  if (debounce !== undefined) return [burstRow(target, debounce.key)]; // Workflows cannot be debounced.
   if (!isWorkflowRun(target)) return [];
   const service = keyspaceOf(target);
   return [

@@ -122,6 +122,7 @@ function facts(value: InvocationFacts): MessageInitShape<typeof schemas.Invocati
     limitKey: value.limitKey,
     priority: value.priority === PRIORITY_DEFAULT ? undefined : value.priority,
     fork: value.fork === undefined ? undefined : { atEntry: value.fork.atEntry, editedSteps: [...value.fork.editedSteps] },
+    debounce: value.debounce && { ...value.debounce, startByMs: big(value.debounce.startByMs) },
   });
 }
 

@@ -15,7 +15,7 @@ import {
   type Wait,
 } from "@perdure/diagnostics";
 import { journalCommandName } from "@perdure/service-protocol";
-import { type AttemptError, targetText } from "@perdure/state-machine";
+import { type AttemptError, type Debounce, targetText } from "@perdure/state-machine";
 import type { ViewOf } from "./response.js";
 
 /** The longest time that can be printed (ECMAScript's last date). */
@@ -66,6 +66,11 @@ function relationLabel({ relation }: ChainLink): string {
   return relation === "lockHolder" ? "lock_holder" : relation;
 }
 
+function debounceView(debounce: Debounce | undefined) {
+  if (debounce === undefined) return null;
+  return { key: debounce.key, sends: debounce.sendCount, latest_start_at: timeView(debounce.startByMs) };
+}
+
 function waitView(wait: Wait, nowMs: number, others: Others): ViewOf<typeof ExplanationShape>["waits_for"] {
   switch (wait.kind) {
     case "completed": {
@@ -74,7 +79,7 @@ function waitView(wait: Wait, nowMs: number, others: Others): ViewOf<typeof Expl
       return { kind: "nothing", result: outcome.kind, failure, forgotten_at: optionalTime(expiresAtMs) };
     }
     case "delayedStart":
-      return { kind: "delayed_start", starts_at: timeView(wait.startsAtMs) };
+      return { kind: "delayed_start", starts_at: timeView(wait.startsAtMs), debounce: debounceView(wait.debounce) };
     case "objectLock": {
       const { service, key, lock } = wait;
       const holder = lock.holder === undefined ? null : briefView(lock.holder, others);

@@ -81,6 +81,7 @@ export const catalogue = {
   ING0007: entry("service is not public", 400, "PERMISSION_DENIED"),
   ING0008: entry("method is not allowed", 405, "INVALID_ARGUMENT"),
   ING0009: entry("request body could not be read", 500, "ABORTED"),
+  ING0010: entry("debounce header cannot be used", 400, "INVALID_ARGUMENT"),
 
   STO0001: entry("storage cannot be written or read", 503, "UNAVAILABLE"),
   STO0002: entry("leadership was lost: a newer leader fenced this one", 503, "ABORTED"),

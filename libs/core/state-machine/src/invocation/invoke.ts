@@ -6,6 +6,7 @@ import type { Invocation, JournalProgress, Milestones, Scheduled, Sink } from ".
 import { isWorkflowRun } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { beginBurst, isDebounced, joinBurst } from "./debounce.js";
 import { addSink, notifySink } from "./outcome.js";
 import { begin } from "./start.js";
 
@@ -31,7 +32,11 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
   const existing = mayExist(command) ? view.invocation(command.id) : undefined;
   if (existing !== undefined) return meetExisting(existing, command, out);
 
-  const facts = command.facts;
+  let { facts } = command;
+  if (isDebounced(facts)) {
+    if (joinBurst(view, { ...command, facts }, out)) return;
+    facts = beginBurst(facts, out);
+  }
   const delayed = facts.executionTimeMs !== undefined && facts.executionTimeMs > out.nowMs;
   const fresh: Scheduled = {
     status: "scheduled",
@@ -53,7 +58,10 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
   } else {
     begin(view, fresh, [input], out);
   }
-  out.effect({ kind: "reply", answer: { kind: "accepted" } });
+  const answer = isDebounced(facts)
+    ? ({ kind: "previouslyAccepted", invocation: fresh } as const) // The caller reports the start that was decided here.
+    : ({ kind: "accepted" } as const);
+  out.effect({ kind: "reply", answer });
 }
 
 /**

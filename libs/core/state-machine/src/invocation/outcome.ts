@@ -17,6 +17,7 @@ import { releaseLock } from "../lock/lock.js";
 import { isExclusive, isWorkflowRun, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { endBurst } from "./debounce.js";
 import { letGoOfSlot } from "./start.js";
 
 const NOT_FOUND: Outcome = Object.freeze({
@@ -148,6 +149,7 @@ export function free(view: PartitionView, invocation: Invocation, out: Transitio
   const { id, target } = invocation.facts;
   deleteJournal(invocation, out);
   out.mutate({ kind: "deleteInvocation", id });
+  endBurst(view, invocation.facts, out);
   if (!isWorkflowRun(target)) return;
   const service = keyspaceOf(target);
   for (const stateKey of view.stateOf(service, target.key).keys()) {

@@ -55,6 +55,11 @@ async function* stateOfKeys(
   }
 }
 
+/** Rows that the partition keeps for itself as state, such as the last burst of a debounce key. No service has such a name. */
+function isOfPartition({ service }: StateRow): boolean {
+  return service.startsWith(":");
+}
+
 async function* stateOfServices(
   source: IntrospectionSource,
   hints: ScanHints,
@@ -64,7 +69,7 @@ async function* stateOfServices(
   for (const partition of partitionsOfScopes(source, hints) ?? everyPartition(source)) {
     for (const service of services ?? [undefined]) {
       for await (const row of source.store.scanState(partition, service, where)) {
-        if (isNeeded(hints, "service_key", row.key))
+        if (!isOfPartition(row) && isNeeded(hints, "service_key", row.key))
           yield { ...parseKeyspace(row.service), key: row.key, stateKey: row.stateKey, value: row.value };
       }
     }

@@ -14,7 +14,8 @@ export abstract class OutcomeCaller<O extends OutcomeObserver> implements Outcom
   protected readonly waiters: Waiters;
   /** Undefined when it has received the end of the wait, or has detached. */
   protected observer: O | undefined;
-  readonly #id: InvocationId;
+  /** The invocation whose outcome it waits for. */
+  #id: InvocationId;
 
   constructor(waiters: Waiters, id: InvocationId, observer: O) {
     this.waiters = waiters;
@@ -38,6 +39,7 @@ export abstract class OutcomeCaller<O extends OutcomeObserver> implements Outcom
 
   /** Publishes a stored result at once, and a later one when it arrives. */
   protected waitFor(invocation: Invocation): void {
+    this.#id = invocation.facts.id; // A debounced send may have become an earlier invocation.
     if (invocation.status !== "completed") return this.waitForOutcome();
     this.#end()?.completed({ outcome: invocation.outcome, expiresAtMs: expiresAtMs(invocation) });
   }

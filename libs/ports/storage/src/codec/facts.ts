@@ -1,6 +1,7 @@
 /** The stored form of what never changes about an invocation. */
 import { type InvocationId, invariant, ProtoReader, ProtoWriter, type SubscriptionId } from "@perdure/base";
 import {
+  type Debounce,
   type ForkFacts,
   type HandlerType,
   type InvocationFacts,
@@ -27,6 +28,10 @@ export function encodeFacts(facts: InvocationFacts): Uint8Array {
   if (facts.randomSeed !== undefined) w.uint64(13, facts.randomSeed);
   if (facts.limitKey !== undefined) w.string(16, facts.limitKey);
   if (facts.priority !== PRIORITY_DEFAULT) w.uint32(17, facts.priority);
+  if (facts.debounce !== undefined) {
+    const { key, startByMs, sendCount } = facts.debounce;
+    w.fork(20).string(1, key).uint64(2, startByMs).uint32(3, sendCount).join();
+  }
   if (facts.trace !== undefined) {
     w.string(14, facts.trace.traceparent);
     if (facts.trace.tracestate !== undefined) w.string(15, facts.trace.tracestate);
@@ -53,6 +58,7 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
   let limitKey: string | undefined;
   let priority = PRIORITY_DEFAULT;
   let fork: ForkFacts | undefined;
+  let debounce: Debounce | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -111,6 +117,9 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
       case 18:
         fork = decodeFork(r.bytes());
         break;
+      case 20:
+        debounce = decodeDebounce(r.bytes());
+        break;
       default:
         r.skip(tag & 7);
     }
@@ -132,6 +141,7 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
     randomSeed,
     trace,
     fork,
+    debounce,
     bytes,
   };
 }
@@ -168,6 +178,30 @@ function writeSource(w: ProtoWriter, source: Source): void {
       w.string(6, source.from);
       return;
   }
+}
+
+function decodeDebounce(bytes: Uint8Array): Debounce {
+  const r = new ProtoReader(bytes);
+  let key = "";
+  let startByMs = 0;
+  let sendCount = 0;
+  while (r.hasMore()) {
+    const tag = r.tag();
+    switch (tag >>> 3) {
+      case 1:
+        key = r.string();
+        break;
+      case 2:
+        startByMs = r.uint64Number();
+        break;
+      case 3:
+        sendCount = r.uint32();
+        break;
+      default:
+        r.skip(tag & 7);
+    }
+  }
+  return { key, startByMs, sendCount };
 }
 
 function writeTarget(w: ProtoWriter, field: number, target: Target): void {

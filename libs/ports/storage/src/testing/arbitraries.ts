@@ -65,6 +65,7 @@ export const arbitraryFacts: fc.Arbitrary<InvocationFacts> = fc.record({
   randomSeed: maybe(fc.bigInt({ min: 0n, max: 2n ** 64n - 1n })),
   trace: maybe(fc.record({ traceparent: text, tracestate: maybe(text) })),
   fork: maybe(fc.record({ atEntry: uint32, editedSteps: fc.array(uint32, { maxLength: 3 }) })),
+  debounce: maybe(fc.record({ key: text, startByMs: timeMs, sendCount: uint32 })),
   bytes: fc.constant(undefined),
 });
 

@@ -101,13 +101,25 @@ function painted({ output }: Context, row: SqlRow): string {
 function remarkOf(row: SqlRow, nowMs: number): string | undefined {
   const status = textOf(row, "status");
   if (status === "completed") return firstLine(textOf(row, "completion_failure"));
-  if (status === "scheduled") return `starts ${whenOf(textOf(row, "scheduled_start_at"), nowMs)}`;
+  if (status === "scheduled") {
+    const sends = textOf(row, "debounced_sends");
+    return `starts ${whenOf(textOf(row, "scheduled_start_at"), nowMs)}${sends === undefined ? "" : `, debounced ×${sends}`}`;
+  }
   const failure = firstLine(textOf(row, "last_failure"), 80);
   if (failure === undefined) return undefined;
   const code = textOf(row, "last_failure_error_code");
   const next = textOf(row, "next_retry_at");
   const when = next === undefined ? "" : `, next ${whenOf(next, nowMs)}`;
   return `attempt ${textOf(row, "retry_count") ?? "?"}${when}: ${code === undefined ? "" : `${code} `}${failure}`;
+}
+
+/** Undefined when it was not debounced. */
+function debounceText(row: SqlRow, nowMs: number): string | undefined {
+  const sends = textOf(row, "debounced_sends");
+  if (sends === undefined) return undefined;
+  const key = textOf(row, "debounce_key");
+  const ofKey = key === undefined || key === "" ? "" : ` with the key '${key}'`;
+  return `${sends} sends${ofKey}, latest start ${whenOf(textOf(row, "debounce_latest_start_at"), nowMs)}`;
 }
 
 async function describe(context: Context, id: string, payloads: boolean): Promise<void> {
@@ -136,6 +148,7 @@ async function describe(context: Context, id: string, payloads: boolean): Promis
       ],
       ["Called by", textOf(row, "invoked_by_id")],
       ["Idempotency key", textOf(row, "idempotency_key")],
+      ["Debounced", debounceText(row, nowMs)],
       ["Restarted from", timeline.fork === undefined ? textOf(row, "restarted_from") : undefined],
       ["Forked from", timeline.fork === undefined ? undefined : forkText(timeline.fork)],
       ["Scope", textOf(row, "scope")],

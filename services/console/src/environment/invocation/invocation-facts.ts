@@ -18,6 +18,9 @@ export interface InvocationSummary {
   readonly runningAt: string | undefined;
   readonly completedAt: string | undefined;
   readonly scheduledStartAt: string | undefined;
+  /** Sends that became this invocation; undefined when it was not debounced. */
+  readonly debouncedSends: number | undefined;
+  readonly debounceKey: string | undefined;
   readonly completionRetention: string | undefined;
   readonly journalRetention: string | undefined;
   /** Pinned, or the deployment of the last attempt. */
@@ -61,6 +64,8 @@ export function factsOf(row: SqlRow): InvocationSummary {
     runningAt: text("running_at"),
     completedAt: text("completed_at"),
     scheduledStartAt: text("scheduled_start_at"),
+    debouncedSends: number("debounced_sends"),
+    debounceKey: text("debounce_key"),
     completionRetention: text("completion_retention"),
     journalRetention: text("journal_retention"),
     deploymentId: text("pinned_deployment_id") ?? text("last_attempt_deployment_id"),

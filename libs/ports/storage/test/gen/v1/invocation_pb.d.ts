@@ -273,6 +273,13 @@ export declare type InvocationFacts = Message<"perdure.storage.v1.InvocationFact
    * @generated from field: perdure.storage.v1.InvocationFacts.Fork fork = 18;
    */
   fork?: InvocationFacts_Fork | undefined;
+
+  /**
+   * Several sends may become this invocation. Written again with each send until the invocation starts.
+   *
+   * @generated from field: perdure.storage.v1.Debounce debounce = 20;
+   */
+  debounce?: Debounce | undefined;
 };
 
 /**
@@ -307,6 +314,38 @@ export declare type InvocationFacts_Fork = Message<"perdure.storage.v1.Invocatio
  * Use `create(InvocationFacts_ForkSchema)` to create a new message.
  */
 export declare const InvocationFacts_ForkSchema: GenMessage<InvocationFacts_Fork>;
+
+/**
+ * @generated from message perdure.storage.v1.Debounce
+ */
+export declare type Debounce = Message<"perdure.storage.v1.Debounce"> & {
+  /**
+   * Separates bursts of one target; may be empty.
+   *
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * The latest start, whatever is sent.
+   *
+   * @generated from field: uint64 start_by_ms = 2;
+   */
+  startByMs: bigint;
+
+  /**
+   * Sends that became this invocation.
+   *
+   * @generated from field: uint32 send_count = 3;
+   */
+  sendCount: number;
+};
+
+/**
+ * Describes the message perdure.storage.v1.Debounce.
+ * Use `create(DebounceSchema)` to create a new message.
+ */
+export declare const DebounceSchema: GenMessage<Debounce>;
 
 /**
  * @generated from message perdure.storage.v1.Target
