@@ -109,8 +109,8 @@ check: $(INSTALLED) ## Format, lint, types, and rules of the tree
 	@node_modules/.bin/biome check .
 	@node_modules/.bin/tsc -p tsconfig.json --noEmit
 	@node_modules/.bin/tsc -p services/console --noEmit
-	@node_modules/.bin/knip --no-progress --no-config-hints
-	@node_modules/.bin/knip --production --config knip.production.jsonc --no-progress --no-config-hints
+	@node_modules/.bin/knip --no-progress --no-config-hints --no-tag-hints
+	@node_modules/.bin/knip --production --config knip.production.jsonc --no-progress --no-config-hints --no-tag-hints
 	@$(BUF) lint proto/control
 	@$(BUF) breaking proto/control --against proto/released/control.v0.1.0.binpb
 	@$(TIERS) check $(PATTERNS)
