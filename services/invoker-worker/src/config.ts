@@ -2,6 +2,7 @@
 import { type InvokerOptions, slotsByMemory } from "@perdure/invoker";
 import {
   attemptSettings,
+  boolean,
   byteSize,
   duration,
   group,
@@ -66,6 +67,13 @@ export const workerSettings = group("The worker: partitions, their storage, and 
   ...retentionSettings,
   storageRocksdb: group("Storage of partitions.", {
     path: optionalText({ sentence: "Directory; <base-dir>/<node-name>/db when not set." }),
+    commitLog: boolean(true, {
+      sentence:
+        "Whether commits go to preallocated files, which are synced faster than LevelDB's own log. That one is synced when they cannot be used.",
+    }),
+    commitLogSegmentSize: byteSize("32MiB", {
+      sentence: "Largest of the preallocated files, of which there are two or three (size). After a crash they are replayed.",
+    }),
   }),
   invoker: invokerSettings,
 });

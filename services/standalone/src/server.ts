@@ -16,6 +16,8 @@ const ADVICE: ErrorAdvice = {
   STO0003: "Restore the directory from a backup, or move it away to start empty.",
   STO0005:
     "Bring back the directory that belongs to the other one (worker.storage-rocksdb.path, meta.storage-path), or start once with the worker.accept-data-loss that the message names.",
+  STO0006: "Restore the directory from a backup, or send a copy of it to support. Nothing in it was changed.",
+  STO0007: "Bring back the whole directory as it was: the database and the commit log beside it. Nothing in it was changed.",
   STO0004: "Free space on the disk, then start again: nothing that was acknowledged is lost.",
 };
 

@@ -1,6 +1,12 @@
 /** Opens the embedded stores: the metadata, and the partitions once their directories have proved to belong together. */
 import type { DataSetUsage } from "@perdure/admin-api";
-import { type LevelStore, openLevelKeyValue, openLevelMetadataStore, prepareStorageDirectory } from "@perdure/leveldb";
+import {
+  type CommitLogSettings,
+  type LevelStore,
+  openLevelKeyValue,
+  openLevelMetadataStore,
+  prepareStorageDirectory,
+} from "@perdure/leveldb";
 import type { MetadataStore } from "@perdure/metadata";
 import type { ProcessPorts } from "@perdure/process-kit";
 import { ActionMeter, CompletedChanges, KvPartitionStore, type StoredPartitions, storedPartitions } from "@perdure/storage";
@@ -22,12 +28,13 @@ export async function openStores(settings: StandaloneSettings, ports: ProcessPor
   const { numPartitions, acceptDataLoss } = settings.worker;
   const dataSet = new LocalDataSet({ directories, numPartitions, acceptDataLoss }, { clock, random, logger });
   await lifecycle.prepare(() => warnOfForeignFiles(directories.node, logger));
-  await lifecycle.prepare(() => dataSet.checkDirectories(() => readStoredPartitions(directories.partitions)));
+  const commitLog = commitLogOf(settings, logger);
+  await lifecycle.prepare(() => dataSet.checkDirectories(() => readStoredPartitions(directories.partitions, commitLog)));
   const metadata = await lifecycle.start("metadata store", () => openMetadata(directories.metadata));
   const newMark = await lifecycle.prepare(() => dataSet.beforePartitions(metadata));
   const directory = await lifecycle.prepare(() => partitionsDirectory(directories.partitions));
   const check = (stored: StoredPartitions) => dataSet.check(metadata, stored, newMark);
-  const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, newMark, check));
+  const partitioned = await lifecycle.start("partition store", () => openPartitions(directory, commitLog, newMark, check));
   const { store, usage, level, completedChanges } = partitioned;
   const partitionCount = await lifecycle.prepare(() => dataSet.finish(metadata, partitioned));
   return { metadata, directory, store, usage, level, completedChanges, partitionCount };
@@ -42,8 +49,17 @@ function partitionsDirectory(path: string): Promise<string> {
   return prepareStorageDirectory({ path, setting: "worker.storage-rocksdb.path", missing: "RT0009" });
 }
 
-async function readStoredPartitions(path: string): Promise<StoredPartitions> {
-  await using level = await openLevelKeyValue(await partitionsDirectory(path));
+function commitLogOf({ worker: { storageRocksdb } }: StandaloneSettings, logger: ProcessPorts["logger"]): CommitLogSettings {
+  return {
+    enabled: storageRocksdb.commitLog,
+    segmentBytesMax: storageRocksdb.commitLogSegmentSize,
+    onUnavailable: (cause) =>
+      logger.warn({ reason: String(cause) }, "the commit log cannot be used; syncing the log of LevelDB until the next start"),
+  };
+}
+
+async function readStoredPartitions(path: string, commitLog: CommitLogSettings): Promise<StoredPartitions> {
+  await using level = await openLevelKeyValue(await partitionsDirectory(path), commitLog);
   return storedPartitions(level);
 }
 
@@ -63,10 +79,11 @@ interface OpenPartitions extends AsyncDisposable {
 /** `newMark` is for data without a mark; nothing is written when `check` rejects. */
 async function openPartitions(
   directory: string,
+  commitLog: CommitLogSettings,
   newMark: string,
   check: (stored: StoredPartitions) => Promise<void>,
 ): Promise<OpenPartitions> {
-  const level = await openLevelKeyValue(directory);
+  const level = await openLevelKeyValue(directory, commitLog);
   let stored: StoredPartitions;
   let meter: ActionMeter;
   try {

@@ -15,7 +15,7 @@ import { blobDirectory, blobPath } from "./blob-reads.js";
 import { BLOB_GROUP_BYTES_MAX, BLOB_HELD_MS_MAX, BLOB_PIECE_BYTES, BLOB_REMOVE_RETRY_MS } from "./limits.js";
 import type { ReadHolds } from "./read-holds.js";
 import type { BlobReference } from "./stored-value.js";
-import { raiseFormat } from "./version-file.js";
+import { BLOB_FORMAT, raiseFormat } from "./version-file.js";
 
 export class BlobFile {
   readonly number: number;
@@ -279,7 +279,7 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number)
 
 /** Raises the storage format, so that earlier versions refuse the database: they would read references as rows. */
 async function makeDirectory(database: string, directory: string): Promise<FileHandle> {
-  await raiseFormat(database);
+  await raiseFormat(database, BLOB_FORMAT);
   await mkdir(directory, { recursive: true });
   const parent = await open(dirname(directory), "r");
   try {

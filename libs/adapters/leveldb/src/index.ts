@@ -1,4 +1,5 @@
 /** Implements PartitionStore and MetadataStore on LevelDB. */
+export type { CommitLogSettings } from "./commit-log/level-commits.js";
 export { type LevelStore, openLevelKeyValue } from "./level-key-value.js";
 export { openLevelReader } from "./level-reader.js";
 export { openLevelMetadataStore } from "./metadata-store.js";

@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { type KeyValue, KvPartitionStore } from "@perdure/storage";
 import { describePartitionStore } from "@perdure/storage/testing";
+import { COMMIT_LOG_DEFAULT } from "./commit-log/level-commits.js";
 import { openLevelKeyValue } from "./level-key-value.js";
 
 let root = "";
@@ -24,9 +25,18 @@ function fresh(): Promise<KeyValue> {
   return openLevelKeyValue(directory);
 }
 
-describePartitionStore("LevelDB", {
+describePartitionStore("LevelDB behind a commit log", {
   open: async () => new KvPartitionStore(await fresh()),
   reopen: async () => new KvPartitionStore(await openLevelKeyValue(directory)),
+});
+
+const SYNCED_LEVEL = { ...COMMIT_LOG_DEFAULT, enabled: false };
+describePartitionStore("LevelDB with a synced log of its own", {
+  open: async () => {
+    directory = join(root, String(count++));
+    return new KvPartitionStore(await openLevelKeyValue(directory, SYNCED_LEVEL));
+  },
+  reopen: async () => new KvPartitionStore(await openLevelKeyValue(directory, SYNCED_LEVEL)),
 });
 
 async function rows(kv: KeyValue, from: string, to: string, options?: { limit?: number; keysOnly?: boolean }) {

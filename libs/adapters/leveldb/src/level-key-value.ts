@@ -12,6 +12,14 @@ import { ClassicLevel } from "classic-level";
 import type { BinaryLevel } from "./binary-level.js";
 import { BlobFile, BlobFiles, type BlobSegment, contains } from "./blob-files.js";
 import { BlobReads } from "./blob-reads.js";
+import {
+  COMMIT_LOG_DEFAULT,
+  type CommitLogSettings,
+  type CrashedLog,
+  LevelCommits,
+  prepareCrashedLog,
+  type RowBatch,
+} from "./commit-log/level-commits.js";
 import { BLOB_BYTES_MIN } from "./limits.js";
 import { openFailure, writeFailure } from "./open-failure.js";
 import { ReadHolds } from "./read-holds.js";
@@ -54,23 +62,32 @@ const written = new Set<string>();
 
 /**
  * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when another
- * process or this one has it open for writing, STO0003 when it is damaged or blob files are missing, STO0001 otherwise.
+ * process or this one has it open for writing, STO0003 when it is damaged or blob files are missing, STO0006 or STO0007 when its commit
+ * log is damaged or missing, STO0001 otherwise.
  */
-export async function openLevelKeyValue(directory: string): Promise<LevelStore> {
+export async function openLevelKeyValue(
+  directory: string,
+  commitLog: CommitLogSettings = COMMIT_LOG_DEFAULT,
+): Promise<LevelStore> {
   if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
   written.add(directory);
   try {
-    const db = await open(directory);
-    try {
-      return await LevelKeyValue.open(db, directory);
-    } catch (cause) {
-      await db.close();
-      throw cause instanceof PerdureError ? cause : openFailure(directory, cause);
-    }
+    return await openWriter(directory, commitLog);
   } catch (cause) {
     written.delete(directory);
-    throw cause;
+    throw cause instanceof PerdureError ? cause : openFailure(directory, cause);
   }
+}
+
+async function openWriter(directory: string, settings: CommitLogSettings): Promise<LevelStore> {
+  await using acquired = new AsyncDisposableStack();
+  const crashed = await prepareCrashedLog(directory);
+  if (crashed !== undefined) acquired.use(crashed.lock);
+  const db = await open(directory);
+  acquired.defer(() => db.close());
+  const store = await LevelKeyValue.open(db, directory, settings, crashed);
+  acquired.move();
+  return store;
 }
 
 async function open(directory: string): Promise<BinaryLevel> {
@@ -83,11 +100,10 @@ async function open(directory: string): Promise<BinaryLevel> {
   return db;
 }
 
-type Batch = ReturnType<BinaryLevel["batch"]>;
-
 class LevelKeyValue implements LevelStore {
   readonly staging: LevelStore["staging"];
   readonly #db: BinaryLevel;
+  readonly #commits: LevelCommits;
   readonly #directory: string;
   readonly #holds: ReadHolds;
   readonly #blobs: BlobFiles;
@@ -99,8 +115,9 @@ class LevelKeyValue implements LevelStore {
   readonly #owners: Map<string, readonly BlobFile[]>;
   #batches = 0;
 
-  private constructor(db: BinaryLevel, directory: string, blobs: Blobs) {
+  private constructor(db: BinaryLevel, commits: LevelCommits, directory: string, blobs: Blobs) {
     this.#db = db;
+    this.#commits = commits;
     this.#directory = directory;
     this.#holds = blobs.holds;
     this.#blobs = blobs.files;
@@ -111,10 +128,16 @@ class LevelKeyValue implements LevelStore {
     this.staging = { bytesMin: BLOB_BYTES_MIN, stage: (bytes) => this.#blobs.stage(bytes) };
   }
 
-  static async open(db: BinaryLevel, directory: string): Promise<LevelKeyValue> {
+  static async open(
+    db: BinaryLevel,
+    directory: string,
+    settings: CommitLogSettings,
+    crashed: CrashedLog | undefined,
+  ): Promise<LevelKeyValue> {
     const holds = ReadHolds.publish(directory);
     try {
-      return new LevelKeyValue(db, directory, { ...(await openBlobs(db, directory, holds)), holds });
+      const commits = await LevelCommits.open(db, directory, settings, holds.durable, crashed);
+      return new LevelKeyValue(db, commits, directory, { ...(await openBlobs(db, directory, holds)), holds });
     } catch (cause) {
       ReadHolds.withdraw(directory);
       throw cause;
@@ -134,7 +157,9 @@ class LevelKeyValue implements LevelStore {
     const release = this.#holds.hold();
     try {
       const rows: (Uint8Array | undefined)[] = [];
-      for (const value of await this.#db.getMany([...keys])) {
+      const values = await this.#db.getMany([...keys]);
+      await this.#commits.pending(keys);
+      for (const value of values) {
         const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
         rows.push(row instanceof Promise ? await row : row);
       }
@@ -147,32 +172,40 @@ class LevelKeyValue implements LevelStore {
   async write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
     try {
       const segments = await this.#writeBlobs(batch);
-      const chained = this.#db.batch();
       const owners = new Map<string, readonly BlobFile[]>();
-      let bytes = 0;
-      let rows = 0;
-      for (const [key, row] of batch) {
-        if (++rows % ROWS_AT_ONCE_MAX === 0) await setImmediate();
-        const owned = row === null ? undefined : this.#putParts(chained, key, row, segments);
-        if (owned !== undefined) owners.set(key, owned);
-        if (owned === undefined && this.#owners.size > 0 && this.#owners.has(key)) chained.del(OWNER_PREFIX + key);
-        if (row === null) chained.del(key);
-        if (row === null || owned !== undefined) continue;
-        const value = rowOf(row);
-        if (bytes + value.length > COPIED_BYTES_MAX) {
-          await setImmediate();
-          bytes = 0;
-        }
-        bytes += value.length;
-        chained.put(key, wholeValue(value, this.#marker));
-      }
-      if (owners.size > 0 && !this.#isMarkerStored) chained.put(MARKER_KEY, this.#marker as Uint8Array);
-      await chained.write(SYNCED);
+      await this.#commits.write(batch, (rows) => this.#putRows(rows, batch, segments, owners));
       this.#batches++;
       this.#updateHolds(batch, owners, segments);
     } catch (cause) {
       throw writeFailure(batch.size, cause);
     }
+  }
+
+  /** Adds the rows of a batch; `owners` gets the files of rows that have some. */
+  async #putRows(
+    rows: RowBatch,
+    batch: ReadonlyMap<string, RowBytes | null>,
+    segments: ReadonlyMap<Uint8Array, BlobSegment>,
+    owners: Map<string, readonly BlobFile[]>,
+  ): Promise<void> {
+    let bytes = 0;
+    let count = 0;
+    for (const [key, row] of batch) {
+      if (++count % ROWS_AT_ONCE_MAX === 0) await setImmediate();
+      const owned = row === null ? undefined : this.#putParts(rows, key, row, segments);
+      if (owned !== undefined) owners.set(key, owned);
+      if (owned === undefined && this.#owners.size > 0 && this.#owners.has(key)) rows.del(OWNER_PREFIX + key);
+      if (row === null) rows.del(key);
+      if (row === null || owned !== undefined) continue;
+      const value = rowOf(row);
+      if (bytes + value.length > COPIED_BYTES_MAX) {
+        await setImmediate();
+        bytes = 0;
+      }
+      bytes += value.length;
+      rows.put(key, wholeValue(value, this.#marker));
+    }
+    if (owners.size > 0 && !this.#isMarkerStored) rows.put(MARKER_KEY, this.#marker as Uint8Array);
   }
 
   /** Segments of every large part of the batch, staged before or written now. Each segment's file is held once for the batch. */
@@ -211,7 +244,7 @@ class LevelKeyValue implements LevelStore {
 
   /** Stores a row whose large parts are in files; returns those files, or undefined when there are none. */
   #putParts(
-    chained: Batch,
+    batch: RowBatch,
     key: string,
     row: RowBytes,
     segments: ReadonlyMap<Uint8Array, BlobSegment>,
@@ -225,8 +258,8 @@ class LevelKeyValue implements LevelStore {
       return segment.reference(part);
     });
     if (files.size === 0) return undefined;
-    chained.put(key, valueInParts(parts, this.#marker as Uint8Array));
-    chained.put(OWNER_PREFIX + key, encodeOwner(files));
+    batch.put(key, valueInParts(parts, this.#marker as Uint8Array));
+    batch.put(OWNER_PREFIX + key, encodeOwner(files));
     return [...files];
   }
 
@@ -262,6 +295,7 @@ class LevelKeyValue implements LevelStore {
     try {
       for (;;) {
         const page = await iterator.nextv(limit > 0 ? Math.min(limit, SCAN_PAGE) : SCAN_PAGE);
+        await this.#commits.pending();
         if (page.length === 0) return;
         if (this.#marker === undefined || options?.keysOnly === true) yield* page as readonly (readonly [string, Uint8Array])[];
         else for (const [key, value] of page) yield [key, await this.#reads.row(value as Uint8Array, this.#marker)];
@@ -278,6 +312,7 @@ class LevelKeyValue implements LevelStore {
     try {
       for (;;) {
         const page = await iterator.nextv(SCAN_PAGE);
+        await this.#commits.pending();
         if (page.length === 0) return;
         if (this.#marker === undefined) yield page;
         else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
@@ -299,15 +334,19 @@ class LevelKeyValue implements LevelStore {
 
   async compact(): Promise<void> {
     // LevelDB chooses the levels to compact before a running flush has ended; the second pass includes those tables.
-    await this.#db.compactRange("", OWNERS_END);
-    await this.#db.compactRange("", OWNERS_END);
+    await this.#commits.compact("", OWNERS_END);
+    await this.#commits.compact("", OWNERS_END);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     ReadHolds.withdraw(this.#directory);
     await this.#blobs[Symbol.asyncDispose]();
-    await this.#db.close();
-    written.delete(this.#directory);
+    try {
+      await this.#commits[Symbol.asyncDispose]();
+    } finally {
+      await this.#db.close();
+      written.delete(this.#directory);
+    }
   }
 }
 
@@ -352,5 +391,3 @@ async function sizeOf(path: string): Promise<number> {
     throw cause;
   }
 }
-
-const SYNCED = { sync: true } as const;

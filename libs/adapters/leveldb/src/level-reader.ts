@@ -7,6 +7,7 @@ import type { KeyValue } from "@perdure/storage";
 import { ClassicLevel } from "classic-level";
 import type { BinaryLevel } from "./binary-level.js";
 import { BlobReads } from "./blob-reads.js";
+import type { DurableBatches } from "./commit-log/durable-batches.js";
 import { openFailure } from "./open-failure.js";
 import { ReadHolds } from "./read-holds.js";
 import { MARKER_KEY, ROWS_END } from "./stored-value.js";
@@ -36,7 +37,7 @@ export async function openLevelReader(directory: string): Promise<LevelReader> {
   const holds = ReadHolds.of(directory);
   const reads = new BlobReads(directory);
   return {
-    snapshot: () => new LevelSnapshot(db, reads, holds.hold()),
+    snapshot: () => new LevelSnapshot(db, reads, holds.hold(), holds.durable),
     [Symbol.asyncDispose]: () => db.close(),
   };
 }
@@ -48,8 +49,11 @@ class LevelSnapshot implements KeyValue {
   readonly #release: () => void;
   readonly #snapshot: DatabaseSnapshot;
   readonly #marker: Uint8Array | undefined;
+  readonly #durable: DurableBatches;
+  /** The snapshot may contain this batch, which must be durable before its rows are returned. */
+  readonly #begun: number;
 
-  constructor(db: BinaryLevel, reads: BlobReads, release: () => void) {
+  constructor(db: BinaryLevel, reads: BlobReads, release: () => void, durable: DurableBatches) {
     this.#db = db;
     this.#reads = reads;
     this.#release = release;
@@ -58,11 +62,14 @@ class LevelSnapshot implements KeyValue {
     const snapshot = db.snapshot();
     acquired.defer(() => void snapshot.close());
     this.#snapshot = snapshot;
+    this.#durable = durable;
+    this.#begun = durable.begun;
     this.#marker = db.getSync(MARKER_KEY, { snapshot });
     acquired.move();
   }
 
   get(key: string): Uint8Array | undefined {
+    this.#durable.blockUntil(this.#begun);
     const value = this.#db.getSync(key, { snapshot: this.#snapshot });
     return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
   }
@@ -71,6 +78,7 @@ class LevelSnapshot implements KeyValue {
     keys: readonly string[],
     options?: { readonly firstParts?: boolean },
   ): Promise<readonly (Uint8Array | undefined)[]> {
+    await this.#durable.until(this.#begun);
     const rows: (Uint8Array | undefined)[] = [];
     for (const value of await this.#db.getMany([...keys], { snapshot: this.#snapshot, fillCache: false })) {
       const row = value === undefined ? undefined : this.#reads.row(value, this.#marker, options?.firstParts === true);
@@ -88,6 +96,7 @@ class LevelSnapshot implements KeyValue {
     to: string,
     options?: { readonly limit?: number; readonly keysOnly?: boolean },
   ): AsyncIterable<readonly [string, Uint8Array]> {
+    await this.#durable.until(this.#begun);
     const iterator = this.#db.iterator({
       gte: from,
       lt: to < ROWS_END ? to : ROWS_END,
@@ -111,6 +120,7 @@ class LevelSnapshot implements KeyValue {
 
   /** Another thread fetches the next page while the current one is consumed. */
   async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
+    await this.#durable.until(this.#begun);
     const iterator = this.#db.values({
       gte: from,
       lt: to < ROWS_END ? to : ROWS_END,

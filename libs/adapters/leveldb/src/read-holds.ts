@@ -4,22 +4,28 @@
  * a period begins only when no read of the one before the last is left.
  */
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
+import { DURABLE_BATCHES_INTEGERS, DurableBatches } from "./commit-log/durable-batches.js";
 
 const PERIOD = 0;
 const COUNTS = 1;
+const DURABLE_BATCHES = 3;
+const SHARED_BYTES = (DURABLE_BATCHES + DURABLE_BATCHES_INTEGERS) * Int32Array.BYTES_PER_ELEMENT;
 
 const nameOf = (directory: string): string => `perdure level reads ${directory}`;
 
 export class ReadHolds {
   readonly #shared: Int32Array;
+  /** Counters of the writer's batches. */
+  readonly durable: DurableBatches;
 
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT)) {
+  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(SHARED_BYTES)) {
     this.#shared = new Int32Array(shared);
+    this.durable = new DurableBatches(this.#shared.subarray(DURABLE_BATCHES));
   }
 
   /** Call it in the writer of a directory: threads that are started afterwards get the counters with `of`. */
   static publish(directory: string): ReadHolds {
-    const shared = new SharedArrayBuffer(3 * Int32Array.BYTES_PER_ELEMENT);
+    const shared = new SharedArrayBuffer(SHARED_BYTES);
     setEnvironmentData(nameOf(directory), shared);
     return new ReadHolds(shared);
   }

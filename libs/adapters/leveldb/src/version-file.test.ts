@@ -2,7 +2,16 @@ import { mkdir, mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promis
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
-import { prepareStorageDirectory, raiseFormat, STORAGE_FORMAT, type StorageDirectory } from "./version-file.js";
+import {
+  BLOB_FORMAT,
+  COMMIT_LOG_FORMAT,
+  FIRST_FORMAT,
+  prepareStorageDirectory,
+  raiseFormat,
+  STORAGE_FORMAT,
+  type StorageDirectory,
+  setFormat,
+} from "./version-file.js";
 
 let root = "";
 let count = 0;
@@ -75,16 +84,28 @@ describe("the version file of a storage directory", () => {
 
   test("the format is raised once, for what only the latest one allows, and the directory is opened as before", async () => {
     const database = await prepareStorageDirectory(worker());
-    await raiseFormat(database);
-    await raiseFormat(database);
+    await raiseFormat(database, STORAGE_FORMAT);
+    await raiseFormat(database, STORAGE_FORMAT);
     expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: STORAGE_FORMAT });
     expect(await prepareStorageDirectory(worker())).toBe(database);
     expect(await readdir(path)).toEqual(["perdure-format.json"]);
   });
 
+  test("the format is not lowered by raising it, and can be set back once nothing needs it", async () => {
+    const database = await prepareStorageDirectory(worker());
+    const stored = async () => JSON.parse(await readFile(file(), "utf8")) as unknown;
+    await raiseFormat(database, COMMIT_LOG_FORMAT);
+    await raiseFormat(database, BLOB_FORMAT);
+    expect(await stored()).toMatchObject({ format: COMMIT_LOG_FORMAT });
+    await setFormat(database, FIRST_FORMAT);
+    expect(await stored()).toMatchObject({ format: FIRST_FORMAT });
+    await raiseFormat(database, BLOB_FORMAT);
+    expect(await stored()).toMatchObject({ format: BLOB_FORMAT });
+  });
+
   test("a database without a version file beside it gets none", async () => {
     await mkdir(path, { recursive: true });
-    await raiseFormat(join(path, "level"));
+    await raiseFormat(join(path, "level"), STORAGE_FORMAT);
     expect(await readdir(path)).toEqual([]);
   });
 

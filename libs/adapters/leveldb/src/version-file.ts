@@ -6,13 +6,17 @@ import { access, mkdir, open, readdir, readFile, rename, writeFile } from "node:
 import { dirname, join } from "node:path";
 import { type ErrorCode, PerdureError } from "@perdure/base";
 
-/** The latest format, with large payloads in blob files. A directory is raised to it with its first blob file. */
-export const STORAGE_FORMAT = 2;
+/** The latest format. */
+export const STORAGE_FORMAT = 3;
 /**
  * Rows are whole in LevelDB. New directories have this format, and versions that support no other can open them until there are blob
- * files.
+ * files, and while the commit log is empty.
  */
-const FIRST_FORMAT = 1;
+export const FIRST_FORMAT = 1;
+/** Large payloads are in blob files. A directory is raised to it with its first blob file. */
+export const BLOB_FORMAT = 2;
+/** The latest commits are in the commit log. A directory has this format while it is written, and after a crash. */
+export const COMMIT_LOG_FORMAT = 3;
 const FILE = "perdure-format.json";
 const DATABASE = "level";
 
@@ -79,24 +83,34 @@ async function writeFormat(path: string, format: number): Promise<void> {
   await rename(draft, file);
 }
 
-/**
- * Call it before the database stores what only the latest format allows; durable when it resolves. A database without version file stays
- * unchanged.
- */
-export async function raiseFormat(database: string): Promise<void> {
-  const path = dirname(database);
-  const stored = await readFile(join(path, FILE), "utf8").catch((cause: NodeJS.ErrnoException) => {
+/** Raises the format to at least this one. Call it before the database stores what only that format allows; durable when it resolves. */
+export async function raiseFormat(database: string, format: number): Promise<void> {
+  const stored = await storedFormat(database);
+  if (stored === undefined || (typeof stored === "number" && stored >= format)) return;
+  await replaceFormat(database, format);
+}
+
+/** Sets the format, which may be lower than before; durable when it resolves. A database without version file stays unchanged. */
+export async function setFormat(database: string, format: number): Promise<void> {
+  const stored = await storedFormat(database);
+  if (stored === undefined || stored === format) return;
+  await replaceFormat(database, format);
+}
+
+/** Undefined when there is no version file. */
+async function storedFormat(database: string): Promise<unknown> {
+  const stored = await readFile(join(dirname(database), FILE), "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return undefined;
     throw cause;
   });
-  if (stored === undefined || formatOf(stored) === STORAGE_FORMAT) return;
-  await writeFormat(path, STORAGE_FORMAT);
-  const directory = await open(path, "r");
-  try {
-    await directory.sync();
-  } finally {
-    await directory.close();
-  }
+  return stored === undefined ? undefined : (formatOf(stored) ?? null);
+}
+
+async function replaceFormat(database: string, format: number): Promise<void> {
+  const path = dirname(database);
+  await writeFormat(path, format);
+  await using directory = await open(path, "r");
+  await directory.sync();
 }
 
 /** Whether a database was created below the directory. Changes nothing. */

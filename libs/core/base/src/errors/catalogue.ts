@@ -88,6 +88,8 @@ export const catalogue = {
   STO0003: entry("stored data is damaged", 500, "INTERNAL"),
   STO0004: entry("storage is full", 503, "RESOURCE_EXHAUSTED"),
   STO0005: entry("partition data are not those that this environment was using", 503, "FAILED_PRECONDITION"),
+  STO0006: entry("the commit log is damaged", 500, "INTERNAL"),
+  STO0007: entry("commit log and database do not belong together", 503, "FAILED_PRECONDITION"),
 
   TEN0001: entry("tenancy cannot be reached", 503, "UNAVAILABLE"),
   TEN0002: entry("the environment has as many as its plan allows", 403, "RESOURCE_EXHAUSTED"),
