@@ -8,6 +8,7 @@ import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
 import type { CommandAnswer, ForkEdits, Invocation, PartitionCommand } from "@perdure/state-machine";
+import { RouteError } from "./http/errors.js";
 import type { AdminPorts } from "./ports.js";
 
 /** Outcome of a verb: `status` as in the single routes; `problem` is set exactly when the verb was refused. */
@@ -16,6 +17,8 @@ export interface VerbOutcome {
   readonly problem: string | undefined;
   /** Id of the invocation that restart-as-new created. */
   readonly newId: InvocationId | undefined;
+  /** Set when the journal cannot be cut at the requested entry. */
+  readonly reason?: "incompletePrefix";
 }
 
 type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random">;
@@ -77,6 +80,20 @@ export async function restartAsNew(
   const answer = await ports.partitions.submit({ kind: "restartAsNew", id, newId, from, moveTo, keepDeployment, fork });
   const outcome = outcomeOf("restart-as-new", id, answer);
   return outcome.problem === undefined ? { ...outcome, newId } : outcome;
+}
+
+/** The deployment with which a copy of the invocation continues. Throws `RouteError` 400 when it is gone or does not fit. */
+export function deploymentFor(
+  ports: InvocationPorts,
+  id: InvocationId,
+  invocation: Invocation,
+  choice: DeploymentChoice,
+): DeploymentView {
+  const kept = choice.kind === "keep" && invocation.pinned !== undefined ? invocation.pinned.deploymentId : undefined;
+  const target = findDeployment(ports, invocation, kept === undefined ? choice : { kind: "id", id: kept });
+  const refusal = unfit(id, target, invocation, "fork");
+  if (target !== undefined && refusal === undefined) return target;
+  throw new RouteError(refusal?.status ?? 400, refusal?.problem ?? "");
 }
 
 function commandOf(
@@ -195,10 +212,13 @@ function refusalOf(verb: InvocationVerb, id: InvocationId, answer: CommandAnswer
       if (answer.reason === "workflow") {
         return refused(422, `Restarting the invocation '${id}' is not supported: a workflow runs once for its key.`);
       }
-      return refused(
-        400,
-        `The prefix of the journal '${id}' up to 'from' (included) contains some Commands without respective Completions.`,
-      );
+      return {
+        ...refused(
+          400,
+          `The prefix of the journal '${id}' up to 'from' (included) contains some Commands without respective Completions.`,
+        ),
+        reason: "incompletePrefix",
+      };
     default:
       throw new InvariantError(`a partition does not answer '${answer.kind}' to ${verb}`);
   }

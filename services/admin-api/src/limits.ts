@@ -34,6 +34,11 @@ export const EXPLAINED_ENTRIES_MAX = 20_000;
 /** Longest journal whose results a fork may edit: it is read and decoded as a whole. */
 export const FORKED_ENTRIES_MAX = 20_000;
 
+/** Forks that run in sandboxes at the same time: each holds up to some 100 MB of journals. */
+export const SANDBOXES_MAX = 8;
+/** Time for a fork in a sandbox whose request names none. */
+export const SANDBOX_MS_DEFAULT = 30_000;
+
 /** Largest body of a fork: edited results of several MiB. */
 export const FORK_BODY_BYTES_MAX = 16 * 1024 * 1024;
 

@@ -9,6 +9,7 @@ import type { Schedules } from "@perdure/schedules";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
 import type { Edge, Metrics } from "@perdure/telemetry";
 import type { BatchService } from "./batches/batches.js";
+import type { SandboxPort } from "./forks/sandbox.js";
 import type { InsightSource } from "./insight/source.js";
 
 /** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
@@ -70,6 +71,8 @@ export interface AdminPorts {
   /** Facts for explanations of what invocations wait for. */
   readonly insight: InsightSource;
   readonly callEndpoint: CallEndpoint;
+  /** Runs forks in memory. Absent where the process reaches no endpoints. */
+  readonly sandboxes?: SandboxPort | undefined;
   /** Operations on many invocations, in the background. */
   readonly batches: BatchService;
   /** Store of what the console keeps for all users; undefined: it keeps it in each browser. */

@@ -2,12 +2,14 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { AdminOperation } from "@perdure/admin-contract";
 import * as contract from "@perdure/admin-contract";
-import { type BatchId, type InvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { type BatchId, EMPTY_BYTES, type InvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore, type Verification } from "@perdure/metadata";
 import { createScheduleBook } from "@perdure/registry";
 import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
 import { createScheduleEngine, type ScheduleEngine, type Schedules } from "@perdure/schedules";
 import { aRegistry, FakePartitions } from "@perdure/schedules/testing";
+import { encodeInput, MessageType } from "@perdure/service-protocol";
+import { EMPTY_PROGRESS, type Invocation } from "@perdure/state-machine";
 import type { BatchService } from "../src/batches/batches.js";
 import type { BatchRecord } from "../src/batches/record.js";
 import type { InsightSource } from "../src/insight/source.js";
@@ -84,11 +86,12 @@ const BATCHES: BatchService = {
   [Symbol.asyncDispose]: async () => undefined,
 };
 
+const BEGUN: Invocation = { ...anInvocation(ID, "suspended", undefined), journal: { ...EMPTY_PROGRESS, length: 1, commands: 1 } };
 const INSIGHT: InsightSource = {
   partitionCount: 1,
   store: {
-    reads: { invocation: () => anInvocation(ID, "suspended", undefined), lock: () => undefined, inbox: () => undefined },
-    readJournal: async () => [],
+    reads: { invocation: () => BEGUN, lock: () => undefined, inbox: () => undefined },
+    readJournal: async () => [{ type: MessageType.Input, body: encodeInput([], EMPTY_BYTES), appendedAtMs: 0 }],
     events: async () => [],
     stateOf: async () => new Map(),
     flow: async () => ({ pauses: [] }),
@@ -196,6 +199,8 @@ test("invocations and batches", async () => {
   await call(contract.resumeInvocation, id);
   await call(contract.restartInvocation, id);
   await call(contract.forkInvocation, id, { at: 1 });
+  await call(contract.registerDeployment, {}, { uri: endpoint.uri });
+  await call(contract.forkInSandbox, id, { at: 0 });
   await call(contract.crashRunningAttempt, id);
   await call(contract.getExplanation, id);
   await call(contract.getTimeline, id);
@@ -212,7 +217,7 @@ test("invocations and batches", async () => {
 });
 
 test("topics and schedules", async () => {
-  await call(contract.registerDeployment, {}, { uri: endpoint.uri });
+  await call(contract.registerDeployment, {}, { uri: endpoint.uri, force: true });
   const cluster = { cluster_name: "k1" };
   const properties = { "bootstrap.servers": "localhost:9092", "sasl.password": "x" };
   await call(contract.createKafkaCluster, {}, { name: "k1", properties });

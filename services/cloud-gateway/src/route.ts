@@ -41,6 +41,7 @@ const ADMIN_LITERALS: ReadonlySet<string> = new Set([
     "restart-as-new",
     "crash-attempt",
     "fork",
+    "fork-in-sandbox",
     "purge",
     "purge-journal",
     "journal",

@@ -18,7 +18,9 @@ import {
   type SourceDescription,
   type SqlEngine,
 } from "@perdure/introspection";
-import { CommitProbe, type ProcessPorts, recordScopesOf } from "@perdure/process-kit";
+import { createSandbox } from "@perdure/invoker";
+import { invokerOptionsOf } from "@perdure/invoker-worker";
+import { CommitProbe, type ProcessPorts, recordScopesOf, requestHeadersOf } from "@perdure/process-kit";
 import type { BoundListener } from "@perdure/process-kit/http";
 import { openSchedules, type RegistryRole } from "@perdure/registry";
 import type { Schedules } from "@perdure/schedules";
@@ -44,6 +46,9 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
   const callEndpoint = createCallEndpoint({ transports: roles.transports, identity: roles.identity, clock });
+  const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
+  const sandbox = createSandbox({ transports: roles.transports, identity: roles.identity, clock, random }, invokerOptions);
+  const sandboxes = { sandbox, stateOf: store.stateOf.bind(store) };
   const guards = { ...listenerGuards, storage };
   // Behind a gateway the server runs a tenant's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
@@ -51,7 +56,7 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => roles.level.write(new Map([["\u00ffcommit probe", null]])), clock);
   const stored = { registry, partitions, schedules, sql, insight, batches, documents: metadata };
-  const parts = { ...stored, commits, callEndpoint, usage: roles.usage, crashAttempt, guards };
+  const parts = { ...stored, commits, callEndpoint, sandboxes, usage: roles.usage, crashAttempt, guards };
   return lifecycle.start("admin API", () => openAdminApi(roles, parts, ports));
 }
 
@@ -93,6 +98,7 @@ interface AdminParts {
   readonly documents: AdminPorts["documents"];
   readonly commits: CommitProbe;
   readonly callEndpoint: AdminPorts["callEndpoint"];
+  readonly sandboxes: AdminPorts["sandboxes"];
   readonly usage: () => Promise<DataSetUsage>;
   readonly crashAttempt: AdminPorts["crashAttempt"];
   readonly guards: GuardOptions;

@@ -3,6 +3,7 @@ import {
   applyToInvocation,
   cancelBatch,
   crashRunningAttempt,
+  forkInSandbox,
   forkInvocation,
   getBatch,
   getBatchResults,
@@ -15,7 +16,7 @@ import {
   resumeInvocation,
   startBatch,
 } from "@perdure/admin-contract";
-import type { ForkInvocation, StartBatch } from "@perdure/admin-contract/requests";
+import type { ForkInSandbox, ForkInvocation, StartBatch } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient, ResponseTo } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
@@ -29,6 +30,7 @@ import type {
   DryRunView,
   ExplanationView,
   ForkedView,
+  SandboxView,
   TimelineView,
 } from "./views.js";
 
@@ -50,6 +52,9 @@ export interface BundleOptions extends ApiCallOptions {
 }
 /** Where a journal is cut, and which results in it differ. */
 export type ForkStart = z.input<typeof ForkInvocation>;
+
+/** A fork, the results of the calls that it makes, and its bounds. */
+export type SandboxStart = z.input<typeof ForkInSandbox>;
 
 export class InvocationsApi {
   readonly #api: ApiClient;
@@ -99,6 +104,11 @@ export class InvocationsApi {
    */
   fork(id: string, fork: ForkStart, { signal }: ApiCallOptions = {}): Promise<ForkedView> {
     return this.#api.call(forkInvocation, { invocation_id: id }, { json: fork, signal });
+  }
+
+  /** Runs a fork in memory of the server: nothing is stored, and nothing is called but the endpoint of the handler. */
+  forkInSandbox(id: string, fork: SandboxStart, { signal }: ApiCallOptions = {}): Promise<SandboxView> {
+    return this.#api.call(forkInSandbox, { invocation_id: id }, { json: fork, signal });
   }
 
   /**

@@ -17,6 +17,7 @@ import type {
   PayloadShape,
   RegistrationShape,
   RuleShape,
+  SandboxShape,
   ScheduleShape,
   ServiceShape,
   SubscriptionShape,
@@ -56,6 +57,8 @@ export type BatchResultView = Tolerant<typeof BatchResultsShape>["results"][numb
 export type CrashedView = Tolerant<typeof CrashedShape>;
 /** A fork: its id, its source and where the journal was cut. */
 export type ForkedView = Tolerant<typeof ForkedShape>;
+/** Journal and outcome of a fork in a sandbox. */
+export type SandboxView = Tolerant<typeof SandboxShape>;
 export type ExplanationView = Tolerant<typeof ExplanationShape>;
 export type BundleView = Tolerant<typeof BundleShape>;
 export type TimelineView = Tolerant<typeof TimelineShape>;

@@ -40,3 +40,9 @@ export const FORK_EDITS_MAX = 100;
 
 /** Characters in the message of a failure that a fork puts in place of a result. */
 export const FORK_FAILURE_CHARS_MAX = 10_000;
+
+/** Stubs of a fork in a sandbox: one for each handler that it calls. */
+export const SANDBOX_STUBS_MAX = 100;
+
+/** Longest run of a fork in a sandbox: its client waits for it in one request. */
+export const SANDBOX_MS_MAX = 300_000;

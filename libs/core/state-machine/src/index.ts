@@ -9,6 +9,7 @@ export { queueOfLock, queueOfScope, routeOfQueue } from "./flow/queue.js";
 export { brokenInvariants, type PartitionSnapshot } from "./invariants.js";
 export { DEBOUNCE_SERVICE, DEBOUNCE_STATE_KEY, debounceRowKey } from "./invocation/debounce.js";
 export { MOVES_KEPT_MAX, type Move, type MoveState, movesOf, resumptionsIn, runningSinceMs } from "./invocation/moves.js";
+export { copyPrefix } from "./invocation/restart.js";
 export * from "./invocation.js";
 export { randomSeedFor } from "./journal/completions.js";
 export * from "./mutation.js";

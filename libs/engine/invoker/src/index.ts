@@ -14,5 +14,14 @@ export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
 export { type InvokerOptions, invokerDefaults } from "./options.js";
 export * from "./ports.js";
+export {
+  createSandbox,
+  type Sandbox,
+  type SandboxDeps,
+  type SandboxOutcome,
+  type SandboxRequest,
+  type SandboxResult,
+} from "./sandbox/sandbox.js";
+export type { SandboxStub, UnsentMessage } from "./sandbox/sandbox-world.js";
 export { Slots, type SlotUser } from "./slots.js";
 export { slotsByMemory } from "./slots-by-memory.js";

@@ -1,12 +1,12 @@
 /** Forks: copies of invocations from an entry of their journal, with edited results. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { adminErrorOf, errorOf, eventually, type HttpAnswer, invocationIdOf, probe, TestWorld } from "../src/index.js";
-import { forkedCounter, orders, prices } from "../src/services/forks.js";
+import { forkedBeside, forkedCounter, orders, prices } from "../src/services/forks.js";
 
 let world: TestWorld;
 beforeAll(async () => {
   world = await TestWorld.start();
-  await world.deploy({ services: [orders, prices, forkedCounter] });
+  await world.deploy({ services: [orders, prices, forkedBeside, forkedCounter] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
 
@@ -96,6 +96,84 @@ test("a fork of an object's invocation takes the lock, and changes the state", a
   // Both executions read the state: the source found nothing, the fork finds what the source wrote.
   expect(await world.ingress.outcome(await fork(id, { at: 0 }))).toBe(10);
   expect(await world.ingress.result(["ForkedCounter", key, "add"], 1)).toBe(11);
+});
+
+describe("a fork in a sandbox", () => {
+  interface SandboxAnswer {
+    readonly outcome: {
+      readonly kind: string;
+      readonly value: { readonly text: string } | null;
+      readonly message: string | null;
+    };
+    readonly unsent: readonly unknown[];
+  }
+  const sandbox = async (id: string, body: object): Promise<SandboxAnswer> => {
+    const answer = await world.admin.post(`/invocations/${id}/fork-in-sandbox`, body);
+    if (answer.status !== 200) throw new Error(`${answer.status} ${answer.text}`);
+    return answer.json as SandboxAnswer;
+  };
+  const FORKS = 100;
+
+  test("100 times does what its source did, and nothing leaves it", async () => {
+    const order = newName();
+    const answer = await world.ingress.call(["ForkedCounter", order, "tour"], order);
+    const id = invocationIdOf(answer);
+    await eventually("what it sent", () => probe.count(`prices:sent by ${order}`) === 1);
+    const counts = () => [probe.count(`prices:${order}`), probe.count(`prices:sent by ${order}`)];
+    const rows = () =>
+      world.admin.query(
+        "SELECT (SELECT count(*) FROM sys_invocation) AS invocations, (SELECT count(*) FROM sys_journal) AS entries, (SELECT max(value_utf8) FROM state WHERE service_key LIKE '%" +
+          order +
+          "') AS state, (SELECT count(*) FROM sys_fork) AS forks",
+      );
+    const before = [counts(), await rows()];
+    for (let n = 0; n < FORKS; n++) {
+      const { outcome, unsent } = await sandbox(id, { at: 0 });
+      expect([outcome.kind, outcome.value?.text]).toEqual(["success", answer.text]);
+      expect(unsent).toEqual([
+        { kind: "call", target: "ForkedPrices/of", answered_by: "journal" },
+        { kind: "send", target: "ForkedPrices/of", answered_by: null },
+        { kind: "call", target: `ForkedBeside/beside ${order}/add`, answered_by: "journal" },
+      ]);
+    }
+    expect([counts(), await rows()]).toEqual(before);
+    // The steps of the handler itself are executed, in its own process.
+    expect(probe.count(`discounts:${order}`)).toBe(1 + FORKS);
+  });
+
+  test("an edited result changes what follows, and a call that the source did not make needs a stub", async () => {
+    const order = newName();
+    const id = invocationIdOf(await world.ingress.call(["ForkedOrders", "branch"], order));
+    const edited = { at: 1, edits: [{ step: 1, value: true }] };
+    const { outcome } = await sandbox(id, edited);
+    expect(outcome).toMatchObject({
+      kind: "failure",
+      restate_code: "RT0027",
+      message: expect.stringContaining("call of ForkedPrices/of"),
+    });
+    const stubs = [{ service: "ForkedPrices", handler: "of", value: 7 }];
+    expect((await sandbox(id, { ...edited, stubs })).outcome).toMatchObject({ kind: "success", value: { text: "7" } });
+    const failing = [{ service: "ForkedPrices", handler: "of", failure: { code: 418, message: "none" } }];
+    expect((await sandbox(id, { ...edited, stubs: failing })).outcome).toMatchObject({ kind: "failure", code: 418 });
+    expect(probe.count(`prices:${order}`)).toBe(0);
+  });
+
+  test("sleeps end at once, or last until the time of the sandbox is over", async () => {
+    const order = newName();
+    const { invocationId: id } = await world.ingress.send(["ForkedOrders", "wait"], order);
+    await eventually("the step", async () => Number((await world.admin.row(id))?.["journal_size"]) >= 3);
+    expect((await sandbox(id, { at: 1 })).outcome).toMatchObject({
+      kind: "success",
+      value: { text: `"${order} began and ended"` },
+    });
+    const kept = await sandbox(id, { at: 1, keep_sleeps: true, timeout: "2s" });
+    expect(kept.outcome).toMatchObject({
+      kind: "failure",
+      restate_code: "RT0027",
+      message: expect.stringContaining("a sleep until"),
+    });
+    await world.admin.invocation(id, "kill");
+  });
 });
 
 test("what cannot be forked is refused, with the reason", async () => {

@@ -21,19 +21,45 @@ export async function forkInvocation(ports: ForkPorts, id: InvocationId, body: F
     fork: edits.length === 0 ? NO_EDITS : await storedEdits(ports, id, at, edits),
   });
   if (outcome.newId !== undefined) return outcome.newId;
-  if (outcome.status === 400) await refusePrefix(ports, id, at);
+  if (outcome.reason === "incompletePrefix") refusePrefix(id, at, (await journalOf(ports, id))?.entries ?? []);
   throw new RouteError(outcome.status, outcome.problem ?? "");
 }
 
 const NO_EDITS: ForkEdits = { editedSteps: [], replaced: [], added: [] };
 
 async function storedEdits(ports: ForkPorts, id: InvocationId, at: number, edits: readonly StepEdit[]): Promise<ForkEdits> {
+  const { entries } = await wholeJournal(ports, id);
+  if (at >= entries.length) return NO_EDITS; // The partition refuses the cut.
+  return fittingEdits(entries, at, edits);
+}
+
+export interface ForkedJournal {
+  readonly invocation: Invocation;
+  /** The whole journal of the source. */
+  readonly entries: readonly JournalEntry[];
+  readonly edits: ForkEdits;
+}
+
+/** What a fork outside of partitions begins with. Rejects with `RouteError` as `forkInvocation` does. */
+export async function forkedJournal(ports: ForkPorts, id: InvocationId, body: ForkBody): Promise<ForkedJournal> {
+  const { invocation, entries } = await wholeJournal(ports, id);
+  if (invocation.status === "scheduled" || invocation.status === "inboxed")
+    throw new RouteError(425, `The invocation '${id}' cannot be forked because it's not running yet.`);
+  if (entries.length === 0) throw new RouteError(410, `The invocation '${id}' cannot be forked because its journal is gone.`);
+  if (body.at >= entries.length) refusePrefix(id, body.at, entries);
+  const edits = fittingEdits(entries, body.at, (body.edits ?? []).map(stepEditOf));
+  return { invocation, entries, edits };
+}
+
+async function wholeJournal(ports: ForkPorts, id: InvocationId) {
   const journal = await journalOf(ports, id);
   if (journal === undefined) throw new RouteError(404, `The requested invocation '${id}' does not exist`);
-  const { invocation, entries } = journal;
-  if (invocation.journal.length > FORKED_ENTRIES_MAX)
+  if (journal.invocation.journal.length > FORKED_ENTRIES_MAX)
     throw badEdit(`Results of a journal with more than ${FORKED_ENTRIES_MAX} entries cannot be edited.`);
-  if (at >= entries.length) return NO_EDITS; // The partition refuses the cut.
+  return journal;
+}
+
+function fittingEdits(entries: readonly JournalEntry[], at: number, edits: readonly StepEdit[]): ForkEdits {
   const outcome = forkEditsOf(entries, at, edits);
   if (!outcome.ok) throw badEdit(outcome.problem);
   return outcome.edits;
@@ -43,15 +69,11 @@ function badEdit(problem: string): RouteError {
   return new RouteError(422, problem, "OPS0012");
 }
 
-/** Throws the reason why the journal cannot be cut after entry `at`; returns when there is another reason for the refusal. */
-async function refusePrefix(ports: ForkPorts, id: InvocationId, at: number): Promise<void> {
-  const journal = await journalOf(ports, id);
-  if (journal === undefined) return;
-  const { length } = journal.invocation.journal;
-  if (at >= length)
-    throw new RouteError(400, `There is no entry ${at}: the journal of '${id}' ends with ${length - 1}.`, "OPS0013");
-  const pending = firstPendingStep(journal.entries, at);
-  if (pending === undefined) return;
+/** Throws the reason why the journal cannot be cut after entry `at`. */
+export function refusePrefix(id: InvocationId, at: number, entries: readonly JournalEntry[]): never {
+  if (at >= entries.length)
+    throw new RouteError(400, `There is no entry ${at}: the journal of '${id}' ends with ${entries.length - 1}.`, "OPS0013");
+  const pending = firstPendingStep(entries, at) ?? "a call";
   throw new RouteError(
     400,
     `The journal of '${id}' cannot be cut after entry ${at}: ${pending} has no result yet. Cut before it, or give it a result.`,

@@ -10,6 +10,7 @@ import {
   redisOptionsOf,
   required,
 } from "@perdure/cluster-kit";
+import { createSandbox, invokerDefaults } from "@perdure/invoker";
 import {
   deferredPostgresArchive,
   followChanges,
@@ -109,6 +110,10 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
         sql: sql.query,
         insight,
         callEndpoint: createCallEndpoint({ ...endpoints, clock }),
+        sandboxes: {
+          sandbox: createSandbox({ ...endpoints, clock, random }, invokerDefaults),
+          stateOf: store.stateOf.bind(store),
+        },
         batches,
         documents: metadata,
         usage: clusterUsage({ connections, environment, archive, clock }),

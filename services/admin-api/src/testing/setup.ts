@@ -1,6 +1,7 @@
 /** A whole management API for a test, with every dependency replaceable. */
-import { type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import { EMPTY_BYTES, type Logger, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
+import type { SandboxResult } from "@perdure/invoker";
 import { type Registry, RegistryRefusal } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedules";
 import { routesOf } from "../admin-api.js";
@@ -58,6 +59,13 @@ const NOTHING_STORED: InsightSource = {
   invoker: { status: () => undefined, flowWait: () => undefined },
 };
 
+const NO_RUN: SandboxResult = {
+  outcome: { kind: "success", value: EMPTY_BYTES },
+  entries: [],
+  unsent: [],
+  requestCount: 0,
+};
+
 const NO_BATCHES: BatchService = {
   begin: async () => undefined,
   get: async () => undefined,
@@ -98,6 +106,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
     insight: setup.insight ?? NOTHING_STORED,
     batches: setup.batches ?? NO_BATCHES,
     documents: setup.documents,
+    sandboxes: { sandbox: { run: async () => NO_RUN }, stateOf: async () => new Map() },
     callEndpoint: setup.callEndpoint ?? (async () => ({ kind: "failed", message: "no server is there" })),
     metrics: setup.metrics ?? (() => ""),
     health: setup.health ?? (() => ({ live: true, ready: true, waitingFor: [] })),

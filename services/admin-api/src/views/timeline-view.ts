@@ -91,6 +91,17 @@ interface Budget {
   left: number;
 }
 
+/** Steps with the beginnings of their payloads. */
+export function stepViews(steps: readonly JournalStep[]): TimelineResponse["steps"] {
+  const budget = { left: PAYLOADS_BYTES_SHOWN_MAX };
+  return steps.map((step) => stepView(step, true, budget));
+}
+
+/** A payload of its own, as far as it is shown. */
+export function payloadViewOf(bytes: Uint8Array): ReturnType<typeof payloadView> {
+  return payloadView(bytes, { left: PAYLOADS_BYTES_SHOWN_MAX });
+}
+
 function stepView(step: JournalStep, withPayloads: boolean, budget: Budget): TimelineResponse["steps"][number] {
   const { startedAtMs, endedAtMs, result } = step;
   return {

@@ -9,7 +9,12 @@ const FAILURE_CODE_MAX = 65_535;
 const Step = z.int().min(0).max(ENTRY_INDEX_MAX).describe("Journal index of the step, as in the timeline");
 
 /** An absent value is refused: it is `none` that stands for no value. */
-const AnyJson = z.unknown().refine((value) => value !== undefined, { message: "is missing" });
+export const AnyJson = z.unknown().refine((value) => value !== undefined, { message: "is missing" });
+
+export const TerminalFailure = z.strictObject({
+  code: z.int().min(1).max(FAILURE_CODE_MAX),
+  message: z.string().max(FORK_FAILURE_CHARS_MAX),
+});
 
 /** Strict, because an edit with a misspelt field must not count as another one. */
 const StepEdit = z.union([
@@ -18,7 +23,7 @@ const StepEdit = z.union([
   z.strictObject({ step: Step, base64: z.base64().describe("Result as bytes") }),
   z.strictObject({
     step: Step,
-    failure: z.strictObject({ code: z.int().min(1).max(FAILURE_CODE_MAX), message: z.string().max(FORK_FAILURE_CHARS_MAX) }),
+    failure: TerminalFailure,
   }),
   z.strictObject({ step: Step, none: z.literal(true).describe("There is no value: an absent state, a finished sleep") }),
 ]);

@@ -48,6 +48,24 @@ export const PayloadShape = z
   .union([z.strictObject({ text: z.string(), cut: z.boolean() }), z.strictObject({ base64: z.string(), cut: z.boolean() })])
   .nullable();
 
+/** A step of a journal, with its result. */
+export const StepShape = z.strictObject({
+  index: z.int(),
+  type: z.string(),
+  name: z.string(),
+  subject: z.string(),
+  from: TimeShape,
+  to: TimeShape.nullable(),
+  duration_ms: millis.nullable(),
+  result: z.enum(["pending", "success", "failure"]),
+  failure: z.strictObject({ code: z.int(), message: z.string() }).nullable(),
+  invocation_id: z.string().nullable(),
+  bytes: z.int().nullable(),
+  result_bytes: z.int().nullable(),
+  payload: PayloadShape.optional(),
+  result_payload: PayloadShape.optional(),
+});
+
 export const TimelineShape = z
   .strictObject({
     id: z.string(),
@@ -81,24 +99,7 @@ export const TimelineShape = z
       }),
     ),
     attempts_may_be_missing: z.boolean(),
-    steps: z.array(
-      z.strictObject({
-        index: z.int(),
-        type: z.string(),
-        name: z.string(),
-        subject: z.string(),
-        from: TimeShape,
-        to: TimeShape.nullable(),
-        duration_ms: millis.nullable(),
-        result: z.enum(["pending", "success", "failure"]),
-        failure: z.strictObject({ code: z.int(), message: z.string() }).nullable(),
-        invocation_id: z.string().nullable(),
-        bytes: z.int().nullable(),
-        result_bytes: z.int().nullable(),
-        payload: PayloadShape.optional(),
-        result_payload: PayloadShape.optional(),
-      }),
-    ),
+    steps: z.array(StepShape),
     next_step: z.int().nullable(),
     journal_is_partial: z.boolean(),
     fork: z

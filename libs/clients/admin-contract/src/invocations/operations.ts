@@ -2,7 +2,7 @@ import type { AdminOperation } from "../operation.js";
 import { BatchesShape, BatchResultsShape, BatchShape, DryRunShape } from "./batches.js";
 import { BundleShape } from "./bundle.js";
 import { ExplanationShape, TimelineShape } from "./insight.js";
-import { CrashedShape, ForkedShape, RestartedShape } from "./responses.js";
+import { CrashedShape, ForkedShape, RestartedShape, SandboxShape } from "./responses.js";
 import type { InvocationVerb } from "./verbs.js";
 
 /** Ends an invocation in the way that older tools request it. Ids of invocations that do not exist are accepted. */
@@ -37,6 +37,13 @@ export const forkInvocation = {
   method: "POST",
   path: "/invocations/{invocation_id}/fork",
   results: { 201: ForkedShape },
+} as const satisfies AdminOperation;
+
+/** Runs the fork before it responds, and stores nothing. */
+export const forkInSandbox = {
+  method: "POST",
+  path: "/invocations/{invocation_id}/fork-in-sandbox",
+  results: { 200: SandboxShape },
 } as const satisfies AdminOperation;
 
 export const crashRunningAttempt = {

@@ -69,6 +69,7 @@ export const catalogue = {
   RT0023: entry("endpoint is overloaded", 500, "RESOURCE_EXHAUSTED"),
   RT0024: entry("flow-control feature used wrongly", 400, "INVALID_ARGUMENT"),
   RT0025: entry("awaited future is nested too deep", 500, "RESOURCE_EXHAUSTED"),
+  RT0027: entry("a sandbox has no answer to what the handler requested", 500, "FAILED_PRECONDITION"),
   RT0100: entry("journal is as large as is allowed", 500, "RESOURCE_EXHAUSTED"),
   RT0101: entry("attempt was cut off on request", 500, "ABORTED"),
 

@@ -29,7 +29,12 @@ export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Tr
     return out.effect({ kind: "reply", answer: { kind: "notRestartable", reason: "workflow" } });
   }
   if (source.journal.length === 0) return out.effect({ kind: "reply", answer: { kind: "journalGone" } });
-  const copied = copyPrefix(view, source, command, out.nowMs);
+  const read = (index: number): JournalEntry => {
+    const entry = view.entry(source.facts.id, index);
+    invariant(entry !== undefined, "a journal has no holes");
+    return entry;
+  };
+  const copied = copyPrefix(read, source.journal.length, command, out.nowMs);
   if (copied === undefined) return out.effect({ kind: "reply", answer: { kind: "notRestartable", reason: "incompletePrefix" } });
 
   for (const [index, entry] of copied.entries()) out.mutate({ kind: "appendEntry", id: command.newId, index, entry });
@@ -57,18 +62,16 @@ export function restartAsNew(view: PartitionView, command: RestartAsNew, out: Tr
  * Returns entries 0 … from, then the completions that a fork adds, then the later completions of the commands among them; undefined if one
  * lacks its completion.
  */
-function copyPrefix(
-  view: PartitionView,
-  source: RestartSource,
-  { from, fork }: RestartAsNew,
+export function copyPrefix(
+  stored: (index: number) => JournalEntry,
+  length: number,
+  { from, fork }: Pick<RestartAsNew, "from" | "fork">,
   nowMs: number,
 ): JournalEntry[] | undefined {
-  const { length } = source.journal;
   if (from < 0 || from >= length) return undefined;
   const replaced = new Map(fork?.replaced.map(({ index, body }) => [index, body]));
   const read = (index: number): JournalEntry => {
-    const entry = view.entry(source.facts.id, index);
-    invariant(entry !== undefined, "a journal has no holes");
+    const entry = stored(index);
     const body = replaced.get(index);
     return body === undefined ? entry : { ...entry, body };
   };

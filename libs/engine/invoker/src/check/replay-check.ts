@@ -34,7 +34,7 @@ export interface ReplaySubject {
   readonly lastStoredAtMs: number;
 }
 
-type SpokenSubject = ReplaySubject & { readonly version: ProtocolVersion };
+export type SpokenSubject = ReplaySubject & { readonly version: ProtocolVersion };
 
 export interface ReplayCheckDeps {
   readonly transports: { readonly http: EndpointTransport; readonly lambda?: EndpointTransport | undefined };
@@ -63,9 +63,9 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
   ): Promise<ReplayEnd> {
     const transport = candidate.address.kind === "lambda" ? transports.lambda : transports.http;
     if (transport === undefined) return Promise.resolve(unreachableEnd("this server is not set up to call AWS Lambda"));
-    const plan = { ...planOf(subject, clock.nowMs(), options), entries };
+    const plan = { ...replayPlanOf(subject, clock.nowMs(), options), entries };
     const frames = [{ type: MessageType.Start, body: startBody(plan) }, ...entries];
-    const request = requestOf(candidate, subject, deps, options);
+    const request = checkRequestOf(candidate, subject, deps, options);
     const bounds = { timeoutMs: Math.max(1, untilMs - clock.monotonicMs()), messageBytesMax: options.messageBytesMax };
     return replay({ transport, clock }, { request, version: subject.version, frames }, bounds, signal);
   }
@@ -96,7 +96,11 @@ export function createReplayCheck(deps: ReplayCheckDeps, options: ReplayCheckOpt
   };
 }
 
-function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs: number, options: ReplayCheckOptions) {
+export function replayPlanOf(
+  { facts, version, state, lastStoredAtMs }: SpokenSubject,
+  nowMs: number,
+  options: ReplayCheckOptions,
+) {
   return {
     facts,
     run: 0,
@@ -113,10 +117,10 @@ function planOf({ facts, version, state, lastStoredAtMs }: SpokenSubject, nowMs:
   };
 }
 
-function requestOf(
+export function checkRequestOf(
   deployment: DeploymentView,
-  { facts, version }: SpokenSubject,
-  { identity }: ReplayCheckDeps,
+  { facts, version }: Pick<SpokenSubject, "facts" | "version">,
+  { identity }: Pick<ReplayCheckDeps, "identity">,
   { additionalRequestHeaders: additional }: ReplayCheckOptions,
 ): StreamRequest {
   const { address } = deployment;

@@ -1,6 +1,7 @@
 /**
  * One replay on the wire: Start and a journal are sent, the request is closed ("suspend when blocked"), and the first relevant message of
- * the endpoint is the result. Nothing that the endpoint sends is stored or carried out; at the first new command the stream is reset.
+ * the endpoint is the result. Nothing that the endpoint sends is stored or carried out; at the first new command the stream is reset. A
+ * sandbox instead takes all commands and results that the endpoint sends before it stops.
  */
 import { type Clock, ProtoError, type TimerHandle, unreachable } from "@perdure/base";
 import type {
@@ -16,6 +17,7 @@ import {
   type ErrorMessage,
   type Frame,
   FrameDecoder,
+  type Future,
   frameBodyBytesLimit,
   invocationContentType,
   isCommand,
@@ -23,6 +25,7 @@ import {
   type JournalCommand,
   type ProtocolVersion,
   protocolViolation,
+  type RunProposal,
 } from "@perdure/service-protocol";
 import type { AttemptError } from "@perdure/state-machine";
 import {
@@ -43,7 +46,7 @@ import { CHECK_CHATTER_BYTES_MAX, CHECK_DRAIN_MS } from "./limits.js";
  */
 export type ReplayEnd =
   | { readonly kind: "wentOn"; readonly command: JournalCommand | undefined }
-  | { readonly kind: "suspended" }
+  | { readonly kind: "suspended"; readonly awaitingOn: Future }
   | { readonly kind: "ended" }
   /** The SDK reported that code and journal differ (570, RT0016). */
   | { readonly kind: "mismatch"; readonly error: AttemptError }
@@ -54,6 +57,13 @@ export interface ReplayRequest {
   readonly version: ProtocolVersion;
   /** Start, followed by the journal. */
   readonly frames: readonly OutgoingFrame[];
+  /** Receives what the endpoint does; absent: the first command or result ends the replay. */
+  readonly taker?: ReplayTaker | undefined;
+}
+
+interface ReplayTaker {
+  command(type: number, body: Uint8Array, command: JournalCommand): void;
+  proposal(proposal: RunProposal): void;
 }
 
 export interface ReplayBounds {
@@ -169,20 +179,23 @@ class ReplayStream implements StreamListener, OutgoingSink {
   }
 
   #handle({ type, body }: Frame): void {
+    const { taker } = this.#request;
     if (isCommand(type)) {
       const command = decodeCommand(type, body);
       if (isFault(command)) return this.#fail(protocolFailure(command));
+      if (taker !== undefined) return taker.command(type, body.slice(), command);
       return this.#cut({ kind: "wentOn", command });
     }
     const message = decodeControl(type, body, this.#request.version);
     if (isFault(message)) return this.#fail(protocolFailure(message));
     switch (message.kind) {
       case "proposeRunCompletion":
+        if (taker !== undefined) return taker.proposal(message);
         return this.#cut({ kind: "wentOn", command: undefined });
       case "awaitingOn":
         return;
       case "suspension":
-        return this.#handlerStopped({ kind: "suspended" });
+        return this.#handlerStopped({ kind: "suspended", awaitingOn: message.awaitingOn });
       case "end":
         return this.#handlerStopped({ kind: "ended" });
       case "error":

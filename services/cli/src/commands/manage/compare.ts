@@ -62,7 +62,7 @@ async function compareInvocations(
 }
 
 /** `completed`, `failed`, or the status of one that has not ended. */
-function statusOf({ status, steps }: TimelineView): string {
+export function statusOf({ status, steps }: TimelineView): string {
   return status === "completed" && steps.findLast(({ type }) => type === "Output")?.result === "failure" ? "failed" : status;
 }
 

@@ -25,11 +25,15 @@ function resultOf(text: string): { none: true } | { base64: string } | { text: s
 
 export function failEdit(text: string, before: readonly ResultEdit[] | undefined): readonly ResultEdit[] {
   const { step, rest } = stepOf(text, "5='500:message'");
-  const [, digits = "", message] = /^(\d{1,5}):(.*)$/s.exec(rest) ?? [];
+  return [...(before ?? []), { step, failure: failureOf(rest, "--fail 5='500:message'") }];
+}
+
+/** `500:message`; `example` is for the refusal. */
+export function failureOf(text: string, example: string): { code: number; message: string } {
+  const [, digits = "", message] = /^(\d{1,5}):(.*)$/s.exec(text) ?? [];
   const code = Number(digits);
-  if (message === undefined || code < 1 || code > FAILURE_CODE_MAX)
-    throw new InvalidArgumentError("Write the failure as code:message, for example --fail 5='500:message'.");
-  return [...(before ?? []), { step, failure: { code, message } }];
+  if (message !== undefined && code >= 1 && code <= FAILURE_CODE_MAX) return { code, message };
+  throw new InvalidArgumentError(`Write the failure as code:message, for example ${example}.`);
 }
 
 function stepOf(text: string, example: string): { step: number; rest: string } {

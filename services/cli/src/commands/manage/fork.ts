@@ -2,17 +2,20 @@
 import { InvocationFailure } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
+import { USAGE } from "../../errors.js";
 import { showComparison } from "./compare.js";
 import { action, adminOf, ingressOf } from "./connect.js";
 import { failEdit, type ResultEdit, STEP_MAX, setEdit } from "./fork-edits.js";
-import { invocationId, wholeNumber } from "./values.js";
+import { forkInSandbox, type SandboxFlags, stubFailFlag, stubFlag } from "./sandbox.js";
+import { durationText, invocationId, wholeNumber } from "./values.js";
 
-interface ForkFlags {
+interface ForkFlags extends SandboxFlags {
   readonly at: number;
   readonly set?: readonly ResultEdit[];
   readonly fail?: readonly ResultEdit[];
   readonly deployment?: string;
   readonly compare?: boolean;
+  readonly sandbox?: boolean;
 }
 
 const NUMBERS = `
@@ -37,17 +40,34 @@ export function registerFork(program: Command, context: Context): void {
     .option("--fail <entry=code:message>", "let the step fail, repeatable", failEdit)
     .option("--deployment <which>", "continue with the code of this deployment: keep (default), latest, or its id")
     .option("--compare", "wait for the end of the fork, and compare it with its source")
+    .option("--sandbox", "run it in memory of the server: nothing is stored, and nothing is called but the handler itself")
+    .option("--stub <handler=json>", "in a sandbox: the result of calls of service/handler, repeatable", stubFlag)
+    .option(
+      "--stub-fail <handler=code:message>",
+      "in a sandbox: the failure of calls of service/handler, repeatable",
+      stubFailFlag,
+    )
+    .option("--keep-sleeps", "in a sandbox: sleeps last as long as they say")
+    .option("--timeout <duration>", "in a sandbox: longest time of the run, 30s by default", durationText)
     .addHelpText("after", NUMBERS)
     .action(action((id: string, flags: ForkFlags) => fork(context, id, flags)));
 }
 
-async function fork(context: Context, id: string, { at, set = [], fail = [], deployment, compare }: ForkFlags): Promise<void> {
+const SANDBOX_FLAGS = [
+  ["stub", "--stub"],
+  ["stubFail", "--stub-fail"],
+  ["keepSleeps", "--keep-sleeps"],
+  ["timeout", "--timeout"],
+] as const satisfies readonly (readonly [keyof SandboxFlags, string])[];
+
+async function fork(context: Context, id: string, flags: ForkFlags): Promise<void> {
   const { output } = context;
-  const forked = await adminOf(context).invocations.fork(
-    id,
-    { at, edits: [...set, ...fail], ...(deployment === undefined ? {} : { deployment }) },
-    context,
-  );
+  const { at, set = [], fail = [], deployment, compare, sandbox } = flags;
+  const start = { at, edits: [...set, ...fail], ...(deployment === undefined ? {} : { deployment }) };
+  if (sandbox === true) return await forkInSandbox(context, id, start, flags);
+  const stray = SANDBOX_FLAGS.find(([flag]) => flags[flag] !== undefined);
+  if (stray !== undefined) context.fail(USAGE, `${stray[1]} belongs to --sandbox`, "A fork without it calls for real.");
+  const forked = await adminOf(context).invocations.fork(id, start, context);
   if (compare === true) {
     await untilEnd(context, forked.new_invocation_id);
     return await showComparison(context, id, forked.new_invocation_id, false);
