@@ -5,7 +5,7 @@
  * round robin (deficit round robin, Shreedhar and Varghese 1995). A single request waits at most one turn and one round,
  * however long the lines of other environments are.
  */
-import { Ring } from "@perdure/base";
+import { present, Ring } from "@perdure/base";
 import { FORWARDS_PER_TURN, LINE_MAX } from "./limits.js";
 
 interface QueuedItem<T> {
@@ -77,7 +77,7 @@ export class FairQueue<T> {
   readonly #turn = (): void => {
     this.#isArmed = false;
     this.#left = FORWARDS_PER_TURN;
-    while (this.#left > 0 && this.#round.length > 0) this.#serveLine(this.#round.shift() as FairQueueLine<T>);
+    while (this.#left > 0 && this.#round.length > 0) this.#serveLine(present(this.#round.shift()));
     if (this.#round.length > 0 || this.#left < FORWARDS_PER_TURN) this.#arm();
   };
 

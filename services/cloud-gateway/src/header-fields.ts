@@ -1,4 +1,5 @@
 /** The headers of a request that the gateway reads itself, found in one pass over the raw list. */
+import { present } from "@perdure/base";
 import { FORWARDED_FOR_HEADER } from "@perdure/cloud/forwarding";
 import { HEADER_BYTES_MAX, HEADER_LINES_MAX } from "./limits.js";
 import { type GatewayRefusal, headersTooLarge, malformed, noUpgrades } from "./refusal.js";
@@ -32,8 +33,8 @@ export class HeaderFields {
     let bytes = 0;
     let lines = 0;
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      const name = rawHeaders[i] as string;
-      const value = rawHeaders[i + 1] as string;
+      const name = present(rawHeaders[i]);
+      const value = present(rawHeaders[i + 1]);
       bytes += name.length + value.length + 4;
       if (name.charCodeAt(0) === COLON) {
         if (name === ":authority") this.authority = value;

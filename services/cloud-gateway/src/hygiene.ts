@@ -2,6 +2,7 @@
  * Filters headers in both directions. A runtime journals every header it receives and shows it to handlers, so secrets, forged headers
  * and headers of the connection must not reach it (cloud.md §6.4); and its answers must not reveal internal names to tenants.
  */
+import { present } from "@perdure/base";
 import { foreignCookies } from "@perdure/cloud";
 import { HOP_BY_HOP_HEADERS, namedByConnection } from "@perdure/http-server";
 import type { GatewayEndpoint } from "./environments.js";
@@ -53,11 +54,11 @@ export function headersForRuntime(
   const named = namedByConnection(head.connection);
   const headers: string[] = [];
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = (raw[i] as string).toLowerCase();
+    const name = present(raw[i]).toLowerCase();
     if (!mayPass(name) || named.has(name) || (endpoint === "admin" && isOfBrowsers(name))) continue;
     if (rest.isRewritten && name === "accept-encoding") continue;
     if (rest.traceparent !== undefined && name === "traceparent") continue;
-    const passed = name === "cookie" ? foreignCookies(raw[i + 1] as string) : raw[i + 1];
+    const passed = name === "cookie" ? foreignCookies(present(raw[i + 1])) : raw[i + 1];
     if (passed !== undefined) headers.push(name, passed);
   }
   if (rest.traceparent !== undefined) headers.push("traceparent", rest.traceparent);

@@ -4,7 +4,7 @@
  *
  * client ─ body ─▸ [buffered when short] ─▸ runtime          client ◂─ body ─ [masked for read-only callers] ◂─ runtime
  */
-import type { Clock } from "@perdure/base";
+import { type Clock, present } from "@perdure/base";
 import { type EnvironmentFacts, RUNTIME_SECRET_HEADER, seesMasked } from "@perdure/cloud";
 import { BodyMeter, type BodyReceiver } from "@perdure/http-server";
 import type { Dispatcher } from "undici";
@@ -105,7 +105,7 @@ export class ProxiedRequest implements Dispatcher.DispatchHandler, BodyReceiver,
     if (this.#body instanceof BodyStream) return this.#body.finish();
     const chunks = this.#gathered ?? [];
     this.#gathered = undefined;
-    this.#body = chunks.length === 0 ? null : asBuffer(chunks.length === 1 ? (chunks[0] as Uint8Array) : Buffer.concat(chunks));
+    this.#body = chunks.length === 0 ? null : asBuffer(chunks.length === 1 ? present(chunks[0]) : Buffer.concat(chunks));
     this.#dispatch();
   }
 

@@ -1,5 +1,5 @@
 /** Makes request ids for the gateway's log, the runtime's journal and the answer to the caller: ULIDs, sorted by time. */
-import type { Clock, Random } from "@perdure/base";
+import { type Clock, present, type Random } from "@perdure/base";
 
 const CROCKFORD = "0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const TIME_CHARS = 10;
@@ -40,7 +40,7 @@ export class RequestIds {
 function base32(value: number, chars: number): string {
   let text = "";
   for (let rest = value, n = 0; n < chars; n++) {
-    text = (CROCKFORD[rest % 32] as string) + text;
+    text = present(CROCKFORD[rest % 32]) + text;
     rest = Math.floor(rest / 32);
   }
   return text;

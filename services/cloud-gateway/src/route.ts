@@ -1,4 +1,5 @@
 /** Paths that the gateway handles itself, and the route names of the access log: a few patterns, never a path of a tenant. */
+import { present } from "@perdure/base";
 import type { GatewayEndpoint } from "./environments.js";
 
 /** Paths that the gateway treats specially at an endpoint; all others go to the runtime. */
@@ -81,7 +82,7 @@ export function routeTemplate(endpoint: GatewayEndpoint, path: string): string {
   const literals = endpoint === "admin" ? ADMIN_LITERALS : segments[1] === "restate" ? RESTATE_LITERALS : undefined;
   let template = "";
   for (let i = 1; i < segments.length; i++) {
-    const segment = segments[i] as string;
+    const segment = present(segments[i]);
     const isOurs = literals?.has(segment) === true || (endpoint === "admin" && i === 1 && /^v\d$/.test(segment));
     const isSend = literals === undefined && i === segments.length - 1 && i > 2 && segment === "send";
     template += isOurs || isSend ? `/${segment}` : "/{}";

@@ -1,4 +1,5 @@
 /** The span of a request, named by the kind of its route and never by its path, which callers choose (kubernetes.md §5.2). */
+import { present } from "@perdure/base";
 import { type Edge, httpServerSpan } from "@perdure/telemetry";
 import type { ExchangeKind, IngressExchange } from "./exchange.js";
 import { traceContextOf } from "./trace-context.js";
@@ -45,8 +46,8 @@ const NAMED: ReadonlySet<string> = new Set([":method", ":authority", "host", "us
 function headersOf(raw: readonly string[]): Readonly<Record<string, string | undefined>> {
   const headers: Record<string, string> = {};
   for (let i = 0; i + 1 < raw.length; i += 2) {
-    const name = (raw[i] as string).toLowerCase();
-    if (NAMED.has(name)) headers[name] ??= raw[i + 1] as string;
+    const name = present(raw[i]).toLowerCase();
+    if (NAMED.has(name)) headers[name] ??= present(raw[i + 1]);
   }
   return headers;
 }

@@ -2,6 +2,7 @@
  * The rules of flow control are one document with one counter, so that a rule which was deleted and created again has another version
  * than before, and a client that holds the old version does not mistake one for the other (admin-api.md §6).
  */
+import { present } from "@perdure/base";
 import { RegistryRefusal, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import { RULES_MAX } from "./limits.js";
 import { putRuleBook } from "./persistence.js";
@@ -27,7 +28,7 @@ export function decideRules(
     rules.set(change.pattern, changed);
   }
   if (rules.size > RULES_MAX) throw new RegistryRefusal(422, undefined, `there can be at most ${RULES_MAX} rules`);
-  const answer = changes.map(({ pattern }) => rules.get(pattern) as RuleRecord);
+  const answer = changes.map(({ pattern }) => present(rules.get(pattern)));
   return isChanged ? { writes: [write(state, nextVersion, rules)], answer } : { writes: [], answer };
 }
 

@@ -5,7 +5,16 @@
  *     change ▸ decide over what is in memory ▸ write with expected versions ▸ show
  *                  ▲──── another process was faster: read all again ────┘
  */
-import { type Clock, invariant, type Logger, newScheduleId, PerdureError, type Random, type ScheduleId } from "@perdure/base";
+import {
+  type Clock,
+  invariant,
+  type Logger,
+  newScheduleId,
+  PerdureError,
+  present,
+  type Random,
+  type ScheduleId,
+} from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import { type DocumentWrite, type MetadataStore, RegistryRefusal } from "@perdure/metadata";
 import type { Timetable } from "@perdure/recurrence";
@@ -199,7 +208,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
         for (const event of events) state = applyEvent(schedule.record, state, event);
         states.set(id, state);
       }
-      const each = [...states].map(([id, state]) => this.#stateChange(this.#entries.get(id) as ScheduleEntry, state));
+      const each = [...states].map(([id, state]) => this.#stateChange(present(this.#entries.get(id)), state));
       return {
         writes: each.flatMap(({ writes }) => writes),
         show: (version) => {

@@ -2,6 +2,7 @@
  * The open connections by environment and name: checks the limits for new ones and chooses a connection for each request (cloud.md §2.3,
  * §2.6).
  */
+import { present } from "@perdure/base";
 import type { EnvironmentFacts, EnvironmentId } from "@perdure/cloud";
 import type { RelayConnection } from "./connection.js";
 import { CONNECTIONS_MAX, CONNECTIONS_PER_NAME_MAX } from "./limits.js";
@@ -117,7 +118,7 @@ export class OpenTunnels {
     let isThere = false;
     const first = named.turn++ % count;
     for (let i = 0; i < count; i++) {
-      const connection = connections[(first + i) % count] as RelayConnection;
+      const connection = present(connections[(first + i) % count]);
       if (connection.rank === 0 || connection === but) continue;
       isThere = true;
       if (localPort !== undefined && connection.ports !== undefined && !connection.ports.includes(localPort)) continue;

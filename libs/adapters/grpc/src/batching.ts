@@ -3,6 +3,7 @@
  * no item waits for a timer. While the peer does not read, batches are queued here, and `isFull` returns whether the queue has reached its
  * bound.
  */
+import { present } from "@perdure/base";
 import { BATCH_BYTES_MAX, BATCH_ITEMS_MAX, LINK_QUEUED_BYTES_MAX } from "./limits.js";
 
 /** The writing half of a gRPC stream. */
@@ -82,7 +83,7 @@ export class Batching<Item, Batch> {
   #write(): void {
     let written = 0;
     while (!this.#heldBack && written < this.#waiting.length) {
-      const next = this.#waiting[written++] as { readonly batch: Batch; readonly bytes: number };
+      const next = present(this.#waiting[written++]);
       this.#waitingBytes -= next.bytes;
       if (!this.#sink.write(next.batch)) this.#heldBack = true;
     }

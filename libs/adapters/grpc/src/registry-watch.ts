@@ -1,7 +1,7 @@
 /** Keeps the state of a registry in another process. A change of the registry resolves when the state that shows it has arrived here. */
 import { create } from "@bufbuild/protobuf";
 import type { Client, MethodDefinition } from "@grpc/grpc-js";
-import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, present, type Random } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import type { DeploymentRecord, EffectiveOptions, ServiceRevision } from "@perdure/metadata";
 import { required } from "./codec/checks.js";
@@ -152,7 +152,7 @@ export class RegistryWatch {
   /** The registry that is listened to. */
   get client(): Client {
     const { channels } = this.#ports;
-    return channels[this.#channel % channels.length] as Client;
+    return present(channels[this.#channel % channels.length]);
   }
 
   #update({ number, state }: NumberedState): void {

@@ -3,7 +3,7 @@
  */
 import { create } from "@bufbuild/protobuf";
 import type { Client, MethodDefinition } from "@grpc/grpc-js";
-import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
+import { type Clock, type Logger, PerdureError, present, type Random } from "@perdure/base";
 import type {
   Authentication,
   BareEnvironmentId,
@@ -105,7 +105,7 @@ export class RemoteTenancy implements Tenancy {
         // A process of v0.1 has the method of its own release only.
         watchForm(tenancyDefinition.watch, create(proto.WatchTenancyRequestSchema), eventOfV01),
       ],
-      next: () => ({ client: channels[turn++ % channels.length] as Client }),
+      next: () => ({ client: present(channels[turn++ % channels.length]) }),
       onMessage: listener,
       onLost: (reason, pauseMs) =>
         logger.debug({ reason, pauseMs }, "lost the watch for changes; using the next tenancy process"),
@@ -128,7 +128,7 @@ export class RemoteTenancy implements Tenancy {
     let last: unknown;
     for (let tries = 0; tries < channels.length; tries++) {
       const turn = this.#turn;
-      const client = channels[turn % channels.length] as Client;
+      const client = present(channels[turn % channels.length]);
       try {
         return resultOf(await callUnary(client, method, request, options));
       } catch (cause) {

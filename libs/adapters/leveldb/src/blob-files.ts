@@ -10,7 +10,7 @@
 import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 import { blobDirectory, blobPath } from "./blob-reads.js";
 import { BLOB_GROUP_BYTES_MAX, BLOB_HELD_MS_MAX, BLOB_PIECE_BYTES, BLOB_REMOVE_RETRY_MS } from "./limits.js";
 import type { ReadHolds } from "./read-holds.js";
@@ -165,7 +165,7 @@ export class BlobFiles {
       const group = this.#waiting.splice(0, count);
       try {
         const segments = await this.write(group.map(({ bytes }) => bytes));
-        for (const [index, { staged }] of group.entries()) staged(segments[index] as BlobSegment);
+        for (const [index, { staged }] of group.entries()) staged(present(segments[index]));
       } catch (cause) {
         for (const { failed } of group) failed(cause);
       }
@@ -206,7 +206,7 @@ export class BlobFiles {
     this.#add(blob);
     let position = 0;
     return payloads.map((payload, index) => {
-      const segment = new BlobSegment(blob, payload, position, checksums[index] as number);
+      const segment = new BlobSegment(blob, payload, position, present(checksums[index]));
       position += payload.length;
       return segment;
     });

@@ -6,7 +6,7 @@ import { randomBytes } from "node:crypto";
 import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 import { type KeyValue, type RowBytes, rowOf } from "@perdure/storage";
 import { ClassicLevel } from "classic-level";
 import type { BinaryLevel } from "./binary-level.js";
@@ -205,7 +205,7 @@ class LevelKeyValue implements LevelStore {
       bytes += value.length;
       rows.put(key, wholeValue(value, this.#marker));
     }
-    if (owners.size > 0 && !this.#isMarkerStored) rows.put(MARKER_KEY, this.#marker as Uint8Array);
+    if (owners.size > 0 && !this.#isMarkerStored) rows.put(MARKER_KEY, present(this.#marker));
   }
 
   /** Segments of every large part of the batch, staged before or written now. Each segment's file is held once for the batch. */
@@ -232,7 +232,7 @@ class LevelKeyValue implements LevelStore {
       } else if (staged === undefined && !missing.some((each) => contains(each, part))) missing.push(part);
     }
     const written = missing.length === 0 ? [] : await this.#blobs.write(missing);
-    for (const [index, part] of missing.entries()) segments.set(part, written[index] as BlobSegment);
+    for (const [index, part] of missing.entries()) segments.set(part, present(written[index]));
     for (const part of large) {
       const segment = segments.has(part) ? undefined : written.find((each) => each.contains(part));
       if (segment === undefined) continue;
@@ -258,7 +258,7 @@ class LevelKeyValue implements LevelStore {
       return segment.reference(part);
     });
     if (files.size === 0) return undefined;
-    batch.put(key, valueInParts(parts, this.#marker as Uint8Array));
+    batch.put(key, valueInParts(parts, present(this.#marker)));
     batch.put(OWNER_PREFIX + key, encodeOwner(files));
     return [...files];
   }

@@ -2,7 +2,7 @@
  * The metadata store of a cluster: documents of one environment in PostgreSQL, shared by every process. A write is one statement, and
  * listeners are notified when it is committed.
  */
-import { compareBytes, invariant, type Logger, type OperationObserver, type Random, utf8 } from "@perdure/base";
+import { compareBytes, invariant, type Logger, type OperationObserver, present, type Random, utf8 } from "@perdure/base";
 import type { Document, DocumentWrite, MetadataStore, WriteOutcome } from "@perdure/metadata";
 import { checkKey, checkWrites, documentText, documentValue, LISTED_DOCUMENTS_MAX } from "@perdure/metadata";
 import pg from "pg";
@@ -177,7 +177,7 @@ function bytesOf(key: string): Buffer {
 /** The first key after all that start with `prefix`; null when there is none. */
 function successor(prefix: Buffer): Buffer | null {
   for (let length = prefix.length; length > 0; length--) {
-    const last = prefix[length - 1] as number;
+    const last = present(prefix[length - 1]);
     if (last === 0xff) continue;
     const next = Buffer.from(prefix.subarray(0, length));
     next[length - 1] = last + 1;

@@ -9,7 +9,7 @@
  *     emptied  [ table, object ]: when the object has no row left, it leaves the set of the table
  *     staged   keys of chunks that must exist, and no longer expire from now on
  */
-import type { InvocationId } from "@perdure/base";
+import { type InvocationId, present } from "@perdure/base";
 import type { Invocation, Mutation } from "@perdure/state-machine";
 import { actionsOf, encodeEntry, encodeInvocation } from "@perdure/storage";
 import {
@@ -164,7 +164,7 @@ class BatchWriter {
       this.#more().text(id);
       this.#row("inv", id, row);
       this.#argumentCount++;
-      const byte = row[0] as number;
+      const byte = present(row[0]);
       if (hasStatusByte(invocation) && this.#statuses.needsWrite(id, byte)) stored.push(id, String(byte));
     }
     this.#close();
@@ -262,7 +262,7 @@ class BatchWriter {
   #texts(command: string, key: string, args: readonly string[]): void {
     if (args.length === 0) return;
     this.#open(command, key);
-    for (let n = 0; n < args.length; n++) this.#more().text(args[n] as string);
+    for (let n = 0; n < args.length; n++) this.#more().text(present(args[n]));
     this.#close();
   }
 

@@ -7,7 +7,7 @@
  * A stored value is a tag and its content: 0 and the payload; or 1 and `<set> <bytes>`, with the payload in the chunks `big:<set>:0` … The
  * name of a set is never used again: `<epoch>.<number>`.
  */
-import { copyBytes, PerdureError, parseJson } from "@perdure/base";
+import { copyBytes, PerdureError, parseJson, present } from "@perdure/base";
 import { CHUNK_BYTES } from "./limits.js";
 
 export const INLINE = 0;
@@ -69,7 +69,7 @@ export class ChunkSets {
   constructor(epoch: number, listed: readonly Buffer[]) {
     this.#epoch = epoch;
     for (let i = 0; i + 1 < listed.length; i += 2) {
-      this.#put(ownerOf((listed[i] as Buffer).toString(), (listed[i + 1] as Buffer).toString()));
+      this.#put(ownerOf(present(listed[i]).toString(), present(listed[i + 1]).toString()));
     }
   }
 

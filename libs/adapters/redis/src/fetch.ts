@@ -2,7 +2,7 @@
  * Reads rows in batches: all requested fields of one hash in one command, all commands in one transaction, so that a fetch returns the
  * state of one moment in one round trip. Journals are paged, and large payloads need a second round trip.
  */
-import { type InvocationId, invariant, unreachable } from "@perdure/base";
+import { type InvocationId, invariant, present, unreachable } from "@perdure/base";
 import type { JournalEntry, WorkflowPromise } from "@perdure/state-machine";
 import {
   decodeEntry,
@@ -39,7 +39,7 @@ export async function fetchRows(
   const payloads = await payloadsOf(requester, prefix, cells);
   const rows: FetchedRow[] = [];
   for (const [n, key] of keys.entries()) {
-    const from = n === 0 ? 0 : (ends[n - 1] as number);
+    const from = n === 0 ? 0 : present(ends[n - 1]);
     rows.push(
       key.kind === "journal"
         ? { ...key, value: await readJournal(requester, prefix, key.id, Number.POSITIVE_INFINITY) }
@@ -55,7 +55,7 @@ async function transaction(requester: PartitionReads, commands: readonly RedisCo
   if (only === undefined) return [];
   if (commands.length === 1) return [await requester.one(only)];
   const replies = await requester.request([["MULTI"], ...commands, ["EXEC"]]);
-  const results = answer(replies[replies.length - 1] as CommandReply);
+  const results = answer(present(replies[replies.length - 1]));
   invariant(Array.isArray(results), "a transaction without WATCH is carried out");
   return (results as readonly CommandReply[]).map(answer);
 }
@@ -143,7 +143,7 @@ class FetchPlan {
 
   #command(command: RedisCommand, cells: (reply: CommandReply) => readonly StoredCell[]): CellFinder {
     const position = this.#single.push(command) - 1;
-    return (replies) => cells(replies[this.#hashes.size + position] as CommandReply);
+    return (replies) => cells(present(replies[this.#hashes.size + position]));
   }
 }
 
@@ -155,13 +155,13 @@ type StreamEntries = readonly (readonly [id: Buffer, fields: readonly [Buffer, B
 export function fieldCells(key: string, fieldsAndValues: readonly Buffer[]): StoredCell[] {
   const cells: StoredCell[] = [];
   for (let i = 0; i + 1 < fieldsAndValues.length; i += 2)
-    cells.push({ stored: fieldsAndValues[i + 1] as Buffer, again: ["HGET", key, fieldsAndValues[i] as Buffer] });
+    cells.push({ stored: present(fieldsAndValues[i + 1]), again: ["HGET", key, present(fieldsAndValues[i])] });
   return cells;
 }
 
 /** The field a cell of `fieldCells` is of. */
 export function fieldOf(cell: StoredCell): Buffer {
-  return (cell.again as RedisCommand)[2] as Buffer;
+  return present(cell.again)[2] as Buffer;
 }
 
 function rowOf(

@@ -2,7 +2,7 @@
  * Folds calls of one script into one command (`scripts.ts`): a worker leads many partitions, and each has a script to send when a turn of
  * the event loop ends. In a cluster their keys are in different slots, and nothing is folded.
  */
-import { invariant } from "@perdure/base";
+import { invariant, present } from "@perdure/base";
 import { FOLDED_BYTES_MAX, FOLDED_CALLS_MAX } from "./limits.js";
 import type { CommandReply, RedisCommand } from "./link.js";
 import type { RedisScript } from "./scripts.js";
@@ -93,8 +93,8 @@ export class Folding {
 
   /** The reply to the nth request, among those to the commands. */
   replyTo(n: number, replies: readonly CommandReply[]): CommandReply {
-    const reply = replies[this.#at[n] as number] as CommandReply;
-    const within = this.#within[n] as number;
+    const reply = present(replies[present(this.#at[n])]);
+    const within = present(this.#within[n]);
     if (within < 0 || reply instanceof Error) return reply;
     invariant(Array.isArray(reply), "a script replies with a list");
     return reply[within] as CommandReply;

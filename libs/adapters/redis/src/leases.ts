@@ -4,7 +4,7 @@
  * lets another in, as long as the two clocks run at about the same rate. When they do not (a frozen machine, a clock of Redis's host
  * that is set), the epoch, which rises with every change of hands, keeps the former leader from writing.
  */
-import { type Clock, PerdureError } from "@perdure/base";
+import { type Clock, PerdureError, present } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, WorkerId } from "@perdure/storage";
 import type { RedisConnections } from "./connect.js";
 import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
@@ -79,7 +79,7 @@ export class RedisLeases implements Leases {
     const replies = await Promise.all(requests);
     this.#dataSet?.onMarks(replies.map(([mark]) => markOf(mark)));
     return replies.map(([, worker, epoch, leftMs]) =>
-      worker === undefined ? undefined : { worker: worker.toString(), epoch: epoch as number, leftMs: leftMs as number },
+      worker === undefined ? undefined : { worker: worker.toString(), epoch: present(epoch), leftMs: present(leftMs) },
     );
   }
 
@@ -100,7 +100,7 @@ export class RedisLeases implements Leases {
     );
     const replies = await Promise.all(requests);
     return partitions.map((partition, n): LeaseOutcome => {
-      const outcome = replies[n] as ScriptOutcome;
+      const outcome = present(replies[n]);
       if (outcome[0] === 0) return { kind: "taken", partition, by: outcome[1].toString(), forMs: outcome[2] };
       if (outcome[0] === 2) return this.#foreign(partition, markOf(outcome[1]));
       return { kind: "held", lease: { partition, epoch: outcome[1], endsAtMs: sentAtMs + this.#leaseMs - this.#marginMs } };

@@ -2,7 +2,7 @@
  * One connection to Redis or its cluster: sends commands and returns their replies. Commands are not queued while there is no connection,
  * and never sent twice: the layer above decides what may be repeated. All jobs of one turn of the event loop leave in one write.
  */
-import { backoffMs, invariant, type Logger, PerdureError } from "@perdure/base";
+import { backoffMs, invariant, type Logger, PerdureError, present } from "@perdure/base";
 import { type ChainableCommander, type RedisOptions as ClientOptions, Cluster, type ClusterOptions, Redis } from "ioredis";
 import { SocketConnector, type SocketTls } from "./connector.js";
 import { Folding, type RedisRequest, sizeOf } from "./folding.js";
@@ -114,7 +114,7 @@ export class RedisLink implements AsyncDisposable {
     const folding = new Folding(single !== undefined);
     let replicated = false;
     for (const { requests, withText, replicated: needsReplicas } of jobs) {
-      for (let n = 0; n < requests.length; n++) folding.add(requests[n] as RedisRequest, withText, n === 0);
+      for (let n = 0; n < requests.length; n++) folding.add(present(requests[n]), withText, n === 0);
       replicated ||= needsReplicas;
     }
     const commands = folding.commands();
@@ -150,7 +150,7 @@ export class RedisLink implements AsyncDisposable {
     for (const job of jobs) {
       const own: CommandReply[] = [];
       for (let left = job.requests.length; left > 0; left--) own.push(folding.replyTo(at++, replies));
-      if (job.replicated) own.push(replies[folding.commandCount] as CommandReply);
+      if (job.replicated) own.push(present(replies[folding.commandCount]));
       this.#done(job, own);
     }
   }

@@ -1,5 +1,5 @@
 /** The list of workers in Redis: each heartbeat removes the workers whose last heartbeat is too old by Redis's own clock. */
-import { jsonFields, parseJson } from "@perdure/base";
+import { jsonFields, parseJson, present } from "@perdure/base";
 import type { Member, Membership, WorkerId } from "@perdure/storage";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";
@@ -32,7 +32,7 @@ export class RedisMembership implements Membership {
     const listed = (await this.#redis.leases.one({ script: beatScript, keys: this.#keys, args }, options)) as readonly Buffer[];
     const members: Member[] = [];
     for (let i = 0; i + 1 < listed.length; i += 2) {
-      const member = memberOf((listed[i] as Buffer).toString(), (listed[i + 1] as Buffer).toString());
+      const member = memberOf(present(listed[i]).toString(), present(listed[i + 1]).toString());
       if (member !== undefined) members.push(member);
     }
     return members.sort((a, b) => (a.id < b.id ? -1 : 1));

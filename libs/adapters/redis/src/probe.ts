@@ -2,7 +2,7 @@
  * Checks whether a Redis that the platform does not run can be used, and otherwise why not: no answer, refused credentials, or settings
  * under which data would be lost. Uses one connection for a few reads, and writes nothing.
  */
-import type { Logger } from "@perdure/base";
+import { type Logger, present } from "@perdure/base";
 import { PROBE_MS_MAX } from "./limits.js";
 import { type CommandReply, RedisLink } from "./link.js";
 import type { RedisConnectionOptions } from "./options.js";
@@ -33,7 +33,7 @@ async function probeLink(link: RedisLink): Promise<RedisProbe> {
   const deadline = performance.now() + PROBE_MS_MAX;
   for (;;) {
     const [pong, info] = await link.send([["PING"], ["INFO"]], false, false);
-    if (!(pong instanceof Error)) return probeOf(info as CommandReply);
+    if (!(pong instanceof Error)) return probeOf(present(info));
     const reason = pong.message;
     if (REFUSED.test(reasonWithin(reason))) return { kind: "refused", reason: reasonWithin(reason) };
     if (performance.now() > deadline) return { kind: "silent", reason };

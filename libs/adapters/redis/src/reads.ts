@@ -1,4 +1,5 @@
 /** Reads of a leader are checked against its epoch; other reads, e.g. of introspection, return the stored rows unchecked. */
+import { present } from "@perdure/base";
 import { type LeadToken, requireLead, type StoredLead } from "@perdure/storage";
 import type { CommandReply, RedisCommand } from "./link.js";
 import { answer, type RedisRequester } from "./requester.js";
@@ -29,7 +30,7 @@ export class LeaderReads implements PartitionReads {
 
   async request(commands: readonly RedisCommand[]): Promise<readonly CommandReply[]> {
     const replies = await this.#requester.request([...commands, this.#check]);
-    requireLead(this.#partition, this.#lead, storedLead(replies[commands.length] as CommandReply));
+    requireLead(this.#partition, this.#lead, storedLead(present(replies[commands.length])));
     return replies.slice(0, commands.length);
   }
 

@@ -13,7 +13,7 @@
  * commits.
  */
 import { randomUUID } from "node:crypto";
-import { type InvocationId, invariant, type OperationObserver, PerdureError, type VqueueId } from "@perdure/base";
+import { type InvocationId, invariant, type OperationObserver, PerdureError, present, type VqueueId } from "@perdure/base";
 import type { Invocation, JournalEntry, JournalEvent, OutboxMessage, TimerKey } from "@perdure/state-machine";
 import {
   type AsyncPartitionStore,
@@ -45,7 +45,6 @@ import { fetchRows, fieldCells, fieldOf, readJournal } from "./fetch.js";
 import { keptTraceOf } from "./kept-trace.js";
 import { FORMAT, objectName, parseTimerMember, partitionPrefix } from "./keys.js";
 import { CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX } from "./limits.js";
-import type { CommandReply } from "./link.js";
 import { payloadsOf } from "./payloads.js";
 import { LeaderReads, type PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
@@ -121,12 +120,12 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     };
     const { commits } = this.#redis;
     const replies = await commits.request([call, ["HGETALL", `${prefix}big`]], { replicated: true });
-    const epoch = answer(replies[0] as CommandReply) as number;
+    const epoch = answer(present(replies[0])) as number;
     if (epoch === OTHER_DATA_SET)
       throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not held by this worker`);
     const cache = {
-      sets: new ChunkSets(epoch, answer(replies[1] as CommandReply) as readonly Buffer[]),
+      sets: new ChunkSets(epoch, answer(present(replies[1])) as readonly Buffer[]),
       statuses: new StatusCache(),
     };
     const reads = new LeaderReads(this.#redis.reads, partition, prefix, { mark, epoch });
@@ -199,7 +198,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       if (refused !== undefined) return { kind: "fenced", partition, by: refused };
       const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed, leadership.mark] };
       const [reply] = await this.#redis.commits.request([call], REPLICATED);
-      const written = answer(reply as CommandReply) as number;
+      const written = answer(present(reply)) as number;
       return written > 0 ? COMMITTED : { kind: "fenced", partition, by: epochOf(written) };
     } catch (cause) {
       leadership.broken = PerdureError.from(cause);
@@ -272,7 +271,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     ])) as readonly Buffer[];
     if (seqs.length === 0) return [];
     const rows = (await reads.one(["HMGET", `${prefix}out`, ...seqs])) as readonly (Buffer | null)[];
-    const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}out`, seqs[n] as Buffer] as const }));
+    const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}out`, present(seqs[n])] as const }));
     const messages: OutboxMessage[] = [];
     for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
       if (payload !== undefined) messages.push({ seq: Number(seqs[n]), command: decodeOutboxCommand(payload) }); // Else acknowledged meanwhile.
@@ -301,7 +300,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const cells = fieldCells(prefix + hash, (await reads.one(["HGETALL", prefix + hash])) as readonly Buffer[]);
     const rows: [string, Uint8Array][] = [];
     for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
-      if (payload !== undefined) rows.push([fieldOf(cells[n] as (typeof cells)[number]).toString(), payload]);
+      if (payload !== undefined) rows.push([fieldOf(present(cells[n])).toString(), payload]);
     }
     return rows;
   }

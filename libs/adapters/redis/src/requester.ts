@@ -2,7 +2,7 @@
  * Retries requests while Redis is unavailable (restart, fail-over, broken network), until there is an answer or the timeout ends.
  * Everything that this driver sends may be repeated: reads, claims (which only raise the epoch), and commits, which carry their number.
  */
-import { Backoff, type Clock, PerdureError, pause, type Random } from "@perdure/base";
+import { Backoff, type Clock, PerdureError, pause, present, type Random } from "@perdure/base";
 import type { RedisRequest } from "./folding.js";
 import { RETRY_BOUNDS } from "./limits.js";
 import { type CommandReply, LinkDown, type RedisLink } from "./link.js";
@@ -63,7 +63,7 @@ export class RedisRequester {
   /** One request; error replies reject as STO0003 or STO0001. */
   async one(request: RedisRequest, options?: RedisRequestOptions): Promise<Exclude<CommandReply, Error>> {
     const [reply] = await this.request([request], options);
-    return answer(reply as CommandReply);
+    return answer(present(reply));
   }
 
   /** The reason why the replies must be requested again; undefined when they are final. */

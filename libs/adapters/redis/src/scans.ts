@@ -4,9 +4,10 @@
  * because Redis may return a name twice when it resizes a table.
  */
 
+import { present } from "@perdure/base";
 import { fieldCells, fieldOf } from "./fetch.js";
 import { SCAN_OBJECTS, SCAN_ROWS } from "./limits.js";
-import type { CommandReply, RedisCommand } from "./link.js";
+import type { RedisCommand } from "./link.js";
 import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
@@ -33,8 +34,7 @@ export async function* scanValues(
 ): AsyncIterable<readonly (readonly [field: string, value: string])[]> {
   for await (const items of cursor(requester, "HSCAN", key, 2)) {
     const page: (readonly [string, string])[] = [];
-    for (let i = 0; i + 1 < items.length; i += 2)
-      page.push([(items[i] as Buffer).toString(), (items[i + 1] as Buffer).toString()]);
+    for (let i = 0; i + 1 < items.length; i += 2) page.push([present(items[i]).toString(), present(items[i + 1]).toString()]);
     yield page;
   }
 }
@@ -56,7 +56,7 @@ export async function* scanObjects(
       const some = objects.slice(from, from + SCAN_OBJECTS);
       const replies = await requester.request(some.map((object): RedisCommand => ["HGETALL", `${prefix}${table}:${object}`]));
       for (const [n, object] of some.entries()) {
-        const cells = fieldCells(`${prefix}${table}:${object}`, answer(replies[n] as CommandReply) as readonly Buffer[]);
+        const cells = fieldCells(`${prefix}${table}:${object}`, answer(present(replies[n])) as readonly Buffer[]);
         yield { object, cells, payloads: await payloadsOf(requester, prefix, cells) };
       }
     }
@@ -90,10 +90,10 @@ async function* cursor(
     returnedNames ??= new Set();
     const fresh: Buffer[] = [];
     for (let i = 0; i < items.length; i += width) {
-      const name = (items[i] as Buffer).toString("latin1");
+      const name = present(items[i]).toString("latin1");
       if (returnedNames.has(name)) continue;
       returnedNames.add(name);
-      for (let j = i; j < i + width; j++) fresh.push(items[j] as Buffer);
+      for (let j = i; j < i + width; j++) fresh.push(present(items[j]));
     }
     if (fresh.length > 0) yield fresh;
     if (at === "0") return;

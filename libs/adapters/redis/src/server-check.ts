@@ -2,9 +2,8 @@
  * Checks the configuration of Redis at the start: a server that is configured as a cache evicts journals without an error, and one that is
  * configured for long streams wastes memory.
  */
-import { type Logger, PerdureError } from "@perdure/base";
+import { type Logger, PerdureError, present } from "@perdure/base";
 import { STREAM_NODE_BYTES_MAX } from "./limits.js";
-import type { CommandReply } from "./link.js";
 import { answer, type RedisRequester } from "./requester.js";
 
 /**
@@ -52,6 +51,6 @@ async function textOf(requester: RedisRequester, command: readonly string[]): Pr
   const [reply] = await requester.request([command]);
   // Managed servers forbid or rename such commands.
   if (reply instanceof Error && /^(NOPERM|ERR unknown command)/.test(reply.message)) return undefined;
-  const value = answer(reply as CommandReply);
+  const value = answer(present(reply));
   return Array.isArray(value) ? value.map(String).join(" ") : String(value);
 }

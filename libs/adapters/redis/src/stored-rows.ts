@@ -1,5 +1,5 @@
 /** Reads of all rows of one kind of a partition, page by page. */
-import type { InvocationId } from "@perdure/base";
+import { type InvocationId, present } from "@perdure/base";
 import { type Invocation, parseKeyspace } from "@perdure/state-machine";
 import {
   decodeInbox,
@@ -16,7 +16,7 @@ import {
 import { INLINE } from "./big-values.js";
 import { fieldOf, promisesFrom, stateFrom } from "./fetch.js";
 import { parseObjectName } from "./keys.js";
-import type { CommandReply, RedisCommand } from "./link.js";
+import type { RedisCommand } from "./link.js";
 import { payloadsOf } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
 import { answer } from "./requester.js";
@@ -42,7 +42,7 @@ export async function* invocationsByStatus(
     const ids = page.filter(([, byte]) => matches(Uint8Array.of(Number(byte)))).map(([id]) => id);
     if (ids.length === 0) continue;
     const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
-    const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, ids[n] as string] as const }));
+    const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, present(ids[n])] as const }));
     for (const row of await payloadsOf(reads, prefix, cells)) if (row !== undefined && matches(row)) yield decodeInvocation(row);
   }
 }
@@ -69,7 +69,7 @@ export async function storedInvocation({ reads, prefix }: PartitionRows, id: Inv
   // In this order an invocation that completes in between is found in both places rather than in none.
   const commands = ["inv", "done"].map((table): RedisCommand => ["HGET", `${prefix}${table}`, id]);
   const replies = await reads.request(commands);
-  const cells = commands.map((again, n) => ({ stored: answer(replies[n] as CommandReply) as Buffer | null, again }));
+  const cells = commands.map((again, n) => ({ stored: answer(present(replies[n])) as Buffer | null, again }));
   const [unfinished, done] = await payloadsOf(reads, prefix, cells);
   return unfinished ?? done;
 }

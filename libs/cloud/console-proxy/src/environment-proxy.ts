@@ -2,8 +2,10 @@
  * Forwards requests of the console's page to environments, so that the page needs no credential for them: each request carries a token
  * of the session's user, is streamed both ways, and ends when either side disconnects.
  */
+
 import type { ClientRequest, IncomingMessage } from "node:http";
 import { TLSSocket } from "node:tls";
+import { present } from "@perdure/base";
 import { parseEnvironmentId } from "@perdure/cloud";
 import type { TenancyPorts } from "@perdure/cloud-api";
 import { PROXY_PREFIX } from "@perdure/cloud-api";
@@ -81,7 +83,7 @@ export class EnvironmentProxy {
     const role = environment === undefined ? undefined : await accounts.roleOf(environment.accountId, userId);
     if (environment === undefined || role === undefined || !isServed(environment)) throw unknown();
     const endpoint = match[2] as ProxiedEndpoint;
-    return { environment, endpoint, path: match[3] as string, prefix: `${PROXY_PREFIX}${id}/${endpoint}` };
+    return { environment, endpoint, path: present(match[3]), prefix: `${PROXY_PREFIX}${id}/${endpoint}` };
   }
 
   #opened(
@@ -198,7 +200,7 @@ function send(req: IncomingMessage, outgoing: ClientRequest, fail: (error: Tenan
 /** Forwards a response at the pace of the browser. When one side ends early, the other is cut off. */
 function begin(res: Response, incoming: IncomingMessage, prefix: string): void {
   const headers = headersForPage(incoming.rawHeaders, prefix);
-  for (let at = 0; at < headers.length; at += 2) res.setHeader(headers[at] as string, headers[at + 1] as string);
+  for (let at = 0; at < headers.length; at += 2) res.setHeader(present(headers[at]), present(headers[at + 1]));
   res.writeHead(incoming.statusCode ?? 502);
   incoming.on("error", () => res.destroy());
   incoming.pipe(res);

@@ -3,6 +3,7 @@
  * content at the console's origin. The page may send what callers may send; of answers it gets the headers that it shows, in a form that a
  * browser never renders as a page of the console.
  */
+import { present } from "@perdure/base";
 import { connectionOf, HOP_BY_HOP_HEADERS, namedByConnection } from "@perdure/http-server";
 
 /** Lower case. Headers of one connection, credentials, or headers for the console alone. */
@@ -29,7 +30,7 @@ export function headersForGateway(rawHeaders: readonly string[], token: string, 
   const named = namedByConnection(connectionOf(rawHeaders));
   const headers: string[] = [];
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const [name, value] = [rawHeaders[at] as string, rawHeaders[at + 1] as string];
+    const [name, value] = [present(rawHeaders[at]), present(rawHeaders[at + 1])];
     const lower = name.toLowerCase();
     if (NOT_PASSED_ON.has(lower) || named.has(lower) || beginsWith(lower, NOT_PASSED_ON_PREFIXES)) continue;
     headers.push(name, value);
@@ -50,7 +51,7 @@ export function headersForPage(rawHeaders: readonly string[], prefix: string): s
   const headers: string[] = [];
   let isJson = false;
   for (let at = 0; at + 1 < rawHeaders.length; at += 2) {
-    const [name, value] = [(rawHeaders[at] as string).toLowerCase(), rawHeaders[at + 1] as string];
+    const [name, value] = [present(rawHeaders[at]).toLowerCase(), present(rawHeaders[at + 1])];
     if (name === "content-type") isJson = JSON_TYPE.test(value);
     if (name === "location") {
       const location = locationForPage(value, prefix);

@@ -3,7 +3,7 @@
  * highest version is used for new secrets, and the others stay in the file while anything is sealed with them.
  */
 import { createHash, createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
-import { PerdureError, type Random, type Secret } from "@perdure/base";
+import { PerdureError, present, type Random, type Secret } from "@perdure/base";
 import { type EnvironmentId, parseEnvironmentId } from "@perdure/cloud";
 import { numberOf, open, seal } from "./seal.js";
 
@@ -40,7 +40,7 @@ export class KeyRing {
         throw new PerdureError("OPS0001", `'${setting}': line ${i + 1} is not a number and 32 bytes in base 64`);
       const number = Number(match[1]);
       if (versions.has(number)) throw new PerdureError("OPS0001", `'${setting}': there are two lines with the number ${number}`);
-      versions.set(number, derived(number, Buffer.from(match[2] as string, "base64")));
+      versions.set(number, derived(number, Buffer.from(present(match[2]), "base64")));
     }
     const newest = versions.get(Math.max(...versions.keys()));
     if (newest === undefined) throw new PerdureError("OPS0001", `'${setting}': there is no key in the file`);

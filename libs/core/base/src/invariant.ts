@@ -13,6 +13,15 @@ export function invariant(condition: unknown, why: string): asserts condition {
   if (!condition) throw new InvariantError(why);
 }
 
+/**
+ * Returns a value that exists because of the code around it: an index within bounds that were checked, a key that was set. Throws
+ * `InvariantError` when it does not. Unlike a cast it finds the bug where it is.
+ */
+export function present<T>(value: T | undefined): T {
+  if (value === undefined) throw new InvariantError("a value that must exist is undefined");
+  return value;
+}
+
 /** Ends a switch over a closed union: the compiler proves that no value arrives here; if one does, it throws `InvariantError`. */
 export function unreachable(value: never): never {
   throw new InvariantError(`unhandled case: ${describe(value)}`);

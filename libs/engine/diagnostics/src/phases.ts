@@ -10,7 +10,7 @@
  * the next attempt. Where moves are missing, the longest of the gaps that ended with a notification count as suspended: as many as the run
  * number shows resumptions.
  */
-import { unreachable } from "@perdure/base";
+import { present, unreachable } from "@perdure/base";
 import { MessageType } from "@perdure/service-protocol";
 import {
   type AttemptError,
@@ -141,7 +141,7 @@ function signsOf({ entries, events }: InvocationSnapshot, sinceMs: number): Sign
   let nextEvent = 0;
   const eventsUpTo = (index: number): void => {
     for (; (pending[nextEvent]?.afterIndex ?? Number.POSITIVE_INFINITY) < index; nextEvent++) {
-      const { kind, atMs, error } = pending[nextEvent] as JournalEvent;
+      const { kind, atMs, error } = present(pending[nextEvent]);
       signs.push({ kind: kind === "paused" ? "paused" : "failed", atMs, failure: error });
     }
   };

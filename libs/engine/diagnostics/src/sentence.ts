@@ -2,7 +2,7 @@
  * Builds one sentence for an operator: what the invocation waits for, since when, and what would end the wait. It is built from the same
  * values as the JSON, so the two never disagree.
  */
-import { formatDuration, type InvocationId, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
+import { formatDuration, type InvocationId, present, unreachable, type VqueueIdentity, vqueueId } from "@perdure/base";
 import { type AttemptError, targetText } from "@perdure/state-machine";
 import { type AwaitLeaf, type AwaitNode, leavesOf } from "./awaiting.js";
 import type { ChainLink, Explanation } from "./explain.js";
@@ -182,7 +182,7 @@ function routeProblem(
 function awaitedText(awaiting: AwaitNode, nowMs: number): string {
   const leaves = leavesOf(awaiting);
   if (leaves.length === 0) return "a cancellation only";
-  if (leaves.length === 1) return leafText(leaves[0] as AwaitLeaf, nowMs);
+  if (leaves.length === 1) return leafText(present(leaves[0]), nowMs);
   const isFlat = awaiting.children.every(({ kind }) => kind !== "node");
   const outer = soleNode(awaiting);
   const mode = isFlat ? awaiting.mode : outer?.mode;

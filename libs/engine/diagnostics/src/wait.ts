@@ -2,7 +2,7 @@
  * Determines the one thing that an invocation waits for, from its stored state, the state in its invoker and the registry. `waitsOn`
  * returns the invocations that it waits for in turn.
  */
-import { type InvocationId, unreachable } from "@perdure/base";
+import { type InvocationId, present, unreachable } from "@perdure/base";
 import type { AttemptError, Debounce, Inboxed, Invocation, Invoked, Outcome, Paused, Suspended } from "@perdure/state-machine";
 import { type Awaited, type AwaitLeaf, type AwaitNode, futureFromJson, leafOfStep, leavesOf, resolveFuture } from "./awaiting.js";
 import type { EndpointAnswer, FlowFacts, InvocationContext, InvocationSnapshot, LockFacts, RouteFacts } from "./facts.js";
@@ -162,7 +162,7 @@ function invoked(invocation: Invoked, snapshot: InvocationSnapshot, { route }: I
   const future = held.lastAwaitingJson === undefined ? undefined : futureFromJson(held.lastAwaitingJson);
   const open: AwaitLeaf[] = [];
   for (let at = journal.steps.length - 1; at >= 0 && open.length < AWAITED_LEAVES_MAX; at--) {
-    const step = journal.steps[at] as JournalStep;
+    const step = present(journal.steps[at]);
     if (step.endedAtMs === undefined) open.push(leafOfStep(step));
   }
   return {

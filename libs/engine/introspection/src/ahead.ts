@@ -3,6 +3,7 @@
  * begins with a wait for its first page. A range that is started while the range before it is read lets the store load that page at the
  * same time.
  */
+import { present } from "@perdure/base";
 
 interface Begun<Page> {
   readonly pages: AsyncIterator<Page>;
@@ -58,7 +59,7 @@ export async function* mapAhead<Item, Result>(
     result.catch(() => undefined); // Reported when it is its turn.
     begun.push(result);
     while (begun.length >= most) {
-      const next = await (begun.shift() as Promise<Result>);
+      const next = await present(begun.shift());
       if (isLarge(next)) most = 1;
       yield next;
     }

@@ -1,5 +1,5 @@
 /** A `sys_*` table: a list of columns and an iterator of rows, so that one piece of code can filter, bound and project all tables. */
-import { invariant } from "@perdure/base";
+import { invariant, present } from "@perdure/base";
 import type { AnyColumn } from "./column.js";
 import { PAGE_ROWS } from "./limits.js";
 import type { IntrospectionSource } from "./ports.js";
@@ -113,7 +113,7 @@ class ObjectPage<Row> implements RowPage {
   }
 
   read(column: number): SqlValue {
-    return this.#reads[column]?.(this.#rows[this.#row] as Row);
+    return this.#reads[column]?.(present(this.#rows[this.#row]));
   }
 
   append(column: number, into: AnyColumn): void {

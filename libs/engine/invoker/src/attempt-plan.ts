@@ -1,5 +1,5 @@
 /** Input of an attempt, the host that it uses, and the message that it begins with. */
-import { concatBytes, invocationIdToRaw, type Logger, randomSeedOf } from "@perdure/base";
+import { concatBytes, invocationIdToRaw, type Logger, present, randomSeedOf } from "@perdure/base";
 import { encodeStartInPieces, type ProtocolVersion } from "@perdure/service-protocol";
 import type { AttemptCommand, InvocationFacts, JournalEntry } from "@perdure/state-machine";
 import type { AttemptFailure } from "./attempt-failure.js";
@@ -48,7 +48,7 @@ export interface AttemptDeps extends CalleeDeps {
 /** Body of the Start frame (service-protocol §3.4). */
 export function startBody(plan: AttemptPlan): Uint8Array {
   const pieces = startInPieces(plan);
-  return pieces.length === 1 ? (pieces[0] as Uint8Array) : concatBytes(...pieces);
+  return pieces.length === 1 ? present(pieces[0]) : concatBytes(...pieces);
 }
 
 /** The same body in pieces; large values of the state are pieces of their own. */

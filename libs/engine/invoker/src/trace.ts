@@ -2,8 +2,7 @@
  * W3C trace context: every attempt and every callee that a caller waits for is a child span of its invocation. A one-way call continues
  * after its sender and begins a trace of its own, which is sampled when its sender's trace is.
  */
-import type { Random } from "@perdure/base";
-import { toHex } from "@perdure/base";
+import { present, type Random, toHex } from "@perdure/base";
 import type { TraceContext } from "@perdure/state-machine";
 
 const TRACEPARENT = /^00-([0-9a-f]{32})-[0-9a-f]{16}-([0-9a-f]{2})$/;
@@ -32,5 +31,5 @@ export function sentSpan(sender: TraceContext | undefined, random: Random): Trac
 /** Field of log lines about an invocation; empty when the invocation has no trace. */
 export function traceIdOf(trace: TraceContext | undefined): { readonly trace_id?: string } {
   const parts = trace === undefined ? null : TRACEPARENT.exec(trace.traceparent);
-  return parts === null ? {} : { trace_id: parts[1] as string };
+  return parts === null ? {} : { trace_id: present(parts[1]) };
 }

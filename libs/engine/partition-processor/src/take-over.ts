@@ -1,5 +1,5 @@
 /** Begins the leadership of the partitions of a group: fences former leaders, restores what is stored, and continues what was running. */
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 import type { Invocation } from "@perdure/state-machine";
 import { newPopulation, type PartitionStore } from "@perdure/storage";
 import { readArchiveNotes } from "./archive/archive-notes.js";
@@ -17,7 +17,7 @@ export async function takeOver(group: PartitionGroup): Promise<void> {
   // All at once: an embedded store combines them into one synced write.
   const epochs = await Promise.all(options.partitions.map((partition) => ports.store.claim(partition)));
   for (const [index, partition] of options.partitions.entries()) {
-    const leader = await recoverPartition(group, partition, epochs[index] as number, running);
+    const leader = await recoverPartition(group, partition, present(epochs[index]), running);
     if (!isSuspended) await leader.outbox.recover();
   }
   if (isSuspended) return;

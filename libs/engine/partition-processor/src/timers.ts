@@ -2,7 +2,7 @@
  * Fires timers, which the store keeps in the order of their due time; memory holds only the earliest due time of each partition. At
  * that time, due timers are read a page at a time, so a hundred thousand sleeping invocations cost no memory and wake in order.
  */
-import type { TimerHandle } from "@perdure/base";
+import { present, type TimerHandle } from "@perdure/base";
 import type { TimerKey } from "@perdure/state-machine";
 import { type TimerGroup, timerGroupOf } from "@perdure/storage";
 import type { LeaderPartition } from "./leader-partition.js";
@@ -104,10 +104,10 @@ export class Timers {
         const page = await store.timers(leader.partition, group, from, TIMER_PAGE);
         const nowMs = clock.nowMs();
         let due = 0;
-        while (due < page.length && (page[due] as TimerKey).dueAtMs <= nowMs) due++;
+        while (due < page.length && present(page[due]).dueAtMs <= nowMs) due++;
         const later = page[due];
         if (later !== undefined) this.#lower(leader, group, later.dueAtMs);
-        else if (page.length === TIMER_PAGE) this.#lower(leader, group, (page[page.length - 1] as TimerKey).dueAtMs);
+        else if (page.length === TIMER_PAGE) this.#lower(leader, group, present(page[page.length - 1]).dueAtMs);
         if (due === 0) break;
         if (group === "precise") this.#measure(page, due, nowMs);
         await this.#fireAll(page.slice(0, due));
@@ -119,7 +119,7 @@ export class Timers {
   #measure(page: readonly TimerKey[], due: number, nowMs: number): void {
     const { metrics } = this.#group.ports;
     if (metrics === undefined) return;
-    for (let i = 0; i < due; i++) metrics.timerFired(nowMs - (page[i] as TimerKey).dueAtMs);
+    for (let i = 0; i < due; i++) metrics.timerFired(nowMs - present(page[i]).dueAtMs);
   }
 
   /** Resolves when all are durable, so that the next read does not return them again. */

@@ -1,4 +1,5 @@
 /** A heap of deadlines of schedules, the earliest first, so that ten thousand schedules need one timer. */
+import { present } from "@perdure/base";
 
 interface DeadlineEntry<Id> {
   readonly atMs: number;
@@ -63,7 +64,7 @@ export class Deadlines<Id> {
     let at = heap.push(entry) - 1;
     while (at > 0) {
       const parent = (at - 1) >> 1;
-      const above = heap[parent] as DeadlineEntry<Id>;
+      const above = present(heap[parent]);
       if (above.atMs <= entry.atMs) break;
       heap[at] = above;
       at = parent;
@@ -80,8 +81,8 @@ export class Deadlines<Id> {
       let child = 2 * at + 1;
       if (child >= heap.length) break;
       const right = heap[child + 1];
-      if (right !== undefined && right.atMs < (heap[child] as DeadlineEntry<Id>).atMs) child++;
-      const below = heap[child] as DeadlineEntry<Id>;
+      if (right !== undefined && right.atMs < present(heap[child]).atMs) child++;
+      const below = present(heap[child]);
       if (below.atMs >= last.atMs) break;
       heap[at] = below;
       at = child;

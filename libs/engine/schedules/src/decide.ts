@@ -2,7 +2,7 @@
  * Decides what a schedule should do now, as a pure function of its state. It is called again after each of its decisions is carried out
  * and recorded, so that a crash anywhere in between leads to the same decision, and the same decision to the same invocation.
  */
-import { type InvocationId, unreachable } from "@perdure/base";
+import { type InvocationId, present, unreachable } from "@perdure/base";
 import { MISSED_COUNTED_MAX, OVERDUE_AFTER_MS, TURN_FIRINGS_MAX } from "./limits.js";
 import type { FiringCause, Schedule } from "./schedule.js";
 import { dueAt, firingsLeft, nominalAfter } from "./upcoming.js";
@@ -39,7 +39,7 @@ export function decide(schedule: Schedule, nowMs: number, previous: PreviousRun,
   }
   if (state.isPaused) return { actions: turn.actions, nextCheckAtMs: undefined };
   if (state.queue.length > 0 && (turn.running === undefined || record.overlap.kind === "allow")) {
-    turn.fire(state.queue[0] as number, "queued");
+    turn.fire(present(state.queue[0]), "queued");
     return { actions: turn.actions, nextCheckAtMs: nowMs };
   }
   if (triedMs !== undefined && turn.next() === triedMs) {

@@ -3,7 +3,7 @@
  * are handled. A record that a partition cannot accept now is offered again, with all later ones: a partition drops duplicates, so
  * nothing happens twice, and accepts no record before its predecessor, so none overtakes another.
  */
-import { type Clock, partitionOf } from "@perdure/base";
+import { type Clock, partitionOf, present } from "@perdure/base";
 import type { Invoke } from "@perdure/state-machine";
 import { BYTES_UNDER_WAY_MAX, OFFER_AGAIN_MS, RECORDS_UNDER_WAY_MAX } from "./limits.js";
 import type { Deliveries, SourceRecord } from "./ports.js";
@@ -89,7 +89,7 @@ class Offering {
   }
 
   #offer(index: number): void {
-    const place = this.#places[index] as OfferedRecord;
+    const place = present(this.#places[index]);
     if (place.state === "handled") return;
     const { record } = place;
     try {
@@ -136,7 +136,7 @@ class Offering {
       this.#offered.clear();
       this.#poison = undefined;
       for (let index = this.#first; index < this.#next; index++) {
-        const each = this.#places[index] as OfferedRecord;
+        const each = present(this.#places[index]);
         if (each.state === "offered") each.state = "waiting";
       }
       this.#next = this.#first;
@@ -147,7 +147,7 @@ class Offering {
   #advance(): void {
     if (this.#isOver) return;
     while (this.#first < this.#next) {
-      const place = this.#places[this.#first] as OfferedRecord;
+      const place = present(this.#places[this.#first]);
       if (place.state !== "handled") break;
       this.#first++;
       this.#handled(place.record.offset);

@@ -8,6 +8,7 @@ import {
   type Clock,
   type InvocationId,
   type Logger,
+  present,
   type Random,
   type SubscriptionId,
   type TimerHandle,
@@ -343,7 +344,7 @@ class Runner implements RecordReceiver {
 
 /** The cluster's properties, overridden by the subscription's; undefined when the cluster was removed. */
 function propertiesOf({ registry }: SubscriptionsPorts, { source, options }: SubscriptionRecord) {
-  const cluster = registry.kafkaCluster(source.slice("kafka://".length).split("/", 1)[0] as string);
+  const cluster = registry.kafkaCluster(present(source.slice("kafka://".length).split("/", 1)[0]));
   return cluster === undefined ? undefined : { ...cluster.properties, ...options };
 }
 

@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 import { type BuiltFile, builtConsole } from "./built-console.js";
 import { formFor, names } from "./negotiate.js";
 import { newNonce, type PageTemplate, pageTemplate, policyOf } from "./page.js";
@@ -88,7 +88,7 @@ class FileConsoleHost implements ConsoleHost {
     if (!path.startsWith(this.#base)) return false;
     const name = decoded(path.slice(this.#base.length));
     if (name === undefined) refuse(req, res, 400, "This address is not percent-encoded UTF-8.\n");
-    else if (this.#files.has(name)) answerFile(req, res, this.#files.get(name) as BuiltFile);
+    else if (this.#files.has(name)) answerFile(req, res, present(this.#files.get(name)));
     else if (name.startsWith(ASSETS)) refuse(req, res, 404, "There is no such file of the console; load the page again.\n");
     else this.#answerPage(req, res, boot, connect);
     return true;

@@ -1,4 +1,5 @@
 /** Lists the headers that belong to one connection, which a program that forwards a message must not forward (RFC 9110 §7.6.1). */
+import { present } from "@perdure/base";
 
 /** Lower case. Beside the names of the RFC those of older clients, and of the upgrade from HTTP/1.1 to HTTP/2. */
 export const HOP_BY_HOP_HEADERS: ReadonlySet<string> = new Set([
@@ -26,7 +27,7 @@ export function namedByConnection(connection: string | undefined): ReadonlySet<s
 export function connectionOf(rawHeaders: readonly string[]): string | undefined {
   let connection: string | undefined;
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    if ((rawHeaders[i] as string).toLowerCase() !== "connection") continue;
+    if (present(rawHeaders[i]).toLowerCase() !== "connection") continue;
     connection = connection === undefined ? rawHeaders[i + 1] : `${connection},${rawHeaders[i + 1]}`;
   }
   return connection;
@@ -37,9 +38,9 @@ export function endToEndHeaders(rawHeaders: readonly string[], dropped: Readonly
   const named = namedByConnection(connectionOf(rawHeaders));
   const headers: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = (rawHeaders[i] as string).toLowerCase();
+    const name = present(rawHeaders[i]).toLowerCase();
     if (name.startsWith(":") || HOP_BY_HOP_HEADERS.has(name) || named.has(name) || dropped.has(name)) continue;
-    headers.push(name, rawHeaders[i + 1] as string);
+    headers.push(name, present(rawHeaders[i + 1]));
   }
   return headers;
 }

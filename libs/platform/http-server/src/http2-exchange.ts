@@ -1,6 +1,8 @@
 /** An exchange over one HTTP/2 stream, on the core API: the compatibility layer would double the cost of a stream. */
+
 import { constants, type IncomingHttpHeaders, type OutgoingHttpHeaders, type ServerHttp2Stream } from "node:http2";
 import type { TLSSocket } from "node:tls";
+import { present } from "@perdure/base";
 import { type BodyReceiver, type ExchangeContext, HttpExchange, hasContent } from "./exchange.js";
 import { serverNameOf } from "./http1-exchange.js";
 import { boundRestOfStream } from "./linger.js";
@@ -108,7 +110,7 @@ export class Http2Exchange extends HttpExchange {
     const stream = this.#stream;
     if (stream.destroyed || stream.closed) return;
     const fields: OutgoingHttpHeaders = { ":status": status > STATUS_MAX ? 500 : status };
-    for (let i = 0; i < headers.length; i += 2) add(fields, headers[i] as string, headers[i + 1] as string);
+    for (let i = 0; i < headers.length; i += 2) add(fields, present(headers[i]), present(headers[i + 1]));
     stream.respond(fields, { endStream });
   }
 

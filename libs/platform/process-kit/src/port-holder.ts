@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
-import { handleErrors } from "@perdure/base";
+import { handleErrors, present } from "@perdure/base";
 
 export interface PortHolder {
   readonly pid: number;
@@ -59,7 +59,7 @@ function socketsOf(pid: string): readonly string[] {
   try {
     return readdirSync(`/proc/${pid}/fd`).flatMap((fd) => {
       const match = /^socket:\[(\d+)\]$/.exec(linkOrEmpty(`/proc/${pid}/fd/${fd}`));
-      return match === null ? [] : [match[1] as string];
+      return match === null ? [] : [present(match[1])];
     });
   } catch (cause) {
     return unreadable(cause, []);

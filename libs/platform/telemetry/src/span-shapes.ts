@@ -1,4 +1,5 @@
 /** Names and attributes of spans, the same in every role, by OpenTelemetry's semantic conventions (kubernetes.md §5.2). */
+import { present } from "@perdure/base";
 import { SPAN_VALUE_CHARS_MAX } from "./limits.js";
 import type { SpanShape } from "./operations.js";
 
@@ -67,7 +68,7 @@ export function httpServerSpan({ method, route, scheme, httpVersion, host, userA
       "url.path": route,
       "url.scheme": scheme,
       "network.protocol.version": httpVersion,
-      ...(named === null ? {} : { "server.address": named[1] as string }),
+      ...(named === null ? {} : { "server.address": present(named[1]) }),
       ...(named?.[2] === undefined ? {} : { "server.port": Number(named[2]) }),
       ...(userAgent === undefined ? {} : { "user_agent.original": userAgent.slice(0, SPAN_VALUE_CHARS_MAX) }),
       ...(status === undefined ? {} : { "http.response.status_code": status }),

@@ -2,6 +2,7 @@
  * Decides which `Authorization` header of a request holds the credential (cloud.md §6.3, §6.4). A request may carry several: one for the
  * cloud and one for the handler. The decision uses the raw list of headers, before anything merges them.
  */
+import { present } from "@perdure/base";
 
 /** The `Authorization` values of a request, split into the cloud's credential and values for the handler. */
 export interface Credentials {
@@ -25,9 +26,9 @@ export function credentialsOf(rawHeaders: readonly string[], issuer: string): Cr
   let credential: string | undefined;
   const foreign: string[] = [];
   for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-    const name = rawHeaders[i] as string;
+    const name = present(rawHeaders[i]);
     if (name.length !== "authorization".length || name.toLowerCase() !== "authorization") continue;
-    const value = rawHeaders[i + 1] as string;
+    const value = present(rawHeaders[i + 1]);
     const bearer = BEARER.exec(value)?.[1];
     if (bearer !== undefined && isOurs(bearer, issuer)) credential = bearer;
     else if (!holdsOurs(value, issuer)) foreign.push(value);
@@ -50,7 +51,7 @@ function isOurToken(text: string, issuer: string): boolean {
   const parts = text.split(".");
   if (parts.length !== 3) return false;
   try {
-    const claims: unknown = JSON.parse(Buffer.from(parts[1] as string, "base64url").toString("utf8"));
+    const claims: unknown = JSON.parse(Buffer.from(present(parts[1]), "base64url").toString("utf8"));
     return typeof claims === "object" && claims !== null && "iss" in claims && claims.iss === issuer;
   } catch {
     return false; // Not JSON, so the cloud did not issue it.

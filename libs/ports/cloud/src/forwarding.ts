@@ -4,7 +4,7 @@
  */
 import { createHmac, hkdfSync, timingSafeEqual } from "node:crypto";
 import { isIP } from "node:net";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 
 /** Address of the client and a signature of it. Gateways never forward it. */
 export const FORWARDED_FOR_HEADER = "x-perdure-forwarded-for";
@@ -51,7 +51,7 @@ export class ForwardingKeys {
   sign(remote: string, authority: string, nowMs: number): string {
     const address = remote.replace(/%.*$/, "");
     const seconds = Math.floor(nowMs / 1_000);
-    const key = this.#keys.get(this.#newest) as Uint8Array;
+    const key = present(this.#keys.get(this.#newest));
     return `${this.#newest} ${seconds} ${address} ${proof(key, address, authority, seconds).toString("base64url")}`;
   }
 

@@ -3,7 +3,9 @@
  * proxy together. Proxies that the operator configures report the client's address in a header. Clients can send that header too, so it
  * is read from the right: each proxy appends the address of its caller, and the first address that is not a trusted proxy is the client.
  */
+
 import { BlockList, isIP } from "node:net";
+import { present } from "@perdure/base";
 
 /** The header that proxies append to. Only one is read: a proxy that appends to one of them passes the other on as the client wrote it. */
 type ProxyHeader = "forwarded" | "x-forwarded-for";
@@ -50,7 +52,7 @@ export class TrustedProxies {
   #hopsFromTheRight(rawHeaders: readonly string[]): (string | undefined)[] {
     const lines: string[] = [];
     for (let i = 0; i + 1 < rawHeaders.length; i += 2) {
-      if ((rawHeaders[i] as string).toLowerCase() === this.#header) lines.push(rawHeaders[i + 1] as string);
+      if (present(rawHeaders[i]).toLowerCase() === this.#header) lines.push(present(rawHeaders[i + 1]));
     }
     if (lines.length === 0) return [];
     const hops = lines.join(",").split(",").slice(-HOPS_MAX).reverse();

@@ -3,6 +3,7 @@
  * what keeps their writes apart is the epoch, which every commit checks and which rises whenever a lease changes hands. Workers that
  * send heartbeats are the members; every worker computes the same balanced assignment from the members and the present holders.
  */
+import { present } from "@perdure/base";
 
 /** Identifies one run of a worker process; a restarted worker takes a new id. */
 export type WorkerId = string;
@@ -105,14 +106,14 @@ export function balancedAssignment(
     .map(([id]) => [id, least + (oneMore-- > 0 ? 1 : 0)] as const);
 
   for (const [id, quota] of quotas) {
-    const own = held.get(id) as number[];
+    const own = present(held.get(id));
     for (const partition of own.slice(0, quota)) assignment[partition] = id;
     homeless.push(...own.slice(quota));
   }
   homeless.sort((a, b) => a - b);
   let next = 0;
   for (const [id, quota] of quotas) {
-    for (let count = (held.get(id) as number[]).length; count < quota; count++) assignment[homeless[next++] as number] = id;
+    for (let count = present(held.get(id)).length; count < quota; count++) assignment[present(homeless[next++])] = id;
   }
   return assignment;
 }

@@ -1,5 +1,5 @@
 /** Selects the invocations of a batch when it begins: one statement turns the condition into a list of ids. */
-import { fromUtf8, type InvocationId, PerdureError, parseInvocationId, parseJson } from "@perdure/base";
+import { fromUtf8, type InvocationId, PerdureError, parseInvocationId, parseJson, present } from "@perdure/base";
 import { checkCondition } from "@perdure/introspection";
 import { z } from "zod";
 import { RouteError } from "../http/errors.js";
@@ -97,7 +97,7 @@ async function* idsIn(chunks: AsyncIterable<Uint8Array>): AsyncIterable<string> 
     const text = tail + Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength).toString("latin1");
     let end = 0;
     for (const match of text.matchAll(ID)) {
-      yield match[1] as string;
+      yield present(match[1]);
       end = match.index + match[0].length;
     }
     tail = text.slice(Math.max(end, text.length - TAIL_CHARS));

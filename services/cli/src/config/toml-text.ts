@@ -3,8 +3,10 @@
  * some tables are set in the text and every other byte stays. The result is parsed and compared with the expected content; if it differs, a
  * library for all of TOML makes the change instead.
  */
+
 import { isDeepStrictEqual } from "node:util";
 import { parse, patch, TomlFormat } from "@decimalturn/toml-patch";
+import { present } from "@perdure/base";
 
 /** One string of one table; `undefined` removes it. */
 export interface TomlEdit {
@@ -88,10 +90,10 @@ function editText(text: string, { table, key, value }: TomlEdit): string {
   const at = lines.findIndex((line, index) => index > header && index < end && assignment.test(line));
   if (at >= 0 && value === undefined) lines.splice(at, 1);
   else if (at >= 0)
-    lines[at] = (lines[at] as string).replace(assignment, (_, before, __, after) => before + stringText(value ?? "") + after);
+    lines[at] = present(lines[at]).replace(assignment, (_, before, __, after) => before + stringText(value ?? "") + after);
   else if (value !== undefined) {
     let last = end - 1;
-    while (last > header && BLANK_OR_COMMENT.test(lines[last] as string)) last--;
+    while (last > header && BLANK_OR_COMMENT.test(present(lines[last]))) last--;
     lines.splice(last + 1, 0, `${keyText(key)} = ${stringText(value)}`);
   }
   return joined(text, lines, newLine);

@@ -2,7 +2,7 @@
  * Accepts the loss of the data in Redis, an operator's decision that is made once and for all workers. No worker needs a restart: running
  * ones read the record in PostgreSQL and follow within seconds.
  */
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 import { readDataSet } from "@perdure/metadata";
 import { type AgreementPorts, agreeOnDataSet } from "./agreement.js";
 
@@ -23,7 +23,7 @@ export async function acceptLoss(ports: AgreementPorts, lost: string): Promise<L
   if (before === undefined && count === undefined)
     throw new PerdureError("OPS0001", "neither PostgreSQL nor Redis has a data set of this environment; nothing was changed");
   // Workers create the record of a new environment, or of data of an earlier version.
-  const partitionCount = before?.partitionCount ?? (count as number);
+  const partitionCount = before?.partitionCount ?? present(count);
   const isUnmarked = before === undefined && (await partitions.marks(partitionCount)).every((mark) => mark === undefined);
   if (isUnmarked) throw new PerdureError("OPS0001", "the environment has no mark of a data set yet; nothing was changed");
 

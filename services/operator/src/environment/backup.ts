@@ -2,6 +2,7 @@
  * Takes a snapshot of the volume of an environment with a schedule whenever one is due, and keeps the latest ones. The existing snapshots
  * are read from the cluster each time, so a crash between two steps neither repeats nor loses one.
  */
+import { present } from "@perdure/base";
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { resources } from "@perdure/kubernetes";
 import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/recurrence";
@@ -59,7 +60,7 @@ export async function keepBackups(
   if (environment.status?.data?.present !== true) return NOTHING;
 
   const createdMs = Date.parse(environment.metadata.creationTimestamp ?? "");
-  const timetable = timetableOf(parsed.value, zoneOf("UTC") as NonNullable<ReturnType<typeof zoneOf>>, createdMs);
+  const timetable = timetableOf(parsed.value, present(zoneOf("UTC")), createdMs);
   const snapshots = await snapshotsOf(environment, "scheduled", ports, signal);
   // A snapshot in deletion does not count, however long its driver takes.
   const kept = snapshots.filter(({ metadata }) => metadata.deletionTimestamp === undefined);

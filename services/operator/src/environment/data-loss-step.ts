@@ -2,7 +2,7 @@
  * Carries out an accepted loss of data. The spec accepts it once, with the mark of exactly these data. Any worker can carry it out, because
  * it has the addresses of Redis and PostgreSQL; the status stores the accepted marks.
  */
-import type { Clock } from "@perdure/base";
+import { type Clock, present } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, objectNameOf } from "@perdure/custom-resources";
 import type { EventRecorder, KubernetesClient } from "@perdure/kubernetes";
 import { WAIT_LOSS_MS } from "../limits.js";
@@ -49,7 +49,7 @@ export async function dataLossStep(
     ({ address, isEnding }) => address !== undefined && !isEnding,
   );
   for (const { address } of candidates) {
-    const answer = await workerClient.acceptLoss(address as string, mark, signal);
+    const answer = await workerClient.acceptLoss(present(address), mark, signal);
     if (answer === undefined) continue; // This worker does not respond, or cannot carry it out now; another may.
     if (answer.kind === "refused") {
       return { outcome: bad(LOSS_CONDITION, "DataLossRefused", answer.reason, WAIT_LOSS_MS), accepted: before };

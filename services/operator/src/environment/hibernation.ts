@@ -9,6 +9,7 @@
  *
  * The state is stored in the status, so that the next leader continues with it (kubernetes.md §6).
  */
+import { present } from "@perdure/base";
 import { type EnvironmentResource, type EnvironmentResourceStatus, secondsOf } from "@perdure/custom-resources";
 import {
   CLOSING_MS_MAX,
@@ -97,7 +98,7 @@ async function awake(facts: RestFacts): Promise<HibernationDecision> {
 
 async function closing(facts: RestFacts): Promise<HibernationDecision> {
   const { environment, nowMs } = facts;
-  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentResourceStatus;
+  const { hibernation, nextWakeTime, lastActivityTime } = present(environment.status);
   const still: HibernationDecision = { hibernation, nextWakeTime, lastActivityTime, hindrance: undefined, againMs: WAIT_SOON_MS };
   const isOverdue = nowMs - Date.parse(hibernation?.since ?? "") > CLOSING_MS_MAX;
   if (!(await facts.isIngressClosed())) return isOverdue ? awakeFor(environment, REST_POLL_MS_MAX) : still;
@@ -116,7 +117,7 @@ async function closing(facts: RestFacts): Promise<HibernationDecision> {
 }
 
 function asleep({ environment, nowMs }: RestFacts, isHibernationOn: boolean): HibernationDecision {
-  const { hibernation, nextWakeTime, lastActivityTime } = environment.status as EnvironmentResourceStatus;
+  const { hibernation, nextWakeTime, lastActivityTime } = present(environment.status);
   const dueAtMs = nextWakeTime === undefined ? Number.POSITIVE_INFINITY : Date.parse(nextWakeTime);
   const isDue = dueAtMs - nowMs <= WAKE_AHEAD_MS;
   if (!isHibernationOn || isDue || isWakeRequested(environment)) return waking(environment, timeOf(nowMs));

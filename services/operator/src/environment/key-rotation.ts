@@ -5,7 +5,7 @@
  *
  * current ── request ──▶ current + next ── a day ──▶ current (was next) + previous ── end of the next rotation ──▶ …
  */
-import { type Clock, Secret } from "@perdure/base";
+import { type Clock, present, Secret } from "@perdure/base";
 import { publicKeyOf } from "../signing-key.js";
 import type { SecretData } from "./secret-store.js";
 
@@ -51,7 +51,7 @@ export function publicKeysOf(data: SecretData, clock: Clock): readonly string[] 
   return [CURRENT, NEXT, PREVIOUS]
     .map((name) => data[name])
     .filter((pem) => pem !== undefined && pem !== "")
-    .map((pem) => publicKeyOf(new Secret(pem as string), clock));
+    .map((pem) => publicKeyOf(new Secret(present(pem)), clock));
 }
 
 /** The key that signs now. */

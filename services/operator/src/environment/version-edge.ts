@@ -1,6 +1,7 @@
 /**
  * The allowed transitions between releases: minor versions are not skipped, and one step back is allowed while no newer feature was used.
  */
+import { present } from "@perdure/base";
 
 type VersionEdge = { readonly kind: "allowed" } | { readonly kind: "refused"; readonly reason: "VersionSkip" | "Downgrade" };
 
@@ -21,5 +22,5 @@ export function versionEdge(current: string | undefined, target: string, usesNew
 
 /** `1.4.0-rc.1` → 1, 4, 0. */
 export function numbersOf(version: string): number[] {
-  return (version.split("-")[0] as string).split(".").map(Number);
+  return present(version.split("-")[0]).split(".").map(Number);
 }

@@ -2,6 +2,7 @@
  * Drains superseded versions. A version stays for as long as an invocation needs it, and then for a grace time; then its pods are removed,
  * its ReplicaSet stays for a rollback, and finally that is removed too. No invocation is ended by force (kubernetes.md §1.2).
  */
+import { present } from "@perdure/base";
 import type { ServiceDeployment } from "@perdure/custom-resources";
 import { isConflict, isNotFound, type KubernetesClient, resources } from "@perdure/kubernetes";
 import type { ObjectApplier } from "../applier.js";
@@ -189,7 +190,7 @@ export async function removeObjects(
   const isOwned = service?.ownerReferences?.some((owner) => owner.uid === deployment.metadata.uid) === true;
   if (service?.uid === undefined || !isOwned) return;
   applier.discardObject(resources.services, name, namespace);
-  await removeOwned(() => client.delete(resources.services, name, namespace, { uid: service.uid as string, signal }));
+  await removeOwned(() => client.delete(resources.services, name, namespace, { uid: present(service.uid), signal }));
 }
 
 /** An object of that name with another owner is left alone. */

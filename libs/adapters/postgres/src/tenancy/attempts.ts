@@ -1,4 +1,5 @@
 /** Counts attempts from an address or against an account, in windows of time that begin with the first attempt. */
+import { present } from "@perdure/base";
 import { PURGED_AT_ONCE } from "../limits.js";
 import type { SqlSession } from "./session.js";
 
@@ -26,7 +27,7 @@ export class AttemptsTable {
         ends_at_ms = CASE WHEN a.ends_at_ms <= $4 THEN $3 ELSE a.ends_at_ms END
       RETURNING count, ends_at_ms AS "endsAtMs"`;
     const row = await this.#session.row<Tried>(text, [kind, subject, nowMs + windowMs, nowMs]);
-    return row as Tried;
+    return present(row);
   }
 
   async delete(kind: string, subject: string): Promise<void> {

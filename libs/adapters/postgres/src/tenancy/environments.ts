@@ -1,4 +1,5 @@
 /** Environments: their settings, their status, and the addresses of their runtimes. */
+import { present } from "@perdure/base";
 import {
   type AccountId,
   afterEvent,
@@ -152,7 +153,7 @@ export class EnvironmentsTable {
    */
   async take(id: EnvironmentId, step: StatusTransition): Promise<EnvironmentRecord | undefined> {
     const { event, nowMs, suspendedFor, eraseAtMs, failure } = step;
-    const nextOf = statusesBefore(event).map((status) => [status, afterEvent(status, event) as EnvironmentStatus] as const);
+    const nextOf = statusesBefore(event).map((status) => [status, present(afterEvent(status, event))] as const);
     const values = [
       id,
       nextOf.map(([status]) => status),

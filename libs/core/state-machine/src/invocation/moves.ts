@@ -2,6 +2,7 @@
  * Records when an invocation stopped and when it continued, so that its timeline can be shown exactly. The moves are kept in their stored
  * form, six bytes each, so that a row is read and written without decoding them; an invocation that never stops has none.
  */
+import { present } from "@perdure/base";
 import type { Milestones } from "../invocation.js";
 
 /** State after a move. `slot`: the invocation could continue, and waits for a slot in its scope or of its worker. */
@@ -40,7 +41,7 @@ export function movesOf({ moves }: Milestones): readonly Move[] {
   const result: Move[] = [];
   for (let at = 0; moves !== undefined && at + MOVE_BYTES <= moves.length; at += MOVE_BYTES) {
     const move = read(moves, at);
-    result.push({ state: STATES[move % STATES.length] as MoveState, atMs: Math.floor(move / STATES.length) });
+    result.push({ state: present(STATES[move % STATES.length]), atMs: Math.floor(move / STATES.length) });
   }
   return result;
 }
@@ -68,7 +69,7 @@ function read(bytes: Uint8Array, at: number): number {
 }
 
 function half(bytes: Uint8Array, at: number): number {
-  return ((bytes[at] as number) << 16) | ((bytes[at + 1] as number) << 8) | (bytes[at + 2] as number);
+  return (present(bytes[at]) << 16) | (present(bytes[at + 1]) << 8) | present(bytes[at + 2]);
 }
 
 function write(bytes: Uint8Array, at: number, value: number): void {

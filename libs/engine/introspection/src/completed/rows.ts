@@ -2,6 +2,7 @@
  * Stored rows of completed invocations, without their results, and the columns that statements have read from them. Rows are appended; a
  * row that changes is marked as dead and appended again. Columns are made when a statement first needs them, and extended later.
  */
+import { present } from "@perdure/base";
 import { InvocationFields, withoutResult } from "@perdure/storage";
 import { type AnyColumn, newColumn, TextColumn } from "../column.js";
 import type { ColumnType } from "../table.js";
@@ -87,7 +88,7 @@ export class CompletedRows {
 
   /** The stored row, without its result. Valid as long as this object. */
   row(at: number): Uint8Array {
-    return (this.#blocks[this.#blockOf[at]!] as Uint8Array).subarray(this.#startOf[at], this.#endOf[at]);
+    return present(this.#blocks[this.#blockOf[at]!]).subarray(this.#startOf[at], this.#endOf[at]);
   }
 
   /** Numbers of living rows from `from` to `to`, ascending. */

@@ -1,4 +1,5 @@
 /** Converts the engine's columns to the types of results (introspection-sql.md §3 and §5.3). */
+
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
   type DuckDBBlobValue,
@@ -18,6 +19,7 @@ import {
   DuckDBTypeId,
   type DuckDBValue,
 } from "@duckdb/node-api";
+import { present } from "@perdure/base";
 import type { CellValue, ResultBatch, ResultColumn, ResultRows, ResultType } from "../encode/result.js";
 import { ValueOutOfRange, ValueTooLarge } from "../errors.js";
 import { CELL_BYTES_MAX, rowsPerTurn } from "../limits.js";
@@ -47,7 +49,7 @@ async function* batchesOf(
       if (start > 0) await nextTurn();
       const end = Math.min(start + turn, chunk.rowCount);
       const values = columns.map(({ name }, i) => {
-        const read = columnValues(chunk, i, readers[i] as ValueReader, start, end);
+        const read = columnValues(chunk, i, present(readers[i]), start, end);
         checkSizes(read, name, before + start);
         return read;
       });
@@ -69,7 +71,7 @@ function columnValues(chunk: DuckDBDataChunk, index: number, { read }: ValueRead
 
 function checkSizes(values: readonly CellValue[], column: string, before: number): void {
   for (let i = 0; i < values.length; i++) {
-    const sizeBytes = largeSizeOf(values[i] as CellValue);
+    const sizeBytes = largeSizeOf(present(values[i]));
     if (sizeBytes > CELL_BYTES_MAX) throw new ValueTooLarge(`column ${column} of the result in row ${before + i + 1}`, sizeBytes);
   }
 }

@@ -18,7 +18,7 @@ import {
   VARCHAR,
 } from "@duckdb/node-api";
 import bindings from "@duckdb/node-bindings";
-import { invariant } from "@perdure/base";
+import { invariant, present } from "@perdure/base";
 import { type AnyColumn, BigColumn, ListColumn, TextColumn } from "../column.js";
 import { ROWS_PER_VECTOR_MAX, VECTOR_BYTES_MAX } from "../limits.js";
 import type { GatheredTable } from "../query/gather.js";
@@ -93,7 +93,7 @@ function writeRows(output: DuckDBDataChunk, table: SqlTable, gathered: GatheredT
   const count = rowsThatFit(gathered, scan);
   output.rowCount = count;
   for (let i = 0; i < scan.columns.length && count > 0; i++) {
-    const index = scan.columns[i] as number;
+    const index = present(scan.columns[i]);
     const column = gathered.columns.get(index);
     const type = table.columns[index]?.type;
     invariant(column !== undefined && type !== undefined, "a scan starts only when its columns are gathered");

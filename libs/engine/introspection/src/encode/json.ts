@@ -2,7 +2,7 @@
  * Encodes a result as `{"rows":[…]}` as clients of the reference parse it: NULL omitted, 64-bit integers as bare digits
  * (introspection-sql.md §3.2).
  */
-import { toHex, unreachable, utf8 } from "@perdure/base";
+import { present, toHex, unreachable, utf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
 import type { CellValue, ResultRows, ResultType } from "./result.js";
 
@@ -26,7 +26,7 @@ export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterab
           separator = ",";
           continue;
         }
-        const encoded = value === null ? undefined : valueText(columns[i]?.type as ResultType, value);
+        const encoded = value === null ? undefined : valueText(present(columns[i]?.type), value);
         if (encoded === undefined) continue;
         text += separator + keys[i] + encoded;
         separator = ",";

@@ -5,7 +5,7 @@
  */
 import type { Duplex } from "node:stream";
 import { deserialize, serialize } from "node:v8";
-import { fromUtf8, invariant, utf8 } from "@perdure/base";
+import { fromUtf8, invariant, present, utf8 } from "@perdure/base";
 import type { FromProcess, ToProcess } from "./messages.js";
 
 const LENGTH_BYTES = 4;
@@ -75,7 +75,7 @@ export class FrameReader {
     while (this.#bytes >= LENGTH_BYTES) {
       const end = LENGTH_BYTES + this.#length();
       if (this.#bytes < end) return;
-      const all = this.#pieces.length === 1 ? (this.#pieces[0] as Buffer) : Buffer.concat(this.#pieces, this.#bytes);
+      const all = this.#pieces.length === 1 ? present(this.#pieces[0]) : Buffer.concat(this.#pieces, this.#bytes);
       const rest = all.subarray(end);
       this.#pieces = rest.length === 0 ? [] : [rest];
       this.#bytes = rest.length;

@@ -1,9 +1,11 @@
 /**
  * Starts a statement process with its system limits set before its program begins, and with only the environment variables that it needs.
  */
+
 import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
+import { present } from "@perdure/base";
 import { PROCESS_RESERVED_BYTES } from "../limits.js";
 
 const MIB = 1024 * 1024;
@@ -30,7 +32,7 @@ export function spawnSqlProcess({ entry, memoryBytesMax, heapBytesMax, environme
     const value = process.env[name];
     return value === undefined ? [] : [[name, value] as const];
   });
-  return spawn(program as string, args, {
+  return spawn(present(program), args, {
     env: Object.fromEntries(passed),
     stdio: ["ignore", "ignore", "pipe", "pipe"],
     detached: true, // A signal to the server's process group, e.g. Ctrl-C, must not reach it: the server ends the process itself.

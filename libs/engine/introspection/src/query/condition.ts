@@ -3,6 +3,7 @@
  * be exactly that: one condition on the selected rows. The text is checked before it is put between the parentheses: it consists of a few
  * unambiguous kinds of tokens, its own parentheses match, and it reads only `sys_*` tables besides.
  */
+import { present } from "@perdure/base";
 import { type Token, tokenize } from "./tokenizer.js";
 
 type CheckedCondition = { readonly kind: "condition" } | { readonly kind: "invalid"; readonly message: string };
@@ -87,7 +88,7 @@ interface ConditionGroup {
 function shapeProblem(tokens: readonly Token[]): CheckedCondition | undefined {
   const groups: ConditionGroup[] = [{ selects: false, isCall: false, froms: 0 }];
   for (let i = 0; i < tokens.length; i++) {
-    const token = tokens[i] as Token;
+    const token = present(tokens[i]);
     const group = groups.at(-1) as ConditionGroup;
     if (token.text === "(" && token.kind === "symbol") {
       const before = tokens[i - 1];

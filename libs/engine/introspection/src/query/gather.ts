@@ -1,4 +1,5 @@
 /** Collects the columns that the engine requests from the partitions, page by page and within a bound. */
+import { present } from "@perdure/base";
 import { type AnyColumn, ColumnFull, NumberColumn, newColumn } from "../column.js";
 import { TooMuchData, ValueTooLarge } from "../errors.js";
 import type { IntrospectionSource } from "../ports.js";
@@ -78,7 +79,7 @@ class Gathering {
       page.go(row);
       if (!this.#isNeeded(page)) continue;
       for (let i = 0; i < columns.length; i++) {
-        const [index, column] = columns[i] as readonly [number, AnyColumn];
+        const [index, column] = present(columns[i]);
         try {
           page.append(index, column);
         } catch (cause) {

@@ -2,6 +2,7 @@
  * Rewrites spellings of the official CLI and the console, which target another SQL engine. Some have no equivalent that a macro could
  * give (introspection-sql.md §5.2), so they are changed in the text, by tokens.
  */
+import { present } from "@perdure/base";
 import { DESCRIBED_SCHEMA, DESCRIBED_VIEWS } from "../duckdb/information-schema.js";
 import type { Token } from "./tokenizer.js";
 
@@ -42,7 +43,7 @@ export function rewrite(sql: string, tokens: readonly Token[]): string {
 
 /** `first_value(x ORDER BY y)` as a plain aggregate is `first`; with OVER it is the window function of the same name. */
 function firstOrLast(tokens: readonly Token[], at: number): Edit | undefined {
-  const token = tokens[at] as Token;
+  const token = present(tokens[at]);
   if (token.folded !== "first_value" && token.folded !== "last_value") return undefined;
   if (tokens[at + 1]?.text !== "(") return undefined;
   let after = closing(tokens, at + 1) + 1;
@@ -53,7 +54,7 @@ function firstOrLast(tokens: readonly Token[], at: number): Edit | undefined {
 }
 
 function unsigned(tokens: readonly Token[], at: number): Edit | undefined {
-  const type = tokens[at] as Token;
+  const type = present(tokens[at]);
   const modifier = tokens[at + 1];
   const name = type.kind === "word" ? UNSIGNED[type.folded] : undefined;
   if (name === undefined || modifier?.folded !== "unsigned") return undefined;
@@ -75,7 +76,7 @@ function derivedTableAlias(tokens: readonly Token[], at: number): Edit | undefin
 
 /** `information_schema.columns` and the like are views of this package. */
 function described(tokens: readonly Token[], at: number): Edit | undefined {
-  const schema = tokens[at] as Token;
+  const schema = present(tokens[at]);
   const view = tokens[at + 2];
   if (schema.folded !== "information_schema" || (schema.kind !== "word" && schema.kind !== "name")) return undefined;
   if (tokens[at + 1]?.text !== "." || !DESCRIBED_VIEWS.some((name) => name === view?.folded)) return undefined;
@@ -84,7 +85,7 @@ function described(tokens: readonly Token[], at: number): Edit | undefined {
 
 /** `x'00ff'` is a bytes literal; the engine reads a text of it. */
 function bytesLiteral(tokens: readonly Token[], at: number): Edit | undefined {
-  const prefix = tokens[at] as Token;
+  const prefix = present(tokens[at]);
   const digits = tokens[at + 1];
   if (prefix.kind !== "word" || prefix.folded !== "x" || digits?.kind !== "text" || digits.start !== prefix.end) return undefined;
   return { start: prefix.start, end: digits.end, text: `unhex(${digits.text})` };

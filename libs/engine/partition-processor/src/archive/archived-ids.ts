@@ -7,7 +7,7 @@
  * partition whose archive is older than its fingerprints reads the ids of the archive once; until then the archive is queried for every
  * id.
  */
-import { hashString, type InvocationId } from "@perdure/base";
+import { hashString, type InvocationId, present } from "@perdure/base";
 import { FINGERPRINTS_IN_CHUNK, FINGERPRINTS_KEPT_MS } from "../limits.js";
 
 /** Object whose state has the chunks; state keys are their numbers, and `COMPLETE`. */
@@ -75,7 +75,7 @@ export class ArchivedIds {
     const isNew = this.#slots[slot] === 0;
     // The same generation again, after a change of leader or when the archive is read anew, stays in its chunk. The next generation of
     // a key goes to the newest chunk instead, because one key that is used for ever must not keep its whole chunk for ever.
-    if (!isNew && retainedUntilMs <= (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs) return;
+    if (!isNew && retainedUntilMs <= present(this.#chunks[present(this.#owners[slot])]).retainedUntilMs) return;
     let chunk = this.#chunks.at(-1);
     if (chunk === undefined || chunk.fingerprints.length >= FINGERPRINTS_IN_CHUNK) {
       chunk = { name: String(this.#nextName++), retainedUntilMs, fingerprints: [], isChanged: true };
@@ -117,7 +117,7 @@ export class ArchivedIds {
       for (const fingerprint of fingerprints) {
         const slot = this.#slotOf(fingerprint);
         const isOccupied = this.#slots[slot] !== 0;
-        if (isOccupied && (this.#chunks[this.#owners[slot] as number] as Chunk).retainedUntilMs >= retainedUntilMs) continue;
+        if (isOccupied && present(this.#chunks[present(this.#owners[slot])]).retainedUntilMs >= retainedUntilMs) continue;
         this.#slots[slot] = fingerprint;
         this.#owners[slot] = owner;
         if (!isOccupied) this.#count++;

@@ -8,7 +8,7 @@
  *
  * A lease ends by the worker's own clock, whether or not the medium is reachable; its expiry does not depend on any response.
  */
-import type { Clock, Logger, TimerHandle } from "@perdure/base";
+import { type Clock, type Logger, present, type TimerHandle } from "@perdure/base";
 import {
   balancedAssignment,
   type HeldLease,
@@ -206,7 +206,7 @@ export class PartitionLeadership implements AsyncDisposable {
       leases.holders(this.#all),
     ]);
     for (const [index, outcome] of renewals.entries()) {
-      const leased = held[index] as LeasedPartition;
+      const leased = present(held[index]);
       if (outcome.kind === "held") leased.endsAtMs = outcome.lease.endsAtMs;
       else if (outcome.kind === "foreign") this.#lose(leased, "the partition is not of the expected data set");
       else this.#lose(leased, "another worker holds the lease");

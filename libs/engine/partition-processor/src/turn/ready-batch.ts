@@ -2,6 +2,7 @@
  * What a turn leaves behind, as one value: the mutations to write, and the actions to perform once these are durable. While one `ReadyBatch`
  * is being written, the next gathers in the views and in `PartitionGroup.actions`.
  */
+import { present } from "@perdure/base";
 import type { CommandAnswer, Effect, Invocation, OutboxMessage } from "@perdure/state-machine";
 import type { PartitionBatch } from "@perdure/storage";
 import type { LeaderPartition } from "../leader-partition.js";
@@ -68,7 +69,7 @@ export function takeReadyBatch(group: PartitionGroup): ReadyBatch {
 /** The batches of `ready` are durable: the views and caches of their partitions take them over. */
 export function markDurable({ batches, leaders }: ReadyBatch): void {
   for (const [index, leader] of leaders.entries()) {
-    leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);
+    leader.cache?.applyDurable(present(batches[index]).mutations);
     leader.view.markDurable();
   }
 }

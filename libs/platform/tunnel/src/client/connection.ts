@@ -5,7 +5,7 @@
  */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { type Clock, handleErrors, type TimerHandle } from "@perdure/base";
+import { type Clock, handleErrors, present, type TimerHandle } from "@perdure/base";
 import {
   DRAIN_PATH,
   DRAINING_HEADER,
@@ -158,7 +158,7 @@ export class ClientConnection {
   };
 
   #greet(stream: ServerHttp2Stream): void {
-    const hello = this.#hello as TunnelHello;
+    const hello = present(this.#hello);
     this.#isGreeted = true;
     stream.on("trailers", (trailers) => this.#welcomed(parseWelcome(trailers), hello.name));
     stream.respond({ ":status": 200, ...helloHeaders(hello) });

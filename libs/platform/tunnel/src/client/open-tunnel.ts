@@ -2,7 +2,7 @@
  * The tunnel client: connects to relays and serves the allowed destinations until it is closed. When a relay drains, the client opens
  * another connection before the old one ends; failed connections are retried (cloud.md §2.1, §2.9).
  */
-import { Backoff, PerdureError, pause } from "@perdure/base";
+import { Backoff, PerdureError, pause, present } from "@perdure/base";
 import type { TunnelHello } from "../handshake.js";
 import { IdentityVerifier, parsePublicKey } from "../identity.js";
 import { BACKOFF_BOUNDS, BACKOFF_RESET_MS, DRAIN_MS, RESOLVE_EVERY_MS, RESOLVE_RETRY_BOUNDS, SERVERS_MAX } from "../limits.js";
@@ -57,7 +57,7 @@ class OpenTunnel implements ClientTunnel {
     this.#calls = new LocalCalls(clock);
     this.#verifier = new IdentityVerifier(signingPublicKeys, clock);
     if (servers !== undefined) this.#reconcile(servers.slice(0, SERVERS_MAX).map(parseServer));
-    else void this.#resolveAgainAndAgain(srv as string);
+    else void this.#resolveAgainAndAgain(present(srv));
   }
 
   get ready(): Promise<TunnelReady | undefined> {

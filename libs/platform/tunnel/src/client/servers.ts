@@ -1,6 +1,6 @@
 /** Parses addresses of relays, from URLs or SRV records, into host, port and the name in the certificate. */
 import { lookup, resolveSrv as systemResolveSrv } from "node:dns/promises";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, present } from "@perdure/base";
 import { SERVERS_MAX } from "../limits.js";
 import type { SrvRecord } from "./options.js";
 
@@ -23,7 +23,7 @@ export function parseServer(text: string): RelayServer {
   if (match === null || port < 1 || port > 65_535) {
     throw new PerdureError("OPS0001", `'${text}' is not a tunnel server; write host:port, tls://host:port or http://host:port`);
   }
-  const written = match[2] as string;
+  const written = present(match[2]);
   const host = written.startsWith("[") ? written.slice(1, -1) : written;
   return { host, port, serverName: match[1] === "http" ? undefined : host, label: withScheme.replace(/\/$/, "") };
 }

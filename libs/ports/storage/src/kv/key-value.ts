@@ -2,7 +2,7 @@
  * The operations that a partition store needs of an ordered key-value engine. Keys are strings of chars 0–255, ordered by char, so that
  * UTF-8 engines and JavaScript agree on the order.
  */
-import { concatBytes } from "@perdure/base";
+import { concatBytes, present } from "@perdure/base";
 
 export interface KeyValue extends AsyncDisposable {
   /** Writes large bytes of rows before the batch that stores the rows; undefined: they can be written only with it. */
@@ -34,7 +34,7 @@ export type RowBytes = Uint8Array | readonly Uint8Array[];
 /** Returns the row in one piece; a copy when it has several parts. */
 export function rowOf(row: RowBytes): Uint8Array {
   if (row instanceof Uint8Array) return row;
-  return row.length === 1 ? (row[0] as Uint8Array) : concatBytes(...row);
+  return row.length === 1 ? present(row[0]) : concatBytes(...row);
 }
 
 export interface Staging {
@@ -85,9 +85,9 @@ export class MemoryKeyValue implements KeyValue {
     const result: (readonly [string, Uint8Array])[] = [];
     const limit = options?.limit ?? Number.POSITIVE_INFINITY;
     for (let i = lowerBound(sorted, from); i < sorted.length && result.length < limit; i++) {
-      const key = sorted[i] as string;
+      const key = present(sorted[i]);
       if (key >= to) break;
-      result.push([key, this.#rows.get(key) as Uint8Array]);
+      result.push([key, present(this.#rows.get(key))]);
     }
     yield* result;
   }
@@ -113,7 +113,7 @@ function lowerBound(sorted: readonly string[], key: string): number {
   let high = sorted.length;
   while (low < high) {
     const middle = (low + high) >>> 1;
-    if ((sorted[middle] as string) < key) low = middle + 1;
+    if (present(sorted[middle]) < key) low = middle + 1;
     else high = middle;
   }
   return low;

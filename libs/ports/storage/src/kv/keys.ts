@@ -14,7 +14,7 @@
  * `pp` is the partition in two chars, `<id>` an invocation id without its constant prefix. Numbers that order rows are
  * fixed-width base 36.
  */
-import { fromBinaryString, fromUtf8, type InvocationId, toBinaryString, utf8, type VqueueId } from "@perdure/base";
+import { fromBinaryString, fromUtf8, type InvocationId, present, toBinaryString, utf8, type VqueueId } from "@perdure/base";
 import type { TimerKey } from "@perdure/state-machine";
 
 const ID_PREFIX = "inv_1";
@@ -126,7 +126,7 @@ export function parseTimerKey(key: string): TimerKey {
   const at = 3 + DUE_CHARS;
   return {
     dueAtMs: due,
-    kind: TIMER_KIND[key[at] as string] as TimerKey["kind"],
+    kind: present(TIMER_KIND[present(key[at])]),
     id: idOf(key.slice(at + 1, at + 1 + ID_CHARS)),
     sequence: Number.parseInt(key.slice(at + 1 + ID_CHARS), 36),
   };

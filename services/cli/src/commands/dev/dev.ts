@@ -2,9 +2,11 @@
  * `perdure dev`: runs a server and the developer's service, registered with each other. It starts what is missing, discovers a service that
  * already runs, and stops what it started.
  */
+
 import { dirname, resolve } from "node:path";
 import { AdminClient } from "@perdure/admin-client";
 import { type NodeTransport, nodeTransport } from "@perdure/admin-client/node";
+import { present } from "@perdure/base";
 import { isPortFree } from "@perdure/process-kit/port-holder";
 import { type Context, USER_AGENT } from "../../context.js";
 import { LOCAL } from "../../environment.js";
@@ -103,7 +105,7 @@ async function surroundingsOf(
   if (options.port !== undefined || options.attachOnly) return { ...options, foreign: [], appPort: options.port };
   const foreign = await foreignPorts(context, report, folder, portsOf({ ...options, foreign: [] }));
   const surroundings = { ...options, foreign };
-  const isUsualPortOccupied = foreign.includes(USUAL_PORTS[0] as number);
+  const isUsualPortOccupied = foreign.includes(present(USUAL_PORTS[0]));
   return { ...surroundings, appPort: isUsualPortOccupied ? await firstFree(portsOf(surroundings)) : undefined };
 }
 

@@ -1,5 +1,7 @@
 /** `perdure rules` and `perdure queues`: limits of flow control (docs/flow-control.md), waiting invocations, paused queues. */
+
 import { type RuleUpsert, sqlText } from "@perdure/admin-client";
+import { present } from "@perdure/base";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -204,7 +206,7 @@ function rateOf(
   if (text === "none") return null;
   const match = /^(\d+)\s*\/\s*(.+)$/.exec(text);
   if (match === null) return context.fail(USAGE, `'${text}' is not a rate`, "Write it as 100/1m: a number per time.");
-  const per = /^\d/.test(match[2] as string) ? (match[2] as string) : `1${match[2]}`;
+  const per = /^\d/.test(present(match[2])) ? present(match[2]) : `1${match[2]}`;
   return { limit: Number(match[1]), per: durationText(per), ...(burst === undefined ? {} : { burst }) };
 }
 

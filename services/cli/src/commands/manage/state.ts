@@ -1,5 +1,7 @@
 /** `perdure state`: shows and edits the state of an object or workflow; never overwrites another change unnoticed. */
+
 import { type AdminClient, type KeyState, type StateMap, stateVersion } from "@perdure/admin-client";
+import { present } from "@perdure/base";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -132,7 +134,7 @@ async function setOne(
   flags: StateSetFlags,
 ): Promise<void> {
   if ((argument === undefined) === (flags.file === undefined)) context.fail(USAGE, "Give the value as an argument or as a file");
-  const value = bodyOf(argument, flags.file) as Uint8Array;
+  const value = present(bodyOf(argument, flags.file));
   if (flags.raw !== true && jsonOf(Buffer.from(value).toString()) === undefined) {
     context.fail(USAGE, "The value is not valid JSON", `A text needs quotes: '"${argument ?? "…"}"'. Anything else needs --raw.`);
   }

@@ -1,6 +1,6 @@
 /** Parsers of flag values; an invalid value is refused with an example. */
 import { readFileSync } from "node:fs";
-import { parseDuration, parseInvocationId, scopeProblem } from "@perdure/base";
+import { parseDuration, parseInvocationId, present, scopeProblem } from "@perdure/base";
 import { InvalidArgumentError } from "commander";
 
 /** `--flag a --flag b`. */
@@ -19,7 +19,7 @@ export function pairs(value: string, before: Readonly<Record<string, string>> | 
 export function headers(value: string, before: Readonly<Record<string, string>> | undefined): Readonly<Record<string, string>> {
   const match = /^\s*([^:=\s]+)\s*[:=]\s*(.*)$/s.exec(value);
   if (match === null) throw new InvalidArgumentError("Write it as 'name: value'.");
-  return { ...before, [(match[1] as string).toLowerCase()]: match[2] as string };
+  return { ...before, [present(match[1]).toLowerCase()]: present(match[2]) };
 }
 
 export function wholeNumber(min: number, max = Number.MAX_SAFE_INTEGER): (text: string) => number {

@@ -1,6 +1,8 @@
 /** Operations on invocations, the same for one id and for thousands: preview, confirm, apply, report the outcome of each. */
+
 import type { BatchStart, BatchView } from "@perdure/admin-client";
 import type { InvocationVerb } from "@perdure/admin-contract";
+import { present } from "@perdure/base";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -102,7 +104,7 @@ async function apply(context: Context, text: VerbText, ids: readonly string[], f
   }
   const effective: VerbText = journalOnly === true ? { ...text, verb: "purge-journal" } : text;
   if (ids.length === 1 && chosen === undefined && dryRun !== true)
-    return one(context, effective, ids[0] as string, { deployment, from });
+    return one(context, effective, present(ids[0]), { deployment, from });
   if (from !== undefined) context.fail(USAGE, "--from belongs to one invocation", "Name one id.");
   const isNamed = ids.length > 0 && chosen === undefined;
   const start: BatchStart = {
