@@ -1,6 +1,7 @@
 /** Errors of commands: a sentence on what went wrong and one on what to do for users, an exit code for scripts. */
 
-export type ExitCode = 0 | 1 | 2;
+/** 3 and 4 are outcomes of replays. */
+export type ExitCode = 0 | 1 | 2 | 3 | 4;
 export const OK: ExitCode = 0;
 /** The command was understood and failed. */
 export const FAILED: ExitCode = 1;

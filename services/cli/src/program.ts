@@ -12,6 +12,7 @@ import { register as registerLogin } from "./commands/login/index.js";
 import { register as registerManage } from "./commands/manage/index.js";
 import { register as registerMcp } from "./commands/mcp/index.js";
 import { register as registerMembers } from "./commands/members/index.js";
+import { register as registerReplay } from "./commands/replay/index.js";
 import { register as registerSigningKey } from "./commands/signing-key/index.js";
 import { register as registerTunnel } from "./commands/tunnel/index.js";
 import { register as registerUsage } from "./commands/usage/index.js";
@@ -21,6 +22,7 @@ import { aliasOf, PROGRAMS, type ProgramEntry } from "./programs.js";
 const GROUPS: readonly RegisterCommands[] = [
   registerDev,
   registerManage,
+  registerReplay,
   registerMcp,
   registerLogin,
   registerAccount,

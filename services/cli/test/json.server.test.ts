@@ -57,6 +57,7 @@ const LOCAL: readonly Row[] = [
   works("invocations watch", ({ done }) => [done[0]]),
   works("invocations result", ({ done }) => [done[0]]),
   works("explain", ({ waiting }) => [waiting[0]]),
+  refused("replay", "none.bundle.json.gz"),
   works("bundle", ({ waiting }) => [waiting[0], "--out", join(tmpdir(), `${waiting[0]}.bundle.json.gz`)]),
   works("logs", ({ done }) => [done[0]]),
   works("invocations pause", ({ waiting }) => [waiting[0], "-y"]),

@@ -28,6 +28,8 @@ interface HttpTransportOptions {
   readonly trustedCertificates?: string;
   /** Streams after which a connection is replaced; smaller in tests. */
   readonly streamsPerSessionLifetime?: number;
+  /** True by default. False: connections stay open while the peer is stopped, in a debugger for example. */
+  readonly sendsPings?: boolean;
 }
 
 /** HTTP/2 connections by state, and sockets for HTTP/1.1. */
@@ -63,6 +65,7 @@ class HttpTransport implements CountingTransport {
       guard: deps.guard,
       trustedCertificates: options.trustedCertificates,
       streamsPerSessionLifetime: options.streamsPerSessionLifetime ?? STREAMS_PER_SESSION_LIFETIME,
+      sendsPings: options.sendsPings ?? true,
     };
     const agents = agentsOf(agentOptions, options.trustedCertificates, deps.guard);
     this.#httpAgent = agents.http;

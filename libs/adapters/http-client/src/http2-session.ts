@@ -40,6 +40,8 @@ export interface SessionDeps {
   /** PEM certificates to trust instead of the system's. */
   readonly trustedCertificates: string | undefined;
   readonly streamsPerSessionLifetime: number;
+  /** False: connections stay open while the peer is stopped, in a debugger for example. */
+  readonly sendsPings: boolean;
   /** Undefined: connections may go anywhere. */
   readonly guard: EgressGuard | undefined;
 }
@@ -208,6 +210,7 @@ export class PooledSession implements StreamHost, ConnectionReceiver {
     if (this.#active === 0 && clock.monotonicMs() - this.#idleSinceMs >= IDLE_CLOSE_MS) {
       return this.#retire();
     }
+    if (!this.#deps.sendsPings) return this.#armKeepAlive();
     this.#pingTimeout = clock.setTimer(PING_TIMEOUT_MS, () => this.#giveUp(undefined, new Error("no answer to PING")));
     this.#connection.ping(() => {
       this.#pingTimeout?.cancel();

@@ -65,6 +65,16 @@ test("an endpoint that was stopped under a large message loses its connection, a
   await io(() => openAt(server) === 1);
 });
 
+test("without PING an endpoint may be stopped for an hour, in a debugger for example", async () => {
+  await using server = await answering();
+  const clock = new VirtualClock();
+  await using transport = createHttpTransport({ clock, random: new SeededRandom(1) }, { sendsPings: false });
+  const { recorder } = await stuckConnection(transport, server);
+  clock.advanceBy(3_600_000);
+  expect(recorder.over).toBe(false);
+  expect(transport.connections()).toEqual({ ...NONE, open: 1 });
+});
+
 test("streams that wait behind a stopped connection are served by others when it is lost", async () => {
   await using server = await serveRaw((peer, streamId) => peer.headers(streamId), 1);
   const clock = new VirtualClock();

@@ -8,7 +8,7 @@ export type { ConsoleDocument, ConsoleDocumentName } from "./console-documents.j
 export type { DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
-export type { BatchStart, BundleOptions, ForkStart, TimelineOptions, SandboxStart } from "./invocations.js";
+export type { BatchStart, BundleOptions, ForkStart, SandboxStart, TimelineOptions } from "./invocations.js";
 export type { KeyState } from "./object-state.js";
 export type { SqlRow } from "./sql.js";
 export * from "./sql-text.js";

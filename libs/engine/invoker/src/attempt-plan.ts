@@ -19,6 +19,8 @@ export interface AttemptPlan {
   readonly entries: readonly JournalEntry[];
   /** All state in storage order; undefined when the handler has no state or reads it lazily. */
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
+  /** `state` may lack keys: the handler requests those. */
+  readonly isStatePartial?: boolean | undefined;
   readonly retryCountSinceLastStoredEntry: number;
   readonly durationSinceLastStoredEntryMs: number;
   readonly eagerStateBytesMax: number;
@@ -62,7 +64,7 @@ export function startInPieces(plan: AttemptPlan): readonly Uint8Array[] {
       debugId: facts.id,
       knownEntries: plan.entries.length,
       state: state.entries,
-      partialState: state.partial,
+      partialState: state.partial || plan.isStatePartial === true,
       key: facts.target.key ?? "",
       retryCountSinceLastStoredEntry: plan.retryCountSinceLastStoredEntry,
       durationSinceLastStoredEntryMs: plan.durationSinceLastStoredEntryMs,

@@ -1,14 +1,20 @@
 /** Runs attempts of invocations against user endpoints, with retries, budgets and a pool of connections. */
 export type { CommandLabel, ReplayResult } from "./check/evaluate.js";
+export { createReplayCheck, type ReplayCheck } from "./check/replay-check.js";
 export {
   CHECK_HEADER,
   CHECK_HEADER_VALUE,
-  createReplayCheck,
-  type ReplayCheck,
   type ReplayCheckDeps,
   type ReplayCheckOptions,
   type ReplaySubject,
-} from "./check/replay-check.js";
+} from "./check/send-replay.js";
+export {
+  createStepReplay,
+  type ExecutedStep,
+  type StepEnd,
+  type StepReplay,
+  type StepReplayResult,
+} from "./check/step-replay.js";
 export { createInvoker, type InterruptibleInvoker, type Interruption, type InvokerDeps, type RunningAttempt } from "./invoker.js";
 export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";

@@ -60,6 +60,34 @@ export function checkedJournal(stored: readonly JournalEntry[]): CheckedJournal 
   };
 }
 
+/** A journal up to a command. */
+export interface CutJournal extends CheckedJournal {
+  /** Nothing of what could be replayed is left out. */
+  readonly isEnd: boolean;
+}
+
+/**
+ * The first `commandsMax` commands. Results of steps among them are replayed also when they were stored later: without them, the handler
+ * would execute the steps. Throws `ProtoError` when the journal cannot be decoded.
+ */
+export function cutJournal(stored: readonly JournalEntry[], commandsMax: number): CutJournal {
+  let count = 0;
+  const from = stored.findIndex((entry) => isMade(entry) && ++count > Math.max(1, commandsMax));
+  const whole = checkedJournal(stored);
+  if (from < 0 || whole.commands.length <= commandsMax) return { ...whole, isEnd: true };
+  const before = stored.slice(0, from);
+  const runs = new Set<number>();
+  for (const { type, body } of before) if (type === MessageType.Run) runs.add(resultCompletionIdOf(type, body) ?? 0);
+  const later = stored.slice(from).filter((entry) => entry.type === MessageType.RunCompletion && isOneOf(runs, entry));
+  return {
+    entries: [...before, ...later],
+    guarded: [...before, STOP, ...later],
+    commands: before.filter(isMade),
+    next: stored[from],
+    isEnd: false,
+  };
+}
+
 /** Index of the first command that must not be replayed; -1 when there is none. */
 function indexOfNext(stored: readonly JournalEntry[]): number {
   const results = new Set<number>();

@@ -51,6 +51,10 @@ const COMPATIBLE: ReplayResult = { kind: "compatible", output: undefined };
 /** Text of shared SDK cores for the one mismatch without a position: an await that the journal cannot satisfy. */
 const AWAIT = "'await' could not be replayed";
 
+export function isAwait({ message }: AttemptError): boolean {
+  return message.includes(AWAIT);
+}
+
 /** @param isCompleted the journal is only a sample: the stored Output need not come at the same place again */
 export function evaluateGuarded(journal: CheckedJournal, end: ReplayEnd, isCompleted: boolean): GuardedResult {
   switch (end.kind) {
@@ -71,14 +75,13 @@ function evaluateMismatch(journal: CheckedJournal, error: AttemptError, isComple
   const stopIndex = journal.commands.length;
   const index = error.relatedCommandIndex;
   const actual = actualOf(error);
-  if (index === stopIndex && !error.message.includes(AWAIT))
-    return evaluateNext(journal.next, actual, error, isCompleted, stopIndex);
+  if (index === stopIndex && !isAwait(error)) return evaluateNext(journal.next, actual, error, isCompleted, stopIndex);
   if (index !== undefined && index < stopIndex && !isWait(journal, index, actual, error)) {
     return { kind: "mismatch", commandIndex: index, expected: labelOf(journal.commands[index]), actual, error };
   }
   if (journal.next?.type !== MessageType.Run) return { kind: "waits" };
   // The journal must not be replayed without the stop here: the step behind the stop would be performed.
-  if (!error.message.includes(AWAIT)) return { kind: "unclear", error };
+  if (!isAwait(error)) return { kind: "unclear", error };
   return { kind: "mismatch", commandIndex: stopIndex, expected: labelOf(journal.next), actual: undefined, error };
 }
 
@@ -99,8 +102,8 @@ function evaluateNext(
 }
 
 /** A mismatch of the command itself names the command of the code; a mismatch of an await names the awaited command. */
-function isWait(journal: CheckedJournal, index: number, actual: CommandLabel | undefined, error: AttemptError): boolean {
-  if (error.message.includes(AWAIT)) return true;
+export function isWait(journal: CheckedJournal, index: number, actual: CommandLabel | undefined, error: AttemptError): boolean {
+  if (isAwait(error)) return true;
   const stored = labelOf(journal.commands[index]);
   return stored?.type === actual?.type && stored?.name === actual?.name && lacksResult(journal, index);
 }
@@ -145,7 +148,7 @@ function evaluateOutput(
   return { kind: "mismatch", commandIndex: commands.length, expected: label, actual: label, error };
 }
 
-function isSameResult(a: ValueOrFailure, b: ValueOrFailure): boolean {
+export function isSameResult(a: ValueOrFailure, b: ValueOrFailure): boolean {
   if (a.kind === "value") return b.kind === "value" && bytesEqual(a.value, b.value);
   return b.kind === "failure" && a.failure.code === b.failure.code && a.failure.message === b.failure.message;
 }
@@ -162,11 +165,11 @@ function outputError(commandIndex: number, message: string): AttemptError {
   };
 }
 
-function actualOf({ relatedCommandType, relatedCommandName }: AttemptError): CommandLabel | undefined {
+export function actualOf({ relatedCommandType, relatedCommandName }: AttemptError): CommandLabel | undefined {
   return relatedCommandType === undefined ? undefined : { type: messageTypeName(relatedCommandType), name: relatedCommandName };
 }
 
-function labelOf(entry: JournalEntry | undefined): CommandLabel | undefined {
+export function labelOf(entry: JournalEntry | undefined): CommandLabel | undefined {
   if (entry === undefined) return undefined;
   const command = decodeCommand(entry.type, entry.body);
   const name = isFault(command) || command.name === "" ? undefined : command.name;

@@ -15,6 +15,7 @@ import {
   decodeCommand,
   decodeControl,
   type ErrorMessage,
+  encodeCompletion,
   type Frame,
   FrameDecoder,
   type Future,
@@ -23,11 +24,12 @@ import {
   isCommand,
   isFault,
   type JournalCommand,
+  MessageType,
   type ProtocolVersion,
   protocolViolation,
   type RunProposal,
 } from "@perdure/service-protocol";
-import type { AttemptError } from "@perdure/state-machine";
+import type { AttemptError, JournalEntry } from "@perdure/state-machine";
 import {
   type AttemptFailure,
   endOfStreamFailure,
@@ -59,6 +61,8 @@ export interface ReplayRequest {
   readonly frames: readonly OutgoingFrame[];
   /** Receives what the endpoint does; absent: the first command or result ends the replay. */
   readonly taker?: ReplayTaker | undefined;
+  /** Steps are executed, and passed to this listener; without it a step ends the replay. */
+  readonly onStep?: StepListener | undefined;
 }
 
 interface ReplayTaker {
@@ -66,7 +70,11 @@ interface ReplayTaker {
   proposal(proposal: RunProposal): void;
 }
 
+/** Receives the entries of steps that the endpoint executes: a Run, and a RunCompletion with its result. The listener owns the bytes. */
+export type StepListener = (entry: JournalEntry) => void;
+
 export interface ReplayBounds {
+  /** Infinite: no limit. */
   readonly timeoutMs: number;
   /** Nominal limit of one message. */
   readonly messageBytesMax: number;
@@ -114,9 +122,11 @@ class ReplayStream implements StreamListener, OutgoingSink {
   }
 
   open(transport: EndpointTransport): void {
-    this.#timer = this.#clock.setTimer(this.#bounds.timeoutMs, () =>
-      this.#fail(failure("RT0001", "the endpoint sent no result for this journal in time")),
-    );
+    if (Number.isFinite(this.#bounds.timeoutMs)) {
+      this.#timer = this.#clock.setTimer(this.#bounds.timeoutMs, () =>
+        this.#fail(failure("RT0001", "the endpoint sent no result for this journal in time")),
+      );
+    }
     this.#stream = transport.open(this.#request.request, this);
     this.#outgoing.flush();
     this.#outgoing.close();
@@ -184,6 +194,7 @@ class ReplayStream implements StreamListener, OutgoingSink {
       const command = decodeCommand(type, body);
       if (isFault(command)) return this.#fail(protocolFailure(command));
       if (taker !== undefined) return taker.command(type, body.slice(), command);
+      if (command.kind === "run" && this.#request.onStep !== undefined) return this.#step(type, new Uint8Array(body));
       return this.#cut({ kind: "wentOn", command });
     }
     const message = decodeControl(type, body, this.#request.version);
@@ -191,6 +202,9 @@ class ReplayStream implements StreamListener, OutgoingSink {
     switch (message.kind) {
       case "proposeRunCompletion":
         if (taker !== undefined) return taker.proposal(message);
+        if (this.#request.onStep !== undefined) {
+          return this.#step(MessageType.RunCompletion, encodeCompletion(message.resultCompletionId, message.result));
+        }
         return this.#cut({ kind: "wentOn", command: undefined });
       case "awaitingOn":
         return;
@@ -203,6 +217,10 @@ class ReplayStream implements StreamListener, OutgoingSink {
       default:
         return unreachable(message);
     }
+  }
+
+  #step(type: number, body: Uint8Array): void {
+    this.#request.onStep?.({ type, body, appendedAtMs: this.#clock.nowMs() });
   }
 
   /** The handler has stopped by itself: its stream may end in order. */

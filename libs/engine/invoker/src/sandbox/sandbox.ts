@@ -23,8 +23,8 @@ import {
   randomSeedFor,
 } from "@perdure/state-machine";
 import { startBody } from "../attempt-plan.js";
-import { checkRequestOf, type ReplayCheckOptions, replayPlanOf } from "../check/replay-check.js";
 import { type ReplayEnd, replay } from "../check/replay-stream.js";
+import { type ReplayCheckOptions, replayPlanOf, replayRequestOf } from "../check/send-replay.js";
 import { SANDBOX_ENTRIES_MAX, SANDBOX_JOURNAL_BYTES_MAX, SANDBOX_REQUESTS_MAX } from "./limits.js";
 import { type SandboxStub, SandboxWorld, type UnsentMessage } from "./sandbox-world.js";
 
@@ -174,7 +174,7 @@ class SandboxRun {
     const entries = [...this.#entries];
     const plan = { ...replayPlanOf(subject, clock.nowMs(), this.#options), entries };
     const frames = [{ type: MessageType.Start, body: startBody(plan) }, ...entries];
-    const request = checkRequestOf(this.#deployment, subject, this.#deps, this.#options);
+    const request = replayRequestOf({ candidate: this.#deployment, subject, isMarked: true }, this.#deps, this.#options);
     const timeoutMs = Math.max(1, this.#untilMs - clock.monotonicMs());
     const bounds = { timeoutMs, messageBytesMax: this.#options.messageBytesMax };
     return replay({ transport, clock }, { request, version, frames, taker: this }, bounds, this.#signal);

@@ -20,7 +20,9 @@ import {
 import type { JournalEntry } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
 import type { ReplayResult } from "../check/evaluate.js";
-import { createReplayCheck, type ReplaySubject } from "../check/replay-check.js";
+import { createReplayCheck } from "../check/replay-check.js";
+import type { ReplaySubject } from "../check/send-replay.js";
+import { createStepReplay, type StepReplayResult } from "../check/step-replay.js";
 import { aRegistry, someFacts, type TestDeployment, testDeploymentId } from "./index.js";
 
 // ── journals ─────────────────────────────────────────────────────────────────────────────────────
@@ -92,11 +94,13 @@ class Sdk {
         const open = this.#runOf(now.await);
         if (open === undefined) return void stream.control({ kind: "suspension", awaitingOn: awaiting(now.await) });
         this.performed.push(open);
-        return void stream.control({
+        stream.control({
           kind: "proposeRunCompletion",
           resultCompletionId: now.await,
           result: { kind: "value", value: utf8("r") },
         });
+        if (!stream.aborted) stream.control({ kind: "suspension", awaitingOn: awaiting(now.await) });
+        return;
       }
       const stored = journal[at];
       if (stored === undefined) {
@@ -141,6 +145,11 @@ function isSame(stored: Frame, command: JournalCommand): boolean {
 
 // ── a check ──────────────────────────────────────────────────────────────────────────────────────
 
+interface StepChoice extends Partial<Omit<ReplaySubject, "version">> {
+  readonly commands?: number;
+  readonly executesSteps?: boolean;
+}
+
 export class World {
   readonly clock = new VirtualClock();
   readonly transport = new FakeTransport();
@@ -177,6 +186,27 @@ export class World {
       ...over,
     };
     return check.check(this.candidate, subject, 1_000, signal);
+  }
+
+  /** Replays the first `commands` commands of a journal. */
+  replayTo(
+    entries: readonly JournalEntry[],
+    { commands = Number.POSITIVE_INFINITY, executesSteps = false, ...over }: StepChoice = {},
+  ): Promise<StepReplayResult> {
+    const replays = createStepReplay(
+      { transports: { http: this.transport }, identity: undefined, clock: this.clock },
+      { messageBytesMax: 1_000_000, eagerStateBytesMax: 1_000, additionalRequestHeaders: {} },
+    );
+    const subject = {
+      facts: someFacts(),
+      version: 6 as const,
+      isCompleted: false,
+      state: undefined,
+      lastStoredAtMs: 0,
+      entries,
+      ...over,
+    };
+    return replays.replay(this.candidate, subject, { commands, executesSteps }, new AbortController().signal);
   }
 
   /** Each stream is answered once the request is closed, and ends after the endpoint's final message. */

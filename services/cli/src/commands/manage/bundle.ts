@@ -22,7 +22,7 @@ export function registerBundle(program: Command, context: Context): void {
     .command("bundle")
     .helpGroup("Services and invocations:")
     .argument("<id>", "of an invocation", invocationId)
-    .description("write an invocation to a file without its secrets: input, journal, state, versions, errors")
+    .description("write an invocation to a file without its secrets, for 'perdure replay'")
     .option("-o, --out <file>", "the file; <id>.bundle.json.gz by default")
     .option("--redact <name>", "a further name of fields, steps or state keys that hold secrets; may be repeated", repeatedNames)
     .option("--keep <name>", "a name whose values stay as they are; may be repeated", repeated)
@@ -82,5 +82,6 @@ function report({ output }: Context, file: string, bytes: number, view: BundleVi
       ["Redacted", redaction === null ? "credentials in headers only" : `${redaction.changed} values`],
     ]);
     if (journal.length > 0 && length === 0) output.warn("Its journal was deleted, so that it cannot be replayed.");
+    else output.note(`perdure replay ${file} --endpoint http://localhost:9080`);
   });
 }
