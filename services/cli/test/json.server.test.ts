@@ -59,6 +59,8 @@ const LOCAL: readonly Row[] = [
   works("explain", ({ waiting }) => [waiting[0]]),
   refused("replay", "none.bundle.json.gz"),
   works("bundle", ({ waiting }) => [waiting[0], "--out", join(tmpdir(), `${waiting[0]}.bundle.json.gz`)]),
+  works("fork", ({ done }) => [done[0], "--at", "0"]),
+  works("compare", ({ done }) => [done[0], done[1]]),
   works("logs", ({ done }) => [done[0]]),
   works("invocations pause", ({ waiting }) => [waiting[0], "-y"]),
   works("invocations resume", ({ waiting }) => [waiting[0], "-y"]),
