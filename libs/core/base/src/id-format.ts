@@ -14,6 +14,8 @@ export type SubscriptionId = Brand<string, "SubscriptionId">;
 export type ScheduleId = Brand<string, "ScheduleId">;
 /** A batch operation on invocations. `bat_1…`, 27 characters. */
 export type BatchId = Brand<string, "BatchId">;
+/** A change that can be undone for a while. `op_1…`, 26 characters. */
+export type OperationId = Brand<string, "OperationId">;
 /** A promise that a third party completes. `sign_1…` (44 characters), or `prom_1…` from older SDKs. */
 export type AwakeableId = Brand<string, "AwakeableId">;
 /** A virtual queue. `vq_1…`, 37 characters. */
@@ -31,7 +33,7 @@ type IdProblem =
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
 
 /** All prefixes of the id scheme. A prefix of this set in the wrong place is a mismatch; any other text is unrecognized. */
-const ID_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat"]);
+const ID_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat", "op"]);
 
 export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
   return { ok: false, problem };

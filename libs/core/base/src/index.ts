@@ -21,6 +21,7 @@ export type {
   BatchId,
   DeploymentId,
   InvocationId,
+  OperationId,
   Parsed,
   ScheduleId,
   SubscriptionId,
@@ -55,10 +56,12 @@ export * from "./repeated-task.js";
 export {
   newBatchId,
   newDeploymentId,
+  newOperationId,
   newScheduleId,
   newSubscriptionId,
   parseBatchId,
   parseDeploymentId,
+  parseOperationId,
   parseScheduleId,
   parseSubscriptionId,
 } from "./resource-id.js";

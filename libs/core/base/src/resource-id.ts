@@ -4,6 +4,7 @@ import {
   type BatchId,
   type DeploymentId,
   frameProblem,
+  type OperationId,
   type Parsed,
   refused,
   type ScheduleId,
@@ -44,6 +45,14 @@ export function newBatchId(nowMs: number, random: Random): BatchId {
 
 export function parseBatchId(text: string): Parsed<BatchId> {
   return parseUlidId<BatchId>(text, "bat");
+}
+
+export function newOperationId(nowMs: number, random: Random): OperationId {
+  return newUlidId("op", nowMs, random) as OperationId;
+}
+
+export function parseOperationId(text: string): Parsed<OperationId> {
+  return parseUlidId<OperationId>(text, "op");
 }
 
 function newUlidId(prefix: string, nowMs: number, random: Random): string {

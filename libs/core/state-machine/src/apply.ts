@@ -28,6 +28,7 @@ import { appendCommand } from "./journal/perform-action.js";
 import { mutateState } from "./state/replace.js";
 import { fireTimer } from "./timer/fire.js";
 import type { Transition } from "./transition.js";
+import { undo } from "./undo/undo.js";
 import type { PartitionView } from "./view.js";
 
 export function apply(view: PartitionView, command: PartitionCommand, out: Transition): void {
@@ -72,6 +73,10 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
       return purge(view, command, out);
     case "purgeJournal":
       return purgeJournal(view, command, out);
+    case "undo":
+      return undo(view, command, out);
+    case "expireUndo":
+      return view.undo?.dropExpired(out.nowMs);
     case "mutateState":
       return mutateState(view, command, out);
     case "admit":

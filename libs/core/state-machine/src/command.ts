@@ -2,7 +2,7 @@
  * The commands of a partition. Each names the invocation that it is about (the processor routes by it) and its sender, and carries
  * everything that was decided outside: the core never makes ids, times, types and retentions itself.
  */
-import type { DeploymentId, InvocationId, VqueueId } from "@perdure/base";
+import type { DeploymentId, InvocationId, OperationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow-control";
 import type { Future, NotificationId, ResultValue } from "@perdure/service-protocol";
 import type { AttemptError } from "./entry.js";
@@ -46,6 +46,10 @@ export interface Notify {
   readonly generation: GenerationMark;
   readonly type: number;
   readonly body: Uint8Array;
+  /** The operation that ended the sender. A receiver that the same operation ended drops the notification: undoing it reverts both. */
+  readonly endedBy?: OperationId | undefined;
+  /** The sender's end was undone, so the same completion may have been delivered before: the first one counts. */
+  readonly mayRepeat?: true | undefined;
 }
 
 /** A signal for `id`: awakeables, named signals, and cancellation (index 1). */
@@ -185,12 +189,35 @@ export interface TimerKey {
   readonly sequence: number;
 }
 
+/** The operation that a command belongs to, and the end of the time in which it can be undone, in milliseconds since 1970. */
+export interface UndoMark {
+  readonly operation: OperationId;
+  readonly untilMs: number;
+}
+
 export interface Cancel {
   readonly kind: "cancel";
   readonly id: InvocationId;
+  readonly undo?: UndoMark | undefined;
 }
 export interface Kill {
   readonly kind: "kill";
+  readonly id: InvocationId;
+  readonly undo?: UndoMark | undefined;
+}
+/**
+ * Reverts what an operation did to an invocation. Sent by the admin API, and by an invocation whose end was undone to those that it
+ * called; `sink` is then the caller, which gets the outcome also when nothing of the callee can be restored.
+ */
+export interface Undo {
+  readonly kind: "undo";
+  readonly id: InvocationId;
+  readonly operation: OperationId;
+  readonly sink: Sink | undefined;
+}
+/** Deletes records of undo whose time is over. `id` routes, as in `MutateState`. */
+interface ExpireUndo {
+  readonly kind: "expireUndo";
   readonly id: InvocationId;
 }
 export interface Pause {
@@ -230,6 +257,7 @@ export interface ForkEdits {
 export interface Purge {
   readonly kind: "purge";
   readonly id: InvocationId;
+  readonly undo?: UndoMark | undefined;
 }
 export interface PurgeJournal {
   readonly kind: "purgeJournal";
@@ -296,6 +324,8 @@ export type PartitionCommand =
   | RestartAsNew
   | Purge
   | PurgeJournal
+  | Undo
+  | ExpireUndo
   | MutateState
   | Admit
   | DeleteBuckets

@@ -113,6 +113,19 @@ interface Reply {
   readonly answer: CommandAnswer;
 }
 
+/**
+ * `notKept`: the operation changed nothing here, or the record is gone. `conflict`: the id was used again, or the invocation has changed
+ * since.
+ */
+export interface UndoAnswer {
+  readonly kind: "undo";
+  readonly result: "undone" | "alreadyUndone" | "notKept" | "expired" | "conflict";
+  /** Invocations that were notified of the end, and may have continued with it. */
+  readonly notified: readonly InvocationId[];
+  /** Whether a client may have received the end as the result. */
+  readonly isClientNotified: boolean;
+}
+
 /** Replies to submitters; the admin API and ingress convert them to statuses. */
 export type CommandAnswer =
   | { readonly kind: "accepted" }
@@ -132,6 +145,7 @@ export type CommandAnswer =
   | { readonly kind: "versionMismatch" }
   /** The partition has as many paused queues as it can store. */
   | { readonly kind: "tooManyPauses" }
+  | UndoAnswer
   | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
 
 export type Effect =

@@ -16,4 +16,5 @@ export * from "./mutation.js";
 export { stateVersion } from "./state/replace.js";
 export * from "./target.js";
 export * from "./transition.js";
+export type { NewUndoNote, UndoNote, UndoRecord, UndoRows } from "./undo/rows.js";
 export * from "./view.js";

@@ -113,6 +113,8 @@ export interface Milestones {
    * versions.
    */
   readonly moves?: Uint8Array | undefined;
+  /** When its end was undone last; callers may have been notified of that end. Undefined for all others. */
+  readonly restoredAtMs?: number | undefined;
 }
 
 export type Outcome =
@@ -176,6 +178,16 @@ export function isInFlight(invocation: Invocation | undefined): invocation is In
       invocation.status === "ready" ||
       invocation.status === "paused")
   );
+}
+
+/** Whether completions of its commands are stored: the handler began, also when it waits in a queue because its end was undone. */
+export function takesCompletions(invocation: Invocation | undefined): invocation is InFlight | Inboxed {
+  return isInFlight(invocation) || (invocation?.status === "inboxed" && hasBegun(invocation));
+}
+
+/** Whether the handler of an inboxed invocation ran before: only those whose end was undone. */
+export function hasBegun(invocation: Scheduled | Inboxed): boolean {
+  return invocation.run > 0;
 }
 
 /** Returns the time at which the stored result is deleted, in milliseconds since 1970; undefined while unfinished. */

@@ -32,6 +32,11 @@ export const PENDING_BYTES_MAX = 32 * 1024 * 1024;
  */
 export const PENDING_MUTATIONS_MAX = 2_048;
 
+/** Memory and stored bytes of a note of undo beside its record. */
+export const UNDO_NOTE_BYTES = 256;
+/** Records of undo that one command deletes when their time is over; the next command deletes others. */
+export const UNDO_DROPS_MAX = 512;
+
 /** Due timers read from the store at a time. */
 export const TIMER_PAGE = 512;
 

@@ -43,6 +43,8 @@ export interface ProcessorOptions {
   readonly partitionCount: number;
   /** Interval between checks of the retention timers. */
   readonly cleanupIntervalMs: number;
+  /** Bytes per partition of what is kept to undo changes; 0, the default: nothing is kept. */
+  readonly undoBytesMax?: number | undefined;
   /** Leads only to answer requests: nothing is run, fired or delivered until the processor leads again without this option. */
   readonly isSuspended?: boolean;
   /** The former leader ended its attempts before it released the partitions; otherwise their attempts may still run. */
@@ -65,6 +67,8 @@ export interface ProcessorCounters {
   commits: number;
   mutations: number;
   completed: number;
+  /** Records of undo that were deleted early because of their bound. */
+  undoDropped: number;
   /** Invocations over time. */
   readonly traffic: TrafficCounters;
 }

@@ -1,11 +1,12 @@
 /** Begins the leadership of the partitions of a group: fences former leaders, restores what is stored, and continues what was running. */
 import { PerdureError, present } from "@perdure/base";
 import type { Invocation } from "@perdure/state-machine";
-import { newPopulation, type PartitionStore } from "@perdure/storage";
+import { newPopulation, type PartitionStore, UNDO_NOTES } from "@perdure/storage";
 import { readArchiveNotes } from "./archive/archive-notes.js";
 import { LeaderPartition } from "./leader-partition.js";
 import { Outbox } from "./outbox/outbox.js";
 import type { PartitionGroup } from "./partition-group.js";
+import { StoredUndo } from "./undo/stored-undo.js";
 import { LiveView } from "./view/live-view.js";
 import { RowCache } from "./view/row-cache.js";
 
@@ -42,6 +43,12 @@ async function recoverPartition(
   const { store } = group.ports;
   const cache = "reads" in store ? undefined : new RowCache(partition, store);
   const view = new LiveView(partition, cache ?? (store as PartitionStore).reads, group.counters.traffic);
+  const { undoBytesMax = 0 } = group.options;
+  if (undoBytesMax > 0) {
+    const notes = await store.stateOf(partition, UNDO_NOTES.service, UNDO_NOTES.key);
+    const undoOptions = { bytesMax: undoBytesMax, keepsPurged: group.archive === undefined, counters: group.counters };
+    view.undo = new StoredUndo(view, view.log, notes, undoOptions);
+  }
   const archived = group.archive === undefined ? undefined : await readArchiveNotes(store, partition);
   const flow = group.flow.restore(view, await store.flow(partition));
   const outbox = new Outbox(group, partition, epoch);

@@ -75,10 +75,22 @@ export class Timers {
     const { ports, options } = this.#group;
     this.#cleanup = ports.clock.setTimer(options.cleanupIntervalMs, () => {
       this.#drain("retention").then(
-        () => this.#scheduleCleanup(),
+        () => {
+          this.#expireUndo();
+          this.#scheduleCleanup();
+        },
         (cause: unknown) => this.#group.fail(cause),
       );
     });
+  }
+
+  #expireUndo(): void {
+    const nowMs = this.#group.ports.clock.nowMs();
+    for (const { view } of this.#group.leaders.values()) {
+      const note = view.undo?.expired(nowMs);
+      if (note === undefined) continue;
+      this.#group.post({ kind: "command", command: { kind: "expireUndo", id: note.id }, receiver: undefined });
+    }
   }
 
   #work(group: TimerGroup): void {

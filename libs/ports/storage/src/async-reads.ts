@@ -3,7 +3,7 @@
  * trip for all rows that a turn needs. The processor keeps the rows that it has fetched, and applying a command throws `NeedsLoad` when
  * the command reads a row that is missing. `rowsFor` predicts which rows a command reads, so that this is rare.
  */
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, OperationId } from "@perdure/base";
 import {
   type AppendCommand,
   DEBOUNCE_SERVICE,
@@ -23,6 +23,7 @@ import {
   type TimerKey,
   type WorkflowPromise,
 } from "@perdure/state-machine";
+import { undoRecordKey } from "./codec/undo.js";
 import type { PartitionStore, StoreCapabilities } from "./partition-store.js";
 
 /** Names one row, or all rows of a journal, a state or a workflow's promises. Services are keyspaces (`keyspaceOf`). */
@@ -146,6 +147,8 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
   pause: itself,
   resume: itself,
   purgeJournal: itself,
+  undo: (command, invocation) => [...itself(command, invocation), recordOf(command)],
+  expireUndo: () => [],
   admit: itself,
   // Buckets and paused queues are few: a leader has all of them in memory.
   deleteBuckets: () => [],
@@ -201,6 +204,10 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     return exclusive ? [{ kind: "lock", service, key }, state] : [state];
   },
 };
+
+function recordOf({ id, operation }: { readonly id: InvocationId; readonly operation: OperationId }): RowKey {
+  return { kind: "state", ...undoRecordKey(id, operation) };
+}
 
 function lockOf(target: Target): readonly RowKey[] {
   return isExclusive(target) ? [{ kind: "lock", service: keyspaceOf(target), key: target.key }] : [];

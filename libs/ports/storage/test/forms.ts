@@ -1,5 +1,15 @@
 /** Every stored form that is a protobuf message, with what tests need of it: values of all shapes, our codec, and the independent one. */
-import type { InboxEntry, Invocation, InvocationFacts, JournalEvent, QueuePause, WorkflowPromise } from "@perdure/state-machine";
+import type { InvocationId, OperationId } from "@perdure/base";
+import type {
+  InboxEntry,
+  Invocation,
+  InvocationFacts,
+  JournalEvent,
+  QueuePause,
+  UndoNote,
+  UndoRecord,
+  WorkflowPromise,
+} from "@perdure/state-machine";
 import type fc from "fast-check";
 import { decodeFacts, encodeFacts } from "../src/codec/facts.js";
 import {
@@ -11,6 +21,8 @@ import {
   decodeOutboxCommand,
   decodePause,
   decodePromise,
+  decodeUndoNote,
+  decodeUndoRecord,
   encodeEvent,
   encodeInbox,
   encodeInvocation,
@@ -19,8 +31,11 @@ import {
   encodeOutboxCommand,
   encodePause,
   encodePromise,
+  encodeUndoNote,
+  encodeUndoRecord,
   type OutboxCommand,
   packRows,
+  undoNoteName,
   unpackRows,
 } from "../src/index.js";
 import { arbitraryFacts, arbitraryInvocation } from "../src/testing/arbitraries.js";
@@ -36,6 +51,8 @@ import {
   oraclePacked,
   oraclePause,
   oraclePromise,
+  oracleUndoNote,
+  oracleUndoRecord,
 } from "./oracle.js";
 import {
   arbitraryEvent,
@@ -46,6 +63,8 @@ import {
   arbitraryPause,
   arbitraryPromise,
   arbitrarySafe,
+  arbitraryUndoNote,
+  arbitraryUndoRecord,
 } from "./row-arbitraries.js";
 
 /** `encode` and `decode` are ours and cover the message alone: of an invocation, the bytes after its status byte. */
@@ -60,6 +79,13 @@ export interface Form<T> {
 
 /** The cached bytes of the facts are not part of their value. */
 const withoutBytes = (facts: InvocationFacts): InvocationFacts => ({ ...facts, bytes: undefined });
+
+const NO_ID = "" as InvocationId;
+const NO_OPERATION = "" as OperationId;
+
+function ofInvocation({ invocation, ...rest }: UndoRecord): UndoRecord {
+  return { invocation: { ...invocation, facts: withoutBytes(invocation.facts) }, ...rest };
+}
 
 function form<T>(parts: Form<T>): Form<unknown> {
   return parts as unknown as Form<unknown>;
@@ -121,6 +147,20 @@ export const FORMS: readonly Form<unknown>[] = [
     encode: encodePause,
     decode: decodePause,
     oracle: oraclePause,
+  }),
+  form<UndoNote>({
+    name: "note of an undo",
+    values: arbitraryUndoNote,
+    encode: encodeUndoNote,
+    decode: (message, like) => decodeUndoNote(undoNoteName(like?.id ?? NO_ID, like?.operation ?? NO_OPERATION), message),
+    oracle: oracleUndoNote,
+  }),
+  form<UndoRecord>({
+    name: "record of an undo",
+    values: arbitraryUndoRecord,
+    encode: (value) => encodeUndoRecord(ofInvocation(value)),
+    decode: (message) => ofInvocation(decodeUndoRecord(message)),
+    oracle: (value) => oracleUndoRecord(ofInvocation(value)),
   }),
   form<number>({ name: "number", values: arbitrarySafe, encode: encodeNumber, decode: decodeNumber, oracle: oracleNumber }),
   form<readonly Uint8Array[]>({

@@ -16,10 +16,12 @@ import type {
   QueuePause,
   Sink,
   Target,
+  UndoNote,
+  UndoRecord,
   WorkflowPromise,
 } from "@perdure/state-machine";
 import { PRIORITY_DEFAULT } from "@perdure/state-machine";
-import type { OutboxCommand } from "../src/index.js";
+import { encodeEntry, encodeInvocation, encodePromise, type OutboxCommand } from "../src/index.js";
 import * as schemas from "./gen/v1/invocation_pb.js";
 import { OutboxCommandKind, OutboxCommandSchema } from "./gen/v1/outbox_pb.js";
 import * as rows from "./gen/v1/rows_pb.js";
@@ -155,6 +157,7 @@ export function oracleInvocation(value: Invocation): OracleMessage {
       hasEvents: journal.hasEvents,
       readyAtMs: value.status === "ready" ? big(value.readyAtMs) : undefined,
       moves: milestones.moves,
+      restoredAtMs: maybeBig(milestones.restoredAtMs),
     }),
   );
 }
@@ -207,6 +210,32 @@ export function oraclePause({ pausedAtMs, lock }: QueuePause): OracleMessage {
   return oracle(rows.QueuePauseSchema, { pausedAtMs: big(pausedAtMs), ...(lock === undefined ? {} : lock) });
 }
 
+export function oracleUndoNote({ kind, untilMs, generation, isUndone, deferredCount, bytes }: UndoNote): OracleMessage {
+  return oracle(
+    rows.UndoNoteSchema,
+    present<MessageInitShape<typeof rows.UndoNoteSchema>>({
+      kind: kind === "ended" ? rows.UndoKind.ENDED : rows.UndoKind.PURGED,
+      untilMs: big(untilMs),
+      createdAtMs: maybeBig(generation),
+      isUndone,
+      deferredCount,
+      bytes: big(bytes),
+    }),
+  );
+}
+
+export function oracleUndoRecord({ invocation, journal, state, promises }: UndoRecord): OracleMessage {
+  return oracle(rows.UndoRecordSchema, {
+    invocation: encodeInvocation(invocation),
+    entries: journal.map(encodeEntry),
+    state: state.map(({ key, value }) => ({ key: fromBinaryString(key), value })),
+    promises: promises.map(({ name, promise }) => ({
+      name,
+      promise: fromBinary(rows.WorkflowPromiseSchema, encodePromise(promise)),
+    })),
+  });
+}
+
 export const oracleNumber = (value: number): OracleMessage => oracle(rows.NumberSchema, { value: big(value) });
 
 export const oraclePacked = (packed: readonly Uint8Array[]): OracleMessage =>
@@ -231,9 +260,13 @@ export function oracleOutboxCommand(command: OutboxCommand): OracleMessage {
       return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.QUERY_OUTPUT, invocationId, sink: caller });
     }
     case "notify": {
-      const { type, body, generation } = command;
-      const created = generation === undefined ? {} : { createdAtMs: big(generation) };
-      return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.NOTIFY, invocationId, type, body, ...created });
+      const { type, body, generation, endedBy, mayRepeat } = command;
+      const fields = present<MessageInitShape<typeof OutboxCommandSchema>>({
+        createdAtMs: maybeBig(generation),
+        operationId: endedBy,
+        untilMs: mayRepeat === undefined ? undefined : 1n,
+      });
+      return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.NOTIFY, invocationId, type, body, ...fields });
     }
     case "signal":
       return oracle(OutboxCommandSchema, {
@@ -242,6 +275,17 @@ export function oracleOutboxCommand(command: OutboxCommand): OracleMessage {
         body: encodeNotification(command.signal, command.result),
       });
     case "kill":
-      return oracle(OutboxCommandSchema, { kind: OutboxCommandKind.KILL, invocationId });
+      return oracle(OutboxCommandSchema, {
+        kind: OutboxCommandKind.KILL,
+        invocationId,
+        ...(command.undo === undefined ? {} : { operationId: command.undo.operation, untilMs: big(command.undo.untilMs) }),
+      });
+    case "undo":
+      return oracle(OutboxCommandSchema, {
+        kind: OutboxCommandKind.UNDO,
+        invocationId,
+        operationId: command.operation,
+        ...(command.sink === undefined ? {} : { sink: sink(command.sink) }),
+      });
   }
 }

@@ -1,5 +1,5 @@
 /** Generators of rows of every kind and shape besides invocations, for property tests and the recorder of rows. */
-import { toBinaryString } from "@perdure/base";
+import { type OperationId, toBinaryString } from "@perdure/base";
 import type { NotificationId, ResultValue } from "@perdure/service-protocol";
 import type {
   InboxEntry,
@@ -8,11 +8,13 @@ import type {
   ObjectLock,
   QueuePause,
   Sink,
+  UndoNote,
+  UndoRecord,
   WorkflowPromise,
 } from "@perdure/state-machine";
 import fc from "fast-check";
 import type { OutboxCommand } from "../src/index.js";
-import { arbitraryFacts, arbitraryId, arbitraryOutcome } from "../src/testing/arbitraries.js";
+import { arbitraryFacts, arbitraryId, arbitraryInvocation, arbitraryOutcome } from "../src/testing/arbitraries.js";
 
 const text = fc.string({ unit: "grapheme", maxLength: 12 });
 export const arbitraryBytes = fc.uint8Array({ maxLength: 24 });
@@ -82,6 +84,7 @@ const result: fc.Arbitrary<ResultValue> = fc.oneof(
     }),
   }),
 );
+const arbitraryOperation = text.map((id) => id as OperationId);
 export const arbitraryOutboxCommand: fc.Arbitrary<OutboxCommand> = fc.oneof(
   fc
     .record({ kind: fc.constant("invoke" as const), facts: arbitraryFacts, input: arbitraryBytes, sink: maybe(sink) })
@@ -101,8 +104,23 @@ export const arbitraryOutboxCommand: fc.Arbitrary<OutboxCommand> = fc.oneof(
     type: uint32,
     body: arbitraryBytes,
   }),
+  fc.record({
+    kind: fc.constant("notify" as const),
+    id: arbitraryId,
+    generation: maybe(arbitrarySafe),
+    type: uint32,
+    body: arbitraryBytes,
+    endedBy: arbitraryOperation,
+    mayRepeat: fc.constant(true as const),
+  }),
   fc.record({ kind: fc.constant("signal" as const), id: arbitraryId, signal, result }),
   fc.record({ kind: fc.constant("kill" as const), id: arbitraryId }),
+  fc.record({
+    kind: fc.constant("kill" as const),
+    id: arbitraryId,
+    undo: fc.record({ operation: arbitraryOperation, untilMs: arbitrarySafe }),
+  }),
+  fc.record({ kind: fc.constant("undo" as const), id: arbitraryId, operation: arbitraryOperation, sink: maybe(sink) }),
 );
 
 export const arbitraryLock: fc.Arbitrary<ObjectLock> = fc.record({
@@ -116,3 +134,21 @@ export const arbitraryEntry: fc.Arbitrary<JournalEntry> = fc.record({
   appendedAtMs: fc.integer({ min: 0, max: 2 ** 48 - 1 }),
 });
 export const arbitraryPacked = fc.array(arbitraryBytes, { maxLength: 4 });
+
+/** The id and the operation are the name of the row. */
+export const arbitraryUndoNote: fc.Arbitrary<UndoNote> = fc.record({
+  id: arbitraryId,
+  operation: arbitraryOperation,
+  kind: fc.constantFrom("ended", "purged"),
+  untilMs: arbitrarySafe,
+  generation: maybe(arbitrarySafe),
+  isUndone: fc.boolean(),
+  deferredCount: uint32,
+  bytes: arbitrarySafe,
+});
+export const arbitraryUndoRecord: fc.Arbitrary<UndoRecord> = fc.record({
+  invocation: arbitraryInvocation,
+  journal: fc.array(arbitraryEntry, { maxLength: 3 }),
+  state: fc.array(stateEntry, { maxLength: 3 }),
+  promises: fc.array(fc.record({ name: text, promise: arbitraryPromise }), { maxLength: 3 }),
+});

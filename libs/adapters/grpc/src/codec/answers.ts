@@ -1,16 +1,17 @@
 /** Answers of leaders, in the form in which they travel back. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { CommandAnswer, Invocation, Outcome } from "@perdure/state-machine";
+import type { CommandAnswer, Invocation, Outcome, UndoAnswer } from "@perdure/state-machine";
 import { decodeInvocation, encodeInvocation } from "@perdure/storage";
 import * as proto from "../gen/v1/commands_pb.js";
 import { given, named, refuse } from "./checks.js";
 import { tagged } from "./commands.js";
 import type { FieldCodec } from "./form.js";
+import { checkedInvocationId } from "./schedules.js";
 
 // ── answers of commands ──────────────────────────────────────────────────────────────────────────
 
 /** Answers that have no field but their kind. */
-type PlainKind = Exclude<CommandAnswer["kind"], "notRestartable" | "previouslyAccepted">;
+type PlainKind = Exclude<CommandAnswer["kind"], "notRestartable" | "previouslyAccepted" | "undo">;
 type RestartRefusal = Extract<CommandAnswer, { kind: "notRestartable" }>["reason"];
 
 const Kind = proto.CommandAnswer_Kind;
@@ -35,6 +36,14 @@ const REASONS: Readonly<Record<RestartRefusal, proto.CommandAnswer_NotRestartabl
   incompletePrefix: proto.CommandAnswer_NotRestartable_Reason.INCOMPLETE_PREFIX,
 };
 
+const UNDO_RESULTS: Readonly<Record<UndoAnswer["result"], proto.CommandAnswer_Undo_Result>> = {
+  undone: proto.CommandAnswer_Undo_Result.UNDONE,
+  alreadyUndone: proto.CommandAnswer_Undo_Result.ALREADY_UNDONE,
+  notKept: proto.CommandAnswer_Undo_Result.NOT_KEPT,
+  expired: proto.CommandAnswer_Undo_Result.EXPIRED,
+  conflict: proto.CommandAnswer_Undo_Result.CONFLICT,
+};
+
 export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
   to(answer) {
     const message = create(proto.CommandAnswerSchema);
@@ -47,6 +56,12 @@ export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
       case "previouslyAccepted": {
         const fields = { invocation: encodeInvocation(answer.invocation) };
         message.answer = { case: "previouslyAccepted", value: create(proto.CommandAnswer_PreviouslyAcceptedSchema, fields) };
+        return message;
+      }
+      case "undo": {
+        const { result, notified, isClientNotified } = answer;
+        const fields = { result: UNDO_RESULTS[result], notifiedIds: [...notified], isClientNotified };
+        message.answer = { case: "undo", value: create(proto.CommandAnswer_UndoSchema, fields) };
         return message;
       }
       default:
@@ -62,6 +77,11 @@ export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
         return { kind: answer.case, reason: named(REASONS, answer.value.reason, "the reason of a refused restart") };
       case "previouslyAccepted":
         return { kind: answer.case, invocation: decodeInvocation(answer.value.invocation) };
+      case "undo": {
+        const { result, notifiedIds, isClientNotified } = answer.value;
+        const notified = notifiedIds.map(checkedInvocationId);
+        return { kind: "undo", result: named(UNDO_RESULTS, result, "the result of an undo"), notified, isClientNotified };
+      }
       default:
         return refuse("the answer of a command", answer.case);
     }

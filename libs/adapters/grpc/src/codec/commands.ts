@@ -3,8 +3,8 @@
  * form; commands of management APIs are rare and have a message each in `proto/control/v1/commands.proto`.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { allocateBytes, fromBinaryString, toBinaryString, unreachable } from "@perdure/base";
-import type { ForkEdits, Invoke, PartitionCommand, RestartAsNew, UserStateEntry } from "@perdure/state-machine";
+import { allocateBytes, fromBinaryString, type OperationId, parseOperationId, toBinaryString, unreachable } from "@perdure/base";
+import type { ForkEdits, Invoke, PartitionCommand, RestartAsNew, UndoMark, UserStateEntry } from "@perdure/state-machine";
 import { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "@perdure/storage";
 import * as proto from "../gen/v1/commands_pb.js";
 import { given, refuse, required } from "./checks.js";
@@ -24,6 +24,7 @@ const MANAGEMENT_KINDS = [
   "mutateState",
   "pauseQueue",
   "resumeQueue",
+  "undo",
 ] as const satisfies readonly PartitionCommand["kind"][];
 
 /** Commands of management APIs, schedules and gateways that change what exists. */
@@ -100,6 +101,22 @@ function editsOf({ editedSteps, replaced, added }: proto.RemoteCommand_Fork): Fo
     replaced: replaced.map(({ index, body }) => ({ index, body })),
     added: added.map(({ type, body }) => ({ type, body })),
   };
+const operationId: FieldCodec<OperationId, string> = {
+  to: (id) => id,
+  from(text) {
+    const parsed = parseOperationId(text);
+    return parsed.ok ? parsed.value : refuse("the id of an operation", text);
+  },
+};
+
+const undoMark = optional<UndoMark, proto.RemoteCommand_UndoMark>({
+  to: ({ operation, untilMs }) =>
+    create(proto.RemoteCommand_UndoMarkSchema, { operationId: operationId.to(operation), untilMs: BigInt(untilMs) }),
+  from: (message) => ({ operation: operationId.from(message.operationId), untilMs: Number(message.untilMs) }),
+});
+
+function markOf({ undo }: { readonly undo?: UndoMark | undefined }) {
+  return given("undo", undoMark.to(undo));
 }
 
 export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteCommand> = {
@@ -109,10 +126,13 @@ export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteComman
     switch (operation.case) {
       case "cancel":
       case "kill":
-      case "pause":
       case "purge":
+        return { kind: operation.case, id, ...given("undo", undoMark.from(operation.value.undo)) };
+      case "pause":
       case "purgeJournal":
         return { kind: operation.case, id };
+      case "undo":
+        return { kind: "undo", id, operation: operationId.from(operation.value.operationId), sink: undefined };
       case "resume":
         return { kind: "resume", id, moveTo: moveTo.from(operation.value.moveTo) };
       case "restartAsNew":
@@ -137,13 +157,15 @@ export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteComman
 function toOperation(command: ManagementCommand): proto.RemoteCommand["operation"] {
   switch (command.kind) {
     case "cancel":
-      return { case: "cancel", value: create(proto.RemoteCommand_CancelSchema) };
+      return { case: "cancel", value: create(proto.RemoteCommand_CancelSchema, markOf(command)) };
     case "kill":
-      return { case: "kill", value: create(proto.RemoteCommand_KillSchema) };
+      return { case: "kill", value: create(proto.RemoteCommand_KillSchema, markOf(command)) };
     case "pause":
       return { case: "pause", value: create(proto.RemoteCommand_PauseSchema) };
     case "purge":
-      return { case: "purge", value: create(proto.RemoteCommand_PurgeSchema) };
+      return { case: "purge", value: create(proto.RemoteCommand_PurgeSchema, markOf(command)) };
+    case "undo":
+      return { case: "undo", value: create(proto.RemoteCommand_UndoSchema, { operationId: command.operation }) };
     case "purgeJournal":
       return { case: "purgeJournal", value: create(proto.RemoteCommand_PurgeJournalSchema) };
     case "resume":

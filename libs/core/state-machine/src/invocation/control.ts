@@ -2,12 +2,14 @@
 
 import { invariant, unreachable } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType, voidResult } from "@perdure/service-protocol";
-import type { Cancel, Kill, Pause, Purge, PurgeJournal, Resume, SignalInvocation } from "../command.js";
+import type { Cancel, Kill, Pause, Purge, PurgeJournal, Resume, SignalInvocation, UndoMark } from "../command.js";
 import type { CommandAnswer } from "../effect.js";
-import type { Inboxed, Invocation, Outcome, Scheduled } from "../invocation.js";
+import { hasBegun, type Inboxed, type Invocation, type Outcome, type Scheduled } from "../invocation.js";
 import { storeSignal } from "../journal/append.js";
 import { isExclusive, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
+import { keepDeferredSignal } from "../undo/deferred.js";
+import { keepForUndo } from "../undo/keep.js";
 import type { PartitionView } from "../view.js";
 import { pauseNow } from "./attempt.js";
 import { complete, deleteRetentionTimers, dropJournal, free, notifyWaiters } from "./outcome.js";
@@ -24,7 +26,7 @@ const CANCELED: Outcome = Object.freeze({
   stacktrace: undefined,
 });
 
-function reply(out: Transition, kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable">): void {
+function reply(out: Transition, kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable" | "undo">): void {
   out.effect({ kind: "reply", answer: { kind } });
 }
 
@@ -35,7 +37,12 @@ export function cancel(view: PartitionView, command: Cancel, out: Transition): v
   switch (invocation.status) {
     case "scheduled":
     case "inboxed":
-      removeUnstarted(view, invocation, CANCELED, out);
+      if (hasBegun(invocation)) {
+        storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);
+        return reply(out, "pending");
+      }
+      keepForUndo(view, invocation, "ended", command.undo, out);
+      removeUnstarted(view, invocation, CANCELED, out, command.undo);
       return reply(out, "done");
     case "invoked":
     case "suspended":
@@ -53,9 +60,12 @@ export function cancel(view: PartitionView, command: Cancel, out: Transition): v
 /** Appends a signal from another invocation or from outside. A signal to an unknown or finished target is ignored. */
 export function signalInvocation(view: PartitionView, command: SignalInvocation, out: Transition): void {
   const invocation = view.invocation(command.id);
-  if (invocation === undefined || invocation.status === "completed") return reply(out, "done");
+  if (invocation === undefined || invocation.status === "completed") {
+    keepDeferredSignal(view, command, out);
+    return reply(out, "done");
+  }
   const cancels = command.signal.kind === "signalIndex" && command.signal.index === cancelSignalIndex;
-  if (cancels && (invocation.status === "scheduled" || invocation.status === "inboxed")) {
+  if (cancels && (invocation.status === "scheduled" || invocation.status === "inboxed") && !hasBegun(invocation)) {
     removeUnstarted(view, invocation, CANCELED, out);
   } else {
     storeSignal(view, out, invocation, command.signal, command.result);
@@ -70,14 +80,17 @@ export function kill(view: PartitionView, command: Kill, out: Transition): void 
   switch (invocation.status) {
     case "scheduled":
     case "inboxed":
-      removeUnstarted(view, invocation, KILLED, out);
+      keepForUndo(view, invocation, "ended", command.undo, out);
+      if (hasBegun(invocation)) killChildren(view, invocation, command.undo, out);
+      removeUnstarted(view, invocation, KILLED, out, command.undo);
       return reply(out, "done");
     case "invoked":
     case "suspended":
     case "ready":
     case "paused":
-      killChildren(view, invocation, out);
-      complete(view, invocation, KILLED, "killed", out);
+      keepForUndo(view, invocation, "ended", command.undo, out);
+      killChildren(view, invocation, command.undo, out);
+      complete(view, invocation, KILLED, "killed", out, command.undo?.operation);
       return reply(out, "done");
     case "completed":
       return reply(out, "alreadyCompleted");
@@ -86,7 +99,7 @@ export function kill(view: PartitionView, command: Kill, out: Transition): void 
   }
 }
 
-function killChildren(view: PartitionView, invocation: Invocation, out: Transition): void {
+function killChildren(view: PartitionView, invocation: Invocation, undo: UndoMark | undefined, out: Transition): void {
   for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {
     if (entry === undefined || entry.type !== MessageType.CallInvocationIdCompletion) continue;
     const decoded = decodeNotification(entry.type, entry.body);
@@ -94,14 +107,21 @@ function killChildren(view: PartitionView, invocation: Invocation, out: Transiti
       !isFault(decoded) && decoded.result.kind === "invocationId",
       "a stored notification of a callee's id can be decoded",
     );
-    out.send({ kind: "kill", id: decoded.result.invocationId as Invocation["facts"]["id"] });
+    const id = decoded.result.invocationId as Invocation["facts"]["id"];
+    out.send(undo === undefined ? { kind: "kill", id } : { kind: "kill", id, undo });
   }
 }
 
 /** Removes an invocation that never began: no record is kept, callers get the outcome. */
-function removeUnstarted(view: PartitionView, invocation: Scheduled | Inboxed, outcome: Outcome, out: Transition): void {
+function removeUnstarted(
+  view: PartitionView,
+  invocation: Scheduled | Inboxed,
+  outcome: Outcome,
+  out: Transition,
+  undo?: UndoMark,
+): void {
   const { id, target, executionTimeMs } = invocation.facts;
-  notifyWaiters(invocation, outcome, out);
+  notifyWaiters(invocation, outcome, out, undo?.operation);
   if (invocation.status === "scheduled") {
     out.mutate({ kind: "deleteTimer", timer: { dueAtMs: executionTimeMs ?? 0, kind: "start", id, sequence: 0 } });
   } else if (invocation.waitsFor === "slot") {
@@ -180,6 +200,7 @@ export function purge(view: PartitionView, command: Purge, out: Transition): voi
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   if (invocation.status !== "completed") return reply(out, "notCompleted");
+  keepForUndo(view, invocation, "purged", command.undo, out);
   deleteRetentionTimers(invocation, out);
   free(view, invocation, out);
   reply(out, "done");

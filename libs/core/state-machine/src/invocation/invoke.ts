@@ -23,6 +23,7 @@ const NO_MILESTONES: Milestones = Object.freeze({
   runningAtMs: undefined,
   completedAtMs: undefined,
   moves: undefined,
+  restoredAtMs: undefined,
 });
 const NO_SINKS: readonly Sink[] = Object.freeze([]);
 

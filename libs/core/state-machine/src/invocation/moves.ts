@@ -23,7 +23,7 @@ const HIGH = 2 ** 24;
 
 /** Returns the milestones with one more move. When the clock goes back, the move gets the time of the previous one. */
 export function withMove(milestones: Milestones, state: MoveState, atMs: number): Milestones {
-  const { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves } = milestones;
+  const { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves, restoredAtMs } = milestones;
   const size = moves?.length ?? 0;
   const isFull = size >= MOVES_KEPT_MAX * MOVE_BYTES;
   const kept = new Uint8Array(isFull ? size : size + MOVE_BYTES);
@@ -33,7 +33,7 @@ export function withMove(milestones: Milestones, state: MoveState, atMs: number)
     at = Math.max(at, Math.floor(read(moves, size - MOVE_BYTES) / STATES.length));
   }
   write(kept, kept.length - MOVE_BYTES, at * STATES.length + STATES.indexOf(state));
-  return { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves: kept };
+  return { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves: kept, restoredAtMs };
 }
 
 /** Returns the moves that are kept, oldest first. */

@@ -2,6 +2,7 @@
  * Ends an invocation and delivers its outcome: sinks get a notification in their journal, callers in memory an announcement, the
  * object's lock its next holder; retention decides how long the record stays.
  */
+import type { OperationId } from "@perdure/base";
 import { encodeNotification, MessageType } from "@perdure/service-protocol";
 import type { QueryOutput, TimerKey } from "../command.js";
 import {
@@ -27,13 +28,19 @@ const NOT_FOUND: Outcome = Object.freeze({
 });
 
 /** Notifies one waiting invocation. */
-export function notifySink(out: Transition, sink: Sink, outcome: Outcome): void {
+export function notifySink(
+  out: Transition,
+  sink: Sink,
+  outcome: Outcome,
+  more: { readonly endedBy?: OperationId | undefined; readonly mayRepeat?: true | undefined } = {},
+): void {
   out.send({
     kind: "notify",
     id: sink.callerId,
     generation: sink.callerGeneration,
     type: sink.kind === "call" ? MessageType.CallCompletion : MessageType.AttachInvocationCompletion,
     body: encodeNotification({ kind: "completion", id: sink.completionId }, resultOf(outcome)),
+    ...more,
   });
 }
 
@@ -79,11 +86,12 @@ export function complete(
   outcome: Outcome,
   reason: "ended" | "killed",
   out: Transition,
+  endedBy?: OperationId,
 ): void {
   const { facts } = invocation;
   out.effect({ kind: "stopRun", id: facts.id, run: invocation.run, reason });
   letGoOfSlot(out, invocation);
-  notifyWaiters(invocation, outcome, out);
+  notifyWaiters(invocation, outcome, out, endedBy);
   const completed: Completed = {
     status: "completed",
     facts,
@@ -111,8 +119,10 @@ export function complete(
 }
 
 /** Delivers the outcome to sinks and in-memory callers. */
-export function notifyWaiters(invocation: Invocation, outcome: Outcome, out: Transition): void {
-  for (const sink of invocation.sinks) notifySink(out, sink, outcome);
+export function notifyWaiters(invocation: Invocation, outcome: Outcome, out: Transition, endedBy?: OperationId): void {
+  const mayRepeat = invocation.milestones.restoredAtMs === undefined ? undefined : (true as const);
+  const more = endedBy === undefined && mayRepeat === undefined ? undefined : { endedBy, mayRepeat };
+  for (const sink of invocation.sinks) notifySink(out, sink, outcome, more);
   out.effect({ kind: "announce", id: invocation.facts.id, outcome });
 }
 

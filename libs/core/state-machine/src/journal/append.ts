@@ -19,8 +19,9 @@ import type { EntryStored } from "../effect.js";
 import type { JournalEntry } from "../entry.js";
 import { wake } from "../invocation/start.js";
 import type { Invocation, Invoked, JournalProgress } from "../invocation.js";
-import { generationMark, isInFlight } from "../invocation.js";
+import { generationMark, takesCompletions } from "../invocation.js";
 import type { Transition } from "../transition.js";
+import { keepDeferredCompletion } from "../undo/deferred.js";
 import type { PartitionView } from "../view.js";
 
 const NO_DELIVERY: EntryStored["delivery"] = Object.freeze({ kind: "nothing" });
@@ -146,10 +147,21 @@ function idText(id: NotificationId): string {
 /** Stores a completion that was computed elsewhere. */
 export function notify(view: PartitionView, command: Notify, out: Transition): void {
   const invocation = view.invocation(command.id);
-  if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: no invocation waits.
+  // Completed, killed or purged meanwhile: no invocation waits, unless its end is undone.
+  if (!takesCompletions(invocation)) return keepDeferredCompletion(view, command, out);
   // The id was used again; the generation that waited is gone.
   if (command.generation !== undefined && command.generation !== generationMark(invocation.facts)) return;
+  if (command.endedBy !== undefined && view.undo?.note(command.id, command.endedBy) !== undefined) return;
+  if (command.mayRepeat === true && isAnswered(view, invocation, notificationIdOf(command.type, command.body))) return;
   appendNotification(view, out, invocation, command.type, command.body);
+}
+
+/** Whether the journal has this notification already. */
+function isAnswered(view: PartitionView, { facts, journal }: Invocation, id: NotificationId): boolean {
+  const text = idText(id);
+  return view
+    .journalOf(facts.id, journal.length)
+    .some((entry) => entry !== undefined && entry.type >= 0x8000 && idText(notificationIdOf(entry.type, entry.body)) === text);
 }
 
 /**

@@ -101,6 +101,7 @@ export function anInvocation(status: Invocation["status"], change: Change & Reco
       runningAtMs: undefined,
       completedAtMs: status === "completed" ? 1_000 : undefined,
       moves: undefined,
+      restoredAtMs: undefined,
     },
   };
   switch (status) {

@@ -13,7 +13,9 @@ import type { Invocation } from "../invocation.js";
 import type { InboxEntry, Mutation, ObjectLock, QueuePause, WorkflowPromise } from "../mutation.js";
 import type { Target } from "../target.js";
 import type { Transition } from "../transition.js";
+import type { UndoRows } from "../undo/rows.js";
 import type { PartitionView } from "../view.js";
+import { MemoryUndo } from "./memory-undo.js";
 
 /** The results of one command. */
 export interface Played {
@@ -24,6 +26,7 @@ export interface Played {
 
 export class MemoryPartition implements PartitionView, Transition {
   nowMs = 1_000;
+  readonly undo: UndoRows = new MemoryUndo();
   readonly invocations = new Map<InvocationId, Invocation>();
   readonly entries = new Map<string, JournalEntry>();
   readonly events = new Map<string, JournalEvent>();

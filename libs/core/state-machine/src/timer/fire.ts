@@ -15,7 +15,7 @@ import {
 import type { TimerFired, TimerKey } from "../command.js";
 import { deleteRetentionTimers, dropJournal, free } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
-import { generationMark, type InFlight, isInFlight } from "../invocation.js";
+import { generationMark, type Invocation, takesCompletions } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -27,7 +27,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   const invocation = view.invocation(timer.id);
   switch (timer.kind) {
     case "sleep":
-      if (!isInFlight(invocation)) return; // Completed, killed or purged meanwhile: no invocation waits.
+      if (!takesCompletions(invocation)) return; // Completed, killed or purged meanwhile: no invocation waits.
       // The sleep belongs to a former generation.
       if (generationMark(invocation.facts) !== undefined && !sleepsUntil(view, invocation, timer)) return;
       appendNotification(
@@ -56,7 +56,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
 }
 
 /** Whether this generation made the sleep. */
-function sleepsUntil(view: PartitionView, { facts, journal }: InFlight, timer: TimerKey): boolean {
+function sleepsUntil(view: PartitionView, { facts, journal }: Invocation, timer: TimerKey): boolean {
   for (const index of likelyIndexes(journal.length, timer.sequence)) {
     const entry = view.entry(facts.id, index);
     invariant(entry !== undefined, "a journal has no holes");

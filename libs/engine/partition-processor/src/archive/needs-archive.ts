@@ -24,14 +24,15 @@ export function needsArchive(command: PartitionCommand, isAnswered: boolean): bo
     case "purge":
     case "purgeJournal":
     case "timerFired":
+    case "undo":
       return changesCompleted(command);
     default:
       return false;
   }
 }
 
-/** Whether the command may delete a completed invocation or its journal. */
+/** Whether the command may delete a completed invocation or its journal, or continue the invocation. */
 export function changesCompleted(command: PartitionCommand): boolean {
   if (command.kind === "timerFired") return command.timer.kind === "purge" || command.timer.kind === "purgeJournal";
-  return command.kind === "purge" || command.kind === "purgeJournal";
+  return command.kind === "undo" || command.kind === "purge" || command.kind === "purgeJournal";
 }

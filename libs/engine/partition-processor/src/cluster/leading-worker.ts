@@ -55,6 +55,8 @@ export interface LeadingWorkerMetrics extends ProcessorMetrics {
 
 export interface LeadingWorkerOptions extends PartitionLeadershipOptions {
   readonly cleanupIntervalMs: number;
+  /** See `ProcessorOptions`. */
+  readonly undoBytesMax?: number | undefined;
 }
 
 /** Leads nothing until its leadership is started, and its share from then until that is closed. */

@@ -42,7 +42,7 @@ export class PartitionTerm implements LeaderHandle {
   #startProcessor(signal: AbortSignal, cause: HandoverCause): Promise<Processor> {
     const { ports, options, counters } = this.#worker;
     const { store, metrics, largeGarbage, clock, soon, rules, archiving } = ports;
-    const { partitionCount, cleanupIntervalMs } = options;
+    const { partitionCount, cleanupIntervalMs, undoBytesMax } = options;
     const partition = this.#partition;
     const onStopped = (): void => this.#end();
     return Processor.start(
@@ -61,7 +61,13 @@ export class PartitionTerm implements LeaderHandle {
         onFenced: onStopped,
         onFatal: onStopped,
       },
-      { partitions: [partition], partitionCount, cleanupIntervalMs, isHandedOver: cause === "drain" || cause === "rebalance" },
+      {
+        partitions: [partition],
+        partitionCount,
+        cleanupIntervalMs,
+        undoBytesMax,
+        isHandedOver: cause === "drain" || cause === "rebalance",
+      },
       signal,
     );
   }

@@ -119,7 +119,8 @@ export class CommandApplier {
       const before = archive !== undefined && changesCompleted(command) ? view.invocation(command.id) : undefined;
       apply(view, command, view);
       if (message?.kind === "delivery") view.mutate({ kind: "putDedup", producer: message.producer, seq: message.seq });
-      if (before?.status === "completed") archive?.noteChange(leader, before);
+      const isUnchanged = command.kind === "undo" && view.invocation(command.id) === before;
+      if (before?.status === "completed" && !isUnchanged) archive?.noteChange(leader, before);
     } catch (cause) {
       view.takeBack();
       if (cause instanceof NeedsLoad || cause instanceof MissingRow) return cause;

@@ -25,6 +25,7 @@ import {
 import { type RowKey, type SyncReads, timerGroupOf } from "@perdure/storage";
 import { CommandTraffic } from "../traffic/command-traffic.js";
 import { TrafficCounters } from "../traffic/traffic-counters.js";
+import type { StoredUndo } from "../undo/stored-undo.js";
 import { type Accepted, NO_MUTATIONS, NOTHING_CAUSED } from "./accepted.js";
 import { type Loaded, LoadedRows } from "./loaded-rows.js";
 import { overlaidNames, overlaidState } from "./overlaid.js";
@@ -48,16 +49,18 @@ export class LiveView implements PartitionView, Transition {
   /** Each invocation that the present command has read, as it is stored. */
   #stored = new Map<InvocationId, Invocation>();
   readonly #reads: SyncReads;
-  readonly #undo = new UndoLog();
-  readonly #invocations = new Overlay<Invocation>(this.#undo);
-  readonly #entries = new Overlay<JournalEntry>(this.#undo);
-  readonly #locks = new Overlay<ObjectLock>(this.#undo);
-  readonly #inboxes = new Overlay<InboxEntry>(this.#undo);
-  readonly #state = new Overlay<Uint8Array>(this.#undo);
-  readonly #promises = new Overlay<WorkflowPromise>(this.#undo);
-  readonly #timers = new Overlay<true>(this.#undo);
-  readonly #dedup = new Overlay<number>(this.#undo);
-  readonly #pauses = new Overlay<QueuePause>(this.#undo);
+  /** Reverts the present command. */
+  readonly log = new UndoLog();
+  undo: StoredUndo | undefined = undefined;
+  readonly #invocations = new Overlay<Invocation>(this.log);
+  readonly #entries = new Overlay<JournalEntry>(this.log);
+  readonly #locks = new Overlay<ObjectLock>(this.log);
+  readonly #inboxes = new Overlay<InboxEntry>(this.log);
+  readonly #state = new Overlay<Uint8Array>(this.log);
+  readonly #promises = new Overlay<WorkflowPromise>(this.log);
+  readonly #timers = new Overlay<true>(this.log);
+  readonly #dedup = new Overlay<number>(this.log);
+  readonly #pauses = new Overlay<QueuePause>(this.log);
   readonly #tables: readonly Overlay<unknown>[] = [
     this.#invocations,
     this.#entries,
@@ -80,7 +83,6 @@ export class LiveView implements PartitionView, Transition {
   readonly states = new WholeStates();
   /** Valid until the next commit of this partition. */
   readonly #loaded = new LoadedRows();
-
   /** Lists are made with their first item, for the reason given at `Overlay`. */
   #mutations: Mutation[] | undefined;
   #mutationBytes = 0;
@@ -252,9 +254,7 @@ export class LiveView implements PartitionView, Transition {
     this.#traffic.move(from, to, this.#effects ?? NOTHING_CAUSED.effects);
   }
 
-  /**
-   * Writes the mutation with the others without showing it to readers: the rows that it deletes are read from the archive from now on.
-   */
+  /** Writes the mutation with the others without showing it to readers: the rows that it deletes are in the archive from now on. */
   mutateUnseen(mutation: Mutation): void {
     this.#mutations ??= [];
     this.#mutations.push(mutation);
@@ -310,23 +310,23 @@ export class LiveView implements PartitionView, Transition {
 
   /** Keeps the present command, and returns what it has caused. */
   accept(): Accepted {
-    this.#undo.clear();
+    this.log.clear();
     this.populationCounters.accept();
     this.#traffic.accept(this.nowMs);
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutationMark = this.mutationCount;
     this.#pausedQueueMark = this.pausedQueueCount;
-    const effects = this.#effects;
-    const sent = this.#sent;
-    if (effects === undefined && sent === undefined) return NOTHING_CAUSED;
+    const { effects, sent } = NOTHING_CAUSED;
+    if (this.#effects === undefined && this.#sent === undefined) return NOTHING_CAUSED;
+    const accepted = { effects: this.#effects ?? effects, sent: this.#sent ?? sent };
     this.#effects = undefined;
     this.#sent = undefined;
-    return { effects: effects ?? NOTHING_CAUSED.effects, sent: sent ?? NOTHING_CAUSED.sent };
+    return accepted;
   }
 
   /** Undoes the present command. */
   takeBack(): void {
-    this.#undo.rollBack();
+    this.log.rollBack();
     this.populationCounters.takeBack();
     this.#traffic.takeBack();
     if (this.#stored.size > 0) this.#stored = new Map();
@@ -362,8 +362,7 @@ export class LiveView implements PartitionView, Transition {
       if (invocation?.status === "invoked") this.#running.set(id, invocation);
       else this.#running.delete(id);
     }
-    // As in `Overlay.markDurable`: the tables of a map that is kept would retain rows.
-    if (this.#running.size === 0) this.#running = new Map();
+    if (this.#running.size === 0) this.#running = new Map(); // As in `Overlay.markDurable`: a map that is kept would retain rows.
     this.states.markDurable();
     for (const [queue, pause] of this.#pauses.inFlight()) {
       if (pause === null) this.#durablePauses.delete(queue as VqueueId);

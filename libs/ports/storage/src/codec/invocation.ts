@@ -126,6 +126,7 @@ function writeInvocation(invocation: Invocation): ProtoWriter {
   if (milestones.runningAtMs !== undefined) w.uint64(13, milestones.runningAtMs);
   if (milestones.completedAtMs !== undefined) w.uint64(14, milestones.completedAtMs);
   if (milestones.moves !== undefined) w.bytes(21, milestones.moves);
+  if (milestones.restoredAtMs !== undefined) w.uint64(22, milestones.restoredAtMs);
   switch (invocation.status) {
     case "inboxed":
       if (invocation.waitsFor === "lock") w.uint64(15, invocation.inboxSeq);
@@ -157,7 +158,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
     throw new PerdureError("STO0003", `an invocation is stored with status ${row[0]}, which this version does not support`);
   invariant(facts !== undefined, "a stored invocation has its facts");
   const { deploymentId, protocolVersion, length, commands, notifications, outputIndex, hasEvents } = fields;
-  const { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves } = fields;
+  const { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves, restoredAtMs } = fields;
   const common = {
     facts,
     modifiedAtMs: fields.modifiedAtMs,
@@ -165,7 +166,7 @@ export function decodeInvocation(row: Uint8Array): Invocation {
     pinned: deploymentId === undefined ? undefined : { deploymentId, protocolVersion },
     journal: { length, commands, notifications, outputIndex, hasEvents },
     sinks: fields.sinks,
-    milestones: { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves },
+    milestones: { scheduledAtMs, inboxedAtMs, runningAtMs, completedAtMs, moves, restoredAtMs },
   };
   switch (status) {
     case "scheduled":
@@ -205,6 +206,7 @@ class StoredFields {
   runningAtMs: number | undefined = undefined;
   completedAtMs: number | undefined = undefined;
   moves: Uint8Array | undefined = undefined;
+  restoredAtMs: number | undefined = undefined;
   inboxSeq = 0;
   readyAtMs = 0;
   pauseRequested = false;
@@ -280,6 +282,9 @@ function readFields(row: Uint8Array): StoredFields {
         break;
       case 21:
         fields.moves = r.bytes();
+        break;
+      case 22:
+        fields.restoredAtMs = r.uint64Number();
         break;
       default:
         r.skip(tag & 7);

@@ -2,7 +2,7 @@
  * Codec of commands that travel between partitions, as an outbox stores them and as they are sent to another leader. Only commands that
  * one partition can send to another have a form here; attempts and operators send theirs to the leader directly.
  */
-import { type InvocationId, invariant, PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
+import { type InvocationId, invariant, type OperationId, PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/state-machine";
 import { decodeFacts, encodeFacts } from "./facts.js";
@@ -10,9 +10,9 @@ import { readSink, writeSink } from "./sink.js";
 
 export type OutboxCommand = Extract<
   PartitionCommand,
-  { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" }
+  { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" | "undo" }
 >;
-const KINDS: readonly OutboxCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill"];
+const KINDS: readonly OutboxCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill", "undo"];
 
 const writer = new ProtoWriter();
 
@@ -43,57 +43,82 @@ export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
     case "notify":
       w.uint32(6, outboxCommand.type).bytes(7, outboxCommand.body);
       if (outboxCommand.generation !== undefined) w.uint64(8, outboxCommand.generation);
+      if (outboxCommand.endedBy !== undefined) w.string(9, outboxCommand.endedBy);
+      if (outboxCommand.mayRepeat === true) w.uint64(10, 1);
       break;
     case "signal":
       w.bytes(7, signal as Uint8Array);
       break;
     case "kill":
+      if (outboxCommand.undo !== undefined) w.string(9, outboxCommand.undo.operation).uint64(10, outboxCommand.undo.untilMs);
+      break;
+    case "undo":
+      if (outboxCommand.sink !== undefined) writeSink(w, 5, outboxCommand.sink);
+      w.string(9, outboxCommand.operation);
       break;
   }
   return w.finish();
 }
 
-export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
+/** The fields of a stored command; those that it does not have are at their defaults. */
+class StoredCommand {
+  kind: OutboxCommand["kind"] | undefined = KINDS[0];
+  id = "" as InvocationId;
+  facts: InvocationFacts | undefined = undefined;
+  input: Uint8Array | undefined = undefined;
+  sink: Sink | undefined = undefined;
+  type = 0;
+  body: Uint8Array = new Uint8Array(0);
+  generation: number | undefined = undefined;
+  operation: OperationId | undefined = undefined;
+  untilMs = 0;
+}
+
+function readFields(row: Uint8Array): StoredCommand {
   const r = new ProtoReader(row);
-  let kind: OutboxCommand["kind"] | undefined = KINDS[0]; // The default of the field.
-  let id = "" as InvocationId;
-  let facts: InvocationFacts | undefined;
-  let input: Uint8Array | undefined;
-  let sink: Sink | undefined;
-  let type = 0;
-  let body: Uint8Array = new Uint8Array(0);
-  let generation: number | undefined;
+  const fields = new StoredCommand();
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
       case 1:
-        kind = KINDS[r.uint32()];
+        fields.kind = KINDS[r.uint32()];
         break;
       case 2:
-        id = r.string() as InvocationId;
+        fields.id = r.string() as InvocationId;
         break;
       case 3:
-        facts = decodeFacts(r.bytes());
+        fields.facts = decodeFacts(r.bytes());
         break;
       case 4:
-        input = r.bytes();
+        fields.input = r.bytes();
         break;
       case 5:
-        sink = readSink(r.bytes());
+        fields.sink = readSink(r.bytes());
         break;
       case 6:
-        type = r.uint32();
+        fields.type = r.uint32();
         break;
       case 7:
-        body = r.bytes();
+        fields.body = r.bytes();
         break;
       case 8:
-        generation = r.uint64Number();
+        fields.generation = r.uint64Number();
+        break;
+      case 9:
+        fields.operation = r.string() as OperationId;
+        break;
+      case 10:
+        fields.untilMs = r.uint64Number();
         break;
       default:
         r.skip(tag & 7);
     }
   }
+  return fields;
+}
+
+export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
+  const { kind, id, facts, input, sink, type, body, generation, operation, untilMs } = readFields(row);
   switch (kind) {
     case "invoke":
       invariant(facts !== undefined && input !== undefined, "an invoke in an outbox has facts and input");
@@ -105,7 +130,15 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
       invariant(sink !== undefined, "a query in an outbox has a caller");
       return { kind, id, callerId: sink.callerId, callerGeneration: sink.callerGeneration, completionId: sink.completionId };
     case "notify":
-      return { kind, id, generation, type, body };
+      return {
+        kind,
+        id,
+        generation,
+        type,
+        body,
+        ...(operation === undefined ? {} : { endedBy: operation }),
+        ...(untilMs === 0 ? {} : { mayRepeat: true }),
+      };
     case "signal": {
       const decoded = decodeNotification(MessageType.Signal, body);
       invariant(!isFault(decoded) && decoded.id.kind !== "completion", "a signal in an outbox was encoded by this program");
@@ -117,7 +150,10 @@ export function decodeOutboxCommand(row: Uint8Array): OutboxCommand {
       return { kind, id, signal: decoded.id, result };
     }
     case "kill":
-      return { kind, id };
+      return operation === undefined ? { kind, id } : { kind, id, undo: { operation, untilMs } };
+    case "undo":
+      invariant(operation !== undefined, "an undo in an outbox names its operation");
+      return { kind, id, operation, sink };
     default:
       throw new PerdureError("STO0003", "a message between partitions has a kind that this version does not support");
   }

@@ -113,6 +113,7 @@ const milestones: fc.Arbitrary<Milestones> = fc.record({
   runningAtMs: maybe(timeMs),
   completedAtMs: maybe(timeMs),
   moves: maybe(bytes),
+  restoredAtMs: maybe(timeMs),
 });
 
 const common = {

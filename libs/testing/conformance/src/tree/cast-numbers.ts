@@ -24,7 +24,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "libs/cloud/identity": 2,
   "libs/cloud/kubernetes-environments": 1,
   "libs/cloud/sign-in": 1,
-  "libs/core/base": 12,
+  "libs/core/base": 13,
   "libs/core/custom-resources": 5,
   "libs/core/flow-control": 7,
   "libs/core/manifest": 4,

@@ -93,6 +93,12 @@ export declare type RemoteCommand = Message<"perdure.control.v1.RemoteCommand"> 
      */
     value: RemoteCommand_Fork;
     case: "fork";
+  } | {
+    /**
+     * @generated from field: perdure.control.v1.RemoteCommand.Undo undo = 12;
+     */
+    value: RemoteCommand_Undo;
+    case: "undo";
   } | { case: undefined; value?: undefined };
 };
 
@@ -106,6 +112,10 @@ export declare const RemoteCommandSchema: GenMessage<RemoteCommand>;
  * @generated from message perdure.control.v1.RemoteCommand.Cancel
  */
 export declare type RemoteCommand_Cancel = Message<"perdure.control.v1.RemoteCommand.Cancel"> & {
+  /**
+   * @generated from field: optional perdure.control.v1.RemoteCommand.UndoMark undo = 1;
+   */
+  undo?: RemoteCommand_UndoMark | undefined;
 };
 
 /**
@@ -118,6 +128,10 @@ export declare const RemoteCommand_CancelSchema: GenMessage<RemoteCommand_Cancel
  * @generated from message perdure.control.v1.RemoteCommand.Kill
  */
 export declare type RemoteCommand_Kill = Message<"perdure.control.v1.RemoteCommand.Kill"> & {
+  /**
+   * @generated from field: optional perdure.control.v1.RemoteCommand.UndoMark undo = 1;
+   */
+  undo?: RemoteCommand_UndoMark | undefined;
 };
 
 /**
@@ -273,6 +287,10 @@ export declare const RemoteCommand_Fork_AddedEntrySchema: GenMessage<RemoteComma
  * @generated from message perdure.control.v1.RemoteCommand.Purge
  */
 export declare type RemoteCommand_Purge = Message<"perdure.control.v1.RemoteCommand.Purge"> & {
+  /**
+   * @generated from field: optional perdure.control.v1.RemoteCommand.UndoMark undo = 1;
+   */
+  undo?: RemoteCommand_UndoMark | undefined;
 };
 
 /**
@@ -389,6 +407,47 @@ export declare type RemoteCommand_ResumeQueue = Message<"perdure.control.v1.Remo
 export declare const RemoteCommand_ResumeQueueSchema: GenMessage<RemoteCommand_ResumeQueue>;
 
 /**
+ * Reverts what an operation did to the invocation.
+ *
+ * @generated from message perdure.control.v1.RemoteCommand.Undo
+ */
+export declare type RemoteCommand_Undo = Message<"perdure.control.v1.RemoteCommand.Undo"> & {
+  /**
+   * @generated from field: string operation_id = 1;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.RemoteCommand.Undo.
+ * Use `create(RemoteCommand_UndoSchema)` to create a new message.
+ */
+export declare const RemoteCommand_UndoSchema: GenMessage<RemoteCommand_Undo>;
+
+/**
+ * The operation that the command belongs to, and until when it can be undone, in milliseconds since 1970.
+ *
+ * @generated from message perdure.control.v1.RemoteCommand.UndoMark
+ */
+export declare type RemoteCommand_UndoMark = Message<"perdure.control.v1.RemoteCommand.UndoMark"> & {
+  /**
+   * @generated from field: string operation_id = 1;
+   */
+  operationId: string;
+
+  /**
+   * @generated from field: uint64 until_ms = 2;
+   */
+  untilMs: bigint;
+};
+
+/**
+ * Describes the message perdure.control.v1.RemoteCommand.UndoMark.
+ * Use `create(RemoteCommand_UndoMarkSchema)` to create a new message.
+ */
+export declare const RemoteCommand_UndoMarkSchema: GenMessage<RemoteCommand_UndoMark>;
+
+/**
  * @generated from message perdure.control.v1.CommandAnswer
  */
 export declare type CommandAnswer = Message<"perdure.control.v1.CommandAnswer"> & {
@@ -413,6 +472,12 @@ export declare type CommandAnswer = Message<"perdure.control.v1.CommandAnswer"> 
      */
     value: CommandAnswer_PreviouslyAccepted;
     case: "previouslyAccepted";
+  } | {
+    /**
+     * @generated from field: perdure.control.v1.CommandAnswer.Undo undo = 4;
+     */
+    value: CommandAnswer_Undo;
+    case: "undo";
   } | { case: undefined; value?: undefined };
 };
 
@@ -462,6 +527,74 @@ export enum CommandAnswer_NotRestartable_Reason {
  * Describes the enum perdure.control.v1.CommandAnswer.NotRestartable.Reason.
  */
 export declare const CommandAnswer_NotRestartable_ReasonSchema: GenEnum<CommandAnswer_NotRestartable_Reason>;
+
+/**
+ * @generated from message perdure.control.v1.CommandAnswer.Undo
+ */
+export declare type CommandAnswer_Undo = Message<"perdure.control.v1.CommandAnswer.Undo"> & {
+  /**
+   * @generated from field: perdure.control.v1.CommandAnswer.Undo.Result result = 1;
+   */
+  result: CommandAnswer_Undo_Result;
+
+  /**
+   * Invocations that were notified of the end.
+   *
+   * @generated from field: repeated string notified_ids = 2;
+   */
+  notifiedIds: string[];
+
+  /**
+   * @generated from field: bool is_client_notified = 3;
+   */
+  isClientNotified: boolean;
+};
+
+/**
+ * Describes the message perdure.control.v1.CommandAnswer.Undo.
+ * Use `create(CommandAnswer_UndoSchema)` to create a new message.
+ */
+export declare const CommandAnswer_UndoSchema: GenMessage<CommandAnswer_Undo>;
+
+/**
+ * @generated from enum perdure.control.v1.CommandAnswer.Undo.Result
+ */
+export enum CommandAnswer_Undo_Result {
+  /**
+   * @generated from enum value: RESULT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: RESULT_UNDONE = 1;
+   */
+  UNDONE = 1,
+
+  /**
+   * @generated from enum value: RESULT_ALREADY_UNDONE = 2;
+   */
+  ALREADY_UNDONE = 2,
+
+  /**
+   * @generated from enum value: RESULT_NOT_KEPT = 3;
+   */
+  NOT_KEPT = 3,
+
+  /**
+   * @generated from enum value: RESULT_EXPIRED = 4;
+   */
+  EXPIRED = 4,
+
+  /**
+   * @generated from enum value: RESULT_CONFLICT = 5;
+   */
+  CONFLICT = 5,
+}
+
+/**
+ * Describes the enum perdure.control.v1.CommandAnswer.Undo.Result.
+ */
+export declare const CommandAnswer_Undo_ResultSchema: GenEnum<CommandAnswer_Undo_Result>;
 
 /**
  * @generated from message perdure.control.v1.CommandAnswer.PreviouslyAccepted

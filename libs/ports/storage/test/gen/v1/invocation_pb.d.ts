@@ -156,6 +156,13 @@ export declare type Invocation = Message<"perdure.storage.v1.Invocation"> & {
    * @generated from field: optional bytes moves = 21;
    */
   moves?: Uint8Array | undefined;
+
+  /**
+   * When its end was undone last.
+   *
+   * @generated from field: optional uint64 restored_at_ms = 22;
+   */
+  restoredAtMs?: bigint | undefined;
 };
 
 /**

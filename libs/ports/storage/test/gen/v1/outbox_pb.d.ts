@@ -46,7 +46,7 @@ export declare type OutboxCommand = Message<"perdure.storage.v1.OutboxCommand"> 
   input?: Uint8Array | undefined;
 
   /**
-   * invoke: the caller that waits, if one does. attach and query output: always present.
+   * invoke, undo: the caller that waits, if one does. attach and query output: always present.
    *
    * @generated from field: perdure.storage.v1.Sink sink = 5;
    */
@@ -72,6 +72,20 @@ export declare type OutboxCommand = Message<"perdure.storage.v1.OutboxCommand"> 
    * @generated from field: optional uint64 created_at_ms = 8;
    */
   createdAtMs?: bigint | undefined;
+
+  /**
+   * kill: operation that can be undone. notify: operation that ended the sender. undo: always present.
+   *
+   * @generated from field: optional string operation_id = 9;
+   */
+  operationId?: string | undefined;
+
+  /**
+   * kill: end of the time in which the operation can be undone. notify: 1 when the same completion may have been delivered before.
+   *
+   * @generated from field: optional uint64 until_ms = 10;
+   */
+  untilMs?: bigint | undefined;
 };
 
 /**
@@ -113,6 +127,11 @@ export enum OutboxCommandKind {
    * @generated from enum value: OUTBOX_COMMAND_KIND_KILL = 5;
    */
   KILL = 5,
+
+  /**
+   * @generated from enum value: OUTBOX_COMMAND_KIND_UNDO = 6;
+   */
+  UNDO = 6,
 }
 
 /**

@@ -1,0 +1,38 @@
+/** Keeps an invocation as it is before an operation ends or deletes it. */
+import type { UndoMark, UserStateEntry } from "../command.js";
+import type { JournalEntry } from "../entry.js";
+import { generationMark, type Invocation } from "../invocation.js";
+import { isWorkflowRun, keyspaceOf } from "../target.js";
+import type { Transition } from "../transition.js";
+import type { PartitionView } from "../view.js";
+import type { NewUndoNote, UndoRecord } from "./rows.js";
+
+/** Call it before the change. Does nothing for changes that cannot be undone. */
+export function keepForUndo(
+  view: PartitionView,
+  invocation: Invocation,
+  kind: NewUndoNote["kind"],
+  mark: UndoMark | undefined,
+  out: Transition,
+): void {
+  const { undo } = view;
+  if (mark === undefined || undo === undefined || mark.untilMs <= out.nowMs) return;
+  const { facts, journal } = invocation;
+  const entries = view.journalOf(facts.id, journal.length).filter((entry): entry is JournalEntry => entry !== undefined);
+  const note = { id: facts.id, operation: mark.operation, kind, untilMs: mark.untilMs, generation: generationMark(facts) };
+  undo.put(note, { invocation, journal: entries, ...rowsOfWorkflow(view, invocation) }, out.nowMs);
+}
+
+/** The rows that `free` deletes with a workflow's run. */
+function rowsOfWorkflow(view: PartitionView, { facts, status }: Invocation): Pick<UndoRecord, "state" | "promises"> {
+  const { target, completionRetentionMs } = facts;
+  const isKept = status !== "completed" && status !== "scheduled" && status !== "inboxed" && completionRetentionMs > 0;
+  if (!isWorkflowRun(target) || isKept) return { state: [], promises: [] };
+  const service = keyspaceOf(target);
+  const state: UserStateEntry[] = [...view.stateOf(service, target.key)].map(([key, value]) => ({ key, value }));
+  const promises = view.promisesOf(service, target.key).flatMap((name) => {
+    const promise = view.promise(service, target.key, name);
+    return promise === undefined ? [] : [{ name, promise }];
+  });
+  return { state, promises };
+}
