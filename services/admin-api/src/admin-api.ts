@@ -20,6 +20,7 @@ import { forkRoutes } from "./routes/forks.js";
 import { invocationRoutes } from "./routes/invocations.js";
 import { kafkaRoutes } from "./routes/kafka.js";
 import { metaRoutes } from "./routes/meta.js";
+import { operationRoutes } from "./routes/operations.js";
 import { queryRoutes } from "./routes/query.js";
 import { ruleRoutes } from "./routes/rules.js";
 import { scheduleRoutes } from "./routes/schedules.js";
@@ -54,6 +55,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...batchOperationRoutes(ports), // Before the routes that parse the segment after `/invocations/` as an id.
     ...invocationRoutes(ports),
     ...forkRoutes(ports),
+    ...operationRoutes(ports),
     ...crashAttemptRoutes(ports),
     ...explainRoutes(ports),
     ...bundleRoutes(ports),

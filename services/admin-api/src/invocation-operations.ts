@@ -7,7 +7,7 @@ import type { InvocationVerb } from "@perdure/admin-contract";
 import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import { type DeploymentId, InvariantError, type InvocationId, siblingInvocationId } from "@perdure/base";
 import type { DeploymentView } from "@perdure/control";
-import type { CommandAnswer, ForkEdits, Invocation, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, ForkEdits, Invocation, PartitionCommand, UndoMark } from "@perdure/state-machine";
 import { RouteError } from "./http/errors.js";
 import type { AdminPorts } from "./ports.js";
 
@@ -19,6 +19,8 @@ export interface VerbOutcome {
   readonly newId: InvocationId | undefined;
   /** Set when the journal cannot be cut at the requested entry. */
   readonly reason?: "incompletePrefix";
+  /** What an undo could not revert. */
+  readonly note?: string | undefined;
 }
 
 type InvocationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random">;
@@ -28,8 +30,9 @@ export async function applyVerb(
   ports: InvocationPorts,
   verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
+  undo?: UndoMark,
 ): Promise<VerbOutcome> {
-  return outcomeOf(verb, id, await ports.partitions.submit(commandOf(verb, id)));
+  return outcomeOf(verb, id, await ports.partitions.submit(commandOf(verb, id, undo)));
 }
 
 /** Resumes the invocation; with another choice than `keep` it also moves to that deployment. */
@@ -99,8 +102,10 @@ export function deploymentFor(
 function commandOf(
   verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
   id: InvocationId,
+  undo: UndoMark | undefined,
 ): Exclude<PartitionCommand, { kind: "invoke" }> {
-  return verb === "purge-journal" ? { kind: "purgeJournal", id } : { kind: verb, id };
+  if (verb === "purge-journal") return { kind: "purgeJournal", id };
+  return verb === "pause" || undo === undefined ? { kind: verb, id } : { kind: verb, id, undo };
 }
 
 /**

@@ -87,3 +87,7 @@ export const ADMIN_DRAIN_MS = 2000;
 export const BUNDLE_BYTES_MAX = 32 * 1024 * 1024;
 /** Names of fields in the query of one bundle. */
 export const BUNDLE_NAMES_MAX = 200;
+/** Operations that can be undone and are stored; the oldest are deleted first. Some 300 bytes each. */
+export const OPERATIONS_KEPT_MAX = 2_000;
+/** Sentences about what an undo could not revert; the results of the batch have all. */
+export const OPERATION_NOTES_MAX = 20;

@@ -11,6 +11,7 @@ import type { Edge, Metrics } from "@perdure/telemetry";
 import type { BatchService } from "./batches/batches.js";
 import type { SandboxPort } from "./forks/sandbox.js";
 import type { InsightSource } from "./insight/source.js";
+import type { Operations } from "./operations/operations.js";
 
 /** Encoding of rows: one JSON object `{"rows":[…]}`, or an Arrow IPC stream. */
 type SqlFormat = "json" | "arrow";
@@ -75,6 +76,8 @@ export interface AdminPorts {
   readonly sandboxes?: SandboxPort | undefined;
   /** Operations on many invocations, in the background. */
   readonly batches: BatchService;
+  /** Changes that can be undone; undefined: none can. */
+  readonly operations?: Operations | undefined;
   /** Store of what the console keeps for all users; undefined: it keeps it in each browser. */
   readonly documents?: Pick<MetadataStore, "get" | "write"> | undefined;
   /** Liveness and readiness of the process. */

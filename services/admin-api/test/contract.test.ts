@@ -13,6 +13,7 @@ import { EMPTY_PROGRESS, type Invocation } from "@perdure/state-machine";
 import type { BatchService } from "../src/batches/batches.js";
 import type { BatchRecord } from "../src/batches/record.js";
 import type { InsightSource } from "../src/insight/source.js";
+import { operationsOf } from "../src/operations/operations.js";
 import {
   anInvocation,
   createScriptedPartitions,
@@ -76,12 +77,13 @@ const RECORD: BatchRecord = {
   succeeded: 1,
   failed: 0,
   finishedAtMs: 1,
+  undo: null,
 };
 const BATCHES: BatchService = {
   begin: async () => RECORD,
   get: async () => RECORD,
   list: async () => [RECORD],
-  results: async () => ({ results: [{ id: ID, status: 404, problem: "gone", newId: undefined }], next: 1 }),
+  results: async () => ({ results: [{ id: ID, status: 404, problem: "gone", newId: undefined, note: undefined }], next: 1 }),
   cancel: async () => RECORD,
   [Symbol.asyncDispose]: async () => undefined,
 };
@@ -129,10 +131,13 @@ beforeAll(async () => {
     partitions.answers.set(kind, { kind: "done" });
   }
   partitions.answers.set("pause", { kind: "accepted" });
+  partitions.answers.set("undo", { kind: "undo", result: "undone", notified: [], isClientNotified: true });
   partitions.answers.set("mutateState", { kind: "done" });
   const registry = Object.assign(await createTestRegistry(), { checkDeployment: async () => VERIFICATION });
+  const operations = operationsOf({ ...ports, partitions, batches: BATCHES }, 60_000);
   server = await startServer(
     createTestAdminApi({
+      operations,
       registry,
       schedules,
       partitions,
@@ -213,6 +218,11 @@ test("invocations and batches", async () => {
   await call(contract.getBatch, batch);
   await call(contract.getBatchResults, batch);
   await call(contract.cancelBatch, batch);
+  const killed = await call(contract.applyToInvocation("kill"), id);
+  const operation = { operation_id: String(killed.headers[contract.OPERATION_HEADER]) };
+  await call(contract.listOperations);
+  await call(contract.getOperation, operation);
+  await call(contract.undoOperation, operation);
   for (const verb of contract.INVOCATION_VERBS) await call(contract.applyToInvocations(verb), {}, { invocation_ids: [ID] });
 });
 

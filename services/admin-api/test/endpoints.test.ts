@@ -22,6 +22,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   vqueue_id: "vq_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B",
   schedule: "sch_15ChR1PDwZt22Rn2lfZrRo5",
   batch_id: "bat_15ChR1PDwZt22Rn2lfZrRo5",
+  operation_id: "op_15ChR1PDwZt22Rn2lfZrRo5",
   service: "Nope",
   handler: "nope",
   cluster_name: "nope",

@@ -206,6 +206,11 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
   count("perdure_worker_commands_total", "Commands applied to partitions", () => counters.commands);
   count("perdure_worker_commits_total", "Batches written to the partition store", () => counters.commits);
   count("perdure_worker_mutations_total", "Rows changed by those batches", () => counters.mutations);
+  count(
+    "perdure_worker_undo_dropped_total",
+    "Copies for an undo that were dropped early because of their bound",
+    () => counters.undoDropped,
+  );
   const gauge = (name: string, help: string, read: () => number) => metrics.observed({ type: "gauge", name, help }, read);
   const each = (name: string, help: string, label: string, read: () => readonly (readonly [string, number])[]) =>
     metrics.observedEach({ type: "gauge", name, help, labels: [label], seriesMax: 8 }, () =>

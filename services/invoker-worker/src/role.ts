@@ -54,6 +54,8 @@ interface InvokerWorkerOptions {
   /** Partitions 0 … count-1, all of which this worker leads. */
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
+  /** See `ProcessorOptions`. */
+  readonly undoBytesMax?: number | undefined;
   readonly invoker: InvokerOptions;
   /** Serves reads and starts no work; work that becomes due is done when a worker starts without this option. */
   readonly isSuspended?: boolean;
@@ -133,6 +135,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       partitions,
       partitionCount: options.partitionCount,
       cleanupIntervalMs: options.cleanupIntervalMs,
+      undoBytesMax: options.undoBytesMax,
       isSuspended: options.isSuspended === true,
     },
   );

@@ -168,6 +168,7 @@ function createWorker(
     {
       partitionCount,
       cleanupIntervalMs: settings.worker.cleanupInterval,
+      undoBytesMax: settings.undo.bytesMax,
       isSuspended: settings.runtime.mode === "suspended",
       invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
     },

@@ -18,6 +18,8 @@ import {
   recordScopesSetting,
   text,
   tunnelSettings,
+  undoBytesSetting,
+  undoWindowSetting,
 } from "@perdure/process-kit";
 import { kafkaClustersSetting, planLimitSettings } from "@perdure/registry";
 import type { z } from "zod";
@@ -69,6 +71,7 @@ export const settings = group("Settings of perdure server. Every line can be set
   runtime: runtimeSettings,
   tunnels: tunnelSettings,
   limits: limitSettings,
+  undo: group("What can be undone.", { window: undoWindowSetting, bytesMax: undoBytesSetting }),
 });
 
 export type StandaloneSettings = z.output<typeof settings>;

@@ -6,6 +6,7 @@ import {
   openAdminListener,
   openBatches,
   openSharedBatches,
+  operationsOf,
   sqlEndings,
   sqlOptionsOf,
 } from "@perdure/admin-api";
@@ -55,7 +56,8 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => roles.level.write(new Map([["\u00ffcommit probe", null]])), clock);
-  const stored = { registry, partitions, schedules, sql, insight, batches, documents: metadata };
+  const operations = operationsOf({ ...batchParts, batches }, settings.undo.window);
+  const stored = { registry, partitions, schedules, sql, insight, batches, operations, documents: metadata };
   const parts = { ...stored, commits, callEndpoint, sandboxes, usage: roles.usage, crashAttempt, guards };
   return lifecycle.start("admin API", () => openAdminApi(roles, parts, ports));
 }
@@ -95,6 +97,7 @@ interface AdminParts {
   readonly sql: SqlEngine;
   readonly insight: AdminPorts["insight"];
   readonly batches: AdminPorts["batches"];
+  readonly operations: AdminPorts["operations"];
   readonly documents: AdminPorts["documents"];
   readonly commits: CommitProbe;
   readonly callEndpoint: AdminPorts["callEndpoint"];

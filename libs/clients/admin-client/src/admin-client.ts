@@ -6,6 +6,7 @@ import { ConsoleDocumentsApi } from "./console-documents.js";
 import { DeploymentsApi, ServicesApi } from "./deployments.js";
 import { BatchesApi, InvocationsApi } from "./invocations.js";
 import { ObjectStateApi } from "./object-state.js";
+import { OperationsApi } from "./operations.js";
 import { KafkaClustersApi, RulesApi, SchedulesApi, SubscriptionsApi } from "./resources.js";
 import { SqlApi } from "./sql.js";
 import type { VersionView } from "./views.js";
@@ -16,6 +17,7 @@ export class AdminClient {
   readonly services: ServicesApi;
   readonly invocations: InvocationsApi;
   readonly batches: BatchesApi;
+  readonly operations: OperationsApi;
   readonly state: ObjectStateApi;
   readonly sql: SqlApi;
   readonly kafkaClusters: KafkaClustersApi;
@@ -33,6 +35,7 @@ export class AdminClient {
     this.services = new ServicesApi(api);
     this.invocations = new InvocationsApi(api, this.sql);
     this.batches = new BatchesApi(api);
+    this.operations = new OperationsApi(api);
     this.state = new ObjectStateApi(api, this.sql);
     this.kafkaClusters = new KafkaClustersApi(api);
     this.subscriptions = new SubscriptionsApi(api);

@@ -12,6 +12,7 @@ import {
   getTimeline,
   type InvocationVerb,
   listBatches,
+  OPERATION_HEADER,
   restartInvocation,
   resumeInvocation,
   startBatch,
@@ -76,8 +77,17 @@ export class InvocationsApi {
     id: string,
     { signal }: ApiCallOptions = {},
   ): Promise<"done" | "accepted"> {
-    const { status } = await this.#api.send(applyToInvocation(verb), { invocation_id: id }, { signal });
-    return status === 202 ? "accepted" : "done";
+    return (await this.applyAsOperation(verb, id, { signal })).outcome;
+  }
+
+  /** Like `apply`, with the id of the operation with which the change can be undone; undefined when it cannot. */
+  async applyAsOperation(
+    verb: Exclude<InvocationVerb, "resume" | "restart-as-new">,
+    id: string,
+    { signal }: ApiCallOptions = {},
+  ): Promise<{ outcome: "done" | "accepted"; operation: string | undefined }> {
+    const response = await this.#api.send(applyToInvocation(verb), { invocation_id: id }, { signal });
+    return { outcome: response.status === 202 ? "accepted" : "done", operation: response.header(OPERATION_HEADER) };
   }
 
   /** `deployment`: `keep` (default), `latest`, or an id. */

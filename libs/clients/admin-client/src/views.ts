@@ -14,6 +14,7 @@ import type {
   ExplanationShape,
   ForkedShape,
   HandlerShape,
+  OperationShape,
   PayloadShape,
   RegistrationShape,
   RuleShape,
@@ -51,6 +52,8 @@ export type VerificationView = Tolerant<typeof VerificationShape>;
 export type DeployCheckBounds = z.input<typeof CheckDeployment>;
 
 export type BatchView = Tolerant<typeof BatchShape>;
+/** A change that can be undone for a while. */
+export type OperationView = Tolerant<typeof OperationShape>;
 export type DryRunView = Tolerant<typeof DryRunShape>;
 export type BatchResultView = Tolerant<typeof BatchResultsShape>["results"][number];
 /** The stopped attempt, and the number of journal entries stored by then. */

@@ -27,3 +27,5 @@ export * from "./services/responses.js";
 export * from "./tolerant.js";
 export * from "./topics/operations.js";
 export * from "./topics/responses.js";
+export * from "./undo/operations.js";
+export * from "./undo/responses.js";

@@ -49,4 +49,5 @@ export {
 export { loadRoleConfig } from "./settings/runtime-role.js";
 export { trustedProxiesOf, trustedProxySettings } from "./settings/trusted-proxies.js";
 export { type TunnelSettings, type TunnelSetup, tunnelSettings, tunnelsOf } from "./settings/tunnels.js";
+export { UNDO_WINDOW_MAX_MS, undoBytesSetting, undoWindowSetting } from "./settings/undo.js";
 export * from "./until-available.js";

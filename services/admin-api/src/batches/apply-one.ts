@@ -4,13 +4,14 @@
  * again.
  */
 
-import type { InvocationVerb } from "@perdure/admin-contract";
+import type { BatchVerb } from "@perdure/admin-contract";
 import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import { type InvocationId, PerdureError, partitionOf } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType } from "@perdure/service-protocol";
-import type { Invocation } from "@perdure/state-machine";
+import type { Invocation, UndoMark } from "@perdure/state-machine";
 import type { InsightSource } from "../insight/source.js";
 import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
+import { undoOne } from "../operations/undo-one.js";
 import type { AdminPorts } from "../ports.js";
 
 export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock" | "random"> & {
@@ -19,21 +20,26 @@ export type OperationPorts = Pick<AdminPorts, "registry" | "partitions" | "clock
 
 /** The operation of a batch. */
 export interface BatchOperation {
-  readonly verb: InvocationVerb;
+  readonly verb: BatchVerb;
   readonly choice: DeploymentChoice | undefined;
+  /** The operation that this is, or that `undo` reverts. */
+  readonly undo?: UndoMark | undefined;
 }
 
 /** `newId` is the id of the new invocation when restarting. Rejects with PerdureError when the partition is unavailable. */
 export function applyOne(
   ports: OperationPorts,
-  { verb, choice }: BatchOperation,
+  { verb, choice, undo }: BatchOperation,
   id: InvocationId,
   newId: InvocationId | undefined,
 ): Promise<VerbOutcome> {
   if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
   if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" }, { newId });
-  return applyVerb(ports, verb, id);
+  if (verb === "undo") return undo === undefined ? Promise.resolve(NOTHING_TO_UNDO) : undoOne(ports, id, undo.operation);
+  return applyVerb(ports, verb, id, undo);
 }
+
+const NOTHING_TO_UNDO: VerbOutcome = { status: 409, problem: "The batch names no operation", newId: undefined };
 
 /**
  * The outcome if the operation took effect at or after `sinceMs`; undefined if not, or if applying it again changes nothing. The effect may
@@ -63,6 +69,7 @@ export async function alreadyDone(
     case "pause":
     case "resume":
     case "purge-journal":
+    case "undo": // A repetition is recognised by the partition.
       return undefined;
   }
 }

@@ -6,7 +6,7 @@
  */
 
 import { setImmediate as nextTurn } from "node:timers/promises";
-import type { InvocationVerb } from "@perdure/admin-contract";
+import type { BatchVerb } from "@perdure/admin-contract";
 import type { DeploymentChoice } from "@perdure/admin-contract/requests";
 import {
   type BatchId,
@@ -20,6 +20,7 @@ import {
   type TimerHandle,
 } from "@perdure/base";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
+import type { UndoMark } from "@perdure/state-machine";
 import {
   BATCH_AGAIN_BOUNDS,
   BATCH_CANCEL_WAIT_MS,
@@ -55,13 +56,17 @@ interface BatchPorts extends OperationPorts {
 }
 
 interface NewBatch {
-  readonly operation: InvocationVerb;
+  readonly operation: BatchVerb;
   readonly filter: string | undefined;
   readonly ids: readonly InvocationId[];
   readonly moreMatched: boolean;
   readonly deployment: DeploymentChoice | undefined;
   readonly startedBy: string | undefined;
   readonly reason: string | undefined;
+  /** The operation that the batch is, or that it undoes. */
+  readonly undo?: UndoMark | undefined;
+  /** Documents that become durable together with the batch. */
+  readonly alongside?: ((id: BatchId) => readonly DocumentWrite[]) | undefined;
 }
 
 /** One page of results, in the order of the ids. `isLast`: no further results will follow. */
@@ -213,7 +218,7 @@ class KeptBatches implements SharedBatches {
           batch.operation === "restart-as-new" ? ids.map((id) => siblingInvocationId(id, clock.nowMs(), random)) : [];
         writes.push({ kind: "put", key: pageKey(record.id, page), value: idsPage(ids, copies), expectedVersion: 0 });
       }
-      const outcome = await metadata.write(writes);
+      const outcome = await metadata.write([...writes, ...(batch.alongside?.(record.id) ?? [])]);
       if (outcome.kind === "conflict")
         throw new PerdureError("STO0003", `the metadata document '${outcome.key}' is there already`);
       if (this.#lead !== undefined) this.#start(this.#lead, record, outcome.version, true);
@@ -312,6 +317,7 @@ class KeptBatches implements SharedBatches {
       succeeded: 0,
       failed: 0,
       finishedAtMs: null,
+      undo: batch.undo ?? null,
     };
   }
 

@@ -3,16 +3,23 @@
  * validated when they are read, because another version of this program may have written them.
  */
 
-import { INVOCATION_VERBS } from "@perdure/admin-contract";
+import { BATCH_VERBS } from "@perdure/admin-contract";
 import type { DeploymentChoice } from "@perdure/admin-contract/requests";
-import type { BatchId, InvocationId } from "@perdure/base";
+import { type BatchId, type InvocationId, type OperationId, parseOperationId } from "@perdure/base";
 import type { Document, Json } from "@perdure/metadata";
 import { z } from "zod";
 
 const Choice = z.union([z.object({ kind: z.enum(["keep", "latest"]) }), z.object({ kind: z.literal("id"), id: z.string() })]);
 
+const OperationIdText = z.string().transform((text, context): OperationId => {
+  const parsed = parseOperationId(text);
+  if (parsed.ok) return parsed.value;
+  context.addIssue({ code: "custom", message: parsed.problem });
+  return z.NEVER;
+});
+
 const Stored = z.object({
-  operation: z.enum(INVOCATION_VERBS),
+  operation: z.enum(BATCH_VERBS),
   /** The condition; null for a batch with a list of ids. */
   filter: z.string().nullable(),
   deployment: Choice.nullable(),
@@ -35,6 +42,8 @@ const Stored = z.object({
   succeeded: z.number(),
   failed: z.number(),
   finishedAtMs: z.number().nullable(),
+  /** The operation that the batch is, or that it undoes. */
+  undo: z.object({ operation: OperationIdText, untilMs: z.number() }).nullable().default(null),
 });
 
 export interface BatchRecord extends z.infer<typeof Stored> {
@@ -44,10 +53,12 @@ export interface BatchRecord extends z.infer<typeof Stored> {
 const Page = z.union([
   /** A page to do. `newIds` are the ids for restarted invocations, chosen in advance so that none is created twice. */
   z.object({ kind: z.literal("ids"), ids: z.array(z.string()), newIds: z.array(z.string()) }),
-  /** A finished page: id, status, problem (null: none), id of the new invocation (null: none). */
+  /** A finished page: id, status, problem (null: none), id of the new invocation (null: none), note (absent: none). */
   z.object({
     kind: z.literal("results"),
-    results: z.array(z.tuple([z.string(), z.number(), z.string().nullable(), z.string().nullable()])),
+    results: z.array(
+      z.tuple([z.string(), z.number(), z.string().nullable(), z.string().nullable(), z.string().nullable().optional()]),
+    ),
   }),
 ]);
 type BatchPage = z.infer<typeof Page>;
@@ -58,6 +69,8 @@ export interface BatchResult {
   readonly status: number;
   readonly problem: string | undefined;
   readonly newId: InvocationId | undefined;
+  /** What an undo could not revert. */
+  readonly note: string | undefined;
 }
 
 const RECORDS = "batches/record/";
@@ -94,17 +107,24 @@ export function idsPage(ids: readonly InvocationId[], newIds: readonly Invocatio
 export function resultsPage(results: readonly BatchResult[]): Json {
   return {
     kind: "results",
-    results: results.map(({ id, status, problem, newId }) => [id, status, problem ?? null, newId ?? null]),
+    results: results.map(({ id, status, problem, newId, note }) => [
+      id,
+      status,
+      problem ?? null,
+      newId ?? null,
+      ...(note === undefined ? [] : [note]),
+    ]),
   };
 }
 
 export function resultsOf(page: BatchPage | undefined): readonly BatchResult[] {
   if (page?.kind !== "results") return [];
-  return page.results.map(([id, status, problem, newId]) => ({
+  return page.results.map(([id, status, problem, newId, note]) => ({
     id: id as InvocationId,
     status,
     problem: problem ?? undefined,
     newId: (newId ?? undefined) as InvocationId | undefined,
+    note: note ?? undefined,
   }));
 }
 

@@ -86,7 +86,7 @@ export class BatchRun {
     if (stored?.kind !== "ids") throw new InvariantError(`page ${page} of ${id} is there until it is done`);
     const results: (BatchResult | undefined)[] = new Array<undefined>(stored.ids.length).fill(undefined);
     const halt = AbortSignal.any([stopping, this.#cancelling.signal]);
-    const todo = { verb: operation, choice: choiceOf(this.#record) };
+    const todo = { verb: operation, choice: choiceOf(this.#record), undo: this.#record.undo ?? undefined };
     const queue = stored.ids.entries();
     const isCheckNeeded = this.#isResumed;
     const worker = async (): Promise<void> => {
@@ -98,7 +98,8 @@ export class BatchRun {
         if (outcome === undefined) return;
         if (outcome.problem === undefined) this.#pageSucceeded++;
         else this.#pageFailed++;
-        results[index] = { id: one, status: outcome.status, problem: outcome.problem, newId: outcome.newId };
+        const { status, problem, newId: createdId, note } = outcome;
+        results[index] = { id: one, status, problem, newId: createdId, note };
       }
     };
     await Promise.all(Array.from({ length: Math.min(BATCH_WORKERS_MAX, stored.ids.length) }, worker));

@@ -28,6 +28,7 @@ import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { createCallEndpoint } from "../call-endpoint.js";
 import { sqlOptionsOf } from "../config.js";
 import { sqlEndings } from "../metrics.js";
+import { operationsOf } from "../operations/operations.js";
 import type { AdminApiSettings } from "./config.js";
 import { clusterInsight } from "./insight.js";
 import { openClusterSql } from "./sql.js";
@@ -115,6 +116,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
           stateOf: store.stateOf.bind(store),
         },
         batches,
+        operations: operationsOf({ ...batchParts, batches }, settings.undo.window),
         documents: metadata,
         usage: clusterUsage({ connections, environment, archive, clock }),
         health: () => lifecycle.health,

@@ -17,6 +17,7 @@ import {
   loadRoleConfig,
   processSettings,
   recordScopesSetting,
+  undoWindowSetting,
 } from "@perdure/process-kit";
 import type { z } from "zod";
 import { adminSettings } from "../config.js";
@@ -35,6 +36,7 @@ export const settings = group("Settings of perdure-admin. Every line can be set 
   metadata: metadataSettings,
   redis: redisSettings,
   registry: registryAddresses,
+  undo: group("What can be undone.", { window: undoWindowSetting }),
   worker: group("Where the workers are.", { addresses: workerAddresses }),
 });
 

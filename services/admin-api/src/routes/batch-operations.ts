@@ -2,15 +2,7 @@
  * Routes of batch operations: one request cancels, kills, purges, pauses, resumes or restarts many invocations, chosen by a condition. It
  * is answered as soon as the choice is stored; progress and outcomes are read with later requests.
  */
-import {
-  BATCH_MATCHED_MAX,
-  BATCH_NOTE_CHARS_MAX,
-  cancelBatch,
-  getBatch,
-  getBatchResults,
-  listBatches,
-  startBatch,
-} from "@perdure/admin-contract";
+import { BATCH_MATCHED_MAX, cancelBatch, getBatch, getBatchResults, listBatches, startBatch } from "@perdure/admin-contract";
 import { StartBatch } from "@perdure/admin-contract/requests";
 import { type BatchId, type InvocationId, parseBatchId } from "@perdure/base";
 import type { z } from "zod";
@@ -20,6 +12,7 @@ import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
 import { type ApiRoute, route } from "../http/route.js";
 import { BATCH_SAMPLE_MAX, BATCHES_RUNNING_MAX } from "../limits.js";
+import { isUndoable, startedBy } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 import { batchView, resultView } from "../views/batch-view.js";
 
@@ -83,13 +76,18 @@ async function start(ports: AdminPorts, request: ApiRequest): Promise<ApiAnswer>
   const limit = body.limit ?? BATCH_MATCHED_MAX;
   if (body.dry_run === true) return json(200, await dryRun(ports, body, limit, request.signal));
   const { ids, more } = await selectionOf(ports, body, limit, request.signal);
+  const by = startedBy(request);
+  const named = { verb: body.operation, ids: [], startedBy: by, reason: body.reason ?? undefined };
+  const { verb } = named;
+  const undoable = isUndoable(verb) ? await ports.operations?.forBatch({ ...named, verb }, ids.length) : undefined;
   const record = await ports.batches.begin({
+    ...undoable,
     operation: body.operation,
     filter: body.filter ?? undefined,
     ids,
     moreMatched: more,
     deployment: body.deployment ?? undefined,
-    startedBy: (request.header("x-forwarded-user") ?? request.header("user-agent"))?.slice(0, BATCH_NOTE_CHARS_MAX),
+    startedBy: by,
     reason: body.reason ?? undefined,
   });
   if (record === undefined) {

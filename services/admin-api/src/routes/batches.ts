@@ -1,13 +1,15 @@
 /** Batch routes of the web UI: one request acts on many invocations; each of them succeeds or fails on its own (admin-api.md §5.1). */
 
-import { applyToInvocations, INVOCATION_VERBS, type InvocationVerb, MOVING_VERBS } from "@perdure/admin-contract";
+import { applyToInvocations, INVOCATION_VERBS, MOVING_VERBS } from "@perdure/admin-contract";
 import { ApplyToInvocations, type DeploymentChoice, parseDeploymentChoice } from "@perdure/admin-contract/requests";
 import type { InvocationId } from "@perdure/base";
+import { applyOne, type BatchOperation } from "../batches/apply-one.js";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRoute, route } from "../http/route.js";
-import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
+import type { VerbOutcome } from "../invocation-operations.js";
 import { BATCH_CONCURRENCY_MAX, BATCH_INVOCATIONS_MAX } from "../limits.js";
+import { applyUndoable } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 
 export function batchRoutes(ports: AdminPorts): readonly ApiRoute[] {
@@ -23,7 +25,15 @@ export function batchRoutes(ports: AdminPorts): readonly ApiRoute[] {
           throw new RouteError(400, `Batch size ${ids.length} exceeds maximum allowed size of ${BATCH_INVOCATIONS_MAX}`);
         }
         const choice = MOVING_VERBS.has(verb) ? choiceIn(deployment ?? undefined) : undefined;
-        return json(200, summarise(await applyToAll(ports, verb, ids, choice)));
+        const { result, headers } = await applyUndoable(
+          ports,
+          request,
+          verb,
+          ids,
+          (undo) => applyToAll(ports, { verb, choice, undo }, ids),
+          (results) => results.map(({ outcome }) => outcome),
+        );
+        return json(200, summarise(result), headers);
       },
     }),
   );
@@ -41,28 +51,16 @@ type BatchItemResult = { readonly id: InvocationId; readonly outcome: VerbOutcom
 /** A few at a time, results in the order of the ids. An unexpected error ends the whole batch. */
 async function applyToAll(
   ports: AdminPorts,
-  verb: InvocationVerb,
+  operation: BatchOperation,
   ids: readonly InvocationId[],
-  choice: DeploymentChoice | undefined,
 ): Promise<readonly BatchItemResult[]> {
   const results = new Array<BatchItemResult>(ids.length);
   const queue = ids.entries();
   const workers = Array.from({ length: Math.min(BATCH_CONCURRENCY_MAX, ids.length) }, async () => {
-    for (const [index, id] of queue) results[index] = { id, outcome: await applyOne(ports, verb, id, choice) };
+    for (const [index, id] of queue) results[index] = { id, outcome: await applyOne(ports, operation, id, undefined) };
   });
   await Promise.all(workers);
   return results;
-}
-
-function applyOne(
-  ports: AdminPorts,
-  verb: InvocationVerb,
-  id: InvocationId,
-  choice: DeploymentChoice | undefined,
-): Promise<VerbOutcome> {
-  if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
-  if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" });
-  return applyVerb(ports, verb, id);
 }
 
 function summarise(results: readonly BatchItemResult[]) {

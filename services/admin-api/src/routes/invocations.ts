@@ -7,12 +7,14 @@ import {
   resumeInvocation,
 } from "@perdure/admin-contract";
 import { type DeploymentChoice, parseDeploymentChoice } from "@perdure/admin-contract/requests";
+import type { InvocationId } from "@perdure/base";
 import { type ApiAnswer, empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
 import { type ApiRoute, type RouteImplementation, route } from "../http/route.js";
 import { invocationParam } from "../ids.js";
 import { applyVerb, restartAsNew, resume, type VerbOutcome } from "../invocation-operations.js";
+import { type Applied, applyUndoable } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 
 type BodylessVerb = Exclude<InvocationVerb, "resume" | "restart-as-new">;
@@ -32,7 +34,10 @@ export function invocationRoutes(ports: AdminPorts): readonly ApiRoute[] {
     route(applyToInvocation(name), {
       summary,
       answers: { ...answers, 404: "Unknown invocation" },
-      handle: async (request) => answerOf(await applyVerb(ports, name, invocationParam(request))),
+      handle: async (request) => {
+        const { result, headers } = await applyNamed(ports, request, name, invocationParam(request));
+        return answerOf(result, headers);
+      },
     });
   return [
     endRoute(ports),
@@ -73,8 +78,8 @@ function endRoute(ports: AdminPorts): ApiRoute {
         const modes = [...DELETE_MODES.keys()].map((key) => `\`${key}\``).join(", ");
         throw badQuery(`mode: unknown variant \`${mode}\`, expected one of ${modes}`);
       }
-      await applyVerb(ports, name, id);
-      return empty(202);
+      const { headers } = await applyNamed(ports, request, name, id);
+      return empty(202, headers);
     },
   });
 }
@@ -117,9 +122,20 @@ function restartRoute(ports: AdminPorts): ApiRoute {
   });
 }
 
-function answerOf(outcome: VerbOutcome): ApiAnswer {
+function applyNamed(ports: AdminPorts, request: ApiRequest, verb: BodylessVerb, id: InvocationId): Promise<Applied<VerbOutcome>> {
+  return applyUndoable(
+    ports,
+    request,
+    verb,
+    [id],
+    (undo) => applyVerb(ports, verb, id, undo),
+    (outcome) => [outcome],
+  );
+}
+
+function answerOf(outcome: VerbOutcome, headers?: Applied<VerbOutcome>["headers"]): ApiAnswer {
   if (outcome.problem !== undefined) throw new RouteError(outcome.status, outcome.problem);
-  return empty(outcome.status);
+  return empty(outcome.status, headers);
 }
 
 function fromQuery(request: ApiRequest): number {

@@ -26,6 +26,8 @@ export interface TestAdminSetup {
   insight?: InsightSource;
   /** Batches of the API; without them none exists and none can begin. */
   batches?: BatchService;
+  /** Nothing can be undone by default. */
+  operations?: AdminPorts["operations"];
   /** None by default. */
   documents?: AdminPorts["documents"];
   /** Call of an endpoint; by default no endpoint answers. */
@@ -105,6 +107,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
       (async () => ({ kind: "refused", reason: "unavailable", message: "no engine here", retryAfterSeconds: undefined })),
     insight: setup.insight ?? NOTHING_STORED,
     batches: setup.batches ?? NO_BATCHES,
+    operations: setup.operations,
     documents: setup.documents,
     sandboxes: { sandbox: { run: async () => NO_RUN }, stateOf: async () => new Map() },
     callEndpoint: setup.callEndpoint ?? (async () => ({ kind: "failed", message: "no server is there" })),

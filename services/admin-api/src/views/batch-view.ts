@@ -23,15 +23,23 @@ export function batchView(record: BatchRecord): ViewOf<typeof BatchShape> {
     finished_at: optionalTime(record.finishedAtMs ?? undefined),
     started_by: record.startedBy,
     reason: record.reason,
+    ...(record.undo === null ? {} : { operation_id: record.undo.operation }),
   };
 }
 
-export function resultView({ id, status, problem, newId }: BatchResult): ViewOf<typeof BatchResultsShape>["results"][number] {
+export function resultView({
+  id,
+  status,
+  problem,
+  newId,
+  note,
+}: BatchResult): ViewOf<typeof BatchResultsShape>["results"][number] {
   return {
     invocation_id: id,
     result: problem === undefined ? "succeeded" : "failed",
     status,
     ...(problem === undefined ? {} : { error: problem }),
     ...(newId === undefined ? {} : { new_invocation_id: newId }),
+    ...(note === undefined ? {} : { note }),
   };
 }

@@ -59,6 +59,8 @@ interface ClusterWorkerOptions {
   readonly address: string;
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
+  /** See `ProcessorOptions`. */
+  readonly undoBytesMax?: number | undefined;
   readonly invoker: InvokerOptions;
 }
 

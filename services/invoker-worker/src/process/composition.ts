@@ -234,6 +234,7 @@ function createWorker(
       address,
       partitionCount: dataSet.partitionCount,
       cleanupIntervalMs: settings.worker.cleanupInterval,
+      undoBytesMax: settings.undo.bytesMax,
       invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
     },
   );

@@ -21,6 +21,7 @@ import {
   processSettings,
   recordScopesSetting,
   tunnelSettings,
+  undoBytesSetting,
 } from "@perdure/process-kit";
 import type { z } from "zod";
 import { workerSettings } from "../config.js";
@@ -54,6 +55,7 @@ export const settings = group("Settings of perdure-worker. Every line can be set
   registry: registryAddresses,
   worker: workerSettings,
   tunnels: tunnelSettings,
+  undo: group("What can be undone.", { bytesMax: undoBytesSetting }),
 });
 
 export type InvokerWorkerSettings = z.output<typeof settings>;

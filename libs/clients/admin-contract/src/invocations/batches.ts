@@ -1,12 +1,12 @@
 /** Shapes of responses about batches and their results. */
 import { z } from "zod";
 import { TimeShape } from "../fields.js";
-import { INVOCATION_VERBS } from "./verbs.js";
+import { BATCH_VERBS, INVOCATION_VERBS } from "./verbs.js";
 
 export const BatchShape = z
   .strictObject({
     id: z.string(),
-    operation: z.enum(INVOCATION_VERBS),
+    operation: z.enum(BATCH_VERBS),
     state: z.enum(["running", "finished", "cancelled"]),
     filter: z.string().nullable(),
     deployment: z.string().nullable(),
@@ -20,6 +20,7 @@ export const BatchShape = z
     finished_at: TimeShape.nullable(),
     started_by: z.string().nullable(),
     reason: z.string().nullable(),
+    operation_id: z.string().optional().describe("The operation with which the batch can be undone, or that it undoes"),
   })
   .meta({ id: "Batch" });
 
@@ -40,6 +41,7 @@ export const BatchResultsShape = z.strictObject({
       result: z.enum(["succeeded", "failed"]),
       status: z.int(),
       error: z.string().optional(),
+      note: z.string().optional().describe("What an undo could not revert"),
       new_invocation_id: z.string().optional(),
     }),
   ),

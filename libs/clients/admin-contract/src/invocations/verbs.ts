@@ -5,3 +5,11 @@ export type InvocationVerb = (typeof INVOCATION_VERBS)[number];
 
 /** Verbs that take a deployment: the others do not continue the invocation. */
 export const MOVING_VERBS: ReadonlySet<InvocationVerb> = new Set<InvocationVerb>(["resume", "restart-as-new"]);
+
+/** Verbs whose effect can be undone for a while. */
+export const UNDOABLE_VERBS = ["cancel", "kill", "purge"] as const satisfies readonly InvocationVerb[];
+export type UndoableVerb = (typeof UNDOABLE_VERBS)[number];
+
+/** What a batch does: a verb, or undoing an operation. */
+export const BATCH_VERBS = [...INVOCATION_VERBS, "undo"] as const;
+export type BatchVerb = (typeof BATCH_VERBS)[number];

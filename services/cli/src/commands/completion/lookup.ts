@@ -97,6 +97,8 @@ async function ofRuntime(
       return await column(admin, caller, "SELECT id AS value FROM sys_vqueues");
     case "batch":
       return (await admin.batches.list(caller)).map(({ id }) => id);
+    case "operation":
+      return (await admin.operations.list(caller)).map(({ id }) => id);
     case "invocation":
       return await invocations(admin, caller, last, undefined);
     case "invocationUnfinished":

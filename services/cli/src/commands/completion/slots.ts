@@ -10,6 +10,7 @@ export type CompletionSlot =
   | "deploymentChoice"
   | "environment"
   | "handler"
+  | "operation"
   | "invocation"
   | "invocationCompleted"
   | "invocationPaused"
@@ -44,6 +45,7 @@ export function slotOfOption(long: string | undefined, path: readonly string[]):
 }
 
 const BY_ARGUMENT: Readonly<Record<string, CompletionSlot>> = {
+  operation: "operation",
   account: "account",
   batch: "batch",
   code: "code",

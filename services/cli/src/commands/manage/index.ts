@@ -11,6 +11,7 @@ import { registerFork } from "./fork.js";
 import { registerInvocations } from "./invocations.js";
 import { registerKafka } from "./kafka.js";
 import { registerLogs } from "./logs.js";
+import { registerOperations } from "./operations.js";
 import { registerPromises } from "./promises.js";
 import { registerRules } from "./rules.js";
 import { registerSchedules } from "./schedules.js";
@@ -26,6 +27,7 @@ export function register(program: Command, context: Context): void {
   registerServices(program, context);
   registerCalls(program, context);
   registerInvocations(program, context);
+  registerOperations(program, context);
   registerExplain(program, context);
   registerBundle(program, context);
   registerFork(program, context);

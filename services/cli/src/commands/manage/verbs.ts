@@ -11,6 +11,7 @@ import { addChoice, type ChoiceFlags, conditionFor } from "./choice.js";
 import { action, adminOf } from "./connect.js";
 import { applicableCondition } from "./invocation-rows.js";
 import { FAILURES_SHOWN_MAX } from "./limits.js";
+import { noteUndo } from "./operations.js";
 import { invocationsText } from "./texts.js";
 import { wholeNumber } from "./values.js";
 
@@ -144,8 +145,10 @@ async function one(
       await invocations.resume(id, deployment, context);
       return output.result({ id, outcome: "done" }, () => output.print(`${id} ${done}`));
     default: {
-      const outcome = await invocations.apply(verb, id, context);
-      return output.result({ id, outcome }, () => output.print(`${id} ${outcome === "done" ? done : accepted}`));
+      const { outcome, operation } = await invocations.applyAsOperation(verb, id, context);
+      const result = operation === undefined ? { id, outcome } : { id, outcome, operation_id: operation };
+      output.result(result, () => output.print(`${id} ${outcome === "done" ? done : accepted}`));
+      return noteUndo(context, operation);
     }
   }
 }
@@ -194,6 +197,7 @@ async function reportBatch(context: Context, batch: BatchView): Promise<void> {
       output.print(`  ${output.paint("red", "✘")} ${invocation_id}: ${error ?? ""}`);
     if (failures.length > FAILURES_SHOWN_MAX) output.print(`  … perdure invocations batches describe ${batch.id} shows all`);
   });
+  await noteUndo(context, batch.succeeded > 0 ? batch.operation_id : undefined);
   if (batch.failed > 0)
     context.fail(FAILED, `${batch.failed} of ${invocationsText(batch.matched)} ${batch.failed === 1 ? "was" : "were"} refused`);
 }

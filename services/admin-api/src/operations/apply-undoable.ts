@@ -1,0 +1,44 @@
+/** Applies a verb to invocations that the request names, as an operation that can be undone. */
+import { BATCH_NOTE_CHARS_MAX, OPERATION_HEADER, UNDOABLE_VERBS, type UndoableVerb } from "@perdure/admin-contract";
+import type { InvocationId } from "@perdure/base";
+import type { UndoMark } from "@perdure/state-machine";
+import type { ApiRequest } from "../http/request.js";
+import type { VerbOutcome } from "../invocation-operations.js";
+import type { AdminPorts } from "../ports.js";
+
+const UNDOABLE: readonly string[] = UNDOABLE_VERBS;
+
+export function isUndoable(verb: string): verb is UndoableVerb {
+  return UNDOABLE.includes(verb);
+}
+
+/** Who sent a request, as operations and batches store it. */
+export function startedBy(request: ApiRequest): string | undefined {
+  return (request.header("x-forwarded-user") ?? request.header("user-agent"))?.slice(0, BATCH_NOTE_CHARS_MAX);
+}
+
+export interface Applied<T> {
+  readonly result: T;
+  /** Names the operation when it can be undone. */
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+/** `outcomes` are those of the invocations; when none of them can be undone, the operation is deleted again. */
+export async function applyUndoable<T>(
+  { operations }: Pick<AdminPorts, "operations">,
+  request: ApiRequest,
+  verb: string,
+  ids: readonly InvocationId[],
+  apply: (undo: UndoMark | undefined) => Promise<T>,
+  outcomes: (result: T) => readonly VerbOutcome[],
+): Promise<Applied<T>> {
+  if (operations === undefined || !isUndoable(verb) || ids.length === 0) return { result: await apply(undefined), headers: {} };
+  const undo = await operations.begin({ verb, ids, startedBy: startedBy(request), reason: undefined });
+  const result = await apply(undo);
+  // 202: the handler is notified of its cancellation, which is not withdrawn.
+  if (outcomes(result).some(({ status, problem }) => problem === undefined && status !== 202)) {
+    return { result, headers: { [OPERATION_HEADER]: undo.operation } };
+  }
+  await operations.discard(undo.operation);
+  return { result, headers: {} };
+}

@@ -1,0 +1,222 @@
+/**
+ * Operations that can be undone. Each is stored before its first change, so that it is listed after any crash; partitions keep what is
+ * needed to revert the changes. A change of a few named invocations is undone within the request, that of a batch by another batch.
+ */
+import type { UndoableVerb } from "@perdure/admin-contract";
+import {
+  type BatchId,
+  type Clock,
+  type InvocationId,
+  newOperationId,
+  type OperationId,
+  PerdureError,
+  type Random,
+} from "@perdure/base";
+import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
+import { UNDO_WINDOW_MAX_MS } from "@perdure/process-kit";
+import type { UndoMark } from "@perdure/state-machine";
+import type { BatchService } from "../batches/batches.js";
+import type { BatchRecord } from "../batches/record.js";
+import { RouteError } from "../http/errors.js";
+import { BATCHES_RUNNING_MAX, OPERATION_NOTES_MAX, OPERATIONS_KEPT_MAX } from "../limits.js";
+import type { AdminPorts } from "../ports.js";
+import { OPERATIONS_PREFIX, type OperationRecord, operationDocument, operationKey, operationOf } from "./record.js";
+import { undoOne } from "./undo-one.js";
+
+interface OperationsPorts {
+  readonly partitions: AdminPorts["partitions"];
+  readonly batches: BatchService;
+  readonly metadata: Pick<MetadataStore, "get" | "list" | "write">;
+  readonly clock: Clock;
+  readonly random: Random;
+}
+
+export interface NewOperation {
+  readonly verb: UndoableVerb;
+  readonly ids: readonly InvocationId[];
+  readonly startedBy: string | undefined;
+  readonly reason: string | undefined;
+}
+
+/** An operation with the batch that undoes it, if one does. */
+export interface OperationState {
+  readonly record: OperationRecord;
+  readonly undoBatch: BatchRecord | undefined;
+}
+
+/** Undefined when the window is 0: nothing can be undone. */
+export function operationsOf(ports: OperationsPorts, windowMs: number): Operations | undefined {
+  return windowMs === 0 ? undefined : new Operations(ports, Math.min(windowMs, UNDO_WINDOW_MAX_MS));
+}
+
+export class Operations {
+  readonly #ports: OperationsPorts;
+  readonly #windowMs: number;
+  #stored = 0;
+
+  /** `windowMs`: how long each can be undone; more than 0. */
+  constructor(ports: OperationsPorts, windowMs: number) {
+    this.#ports = ports;
+    this.#windowMs = windowMs;
+  }
+
+  /** Resolves when the operation is stored. Call `discard` when it changed nothing. */
+  async begin(operation: NewOperation): Promise<UndoMark> {
+    const record = this.#newRecord(operation, null, operation.ids.length);
+    await this.#ports.metadata.write([putOf(record, 0), ...(await this.#outdated())]);
+    return { operation: record.id, untilMs: record.untilMs };
+  }
+
+  async discard(id: OperationId): Promise<void> {
+    await this.#ports.metadata.write([{ kind: "delete", key: operationKey(id), expectedVersion: undefined }]);
+  }
+
+  /** The operation of a batch, which stores it together with itself. */
+  async forBatch(operation: NewOperation, matched: number) {
+    const outdated = await this.#outdated();
+    const record = this.#newRecord({ ...operation, ids: [] }, null, matched);
+    const alongside = (batchId: BatchId): readonly DocumentWrite[] => [putOf({ ...record, batchId }, 0), ...outdated];
+    return { undo: { operation: record.id, untilMs: record.untilMs }, alongside };
+  }
+
+  /** All operations, newest first. */
+  async list(): Promise<readonly OperationState[]> {
+    const records = (await this.#ports.metadata.list(OPERATIONS_PREFIX)).flatMap((document) => operationOf(document) ?? []);
+    records.sort((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1));
+    return Promise.all(records.map((record) => this.#stateOf(record)));
+  }
+
+  async get(id: OperationId): Promise<OperationState | undefined> {
+    const document = await this.#ports.metadata.get(operationKey(id));
+    const record = document === undefined ? undefined : operationOf(document);
+    return record === undefined ? undefined : this.#stateOf(record);
+  }
+
+  /** Undoes it, or returns the state when that was done or has begun. Undefined: unknown. Throws RouteError when nothing can be undone. */
+  async undo(id: OperationId): Promise<OperationState | undefined> {
+    const document = await this.#ports.metadata.get(operationKey(id));
+    const record = document === undefined ? undefined : operationOf(document);
+    if (document === undefined || record === undefined) return undefined;
+    if (record.undo !== null) return this.#stateOf(record);
+    if (record.untilMs <= this.#ports.clock.nowMs()) {
+      throw new RouteError(410, `The time to undo the operation '${id}' is over.`, "OPS0008");
+    }
+    return record.batchId === null ? this.#undoNamed(record, document.version) : this.#undoBatch(record, document.version);
+  }
+
+  async #undoNamed(record: OperationRecord, version: number): Promise<OperationState> {
+    const outcomes = await Promise.all(record.ids.map((id) => undoOne(this.#ports, id, record.id)));
+    const failures = outcomes.filter(({ problem }) => problem !== undefined);
+    const [first] = failures;
+    if (first !== undefined && failures.length === outcomes.length) {
+      throw new RouteError(first.status, first.problem ?? "", first.status === 410 ? "OPS0008" : "OPS0009");
+    }
+    const notes = outcomes.flatMap(({ problem, note }) => problem ?? note ?? []);
+    const undo = {
+      startedAtMs: this.#ports.clock.nowMs(),
+      batchId: null,
+      undone: outcomes.length - failures.length,
+      failed: failures.length,
+      notes: notes.slice(0, OPERATION_NOTES_MAX),
+    };
+    const undone = { ...record, undo };
+    // Of two requests at once the first one stores its answer; partitions undo once.
+    const outcome = await this.#ports.metadata.write([putOf(undone, version)]);
+    return outcome.kind === "written" ? this.#stateOf(undone) : ((await this.get(record.id)) ?? this.#stateOf(undone));
+  }
+
+  async #undoBatch(record: OperationRecord, version: number): Promise<OperationState> {
+    const { batches } = this.#ports;
+    if (record.batchId === null) return this.#stateOf(record);
+    const batch = await batches.cancel(record.batchId); // What it has not done yet stays as it is.
+    const { ids, notes } = await this.#changedBy(record.batchId);
+    const startedAtMs = this.#ports.clock.nowMs();
+    const undoing = (batchId: BatchId | null) => ({ ...record, undo: { startedAtMs, batchId, undone: 0, failed: 0, notes } });
+    if (ids.length === 0) {
+      await this.#ports.metadata.write([putOf(undoing(null), version)]);
+      return this.#stateOf(undoing(null));
+    }
+    try {
+      const begun = await batches.begin({
+        operation: "undo",
+        filter: undefined,
+        ids,
+        moreMatched: false,
+        deployment: undefined,
+        startedBy: batch?.startedBy ?? undefined,
+        reason: undefined,
+        undo: { operation: record.id, untilMs: record.untilMs },
+        alongside: (batchId) => [putOf(undoing(batchId), version)],
+      });
+      if (begun === undefined) {
+        const retry = { "retry-after": "5" };
+        throw new RouteError(429, `${BATCHES_RUNNING_MAX} batches are running already`, undefined, retry);
+      }
+      return this.#stateOf(undoing(begun.id));
+    } catch (cause) {
+      // Another request has begun it at the same time.
+      const present = cause instanceof PerdureError && cause.code === "STO0003" ? await this.get(record.id) : undefined;
+      if (present === undefined || present.record.undo === null) throw cause;
+      return present;
+    }
+  }
+
+  /** The invocations that the batch changed, and what cannot be undone of the others. */
+  async #changedBy(batchId: BatchId): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
+    const ids: InvocationId[] = [];
+    let notified = 0;
+    for (let page: number | undefined = 0; page !== undefined; ) {
+      const results: Awaited<ReturnType<BatchService["results"]>> = await this.#ports.batches.results(batchId, page);
+      for (const { id, status, problem } of results?.results ?? []) {
+        if (problem !== undefined) continue;
+        if (status === 202) notified++;
+        else ids.push(id);
+      }
+      page = results?.next === page ? undefined : results?.next;
+    }
+    const notes = notified === 0 ? [] : [`${notified} handlers were notified of their cancellation, which is not withdrawn.`];
+    return { ids, notes };
+  }
+
+  async #stateOf(record: OperationRecord): Promise<OperationState> {
+    const batchId = record.undo?.batchId ?? undefined;
+    return { record, undoBatch: batchId === undefined ? undefined : await this.#ports.batches.get(batchId) };
+  }
+
+  #newRecord({ verb, ids, startedBy, reason }: NewOperation, batchId: BatchId | null, matched: number): OperationRecord {
+    const { clock, random } = this.#ports;
+    const createdAtMs = clock.nowMs();
+    return {
+      id: newOperationId(createdAtMs, random),
+      verb,
+      ids: [...ids],
+      batchId,
+      matched,
+      startedBy: startedBy ?? null,
+      reason: reason ?? null,
+      createdAtMs,
+      untilMs: createdAtMs + this.#windowMs,
+      undo: null,
+    };
+  }
+
+  /** Deletes what is over, and the oldest beyond the bound. Reading all of them for each change would be too much. */
+  async #outdated(): Promise<readonly DocumentWrite[]> {
+    if (this.#stored++ % CLEANED_EVERY !== 0) return [];
+    const nowMs = this.#ports.clock.nowMs();
+    const documents = await this.#ports.metadata.list(OPERATIONS_PREFIX);
+    const records = documents.flatMap((document) => operationOf(document) ?? []).sort((a, b) => b.createdAtMs - a.createdAtMs);
+    return records
+      .filter(({ untilMs }, index) => untilMs + OVER_SHOWN_MS <= nowMs || index >= OPERATIONS_KEPT_MAX)
+      .map(({ id }) => ({ kind: "delete", key: operationKey(id), expectedVersion: undefined }) as const);
+  }
+}
+
+/** New operations between two deletions of old ones. */
+const CLEANED_EVERY = 100;
+/** How long an operation is listed after its time is over. */
+const OVER_SHOWN_MS = 3_600_000;
+
+function putOf(record: OperationRecord, expectedVersion: number): DocumentWrite {
+  return { kind: "put", key: operationKey(record.id), value: operationDocument(record), expectedVersion };
+}

@@ -1,0 +1,48 @@
+/** An operation that can be undone, as JSON. */
+import type { OperationShape } from "@perdure/admin-contract";
+import type { OperationState } from "../operations/operations.js";
+import { timeView } from "./explain-view.js";
+import type { ViewOf } from "./response.js";
+
+type OperationJson = ViewOf<typeof OperationShape>;
+
+export function operationView(operation: OperationState, nowMs: number): OperationJson {
+  const { record } = operation;
+  const state = stateOf(operation, nowMs);
+  return {
+    id: record.id,
+    operation: record.verb,
+    invocation_id: record.batchId === null && record.ids.length === 1 ? (record.ids[0] ?? null) : null,
+    batch_id: record.batchId,
+    matched: record.matched,
+    started_at: timeView(record.createdAtMs),
+    started_by: record.startedBy,
+    reason: record.reason,
+    state,
+    undo_until: timeView(record.untilMs),
+    undo_left_ms: state === "undoable" ? Math.max(0, record.untilMs - nowMs) : 0,
+    undo: undoOf(operation),
+  };
+}
+
+/** Whether the undo is over. */
+export function isUndone({ record, undoBatch }: OperationState): boolean {
+  return record.undo !== null && undoBatch?.state !== "running";
+}
+
+function stateOf(operation: OperationState, nowMs: number): OperationJson["state"] {
+  const { record } = operation;
+  if (record.undo !== null) return isUndone(operation) ? "undone" : "undoing";
+  return record.untilMs <= nowMs ? "expired" : "undoable";
+}
+
+function undoOf({ record: { undo }, undoBatch }: OperationState): OperationJson["undo"] {
+  if (undo === null) return null;
+  return {
+    started_at: timeView(undo.startedAtMs),
+    batch_id: undo.batchId,
+    undone: undoBatch?.succeeded ?? undo.undone,
+    failed: undoBatch?.failed ?? undo.failed,
+    cannot_be_undone: undo.notes,
+  };
+}
