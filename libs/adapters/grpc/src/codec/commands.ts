@@ -101,6 +101,8 @@ function editsOf({ editedSteps, replaced, added }: proto.RemoteCommand_Fork): Fo
     replaced: replaced.map(({ index, body }) => ({ index, body })),
     added: added.map(({ type, body }) => ({ type, body })),
   };
+}
+
 const operationId: FieldCodec<OperationId, string> = {
   to: (id) => id,
   from(text) {
