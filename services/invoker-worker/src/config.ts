@@ -67,7 +67,7 @@ export const workerSettings = group("The worker: partitions, their storage, and 
   ...retentionSettings,
   storageRocksdb: group("Storage of partitions.", {
     path: optionalText({ sentence: "Directory; <base-dir>/<node-name>/db when not set." }),
-    commitLog: boolean(true, {
+    commitLog: boolean(false, {
       sentence:
         "Whether commits go to preallocated files, which are synced faster than LevelDB's own log. That one is synced when they cannot be used.",
     }),
