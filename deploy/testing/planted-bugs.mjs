@@ -334,6 +334,29 @@ export const PLANTED_BUGS = [
     "    leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
     "    void index;\n",
   ]),
+  {
+    ...plant(
+      "late-request-begins-a-burst",
+      "A debounced request that is sent again after its burst has begun begins another",
+      1,
+      [
+        partition("invocation/debounce.ts"),
+        "  if (isRepeated(burst, command)) {\n",
+        '  if (invocation?.status === "scheduled" && isRepeated(burst, command)) {\n',
+      ],
+    ),
+    isDebounced: true,
+  },
+  {
+    ...plant(
+      "debounced-input-stays",
+      "A burst starts with the input of its first request",
+      1,
+      [partition("invocation/debounce.ts"), "  const [, ...signals] = view", "  const [first, ...signals] = view"],
+      [partition("invocation/debounce.ts"), "body: input, appended", "body: first?.body ?? input, appended"],
+    ),
+    isDebounced: true,
+  },
 ];
 
 /** A plugin of esbuild that plants the bug. Rejects when one of its texts is not in its module exactly once. */

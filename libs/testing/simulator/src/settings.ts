@@ -2,6 +2,7 @@
 import type { ProtocolVersion } from "@perdure/service-protocol";
 import type { SeededRandom } from "@perdure/testkit";
 import type { CrowdSettings } from "./crowd/settings.js";
+import type { DebounceSettings } from "./debounce/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
 import type { SimulatedClusterSettings } from "./workers/settings.js";
 
@@ -48,6 +49,8 @@ export interface SimulationSettings {
   readonly flow: FlowSettings | undefined;
   /** Undefined: a world without crowds. */
   readonly crowd: CrowdSettings | undefined;
+  /** Undefined: a world without debounced requests. */
+  readonly debounce: DebounceSettings | undefined;
   /** Undefined: leaders that are replaced when they are gone, over a store that returns reads at once. */
   readonly cluster: SimulatedClusterSettings | undefined;
 }
@@ -85,6 +88,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
     cleanupIntervalMs: random.pick([7, 30]) * 60_000,
     flow: undefined,
     crowd: undefined,
+    debounce: undefined,
     cluster: undefined,
   };
 }

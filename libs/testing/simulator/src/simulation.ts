@@ -14,6 +14,7 @@ import { Outsider } from "./actors/outsider.js";
 import { RequestFactory } from "./actors/requests.js";
 import { Cluster } from "./cluster.js";
 import { crowdSeed, drawCrowdSettings } from "./crowd/settings.js";
+import { debounceSeed, drawDebounceSettings } from "./debounce/settings.js";
 import { type SimulationFinding, SimulationFindings } from "./findings.js";
 import { Pauser } from "./flow/pauser.js";
 import { SimulatedRules } from "./flow/rules.js";
@@ -43,6 +44,8 @@ export interface SimulationOptions {
   readonly cluster?: boolean;
   /** Adds many events at one moment, late messages and old timers; drawn likewise. Not together with `flow` or `cluster`. */
   readonly crowd?: boolean;
+  /** Adds debounced requests; drawn likewise. Also together with `cluster`. */
+  readonly debounce?: boolean;
   /** Settings that replace those of the seed. */
   readonly settings?: Partial<SimulationSettings>;
 }
@@ -90,7 +93,9 @@ class Simulation {
     const clustered =
       options.cluster === true ? drawClusterSettings(new SeededRandom(clusterSeed(options.seed)), drawn) : flowing;
     const crowded = options.crowd === true ? drawCrowdSettings(new SeededRandom(crowdSeed(options.seed)), drawn) : clustered;
-    const settings = { ...crowded, ...options.settings };
+    const debounced =
+      options.debounce === true ? drawDebounceSettings(new SeededRandom(debounceSeed(options.seed)), crowded) : crowded;
+    const settings = { ...debounced, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
     const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
@@ -338,6 +343,7 @@ class Simulation {
     const untilMs = scheduler.clock.monotonicMs() + 2 * settings.retentionMs + 3 * settings.cleanupIntervalMs;
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
     if (findings.first !== undefined) return;
+    this.#world.ledger.debounce.retentionIsOver();
     const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is deleted.
     const left = [...this.#kv.snapshot().keys()].filter((key) => !stays.test(key));
     findings.require(left.length === 0, "expired rows are deleted", () =>

@@ -109,6 +109,15 @@ describe("a burst of debounced sends", () => {
     expect(partition.invocation(anId(1))).toMatchObject({ status: "scheduled", facts: { executionTimeMs: 105_000 } });
   });
 
+  test("does not store the encoded form that came with the facts, whose times are those of the sender", () => {
+    const partition = new Debouncing();
+    for (const n of [1, 2]) {
+      const send = sendOf({ n, createdAtMs: n * 1_000 });
+      partition.play({ ...send, facts: { ...send.facts, bytes: utf8("encoded") } });
+      expect(partition.invocation(anId(1))?.facts.bytes).toBeUndefined();
+    }
+  });
+
   test("keeps a signal that arrived between two sends", () => {
     const partition = new Debouncing();
     partition.submit({ n: 1, createdAtMs: 1_000 });

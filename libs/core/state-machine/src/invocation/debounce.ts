@@ -70,7 +70,9 @@ export function joinBurst(view: PartitionView, command: Invoke & { readonly fact
 /** Returns the facts of the first invocation of a burst, with times by the partition's clock, and stores its row. */
 export function beginBurst(facts: DebouncedFacts, out: Transition): InvocationFacts {
   const startByMs = out.nowMs + (facts.debounce.startByMs - facts.createdAtMs);
-  const first = { ...facts, executionTimeMs: dueAtMs(facts, startByMs, out), debounce: { ...facts.debounce, startByMs } };
+  const executionTimeMs = dueAtMs(facts, startByMs, out);
+  // Facts that another process sent carry their encoded form, with the times of the sender.
+  const first: InvocationFacts = { ...facts, executionTimeMs, debounce: { ...facts.debounce, startByMs }, bytes: undefined };
   putBurst(out, first, { id: facts.id, newestCreatedAtMs: facts.createdAtMs, requestIds: [facts.requestId] });
   return first;
 }
@@ -83,8 +85,8 @@ export function endBurst(view: PartitionView, facts: InvocationFacts, out: Trans
 }
 
 /**
- * A send that arrives again: its number is among the newest, or it is marked as submitted again and is not newer than the newest input.
- * Had the latter never arrived before, the burst would have replaced its input.
+ * A send that arrives again: its number is among the newest, or it is marked as submitted again and is not newer than the newest input. If
+ * such a send never arrived before, it would have arrived before the newest one, which replaces its input.
  */
 function isRepeated(burst: Burst, { facts, resubmission }: Invoke): boolean {
   if (facts.requestId !== 0 && burst.requestIds.includes(facts.requestId)) return true;

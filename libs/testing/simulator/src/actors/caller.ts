@@ -1,5 +1,5 @@
 /** A client that wants one invocation done and never gives up: it submits again after every lost response, and waits for the outcome. */
-import { newInvocationId } from "@perdure/base";
+import { type InvocationId, newInvocationId, siblingInvocationId } from "@perdure/base";
 import type { Completion, Detach, Partitions } from "@perdure/control";
 import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/state-machine";
 import { hasDeterministicId, outcomeText } from "../ledger/generation-record.js";
@@ -21,6 +21,8 @@ export class SimulatedCaller {
   #submitted = false;
   /** The outcome that it received; it must be equal for all callers of the invocation. */
   outcome: string | undefined;
+  /** The invocation that was accepted: that of its burst for a debounced request. */
+  #acceptedId: InvocationId | undefined;
 
   constructor(world: SimulatedWorld, cluster: Leaders, name: string, command: Invoke, wait: boolean) {
     this.#world = world;
@@ -36,6 +38,10 @@ export class SimulatedCaller {
 
   get state(): string {
     return `${this.name} for ${this.command.id} is ${this.#state}`;
+  }
+
+  get #id(): InvocationId {
+    return this.#acceptedId ?? this.command.id;
   }
 
   go(): void {
@@ -69,7 +75,10 @@ export class SimulatedCaller {
   #submit(partitions: Partitions, deliver: (what: () => void) => void, disconnect: () => void): Detach {
     const command: Invoke = this.#submitted ? { ...this.command, resubmission: true } : this.command;
     this.#submitted = true;
+    this.#world.ledger.debounce.sent(command);
     const previously = (previous: Invocation | undefined): void => {
+      this.#acceptedId = previous?.facts.id;
+      if (previous !== undefined) this.#world.ledger.debounce.accepted(command, previous.facts.id);
       // The outcome of an invocation of another caller is as good, unless it is the run of a workflow: that is refused.
       if (previous !== undefined && isWorkflowRun(command.facts.target) && !this.#wait) this.#state = "done";
       else if (this.#state === "submitting") this.#state = "accepted";
@@ -89,7 +98,7 @@ export class SimulatedCaller {
   }
 
   #attach(partitions: Partitions, deliver: (what: () => void) => void, disconnect: () => void): Detach {
-    return partitions.attach(this.command.id, {
+    return partitions.attach(this.#id, {
       completed: (completion) => {
         disconnect();
         deliver(() => this.#completed(completion));
@@ -109,7 +118,7 @@ export class SimulatedCaller {
     this.#state = "done";
     this.outcome = outcomeText(outcome);
     this.#world.trace.note("answer", () => `${this.name} ${this.command.id} ${this.outcome}`);
-    const generation = this.#world.ledger.latestGeneration(this.command.id);
+    const generation = this.#world.ledger.latestGeneration(this.#id);
     if (generation?.outcome === undefined || generation.number > 0) return;
     const stored = outcomeText(generation.outcome);
     this.#world.findings.require(
@@ -122,7 +131,7 @@ export class SimulatedCaller {
   /** This is right only when the record was deleted after its retention, or by an operator; the id may have been used again since. */
   #notFound(): void {
     this.#state = "done";
-    const generation = this.#world.ledger.latestGeneration(this.command.id);
+    const generation = this.#world.ledger.latestGeneration(this.#id);
     const wasDeleted = generation !== undefined && (generation.isDeleted || generation.number > 0);
     this.#world.findings.require(wasDeleted, "an accepted invocation is stored", () => `${this.name}: ${this.command.id}`);
   }
@@ -142,7 +151,10 @@ export class SimulatedCaller {
     const { facts } = this.command;
     if (hasDeterministicId(facts)) return;
     const { clock, random } = this.#world.scheduler;
-    const id = newInvocationId(facts.target, clock.nowMs(), random);
+    const isDebounced = facts.debounce !== undefined;
+    const id = isDebounced
+      ? siblingInvocationId(this.command.id, clock.nowMs(), random)
+      : newInvocationId(facts.target, clock.nowMs(), random);
     this.command = { ...this.command, id, facts: { ...facts, id, bytes: undefined } };
     this.#submitted = false;
   }

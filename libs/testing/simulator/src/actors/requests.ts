@@ -1,8 +1,16 @@
 /** Draws the requests of callers. */
-import { type InvocationId, idempotentInvocationId, newInvocationId, utf8, workflowInvocationId } from "@perdure/base";
+import {
+  type InvocationId,
+  idempotentInvocationId,
+  newInvocationId,
+  siblingInvocationId,
+  utf8,
+  workflowInvocationId,
+} from "@perdure/base";
 import { type HandlerView, type RegistryView, retentionsOf } from "@perdure/control";
 import { encodeInput } from "@perdure/service-protocol";
 import type { InvocationFacts, Invoke, Target } from "@perdure/state-machine";
+import type { DebounceSettings } from "../debounce/settings.js";
 import { drawRequest } from "../endpoint/draw-program.js";
 import type { Assignment, CalledHandler, HandlerProgram } from "../endpoint/program.js";
 import { partitionFor, type SimulatedWorld } from "../world.js";
@@ -52,6 +60,9 @@ export class RequestFactory {
         : idempotencyKey === undefined
           ? newInvocationId(target, nowMs, random)
           : idempotentInvocationId(target, idempotencyKey);
+    const { debounce } = this.#world.settings;
+    if (debounce !== undefined && handlerType !== "workflow" && random.chance(debounce.share))
+      return this.#invoke(this.#debounced(target, handler, debounce), program);
     const facts: InvocationFacts = {
       ...this.#facts(id, target, handler, idempotencyKey),
       limitKey: scope === undefined || flow === undefined ? undefined : random.pick(flow.limitKeys),
@@ -76,6 +87,18 @@ export class RequestFactory {
     return { target: { scope, service: to.service, key, handler: to.handler, serviceType, handlerType }, handler };
   }
 
+  #debounced(target: Target, handler: HandlerView, { keys, quietMs, maxMs }: DebounceSettings): InvocationFacts {
+    const { random, clock } = this.#world.scheduler;
+    const nowMs = clock.nowMs();
+    const key = random.pick(keys);
+    const id = siblingInvocationId(idempotentInvocationId(target, key), nowMs, random);
+    return {
+      ...this.#facts(id, target, handler, undefined),
+      executionTimeMs: nowMs + quietMs,
+      debounce: { key, startByMs: nowMs + maxMs, sendCount: 1 },
+    };
+  }
+
   #facts(id: InvocationId, target: Target, handler: HandlerView, idempotencyKey: string | undefined): InvocationFacts {
     const retentions = retentionsOf(handler, idempotencyKey);
     return {
@@ -98,7 +121,9 @@ export class RequestFactory {
 
   #invoke(facts: InvocationFacts, program: HandlerProgram): Invoke {
     const assignment: Assignment = { program, sink: undefined };
-    const input = encodeInput([], utf8(JSON.stringify(assignment)));
+    // No two debounced requests have the same input.
+    const headers = facts.debounce === undefined ? [] : [{ key: "request", value: String(facts.requestId) }];
+    const input = encodeInput(headers, utf8(JSON.stringify(assignment)));
     return { kind: "invoke", id: facts.id, facts, input, sink: undefined };
   }
 }

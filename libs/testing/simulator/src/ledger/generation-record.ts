@@ -32,6 +32,8 @@ export interface GenerationRecord {
   readonly expectedCompletions: Map<number, ExpectedCompletion>;
   /** Number of commands ever stored, also those of a journal that was dropped. */
   commandCount: number;
+  /** Entries below this index are written again after the last drop, with another input: a later request has joined the burst. */
+  rewrittenLength: number;
   /** Set at its end. */
   outcome: Outcome | undefined;
   isDeleted: boolean;

@@ -155,7 +155,11 @@ export class JournalModel {
       () => `${generation.id}: ${length} of ${generation.entries.length}`,
     );
     generation.entries = [];
-    generation.journalDropped = true;
+    const { status, facts } = generation.invocation;
+    if (status === "scheduled" && facts.debounce !== undefined) {
+      generation.rewrittenLength = length;
+      generation.commandCount = 0;
+    } else generation.journalDropped = true;
   }
 
   /** Checks that the record of an invocation and its journal agree at the end of each batch. */

@@ -4,8 +4,9 @@
  */
 import type { InvocationId } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/state-machine";
-import { isExclusive, isWorkflowRun } from "@perdure/state-machine";
+import { DEBOUNCE_SERVICE, isExclusive, isWorkflowRun } from "@perdure/state-machine";
 import type { PartitionBatch } from "@perdure/storage";
+import { DebounceModel } from "../debounce/model.js";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
 import { AttemptLedger } from "./attempts.js";
@@ -17,6 +18,7 @@ import { PromiseModel } from "./promise-model.js";
 import { RunModel } from "./run-model.js";
 import { SignalModel } from "./signal-model.js";
 import { StateModel } from "./state-model.js";
+import { timerText } from "./timer-text.js";
 
 export class Ledger {
   readonly #findings: SimulationFindings;
@@ -28,6 +30,7 @@ export class Ledger {
   readonly runs: RunModel;
   readonly signals: SignalModel;
   readonly promises: PromiseModel;
+  readonly debounce: DebounceModel;
   readonly #journals: JournalModel;
   /** The present generation of each id, deleted ones included. */
   readonly #generations = new Map<InvocationId, GenerationRecord>();
@@ -59,6 +62,7 @@ export class Ledger {
     this.runs = new RunModel(findings);
     this.signals = new SignalModel((id) => this.generation(id));
     this.promises = new PromiseModel(findings);
+    this.debounce = new DebounceModel(findings, (id) => this.generation(id));
     this.#journals = new JournalModel(findings, this);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new AttemptLedger(findings, this);
@@ -157,10 +161,12 @@ export class Ledger {
       case "deleteJournal":
         return this.#dropJournal(mutation.id, mutation.length);
       case "putState":
+        if (mutation.service === DEBOUNCE_SERVICE) return this.debounce.put(mutation.key, mutation.value);
         this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
         if (!this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value)) this.#edited(mutation);
         return;
       case "deleteState":
+        if (mutation.service === DEBOUNCE_SERVICE) return this.debounce.deleted(mutation.key);
         if (!this.state.delete(mutation.service, mutation.key, mutation.stateKey)) this.#edited(mutation);
         return;
       case "putLock":
@@ -272,8 +278,10 @@ export class Ledger {
     );
     if (from.status === "inboxed" && invocation.status !== "inboxed") this.#leftQueue(before);
     if (from.status === "invoked") this.runs.moved(before, invocation);
-    if (from.status === "scheduled" && invocation.status !== "scheduled")
-      this.notBefore(facts.executionTimeMs, () => `${id} begins`);
+    if (from.status === "scheduled" && invocation.status !== "scheduled") {
+      this.debounce.begins(before, invocation);
+      this.notBefore(from.facts.executionTimeMs, () => `${id} begins`);
+    }
     before.invocation = invocation;
     if (invocation.status === "completed") this.#ended(before, invocation.outcome);
   }
@@ -300,6 +308,7 @@ export class Ledger {
       // too.
       removalRequested: last?.removalRequested ?? false,
       commandCount: 0,
+      rewrittenLength: 0,
     };
     this.#generations.set(id, generation);
     const early = this.#early.get(id) ?? [];
@@ -369,7 +378,7 @@ export class Ledger {
         "a journal grows at its end",
         () => `${id}: ${index} at ${generation.entries.length}`,
       );
-      return this.#journals.journaled(generation, entry, false);
+      return this.#journals.journaled(generation, entry, index < generation.rewrittenLength);
     }
     const early = this.#early.get(id) ?? [];
     this.#early.set(id, early);
@@ -386,13 +395,4 @@ export class Ledger {
     if (generation === undefined) return this.#findings.report("only existing rows are deleted", `journal of ${id}`);
     this.#journals.dropped(generation, length);
   }
-}
-
-function timerText(timer: {
-  readonly dueAtMs: number;
-  readonly kind: string;
-  readonly id: string;
-  readonly sequence: number;
-}): string {
-  return `${timer.kind}/${timer.id}/${timer.sequence}/${timer.dueAtMs}`;
 }
