@@ -5,6 +5,7 @@ import { Loading } from "../kit/states.js";
 import { NoPage } from "../shell/no-page.js";
 import { isOfPattern, type LazyPart, partOf } from "../shell/part.js";
 import { PartPage } from "../shell/part-page.js";
+import { BundleDrop } from "./bundle/bundle-drop.js";
 import { PaletteEntries } from "./palette-entries.js";
 
 type Loader = () => Promise<{ readonly default: ComponentType }>;
@@ -18,6 +19,7 @@ const ROUTES: readonly (readonly [path: string, load: Loader])[] = [
   ["/deployments/:deployment", () => import("./deployments/deployment-page.js")],
   ["/invocations", () => import("./invocations/invocations-page.js")],
   ["/invocations/:invocation", () => import("./invocation/invocation-page.js")],
+  ["/bundle", () => import("./bundle/bundle-page.js")],
   ["/state", () => import("./state/state-page.js")],
   ["/state/:service/:key", () => import("./state/key-page.js")],
   ["/promises", () => import("./promises/promises-page.js")],
@@ -48,6 +50,7 @@ export function EnvironmentPages({ more = [] }: { readonly more?: readonly Place
   return (
     <Suspense fallback={<Loading />}>
       <PaletteEntries />
+      <BundleDrop />
       <Switch>
         {[...PAGES, ...more].map(({ path, part }) => (
           <Route key={path} path={path}>

@@ -28,6 +28,7 @@ export function PaletteEntries() {
 
 const ACTIONS: readonly PaletteEntry[] = [
   { kind: "Action", label: "Register deployment", href: "/deployments?register=yes" },
+  { kind: "Action", label: "Open bundle", keywords: "file invocation replay debug", href: "/bundle" },
   {
     kind: "Action",
     label: "Failing invocations",

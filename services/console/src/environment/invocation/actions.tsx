@@ -2,7 +2,7 @@
 import type { InvocationVerb } from "@perdure/admin-contract";
 import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
-import { Button, Confirmation, Icon, type IconName, Menu } from "../../kit/index.js";
+import { Button, Confirmation, Icon, type IconName, Menu, type MenuAction } from "../../kit/index.js";
 import { usePaletteSource } from "../../shell/palette-sources.js";
 import { useEnvironment } from "../environment.js";
 import { useChange } from "../request.js";
@@ -157,7 +157,14 @@ const VERB_ICONS: Readonly<Record<InvocationVerb, IconName>> = {
   "purge-journal": "purge",
 };
 
-export function ActionBar({ actions, isDone }: { readonly actions: InvocationActions; readonly isDone: boolean }) {
+interface ActionBarProps {
+  readonly actions: InvocationActions;
+  readonly isDone: boolean;
+  /** First entries of the menu. */
+  readonly more: readonly MenuAction[];
+}
+
+export function ActionBar({ actions, isDone, more }: ActionBarProps) {
   const button = (verb: InvocationVerb, label: string) => (
     <Button isBusy={actions.isBusy(verb)} forbidden={actions.forbidden(verb)} onClick={() => actions.run(verb)}>
       <Icon name={VERB_ICONS[verb]} /> {label}
@@ -190,6 +197,7 @@ export function ActionBar({ actions, isDone }: { readonly actions: InvocationAct
           </Button>
         }
         actions={[
+          ...more,
           ...(isDone
             ? [item("cancel", "Cancel", false), item("pause", "Pause", false)]
             : [item("restart-as-new", "Restart as new …", false)]),

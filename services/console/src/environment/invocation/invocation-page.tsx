@@ -3,6 +3,7 @@ import type { ExplanationView } from "@perdure/admin-client";
 import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { Breakable, Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
+import { useBundleDownload } from "../bundle/use-bundle-download.js";
 import { ActionBar, useInvocationActions } from "./actions.js";
 import { CrashButton, CrashNote } from "./crash-button.js";
 import type { Crash } from "./crash-status.js";
@@ -45,6 +46,7 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
   const { id, target, status, result, completionFailure, isWorkflow, journalSize } = facts;
   const [crash, setCrash] = useState<Crash>();
   const { actions, dialogs } = useInvocationActions({ id, target, facts: { status, isWorkflow, journalSize } });
+  const download = useBundleDownload(id);
   const explanation = useExplanation(id);
   const isDone = status === "completed";
   return (
@@ -61,7 +63,7 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
       actions={
         <>
           {!isDone && <CrashButton id={id} onCrashed={setCrash} />}
-          <ActionBar actions={actions} isDone={isDone} />
+          <ActionBar actions={actions} isDone={isDone} more={[download]} />
         </>
       }
     >

@@ -49,7 +49,8 @@ function TimelineOf(props: TimelineProps) {
   );
 }
 
-function LoadedTimeline({
+/** The timeline that the caller has loaded. */
+export function LoadedTimeline({
   timeline,
   compact,
   step,

@@ -139,6 +139,9 @@ function ListActions({ isLive, onLive, onDialog }: ListActionsProps) {
       <Link href="/invocations?batches" className="button button--quiet">
         Batches
       </Link>
+      <Link href="/bundle" className="button button--quiet">
+        Open bundle
+      </Link>
     </>
   );
 }

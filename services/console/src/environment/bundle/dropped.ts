@@ -1,0 +1,20 @@
+/** A file that was dropped on any page, until the page of bundles has taken it. */
+let dropped: File | undefined;
+const listeners = new Set<() => void>();
+
+export function putDropped(file: File): void {
+  dropped = file;
+  for (const listener of listeners) listener();
+}
+
+export function takeDropped(): File | undefined {
+  const file = dropped;
+  dropped = undefined;
+  return file;
+}
+
+/** Calls `listener` when a file was dropped; returns a function that removes it. */
+export function onDropped(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
