@@ -25,3 +25,6 @@ export const LARGE_CHARS = 2 * 1024 * 1024;
 export const LAST_LINES = 15;
 /** Timeout of a connection to a program on this machine; a failed attempt is repeated. */
 export const PROBE_MS = 500;
+
+/** One replay by the command line: two requests, and the start of a process on a busy machine. */
+export const REPLAY_MS = 20_000;

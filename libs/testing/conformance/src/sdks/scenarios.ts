@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { invocationIdOf } from "../ingress-client.js";
 import { CROWD, LARGE_CHARS, SOON_MS } from "./limits.js";
+import { replaysBundles } from "./replay-scenario.js";
 import { assertFailed, type SdkStage } from "./stage.js";
 
 export interface SdkScenario {
@@ -26,6 +27,7 @@ export const SCENARIOS: readonly SdkScenario[] = [
   { title: "a terminal error becomes an HTTP status", play: failsForGood },
   { title: "a failing handler is retried until it succeeds", play: triesAgain },
   { title: "a failing step is retried until its retry policy ends", play: stepsTryAgain },
+  { title: "a bundle of a failing invocation is replayed to its error", play: replaysBundles },
   { title: "a cancelled handler can clean up", play: cleansUp },
   { title: "cancellation reaches the invocations that one waits for", play: cancelsDown },
 ];
