@@ -20,10 +20,13 @@ interface EndpointDeps {
   readonly signal: AbortSignal;
 }
 
+/** Statuses after which another version of HTTP is not tried: a manifest, or a request for a signature. */
+const DECIDED: ReadonlySet<number> = new Set([200, 401]);
+
 /** Over HTTP/2, and over HTTP/1.1 when that fails. Ends the command when no endpoint answers. */
 export async function discoverEndpoint(uri: string, deps: EndpointDeps): Promise<ReplayEndpoint> {
   const first = await discover(uri, "auto", deps);
-  const answer = first.kind === "response" && first.status === 200 ? first : await discover(uri, "HTTP/1.1", deps);
+  const answer = first.kind === "response" && DECIDED.has(first.status) ? first : await discover(uri, "HTTP/1.1", deps);
   if (answer.kind === "failed") {
     const advice = "Start your service, in your debugger, and give its address with --endpoint.";
     throw new CliError(FAILED, `${uri} does not answer: ${answer.failure.message}`, advice);
