@@ -15,6 +15,7 @@ import { consoleDocumentRoutes } from "./routes/console-documents.js";
 import { crashAttemptRoutes } from "./routes/crash-attempt.js";
 import { deployCheckRoutes } from "./routes/deploy-check.js";
 import { deploymentRoutes } from "./routes/deployments.js";
+import { eventRoutes } from "./routes/events.js";
 import { explainRoutes } from "./routes/explain.js";
 import { forkRoutes } from "./routes/forks.js";
 import { invocationRoutes } from "./routes/invocations.js";
@@ -62,6 +63,7 @@ export function routesOf(ports: AdminPorts, options: AdminOptions): readonly Api
     ...batchRoutes(ports),
     ...kafkaRoutes(ports.registry),
     ...subscriptionControlRoutes(ports),
+    ...eventRoutes(ports),
     ...ruleRoutes(ports.registry),
     ...scheduleRoutes(ports),
     ...queryRoutes(ports.measures === undefined ? ports.sql : measuredSql(ports.sql, ports.measures, ports.clock)),

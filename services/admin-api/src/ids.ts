@@ -1,9 +1,11 @@
 /** Parses ids in paths. A malformed id gets the same answer at every route (admin-api.md §1.2). */
 import {
   type DeploymentId,
+  type EventSubscriptionId,
   type InvocationId,
   type Parsed,
   parseDeploymentId,
+  parseEventSubscriptionId,
   parseInvocationId,
   parseScheduleId,
   parseSubscriptionId,
@@ -21,6 +23,10 @@ export function deploymentParam(request: ApiRequest): DeploymentId {
 
 export function subscriptionParam(request: ApiRequest): SubscriptionId {
   return pathId(request, "subscription", parseSubscriptionId);
+}
+
+export function eventSubscriptionParam(request: ApiRequest): EventSubscriptionId {
+  return pathId(request, "event_subscription", parseEventSubscriptionId);
 }
 
 export function scheduleParam(request: ApiRequest): ScheduleId {

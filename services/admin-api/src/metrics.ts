@@ -61,6 +61,8 @@ const QUERY_TABLES = [
   "sys_partition",
   "sys_promise",
   "sys_rate_limits",
+  "sys_event_delivery",
+  "sys_event_subscription",
   "sys_rules",
   "sys_schedule",
   "sys_scheduler",

@@ -2,7 +2,15 @@
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import type { AdminOperation } from "@perdure/admin-contract";
 import * as contract from "@perdure/admin-contract";
-import { type BatchId, EMPTY_BYTES, type InvocationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
+import {
+  type BatchId,
+  EMPTY_BYTES,
+  type EventSubscriptionId,
+  type InvocationId,
+  silentLogger,
+  systemClock,
+  systemRandom,
+} from "@perdure/base";
 import { createMemoryMetadataStore, type Verification } from "@perdure/metadata";
 import { createScheduleBook } from "@perdure/registry";
 import { aManifest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "@perdure/registry/testing";
@@ -25,6 +33,7 @@ import {
 import { rowsOf } from "./batches-world.js";
 
 const ID = "inv_1gdJBtdVEcM942bjcDmb1c1khoaJe11Hbz" as InvocationId;
+const DELIVERY_ID = "inv_1aDVq0MADFm03hZvQNLj3zT03pvcAorDLF" as InvocationId;
 const BATCH_ID = "bat_15ChR1PDwZt22Rn2lfZrRo5" as BatchId;
 const QUEUE_ID = "vq_1a1mlWikgvPI7bKU0xvNnoATqq1LSWnL4B";
 
@@ -133,6 +142,13 @@ beforeAll(async () => {
   partitions.answers.set("pause", { kind: "accepted" });
   partitions.answers.set("undo", { kind: "undo", result: "undone", notified: [], isClientNotified: true });
   partitions.answers.set("mutateState", { kind: "done" });
+  const delivery = anInvocation(DELIVERY_ID, "completed", undefined);
+  const event = {
+    subscriptionId: "evs_15ChR1PDwZt22Rn2lfZrRo5" as EventSubscriptionId,
+    eventId: "e",
+    type: "invocation.failed",
+  } as const;
+  partitions.invocations.set(DELIVERY_ID, { ...delivery, facts: { ...delivery.facts, event } });
   const registry = Object.assign(await createTestRegistry(), { checkDeployment: async () => VERIFICATION });
   const operations = operationsOf({ ...ports, partitions, batches: BATCHES }, 60_000);
   server = await startServer(
@@ -253,6 +269,16 @@ test("topics and schedules", async () => {
   await call(contract.getSchedule, schedule);
   await call(contract.getNextTimes, schedule);
   await call(contract.removeSchedule, schedule);
+});
+
+test("event subscriptions and deliveries", async () => {
+  const fields = { types: ["invocation.failed"], to: { url: "https://hooks.example/" }, filter: { service: "Greeter" } };
+  const subscription = { event_subscription: idOf(await call(contract.createEventSubscription, {}, fields)) };
+  await call(contract.listEventSubscriptions);
+  await call(contract.getEventSubscription, subscription);
+  await call(contract.rotateEventSecret, subscription);
+  await call(contract.removeEventSubscription, subscription);
+  await call(contract.replayEventDelivery, { invocation_id: DELIVERY_ID });
 });
 
 test("flow control and the server itself", async () => {

@@ -32,6 +32,8 @@ import type { Deliveries } from "@perdure/subscriptions";
 import type { TracingPorts } from "@perdure/telemetry/tracing";
 import type { WorkerMetrics } from "./metrics.js";
 import { type EndpointTransports, tracedTransports } from "./traced-transports.js";
+import { registryWithWebhooks } from "./webhooks/webhook-registry.js";
+import { transportWithWebhooks } from "./webhooks/webhook-transport.js";
 
 interface InvokerWorkerPorts {
   /** The caller closes it, after the worker. */
@@ -100,7 +102,9 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   // Attempts may begin while the processor starts; their invocations are read once it has.
   const describe = async (id: InvocationId): Promise<Invocation | undefined> => new LocalPartitions(await started).describe(id);
-  const transports = tracedTransports(ports.transports, { describe }, ports.tracing);
+  const traced = tracedTransports(ports.transports, { describe }, ports.tracing);
+  const transports = { ...traced, http: transportWithWebhooks(traced.http, { registry, clock }) };
+  const invokerRegistry = registryWithWebhooks(registry);
   const started = Processor.start(
     {
       store,
@@ -113,7 +117,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
         const invokerLogger = logger.child({ component: "invoker" });
         const deps = {
           host,
-          registry,
+          registry: invokerRegistry,
           transports,
           clock,
           random,
@@ -127,6 +131,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
         return createInvoker(deps, options.invoker);
       },
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+      events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
       peers,
       onFenced: (partition) => onFatal(new PerdureError("STO0002", `partition ${partition} was taken over by another process`)),
       onFatal,

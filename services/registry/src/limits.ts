@@ -33,6 +33,12 @@ export const KAFKA_CLUSTERS_MAX = 1000;
 /** Subscriptions of one environment; each holds a consumer. */
 export const SUBSCRIPTIONS_MAX = 10_000;
 
+/** Event subscriptions of one environment: each is matched against every invocation that ends or is paused. */
+export const EVENT_SUBSCRIPTIONS_MAX = 100;
+
+/** Secrets of one webhook that sign at the same time: the present one and the one before it. */
+export const WEBHOOK_SECRETS_MAX = 2;
+
 /** Deployments of one environment, the drained ones included. */
 export const DEPLOYMENTS_MAX = 50_000;
 

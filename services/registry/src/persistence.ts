@@ -2,23 +2,25 @@
  * The registry's documents: their keys, their conversion to state, and how written documents change the state. A malformed stored
  * document is META0005, because serving half of the registry would be worse than not starting.
  */
-import { type DeploymentId, PerdureError, type SubscriptionId } from "@perdure/base";
+import { type DeploymentId, PerdureError, parseEventSubscriptionId, type SubscriptionId } from "@perdure/base";
 import type {
   DeploymentRecord,
   Document,
   DocumentWrite,
+  EventSubscriptionRecord,
   KafkaClusterRecord,
   MetadataStore,
   SubscriptionRecord,
 } from "@perdure/metadata";
 import { EMPTY_RULE_BOOK, type RegistryState, type RuleDocument, type StateTables, stateOf, type Versioned } from "./state.js";
-import { StoredDeployment, StoredKafkaCluster, StoredRuleBook, StoredSubscription } from "./stored.js";
+import { StoredDeployment, StoredEventSubscription, StoredKafkaCluster, StoredRuleBook, StoredSubscription } from "./stored.js";
 
 /** Prefix of all keys of the registry's own documents. */
 export const REGISTRY_PREFIX = "registry/";
 const DEPLOYMENT = `${REGISTRY_PREFIX}deployment/`;
 const KAFKA_CLUSTER = `${REGISTRY_PREFIX}kafka-cluster/`;
 const SUBSCRIPTION = `${REGISTRY_PREFIX}subscription/`;
+const EVENT_SUBSCRIPTION = `${REGISTRY_PREFIX}event-subscription/`;
 const RULE_BOOK = `${REGISTRY_PREFIX}rule-book`;
 
 /** Loads all stored documents. Rejects with META0005 when a document is damaged, with the store's error when it fails. */
@@ -63,6 +65,15 @@ export function putSubscription(record: SubscriptionRecord, previous: Versioned<
 export function deleteSubscription(previous: Versioned<SubscriptionRecord>): DocumentWrite {
   return { kind: "delete", key: SUBSCRIPTION + previous.record.id, expectedVersion: previous.version };
 }
+export function putEventSubscription(
+  record: EventSubscriptionRecord,
+  previous: Versioned<EventSubscriptionRecord> | undefined,
+): DocumentWrite {
+  return put(EVENT_SUBSCRIPTION + record.id, record, previous);
+}
+export function deleteEventSubscription(previous: Versioned<EventSubscriptionRecord>): DocumentWrite {
+  return { kind: "delete", key: EVENT_SUBSCRIPTION + previous.record.id, expectedVersion: previous.version };
+}
 export function putRuleBook(book: RuleDocument, previous: Versioned<RuleDocument>): DocumentWrite {
   return put(RULE_BOOK, book, previous);
 }
@@ -80,6 +91,7 @@ function mutableTables(state?: RegistryState): MutableTables {
     deployments: new Map(state?.deployments),
     kafkaClusters: new Map(state?.kafkaClusters),
     subscriptions: new Map(state?.subscriptions),
+    eventSubscriptions: new Map(state?.eventSubscriptions),
     ruleBook: state?.ruleBook ?? EMPTY_RULE_BOOK,
   };
 }
@@ -98,6 +110,9 @@ function place(tables: MutableTables, read: DocumentReader, key: string, version
   } else if (key.startsWith(SUBSCRIPTION)) {
     const record = read(key, StoredSubscription, value);
     tables.subscriptions.set(record.id, { version, record });
+  } else if (key.startsWith(EVENT_SUBSCRIPTION)) {
+    const record = read(key, StoredEventSubscription, value);
+    tables.eventSubscriptions.set(record.id, { version, record });
   } else if (key === RULE_BOOK) {
     tables.ruleBook = { version, record: read(key, StoredRuleBook, value) };
   } else {
@@ -109,6 +124,12 @@ function remove(tables: MutableTables, key: string): void {
   if (key.startsWith(DEPLOYMENT)) tables.deployments.delete(key.slice(DEPLOYMENT.length) as DeploymentId);
   else if (key.startsWith(KAFKA_CLUSTER)) tables.kafkaClusters.delete(key.slice(KAFKA_CLUSTER.length));
   else if (key.startsWith(SUBSCRIPTION)) tables.subscriptions.delete(key.slice(SUBSCRIPTION.length) as SubscriptionId);
+  else if (key.startsWith(EVENT_SUBSCRIPTION)) removeEventSubscription(tables, key.slice(EVENT_SUBSCRIPTION.length));
+}
+
+function removeEventSubscription({ eventSubscriptions }: MutableTables, text: string): void {
+  const id = parseEventSubscriptionId(text);
+  if (id.ok) eventSubscriptions.delete(id.value);
 }
 
 type DocumentSchema<T> = {

@@ -5,7 +5,7 @@
  *     request ▸ discover (no lock) ▸ decide over the state ▸ write with expected versions ▸ new state ▸ call listeners
  *                                          ▲──── another process was faster: reload ────┘
  */
-import { type Clock, type Logger, newDeploymentId, newSubscriptionId, type Random } from "@perdure/base";
+import { type Clock, type Logger, newDeploymentId, newEventSubscriptionId, newSubscriptionId, type Random } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EgressGuard } from "@perdure/egress";
 import {
@@ -24,6 +24,13 @@ import type { ServiceDefaults } from "./defaults.js";
 import { decideRegistration, decideRemoval, decideUpdate, decideVerification, requireDeployment } from "./deployments.js";
 import { Discoverer } from "./discoverer.js";
 import { serviceOptions } from "./effective.js";
+import {
+  decideEventSubscription,
+  decideEventSubscriptionRemoval,
+  decideSecretRotation,
+  listEventSubscriptions,
+  newWebhookSecret,
+} from "./event-subscriptions.js";
 import {
   decideClusterCreation,
   decideClusterRemoval,
@@ -87,6 +94,7 @@ export async function createRegistry(ports: RegistryPorts, options: RegistryOpti
     ...deploymentOperations(manager, ports, options),
     ...serviceOperations(manager, options.defaults),
     ...topicOperations(manager, ports, { fixed: fixedClusters(options.kafkaClusters, ports.clock.nowMs()), bounds }),
+    ...eventOperations(manager, ports),
     ...ruleOperations(manager, ports.clock),
   };
 }
@@ -225,6 +233,26 @@ function topicOperations(
     pauseSubscription: (id, paused) => manager.change((state) => decidePause(state, id, paused)),
     skipRecord: (id, place) => manager.change((state) => decideSkip(state, id, place)),
     removeSubscription: (id) => manager.change((state) => decideSubscriptionRemoval(state, id)),
+  };
+}
+
+function eventOperations(
+  manager: RegistryManager,
+  { clock, random, guard }: RegistryPorts,
+): Pick<Registry, "eventSubscriptions" | "createEventSubscription" | "removeEventSubscription" | "rotateEventSecret"> {
+  const newSecret = () => newWebhookSecret((into) => random.bytes(into));
+  return {
+    eventSubscriptions: () => listEventSubscriptions(manager.state()),
+    createEventSubscription(request) {
+      const nowMs = clock.nowMs();
+      const fresh = { id: newEventSubscriptionId(nowMs, random), secret: newSecret(), nowMs };
+      return manager.change((state) => decideEventSubscription(state, request, fresh, guard));
+    },
+    removeEventSubscription: (id) => manager.change((state) => decideEventSubscriptionRemoval(state, id)),
+    rotateEventSecret(id) {
+      const secret = newSecret();
+      return manager.change((state) => decideSecretRotation(state, id, secret));
+    },
   };
 }
 

@@ -2,10 +2,11 @@
  * The registry as one immutable value. Decisions are functions from it to documents to write, so that a decision can be repeated after a
  * conflict with another process. Derived data (the latest revision of each service) is computed here.
  */
-import type { DeploymentId, SubscriptionId } from "@perdure/base";
+import type { DeploymentId, EventSubscriptionId, SubscriptionId } from "@perdure/base";
 import type {
   DeploymentRecord,
   DocumentWrite,
+  EventSubscriptionRecord,
   KafkaClusterRecord,
   LocatedRevision,
   RuleRecord,
@@ -30,6 +31,7 @@ export interface RegistryState {
   readonly deployments: ReadonlyMap<DeploymentId, Versioned<DeploymentRecord>>;
   readonly kafkaClusters: ReadonlyMap<string, Versioned<KafkaClusterRecord>>;
   readonly subscriptions: ReadonlyMap<SubscriptionId, Versioned<SubscriptionRecord>>;
+  readonly eventSubscriptions: ReadonlyMap<EventSubscriptionId, Versioned<EventSubscriptionRecord>>;
   /** Version 0 until a rule is stored. */
   readonly ruleBook: Versioned<RuleDocument>;
   /** The highest revision of each service that a deployment serves. */
@@ -74,7 +76,8 @@ export function isSameState(one: StateTables, other: StateTables): boolean {
     one.ruleBook.version === other.ruleBook.version &&
     isSameTable(one.deployments, other.deployments) &&
     isSameTable(one.kafkaClusters, other.kafkaClusters) &&
-    isSameTable(one.subscriptions, other.subscriptions)
+    isSameTable(one.subscriptions, other.subscriptions) &&
+    isSameTable(one.eventSubscriptions, other.eventSubscriptions)
   );
 }
 

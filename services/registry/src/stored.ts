@@ -1,9 +1,10 @@
 /** Validates documents from storage. One schema per document, each giving the record's own type. */
-import { type ErrorCode, parseDeploymentId, parseSubscriptionId } from "@perdure/base";
+import { type ErrorCode, parseDeploymentId, parseEventSubscriptionId, parseSubscriptionId } from "@perdure/base";
 import type { HandlerDefinition, ManifestOptions, ServiceDefinition } from "@perdure/manifest";
 import {
   type CheckedCommand,
   type DeploymentRecord,
+  type EventSubscriptionRecord,
   type KafkaClusterRecord,
   RULE_WEIGHT_DEFAULT,
   type RuleRecord,
@@ -12,6 +13,7 @@ import {
   type Verification,
   type VerificationFinding,
 } from "@perdure/metadata";
+import { EVENT_TYPES } from "@perdure/state-machine";
 import { z } from "zod";
 import type { RuleDocument } from "./state.js";
 
@@ -136,6 +138,16 @@ export const StoredSubscription: z.ZodType<SubscriptionRecord> = z.object({
   options: StringMap,
   paused: z.boolean().default(false),
   skipped: z.array(z.object({ partition: Count, offset: Count })).default([]),
+});
+
+export const StoredEventSubscription: z.ZodType<EventSubscriptionRecord> = z.object({
+  id: z.string().transform((text, context) => idOrIssue(parseEventSubscriptionId(text), context)),
+  types: z.array(z.enum(EVENT_TYPES)),
+  filter: z.object({ service: maybe(z.string()), handler: maybe(z.string()), scope: maybe(z.string()) }),
+  target: z.object({ service: z.string(), handler: z.string() }),
+  webhook: maybe(z.object({ url: z.string(), secrets: z.array(z.string()) })),
+  description: maybe(z.string()),
+  createdAtMs: Ms,
 });
 
 const StoredRule: z.ZodType<RuleRecord> = z.object({

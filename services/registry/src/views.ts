@@ -26,7 +26,8 @@ export function snapshotOf(state: RegistryState, defaults: ServiceDefaults, cach
     const view = deployments.get(deployment.id)?.services.get(name);
     if (view !== undefined) services.set(name, view);
   }
-  return { services, deployments, rules: state.ruleBook.record.rules };
+  const events = [...state.eventSubscriptions.values()].map(({ record }) => record);
+  return { services, deployments, rules: state.ruleBook.record.rules, events: events.length === 0 ? undefined : events };
 }
 
 /** A deployment as the data path sees it, registered or not. */

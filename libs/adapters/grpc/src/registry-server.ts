@@ -8,10 +8,17 @@ import type {
   UntypedServiceImplementation,
 } from "@grpc/grpc-js";
 import type { Clock, Logger } from "@perdure/base";
-import type { RegistryView } from "@perdure/control";
-import type { DeploymentRecord, KafkaClusterRecord, Registry, SubscriptionRecord } from "@perdure/metadata";
+import type { RegistrySnapshot, RegistryView } from "@perdure/control";
+import type {
+  DeploymentRecord,
+  EventSubscriptionRecord,
+  KafkaClusterRecord,
+  Registry,
+  SubscriptionRecord,
+} from "@perdure/metadata";
 import { given, numberOf, required } from "./codec/checks.js";
 import * as deploymentCodec from "./codec/deployment.js";
+import * as eventCodec from "./codec/events.js";
 import * as codec from "./codec/registry.js";
 import { recordsOf } from "./codec/registry.js";
 import * as ruleCodec from "./codec/rules.js";
@@ -68,15 +75,21 @@ export function registryHandlers(
       return responseOf(result, BigInt(number));
     }, logger);
 
+  /** Without records there are no secrets, which event subscriptions have: gateways do not need them. */
+  const stateFor = (withSecrets: boolean): RegistrySnapshot => {
+    const current = registry.current();
+    return withSecrets ? current : { ...current, events: undefined };
+  };
   return {
     watchState: (call: ServerWritableStream<proto.WatchStateRequest, proto.WatchStateResponse>) =>
       watch(call, () => {
         const records = call.request.withRecords ? codec.records.to(recordsOf(registry)) : undefined;
-        const state = { number: BigInt(number), snapshot: snapshotCodec.snapshot.to(registry.current()) };
+        const state = { number: BigInt(number), snapshot: snapshotCodec.snapshot.to(stateFor(call.request.withRecords)) };
         return create(proto.WatchStateResponseSchema, { ...state, ...given("records", records) });
       }),
     ...deploymentHandlers(registry, changed),
     ...kafkaHandlers(registry, changed),
+    ...eventHandlers(registry, changed),
     putRules: changed(
       ({ changes }: proto.PutRulesRequest) => registry.putRules(changes.map(ruleCodec.ruleChange.from)),
       (rules, stateNumber) => create(proto.PutRulesResponseSchema, { stateNumber, rules: rules.map(ruleCodec.rule.to) }),
@@ -92,7 +105,7 @@ export function registryHandlers(
     watch: (call: ServerWritableStream<proto.WatchRegistryRequest, proto.RegistryState>) =>
       watch(call, () => {
         const records = call.request.withRecords ? recordsOf(registry) : undefined;
-        return toStateV01(number, { snapshot: registry.current(), records });
+        return toStateV01(number, { snapshot: stateFor(false), records });
       }),
     change(call: ServerUnaryCall<proto.ChangeRequest, proto.ChangeReply>, answer: sendUnaryData<proto.ChangeReply>) {
       const abort = new AbortController();
@@ -217,6 +230,29 @@ function kafkaHandlers(registry: Registry, changed: Changed): UntypedServiceImpl
           codec.recordPlace.from(required(place, "the place of a record")),
         ),
       (record, number) => create(proto.SkipRecordResponseSchema, subscription(record, number)),
+    ),
+  };
+}
+
+function eventHandlers(registry: Registry, changed: Changed): UntypedServiceImplementation {
+  const subscribed = (record: EventSubscriptionRecord, stateNumber: bigint) => ({
+    stateNumber,
+    subscription: eventCodec.eventSubscription.to(record),
+  });
+  return {
+    createEventSubscription: changed(
+      (request: proto.CreateEventSubscriptionRequest) =>
+        registry.createEventSubscription(eventCodec.eventSubscriptionRequest.from(request)),
+      (record, number) => create(proto.CreateEventSubscriptionResponseSchema, subscribed(record, number)),
+    ),
+    deleteEventSubscription: changed(
+      ({ id }: proto.DeleteEventSubscriptionRequest) =>
+        registry.removeEventSubscription(eventCodec.checkedEventSubscriptionId(id)),
+      (_nothing, stateNumber) => create(proto.DeleteEventSubscriptionResponseSchema, { stateNumber }),
+    ),
+    rotateEventSecret: changed(
+      ({ id }: proto.RotateEventSecretRequest) => registry.rotateEventSecret(eventCodec.checkedEventSubscriptionId(id)),
+      (record, number) => create(proto.RotateEventSecretResponseSchema, subscribed(record, number)),
     ),
   };
 }

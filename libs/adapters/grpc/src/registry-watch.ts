@@ -149,6 +149,19 @@ export class RegistryWatch {
     return value;
   }
 
+  /** Like `change`, for a method that v0.1 does not have. */
+  async changeAfterV01<In, Out, Result>(
+    method: MethodDefinition<In, Out>,
+    request: In,
+    answerOf: (response: Out) => { readonly value: Result; readonly stateNumber: bigint },
+  ): Promise<Result> {
+    const channel = this.#channel;
+    const options = { deadlineMs: CHANGE_DEADLINE_MS, signal: undefined, callee: "the registry" };
+    const { value, stateNumber } = answerOf(await callUnary(this.client, method, request, options));
+    await this.#sees(channel, stateNumber);
+    return value;
+  }
+
   /** The registry that is listened to. */
   get client(): Client {
     const { channels } = this.#ports;

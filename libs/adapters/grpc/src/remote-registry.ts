@@ -10,6 +10,7 @@ import type { DeploymentRecord, LocatedRevision, Registry, Verification } from "
 import type { Schedules } from "@perdure/schedules";
 import { bigOf, given, required } from "./codec/checks.js";
 import * as deploymentCodec from "./codec/deployment.js";
+import * as eventCodec from "./codec/events.js";
 import * as codec from "./codec/registry.js";
 import { type RegistryRecords, revisionKey } from "./codec/registry.js";
 import * as ruleCodec from "./codec/rules.js";
@@ -50,6 +51,7 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
     ...readsOf(watch),
     ...deploymentChanges(watch),
     ...kafkaChanges(watch),
+    ...eventChanges(watch),
     putRules: (changes) => {
       const request = create(proto.PutRulesRequestSchema, { changes: changes.map(ruleCodec.ruleChange.to) });
       const answerOf = ({ rules, stateNumber }: proto.PutRulesResponse) => ({
@@ -82,6 +84,7 @@ type RegistryReads = Pick<
   | "subscription"
   | "subscriptions"
   | "rules"
+  | "eventSubscriptions"
 >;
 
 /** Reads from the state that was received last. */
@@ -110,6 +113,7 @@ function readsOf(watch: RegistryWatch): RegistryReads {
     subscription: (id) => records().subscriptions.find((subscription) => subscription.id === id),
     subscriptions: () => records().subscriptions,
     rules: () => records().rules,
+    eventSubscriptions: () => records().eventSubscriptions,
   };
 }
 
@@ -261,6 +265,35 @@ function kafkaChanges(watch: RegistryWatch): KafkaChanges {
     skipRecord(id, place) {
       const request = create(proto.SkipRecordRequestSchema, { id, place: codec.recordPlace.to(place) });
       return watch.change({ method: methods.skipRecord, request, answerOf: subscribed, v01: ["skipRecord", id, place] });
+    },
+  };
+}
+
+type EventChanges = Pick<Registry, "createEventSubscription" | "removeEventSubscription" | "rotateEventSecret">;
+
+/** Registries of v0.1 have no events. */
+function eventChanges(watch: RegistryWatch): EventChanges {
+  const subscribed = (response: {
+    readonly stateNumber: bigint;
+    readonly subscription?: proto.EventSubscription | undefined;
+  }) => ({
+    value: eventCodec.eventSubscription.from(required(response.subscription, "an event subscription")),
+    stateNumber: response.stateNumber,
+  });
+  const nothing = ({ stateNumber }: { readonly stateNumber: bigint }) => ({ value: undefined, stateNumber });
+  const methods = registryDefinition;
+  return {
+    createEventSubscription(request) {
+      const message = eventCodec.eventSubscriptionRequest.to(request);
+      return watch.changeAfterV01(methods.createEventSubscription, message, subscribed);
+    },
+    removeEventSubscription(id) {
+      const request = create(proto.DeleteEventSubscriptionRequestSchema, { id });
+      return watch.changeAfterV01(methods.deleteEventSubscription, request, nothing);
+    },
+    rotateEventSecret(id) {
+      const request = create(proto.RotateEventSecretRequestSchema, { id });
+      return watch.changeAfterV01(methods.rotateEventSecret, request, subscribed);
     },
   };
 }

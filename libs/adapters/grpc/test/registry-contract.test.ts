@@ -1,14 +1,16 @@
 /** The registry's messages keep every value, refuse unknown ones, and can be read by processes of v0.1. */
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { newDeploymentId, newSubscriptionId, type Random, silentLogger } from "@perdure/base";
+import { type EventSubscriptionId, newDeploymentId, newSubscriptionId, type Random, silentLogger } from "@perdure/base";
 import type { HandlerView, RetryPolicy, ServiceView } from "@perdure/control";
 import type { HandlerDefinition, ManifestOptions } from "@perdure/manifest";
 import type { DeploymentRecord, RegistryRefusal, RuleChange, Verification, VerificationFinding } from "@perdure/metadata";
 import { createTestRegistry } from "@perdure/registry/testing";
+import { EVENT_TYPES } from "@perdure/state-machine";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
 import * as deploymentCodec from "../src/codec/deployment.js";
+import * as eventCodec from "../src/codec/events.js";
 import type { FieldCodec } from "../src/codec/form.js";
 import { fromJson, toJson } from "../src/codec/json.js";
 import * as codec from "../src/codec/registry.js";
@@ -198,6 +200,15 @@ const serviceView: fc.Arbitrary<ServiceView> = fc.record({
   deploymentId,
   handlers: named(handlerView),
 });
+const eventSubscription = fc.record({
+  id: fc.constant("evs_15ChR1PDwZt22Rn2lfZrRo5" as EventSubscriptionId),
+  types: fc.subarray([...EVENT_TYPES]),
+  filter: fc.record({ service: maybe(text), handler: maybe(text), scope: maybe(text) }),
+  target: fc.record({ service: text, handler: text }),
+  webhook: maybe(fc.record({ url: text, secrets: fc.array(text, { maxLength: 2 }) })),
+  description: maybe(text),
+  createdAtMs: count,
+});
 const snapshot = fc.record({
   services: named(serviceView),
   deployments: fc
@@ -215,6 +226,7 @@ const snapshot = fc.record({
     )
     .map((all) => new Map(all.map((one) => [one.id, one]))),
   rules: fc.array(fc.record(flowRule), { maxLength: 3 }),
+  events: maybe(fc.array(eventSubscription, { minLength: 1, maxLength: 2 })),
 });
 const records = fc.record({
   deployments: fc.array(deployment, { maxLength: 2 }),
@@ -223,6 +235,7 @@ const records = fc.record({
   kafkaClusters: fc.array(cluster),
   subscriptions: fc.array(subscription),
   rules: fc.array(rule),
+  eventSubscriptions: fc.array(eventSubscription, { maxLength: 2 }),
 });
 const ruleChange: fc.Arbitrary<RuleChange> = fc.record({
   pattern: text,
@@ -293,6 +306,14 @@ describe("messages, and the form of v0.1, keep", () => {
     keeps(bounds, proto.CheckBoundsSchema, codec.checkBounds);
     keeps(overrides, proto.ServiceOverridesSchema, deploymentCodec.overrides);
     keeps(ruleChange, proto.RuleChangeSchema, ruleCodec.ruleChange);
+    const { types, filter, target } = fc.sample(eventSubscription, { numRuns: 1, seed: 16 })[0]!;
+    for (const destination of [
+      { kind: "handler", target },
+      { kind: "webhook", url: "https://a.example/" },
+    ] as const) {
+      const request = { types, filter, destination, description: "a" };
+      expect(eventCodec.eventSubscriptionRequest.from(eventCodec.eventSubscriptionRequest.to(request))).toEqual(request);
+    }
   });
 
   test("nothing that no type has", () => {

@@ -4,6 +4,7 @@ import { getHealth, getVersion } from "@perdure/admin-contract";
 import { type ApiCallOptions, ApiClient, type ApiClientOptions } from "./api-client.js";
 import { ConsoleDocumentsApi } from "./console-documents.js";
 import { DeploymentsApi, ServicesApi } from "./deployments.js";
+import { EventsApi } from "./events.js";
 import { BatchesApi, InvocationsApi } from "./invocations.js";
 import { ObjectStateApi } from "./object-state.js";
 import { OperationsApi } from "./operations.js";
@@ -24,6 +25,7 @@ export class AdminClient {
   readonly subscriptions: SubscriptionsApi;
   readonly schedules: SchedulesApi;
   readonly rules: RulesApi;
+  readonly events: EventsApi;
   readonly consoleDocuments: ConsoleDocumentsApi;
   readonly #api: ApiClient;
 
@@ -41,6 +43,7 @@ export class AdminClient {
     this.subscriptions = new SubscriptionsApi(api);
     this.schedules = new SchedulesApi(api);
     this.rules = new RulesApi(api);
+    this.events = new EventsApi(api);
     this.consoleDocuments = new ConsoleDocumentsApi(api);
   }
 

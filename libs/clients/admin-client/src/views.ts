@@ -11,6 +11,8 @@ import type {
   DeploymentDetailShape,
   DeploymentSummaryShape,
   DryRunShape,
+  EventSubscriptionShape,
+  EventSubscriptionWithSecretShape,
   ExplanationShape,
   ForkedShape,
   HandlerShape,
@@ -28,7 +30,7 @@ import type {
   VerificationShape,
   VersionShape,
 } from "@perdure/admin-contract";
-import type { CheckDeployment, ModifyService, PutRules } from "@perdure/admin-contract/requests";
+import type { CheckDeployment, CreateEventSubscription, ModifyService, PutRules } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 
 export type ServiceMetadata = Tolerant<typeof ServiceShape>;
@@ -74,6 +76,10 @@ export type KafkaClusterView = Tolerant<typeof ClusterShape>;
 export type SubscriptionView = Tolerant<typeof SubscriptionShape>;
 export type SubscriptionStatusView = Tolerant<typeof SubscriptionStatusShape>;
 export type ScheduleView = Tolerant<typeof ScheduleShape>;
+export type EventSubscriptionView = Tolerant<typeof EventSubscriptionShape>;
+/** With the secret of a webhook, which is shown once. */
+export type EventSubscriptionWithSecretView = Tolerant<typeof EventSubscriptionWithSecretShape>;
+export type EventSubscriptionCreation = z.input<typeof CreateEventSubscription>;
 export type RuleView = Tolerant<typeof RuleShape>;
 /** A change of a rule of flow control; an absent rate, weight or priority stays, null removes it. */
 export type RuleUpsert = z.input<typeof PutRules>[number];

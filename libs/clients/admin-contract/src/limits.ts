@@ -27,6 +27,15 @@ export const RULE_PERIOD_MS_MAX = 31 * 86_400_000;
 /** Heaviest weight: a thousand times the share of the others is all of it. */
 export const RULE_WEIGHT_MAX = 1000;
 
+/** Longest name in the filter or target of an event subscription; filters are matched for every invocation. */
+export const EVENT_FILTER_CHARS_MAX = 512;
+
+/** Longest description of an event subscription: a few sentences. */
+export const EVENT_DESCRIPTION_CHARS_MAX = 1024;
+
+/** Longest address of a webhook: what servers and proxies accept. */
+export const WEBHOOK_URL_CHARS_MAX = 2048;
+
 /** Longest name of a Kafka cluster; it is part of a key of the metadata store, whose keys have at most 1,024. */
 export const KAFKA_CLUSTER_NAME_CHARS_MAX = 512;
 

@@ -1,5 +1,6 @@
 /** Bodies of the requests of the management API, as the server checks them. */
 export * from "./deployments/requests.js";
+export * from "./events/requests.js";
 export * from "./flow-control/requests.js";
 export { type ForkBody, ForkInvocation, type StepEditBody } from "./invocations/fork-requests.js";
 export * from "./invocations/requests.js";

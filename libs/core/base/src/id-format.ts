@@ -12,6 +12,8 @@ export type DeploymentId = Brand<string, "DeploymentId">;
 export type SubscriptionId = Brand<string, "SubscriptionId">;
 /** A recurring invocation. `sch_1…`, 27 characters. */
 export type ScheduleId = Brand<string, "ScheduleId">;
+/** A subscription to events of an environment. `evs_1…`, 27 characters. */
+export type EventSubscriptionId = Brand<string, "EventSubscriptionId">;
 /** A batch operation on invocations. `bat_1…`, 27 characters. */
 export type BatchId = Brand<string, "BatchId">;
 /** A change that can be undone for a while. `op_1…`, 26 characters. */
@@ -33,7 +35,7 @@ type IdProblem =
 export type Parsed<T> = { ok: true; value: T } | { ok: false; problem: IdProblem };
 
 /** All prefixes of the id scheme. A prefix of this set in the wrong place is a mismatch; any other text is unrecognized. */
-const ID_PREFIXES: ReadonlySet<string> = new Set(["inv", "dp", "sub", "snap", "mut", "sign", "prom", "vq", "sch", "bat", "op"]);
+const ID_PREFIXES: ReadonlySet<string> = new Set("inv dp sub snap mut sign prom vq sch bat op evs".split(" "));
 
 export function refused(problem: IdProblem): { ok: false; problem: IdProblem } {
   return { ok: false, problem };

@@ -1,8 +1,9 @@
-/** Ids of deployments, subscriptions, schedules and batches: a ULID in base 62, `dp_1…`, `sub_1…`, `sch_1…` (service-protocol.md §10.1). */
+/** Ids of deployments, subscriptions, schedules, event subscriptions and batches: a ULID in base 62, `dp_1…`, `sub_1…`, `sch_1…` (service-protocol.md §10.1). */
 import { BASE62_CHARS_128, decodeBase62Of128, encodeBase62Of128 } from "./base62.js";
 import {
   type BatchId,
   type DeploymentId,
+  type EventSubscriptionId,
   frameProblem,
   type OperationId,
   type Parsed,
@@ -37,6 +38,14 @@ export function parseScheduleId(text: string): Parsed<ScheduleId> {
 
 export function newScheduleId(nowMs: number, random: Random): ScheduleId {
   return newUlidId("sch", nowMs, random) as ScheduleId;
+}
+
+export function parseEventSubscriptionId(text: string): Parsed<EventSubscriptionId> {
+  return parseUlidId<EventSubscriptionId>(text, "evs");
+}
+
+export function newEventSubscriptionId(nowMs: number, random: Random): EventSubscriptionId {
+  return newUlidId("evs", nowMs, random) as EventSubscriptionId;
 }
 
 export function newBatchId(nowMs: number, random: Random): BatchId {

@@ -4,6 +4,7 @@
  */
 import type { DeploymentId, InvocationId, SubscriptionId } from "@perdure/base";
 import type { Failure, Future } from "@perdure/service-protocol";
+import type { EventOrigin } from "./event/subscription.js";
 import { isWorkflowRun, type Target } from "./target.js";
 
 /** The origin of an invocation. */
@@ -61,6 +62,8 @@ export interface InvocationFacts {
   readonly fork?: ForkFacts | undefined;
   /** Set for debounced sends; see `invocation/debounce.ts`. */
   readonly debounce?: Debounce | undefined;
+  /** Set for deliveries of events, and for invocations that their handlers make. */
+  readonly event?: EventOrigin | undefined;
   bytes: Uint8Array | undefined;
 }
 

@@ -6,6 +6,7 @@
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
+import type { EventSubscription } from "./event/subscription.js";
 import type { Invocation } from "./invocation.js";
 import type { InboxEntry, ObjectLock, QueuePause, WorkflowPromise } from "./mutation.js";
 import type { Target } from "./target.js";
@@ -32,6 +33,8 @@ export interface PartitionView {
   /** Number of paused queues of the partition; it is mostly 0, and then ids of queues need not be computed. */
   readonly pausedQueueCount: number;
   hasTimer(timer: TimerKey): boolean;
+  /** Event subscriptions of the environment; undefined when there are none, which is all that an environment without events pays. */
+  readonly eventSubscriptions?: readonly EventSubscription[] | undefined;
   /** Highest sequence received from a producer, -1 if none. */
   dedup(producer: string): number;
 }

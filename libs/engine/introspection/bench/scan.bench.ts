@@ -110,6 +110,7 @@ function aSource(): IntrospectionSource {
       deployments: () => [],
       services: () => [],
       rules: () => [],
+      eventSubscriptions: () => [],
       queues: () => [],
       queueEntries: () => [],
       limits: () => [],

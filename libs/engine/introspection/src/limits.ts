@@ -73,6 +73,7 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
     "sys_deployment",
     "sys_service",
     "sys_rules",
+    "sys_event_subscription",
     "sys_schedule",
     "sys_slot_wait",
     "sys_node",

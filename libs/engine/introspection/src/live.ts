@@ -40,6 +40,7 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   deployments: true,
   services: true,
   rules: true,
+  eventSubscriptions: true,
   schedules: true,
   nodes: true,
   partitions: true,
@@ -92,7 +93,9 @@ export function* trafficRowsOf({ node, sinceMs, counts }: WorkerTraffic): Iterab
 export const NOT_RECORDED: readonly null[] = [null];
 
 /** The live rows that come from the registry. */
-export function registryRowsOf(registry: RegistryRows): Pick<LiveRows, "deployments" | "services" | "rules"> {
+export function registryRowsOf(
+  registry: RegistryRows,
+): Pick<LiveRows, "deployments" | "services" | "rules" | "eventSubscriptions"> {
   return {
     *deployments() {
       for (const deployment of registry.deployments()) {
@@ -124,6 +127,10 @@ export function registryRowsOf(registry: RegistryRows): Pick<LiveRows, "deployme
       }
     },
     rules: () => registry.rules(),
+    *eventSubscriptions() {
+      for (const { id, types, filter, target, webhook, description, createdAtMs } of registry.eventSubscriptions())
+        yield { id, types, filter, target, url: webhook?.url, description, createdAtMs };
+    },
   };
 }
 

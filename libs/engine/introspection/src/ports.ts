@@ -12,7 +12,7 @@ import type {
   FlowRate,
   FlowRows,
 } from "@perdure/flow-control";
-import type { AttemptError, JournalEntry, JournalEvent, ServiceType } from "@perdure/state-machine";
+import type { AttemptError, EventSubscription, JournalEntry, JournalEvent, ServiceType } from "@perdure/state-machine";
 import type {
   InboxRow,
   KeyValue,
@@ -99,6 +99,7 @@ export interface LiveRows {
   /** Latest revisions of the services. */
   services(): RowSource<ServiceRow>;
   rules(): RowSource<RuleRow>;
+  eventSubscriptions(): RowSource<EventSubscriptionRow>;
   schedules(): RowSource<ScheduleRow>;
   /** Processes that may lead partitions. */
   nodes(): RowSource<NodeRow>;
@@ -186,6 +187,7 @@ export interface RegistryRows {
   /** Options of a row that `services` gave, defaults filled in. */
   effective(row: RegisteredService): { readonly public: boolean };
   rules(): readonly RuleRow[];
+  eventSubscriptions(): readonly RegisteredEventSubscription[];
 }
 
 export interface RegisteredDeployment {
@@ -236,6 +238,18 @@ export interface RuleRow {
   readonly disabled: boolean;
   readonly version: number;
   readonly lastModifiedMs: number;
+}
+
+export interface RegisteredEventSubscription extends EventSubscription {
+  readonly webhook: { readonly url: string } | undefined;
+  readonly description: string | undefined;
+  readonly createdAtMs: number;
+}
+/** Without the secrets of the webhook. */
+export interface EventSubscriptionRow extends EventSubscription {
+  readonly url: string | undefined;
+  readonly description: string | undefined;
+  readonly createdAtMs: number;
 }
 
 /** The store of schedules. */

@@ -204,6 +204,17 @@ const COLUMNS = {
     "u64: created completed failed",
     "timestamp: counted_since",
   ],
+  sys_event_subscription: [
+    "text: id",
+    "textList: types",
+    "text: filter_service_name filter_handler_name filter_scope target url description",
+    "timestamp: created_at",
+  ],
+  sys_event_delivery: [
+    "u64: partition_key",
+    "text: id subscription_id event_id event_type subject status failure replay_of",
+    "timestamp: created_at modified_at completed_at",
+  ],
   sys_schedule: [
     "text: id name description status cron zone",
     "duration: jitter",

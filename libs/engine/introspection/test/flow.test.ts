@@ -51,7 +51,13 @@ beforeAll(async () => {
   ]);
   live = liveRowsOf({
     invoker: { status: () => undefined, statuses: () => [] },
-    registry: { deployments: () => [], services, effective: () => ({ public: true }), rules: () => RULES },
+    registry: {
+      deployments: () => [],
+      services,
+      effective: () => ({ public: true }),
+      rules: () => RULES,
+      eventSubscriptions: () => [],
+    },
     flow: {
       flowRows(partition) {
         requestedPartitions.push(partition);

@@ -162,6 +162,7 @@ export function registryRows(): RegistryRows {
     deployments: () => [deployment],
     services: () => definitions.map((definition) => ({ deployment, revision: { revision: 2, definition } })),
     effective: ({ revision }) => ({ public: revision.definition.name !== "Wf" }),
+    eventSubscriptions: () => [],
     rules: () => [
       {
         pattern: "s1/*",

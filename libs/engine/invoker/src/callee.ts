@@ -104,6 +104,7 @@ function calleeFacts(
     trace: command.kind === "oneWayCall" ? sentSpan(caller.trace, random) : childSpan(caller.trace, random),
     limitKey: options.limitKey,
     priority: options.priority,
+    event: caller.event,
     bytes: undefined,
   };
 }

@@ -29,5 +29,6 @@ export {
   type SandboxResult,
 } from "./sandbox/sandbox.js";
 export type { SandboxStub, UnsentMessage } from "./sandbox/sandbox-world.js";
+export { retryAfterMs } from "./response-check.js";
 export { Slots, type SlotUser } from "./slots.js";
 export { slotsByMemory } from "./slots-by-memory.js";

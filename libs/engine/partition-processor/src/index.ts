@@ -18,6 +18,7 @@ export {
   type LeadingWorkerOptions,
   type LeadingWorkerPorts,
 } from "./cluster/leading-worker.js";
+export type { EventSubscriptionSource } from "./event-subscriptions.js";
 export { NO_RULES, type RuleSource } from "./flow/flow-control.js";
 export { LoopbackPeers } from "./outbox/loopback-peers.js";
 export { OrderedPeers } from "./outbox/ordered-peers.js";

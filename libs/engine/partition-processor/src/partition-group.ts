@@ -8,6 +8,7 @@ import type { Invoker } from "@perdure/invoker";
 import { isLeadLost } from "@perdure/storage";
 import { ArchiveCoordinator } from "./archive/archive-coordinator.js";
 import { Waiters } from "./callers/waiters.js";
+import { EventSubscriptions } from "./event-subscriptions.js";
 import { FlowControl } from "./flow/flow-control.js";
 import { AttemptHost } from "./invoker-host.js";
 import { type LeaderPartition, LeaderPartitionTable } from "./leader-partition.js";
@@ -34,6 +35,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
   readonly turns: TurnLoop;
   readonly applier: CommandApplier;
   readonly flow: FlowControl;
+  readonly events: EventSubscriptions;
   readonly timers: Timers;
   /** Undefined: without an archive, an invocation that the store does not have does not exist. */
   readonly archive: ArchiveCoordinator | undefined;
@@ -50,6 +52,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
     this.turns = new TurnLoop(this);
     this.applier = new CommandApplier(this);
     this.flow = new FlowControl(this);
+    this.events = new EventSubscriptions(this);
     this.timers = new Timers(this);
     this.archive = ports.archive === undefined ? undefined : new ArchiveCoordinator(this, ports.archive);
     this.invoker = ports.invoker(new AttemptHost(this));
@@ -137,6 +140,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
   stopStarting(): void {
     this.timers.stop();
     this.flow.stop();
+    this.events.stop();
   }
 
   /** Notifies everything that waits, with the reason, that it waits in vain. */

@@ -3,6 +3,7 @@ import type { Clock, Logger, PerdureError } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { JournalEntry, Outcome } from "@perdure/state-machine";
 import type { Archive, AsyncPartitionStore, PartitionStore } from "@perdure/storage";
+import type { EventSubscriptionSource } from "./event-subscriptions.js";
 import type { RuleSource } from "./flow/flow-control.js";
 import type { OutboxPeers } from "./outbox/outbox.js";
 import type { TrafficCounters } from "./traffic/traffic-counters.js";
@@ -21,6 +22,8 @@ export interface ProcessorPorts<I extends Invoker = Invoker> {
   readonly invoker: (host: InvokerHost) => I;
   /** Rules of flow control. */
   readonly rules: RuleSource;
+  /** Subscriptions to events of invocations; without it there are none. */
+  readonly events?: EventSubscriptionSource | undefined;
   /**
    * Called when a batch with large payloads is durable, and when large states or entries were read for an attempt, with their bytes:
    * these and their copies are garbage now or soon.

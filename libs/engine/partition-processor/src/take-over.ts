@@ -50,6 +50,7 @@ async function recoverPartition(
     view.undo = new StoredUndo(view, view.log, notes, undoOptions);
   }
   const archived = group.archive === undefined ? undefined : await readArchiveNotes(store, partition);
+  view.eventSubscriptions = group.events.current;
   const flow = group.flow.restore(view, await store.flow(partition));
   const outbox = new Outbox(group, partition, epoch);
   const leader = new LeaderPartition({ partition, epoch, view, cache, outbox, flow, archived });

@@ -4,7 +4,7 @@
  */
 import type { DeploymentId } from "@perdure/base";
 import type { FlowRule } from "@perdure/flow-control";
-import type { HandlerType, ServiceType } from "@perdure/state-machine";
+import type { EventRoute, HandlerType, ServiceType } from "@perdure/state-machine";
 
 export interface RetryPolicy {
   readonly initialIntervalMs: number;
@@ -82,6 +82,8 @@ export interface RegistrySnapshot {
   readonly deployments: ReadonlyMap<DeploymentId, DeploymentView>;
   /** Rules of flow control, disabled ones among them; the same array until a rule changes. */
   readonly rules: readonly FlowRule[];
+  /** Active event subscriptions, with their secrets; undefined when there are none. The same value until one changes. */
+  readonly events?: readonly EventRoute[] | undefined;
 }
 
 /** Access of the data path to the registry. */

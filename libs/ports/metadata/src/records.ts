@@ -4,6 +4,7 @@
  */
 import type { DeploymentId, SubscriptionId } from "@perdure/base";
 import type { ServiceDefinition } from "@perdure/manifest";
+import type { EventRoute } from "@perdure/state-machine";
 import type { Verification } from "./verification.js";
 
 /** The address of a deployment. `uri` is absolute and normalised: lower-case host, `/` as the shortest path, no fragment. */
@@ -85,6 +86,12 @@ export interface RuleRate {
   readonly limit: number;
   readonly periodMs: number;
   readonly burst: number;
+}
+
+/** A subscription to events of the environment, with the secrets of its webhook. */
+export interface EventSubscriptionRecord extends EventRoute {
+  readonly description: string | undefined;
+  readonly createdAtMs: number;
 }
 
 /** Weight of a rule that gives none. */

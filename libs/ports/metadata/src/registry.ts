@@ -2,9 +2,11 @@
  * The requests of the management API to the registry, in whichever process it runs. Reads return the latest state that this process has
  * and never wait; every change resolves when it is durable and visible to such reads.
  */
-import type { DeploymentId, ErrorCode, SubscriptionId } from "@perdure/base";
+import type { DeploymentId, ErrorCode, EventSubscriptionId, SubscriptionId } from "@perdure/base";
+import type { EventFilter, EventTarget, EventType } from "@perdure/state-machine";
 import type {
   DeploymentRecord,
+  EventSubscriptionRecord,
   KafkaClusterRecord,
   RecordPlace,
   RuleRate,
@@ -70,6 +72,17 @@ export type RuleChange = {
     | { readonly kind: "matches"; readonly version: number }
     | { readonly kind: "doesNotExist" };
 };
+
+/** An event subscription to be made. */
+export interface EventSubscriptionRequest {
+  readonly types: readonly EventType[];
+  readonly filter: EventFilter;
+  /** A handler, or the address of a webhook. */
+  readonly destination:
+    | { readonly kind: "handler"; readonly target: EventTarget }
+    | { readonly kind: "webhook"; readonly url: string };
+  readonly description: string | undefined;
+}
 
 /** Unfinished invocations of a deployment and its services. */
 export interface DeploymentUsage {
@@ -154,6 +167,14 @@ export interface Registry {
   pauseSubscription(id: SubscriptionId, paused: boolean): Promise<SubscriptionRecord>;
   /** Skips the record when a consumer reaches it. */
   skipRecord(id: SubscriptionId, place: RecordPlace): Promise<SubscriptionRecord>;
+
+  /** Oldest first. */
+  eventSubscriptions(): readonly EventSubscriptionRecord[];
+  /** Rejects with META0018 when the target cannot receive events. The record has the secret of a webhook, which is not shown again. */
+  createEventSubscription(request: EventSubscriptionRequest): Promise<EventSubscriptionRecord>;
+  removeEventSubscription(id: EventSubscriptionId): Promise<void>;
+  /** Signs with a new secret, and with the present one until the next rotation. */
+  rotateEventSecret(id: EventSubscriptionId): Promise<EventSubscriptionRecord>;
 
   rules(): readonly RuleRecord[];
   /** Changes all rules or none; returns them in the order of the changes. */

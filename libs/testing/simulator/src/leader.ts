@@ -104,6 +104,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
           return createInvoker(deps, { protocolVersionMax, eagerStateBytesMax });
         },
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+        events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
         peers,
         onFenced: () => this.#stop("fenced"),
         onFatal: () => this.#stop("storage failed"),

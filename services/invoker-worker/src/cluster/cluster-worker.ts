@@ -28,6 +28,8 @@ import type { Deliveries } from "@perdure/subscriptions";
 import type { TracingPorts } from "@perdure/telemetry/tracing";
 import type { PartitionCounts, WorkerMetrics } from "../metrics.js";
 import { type EndpointTransports, tracedTransports } from "../traced-transports.js";
+import { registryWithWebhooks } from "../webhooks/webhook-registry.js";
+import { transportWithWebhooks } from "../webhooks/webhook-transport.js";
 import { OwnLeases } from "./own-leases.js";
 
 interface ClusterWorkerPorts {
@@ -101,7 +103,9 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const directory = new LeaderDirectory();
   const links = linksToWorkers(directory, tls);
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
-  const transports = tracedTransports(ports.transports, remote, ports.tracing);
+  const traced = tracedTransports(ports.transports, remote, ports.tracing);
+  const transports = { ...traced, http: transportWithWebhooks(traced.http, { registry, clock }) };
+  const invokerRegistry = registryWithWebhooks(registry);
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
@@ -121,7 +125,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
         createInvoker(
           {
             host,
-            registry,
+            registry: invokerRegistry,
             transports,
             clock,
             random,
@@ -135,6 +139,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
           options.invoker,
         ),
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+      events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
       remote,
       publish(members, holders) {
         ownLeases.update(holders);

@@ -5,6 +5,7 @@ import type {
   CheckOptions,
   DeploymentRecord,
   EffectiveOptions,
+  EventSubscriptionRecord,
   KafkaClusterRecord,
   LocatedRevision,
   Notice,
@@ -20,6 +21,7 @@ import type {
 import * as proto from "../gen/v1/registry_pb.js";
 import { given, refuse } from "./checks.js";
 import { deployment, errorCode, subscriptionId, verification } from "./deployment.js";
+import { eventSubscription } from "./events.js";
 import {
   byName,
   enumeration,
@@ -48,6 +50,7 @@ export interface RegistryRecords {
   readonly kafkaClusters: readonly KafkaClusterRecord[];
   readonly subscriptions: readonly SubscriptionRecord[];
   readonly rules: readonly RuleRecord[];
+  readonly eventSubscriptions: readonly EventSubscriptionRecord[];
 }
 
 export interface RevisionName {
@@ -78,6 +81,7 @@ export function recordsOf(registry: Registry): RegistryRecords {
     kafkaClusters: registry.kafkaClusters(),
     subscriptions: registry.subscriptions(),
     rules: registry.rules(),
+    eventSubscriptions: registry.eventSubscriptions(),
   };
 }
 
@@ -124,6 +128,7 @@ export const records = message<RegistryRecords, typeof proto.RegistryRecordsSche
   kafkaClusters: list(kafkaCluster),
   subscriptions: list(subscription),
   rules: list(rule),
+  eventSubscriptions: list(eventSubscription),
 });
 
 // ── requests ─────────────────────────────────────────────────────────────────────────────────────

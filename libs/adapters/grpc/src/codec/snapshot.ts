@@ -12,6 +12,7 @@ import type {
 import type { FlowRule } from "@perdure/flow-control";
 import * as proto from "../gen/v1/registry_pb.js";
 import { deploymentAddress, deploymentId, handlerKind, onMaxAttempts, protocolType, serviceKind } from "./deployment.js";
+import { eventRoutes } from "./events.js";
 import { byName, type FieldCodec, flag, list, message, nested, number, optional, text, texts, whole } from "./form.js";
 import { ruleRate } from "./rules.js";
 
@@ -82,4 +83,5 @@ export const snapshot = message<RegistrySnapshot, typeof proto.RegistrySnapshotS
       disabled: flag,
     }),
   ),
+  events: eventRoutes as FieldCodec<RegistrySnapshot["events"], proto.EventSubscription[]>,
 });

@@ -41,6 +41,7 @@ export const catalogue = {
   META0015: entry("bidirectional mode announced over a transport without it", 500, "FAILED_PRECONDITION"),
   META0016: entry("updated deployment is not similar enough to the old one", 400, "FAILED_PRECONDITION"),
   META0017: entry("several deployments share the destination to be forced", 409, "FAILED_PRECONDITION"),
+  META0018: entry("event subscription is invalid", 400, "INVALID_ARGUMENT"),
   META0100: entry("schedule is invalid", 400, "INVALID_ARGUMENT"),
   META0101: entry("new code would fail with existing invocations", 409, "FAILED_PRECONDITION"),
   META0102: entry("a value is too large for a query", 400, "RESOURCE_EXHAUSTED"),

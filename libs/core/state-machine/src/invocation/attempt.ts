@@ -7,6 +7,7 @@ import { invariant } from "@perdure/base";
 import { evaluateFuture, MessageType, outputResultOf } from "@perdure/service-protocol";
 import type { AttemptFailed, End, Pin, ProposeRun, SlotWaited, Suspend } from "../command.js";
 import type { AttemptError } from "../entry.js";
+import { publishPause } from "../event/publish.js";
 import type { Invoked, Outcome, Paused, Ready, Suspended } from "../invocation.js";
 import { appendNotification, newestNotifications } from "../journal/append.js";
 import { EVENT_SLOTS } from "../mutation.js";
@@ -50,7 +51,7 @@ export function proposeRun(view: PartitionView, command: ProposeRun, out: Transi
 export function suspend(view: PartitionView, command: Suspend, out: Transition): void {
   const invocation = present(view, command);
   if (invocation === undefined) return;
-  if (invocation.pauseRequested) return pauseNow(invocation, undefined, out);
+  if (invocation.pauseRequested) return pauseNow(view, invocation, undefined, out);
   out.effect({ kind: "stopRun", id: command.id, run: command.run, reason: "suspended" });
   if (command.satisfied) {
     startRun(out, invocation, undefined);
@@ -109,7 +110,7 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
   const noted: Invoked = invocation.journal.hasEvents
     ? invocation
     : { ...invocation, journal: { ...invocation.journal, hasEvents: true } };
-  if (pausing) return pauseNow(noted, command.error, out);
+  if (pausing) return pauseNow(view, noted, command.error, out);
   if (command.then === "retry") {
     if (noted !== invocation) out.mutate({ kind: "putInvocation", invocation: noted });
     return;
@@ -119,7 +120,12 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
 }
 
 /** Pauses the invocation, which keeps the object's lock and the journal; only an operator resumes it. */
-export function pauseNow(invocation: Invoked | Ready, error: AttemptError | undefined, out: Transition): void {
+export function pauseNow(
+  view: PartitionView,
+  invocation: Invoked | Ready,
+  error: AttemptError | undefined,
+  out: Transition,
+): void {
   const paused: Paused = {
     status: "paused",
     facts: invocation.facts,
@@ -141,4 +147,5 @@ export function pauseNow(invocation: Invoked | Ready, error: AttemptError | unde
   if (invocation.status === "invoked") {
     out.effect({ kind: "stopRun", id: invocation.facts.id, run: invocation.run, reason: "paused" });
   }
+  publishPause(view, invocation, error, out);
 }

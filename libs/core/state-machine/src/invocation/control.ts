@@ -4,6 +4,7 @@ import { invariant, unreachable } from "@perdure/base";
 import { cancelSignalIndex, decodeNotification, isFault, MessageType, voidResult } from "@perdure/service-protocol";
 import type { Cancel, Kill, Pause, Purge, PurgeJournal, Resume, SignalInvocation, UndoMark } from "../command.js";
 import type { CommandAnswer } from "../effect.js";
+import { publishOutcome } from "../event/publish.js";
 import { hasBegun, type Inboxed, type Invocation, type Outcome, type Scheduled } from "../invocation.js";
 import { storeSignal } from "../journal/append.js";
 import { isExclusive, keyspaceOf } from "../target.js";
@@ -122,6 +123,7 @@ function removeUnstarted(
 ): void {
   const { id, target, executionTimeMs } = invocation.facts;
   notifyWaiters(invocation, outcome, out, undo?.operation);
+  publishOutcome(view, invocation, outcome, out);
   if (invocation.status === "scheduled") {
     out.mutate({ kind: "deleteTimer", timer: { dueAtMs: executionTimeMs ?? 0, kind: "start", id, sequence: 0 } });
   } else if (invocation.waitsFor === "slot") {
@@ -142,7 +144,7 @@ export function pause(view: PartitionView, command: Pause, out: Transition): voi
       out.effect({ kind: "requestPause", id: command.id, run: invocation.run });
       return reply(out, "pending");
     case "ready":
-      pauseNow(invocation, undefined, out);
+      pauseNow(view, invocation, undefined, out);
       return reply(out, "done");
     case "suspended":
     case "paused":

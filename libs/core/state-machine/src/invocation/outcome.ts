@@ -5,6 +5,7 @@
 import type { OperationId } from "@perdure/base";
 import { encodeNotification, MessageType } from "@perdure/service-protocol";
 import type { QueryOutput, TimerKey } from "../command.js";
+import { publishOutcome } from "../event/publish.js";
 import {
   type Completed,
   EMPTY_PROGRESS,
@@ -92,6 +93,7 @@ export function complete(
   out.effect({ kind: "stopRun", id: facts.id, run: invocation.run, reason });
   letGoOfSlot(out, invocation);
   notifyWaiters(invocation, outcome, out, endedBy);
+  publishOutcome(view, invocation, outcome, out);
   const completed: Completed = {
     status: "completed",
     facts,

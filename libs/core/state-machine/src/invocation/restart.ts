@@ -119,6 +119,7 @@ function restartedFacts(source: RestartSource, command: RestartAsNew, nowMs: num
     randomSeed: command.from > 0 ? randomSeedFor(facts) : undefined,
     trace: facts.trace,
     fork: command.fork === undefined ? undefined : { atEntry: command.from, editedSteps: command.fork.editedSteps },
+    event: facts.event,
     bytes: undefined,
   };
 }

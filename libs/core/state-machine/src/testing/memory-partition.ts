@@ -2,11 +2,13 @@
  * A partition in memory, for tests of the core without a store. Rows are in maps; the mutations, effects and messages of each command
  * are kept for the test, and messages can be applied at once.
  */
+
 import type { InvocationId, VqueueId } from "@perdure/base";
 import { apply } from "../apply.js";
 import type { PartitionCommand, TimerKey } from "../command.js";
 import type { Effect } from "../effect.js";
 import type { JournalEntry, JournalEvent } from "../entry.js";
+import type { EventSubscription } from "../event/subscription.js";
 import { queueOfScope } from "../flow/queue.js";
 import type { PartitionSnapshot } from "../invariants.js";
 import type { Invocation } from "../invocation.js";
@@ -38,6 +40,7 @@ export class MemoryPartition implements PartitionView, Transition {
   readonly pauses = new Map<VqueueId, QueuePause>();
   /** Scopes that a rule limits; the test admits their invocations with `admit`. */
   readonly gates = new Set<string>();
+  eventSubscriptions: readonly EventSubscription[] | undefined;
   /** Read by tests only: the core never reads these back. */
   readonly outbox = new Map<number, PartitionCommand>();
   readonly producers = new Map<string, number>();

@@ -1,6 +1,7 @@
 /** The list of all tables. */
 import type { SqlTable } from "../table.js";
 import { node, partition, traffic } from "./cluster.js";
+import { eventDelivery, eventSubscription } from "./events.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
 import { rateLimits, userLimits } from "./flow-limits.js";
 import { fork } from "./forks.js";
@@ -35,6 +36,8 @@ export const TABLES: readonly SqlTable[] = [
   scheduler,
   userLimits,
   rateLimits,
+  eventSubscription,
+  eventDelivery,
   schedule,
   slotWait,
   fork,

@@ -42,7 +42,7 @@ function vqueueOf({ target, limitKey }: InvocationFacts): VqueueId | undefined {
 }
 
 /** `[code] message`. */
-function failureText(failure: Failure): string {
+export function failureText(failure: Failure): string {
   return `[${failure.code}] ${failure.message}`;
 }
 

@@ -6,6 +6,7 @@ import type { Clock, Logger } from "@perdure/base";
 import type { Courier } from "@perdure/control";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import type { AsyncPartitionStore, LeaseHolder, Leases, Member, Membership } from "@perdure/storage";
+import type { EventSubscriptionSource } from "../event-subscriptions.js";
 import type { RuleSource } from "../flow/flow-control.js";
 import { newCounters } from "../partition-group.js";
 import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
@@ -38,6 +39,7 @@ export interface LeadingWorkerPorts {
   /** The invoker of one partition. */
   readonly invoker: (partition: number, host: InvokerHost) => Invoker;
   readonly rules: RuleSource;
+  readonly events?: EventSubscriptionSource | undefined;
   /** Delivers to leaders elsewhere. */
   readonly remote: Courier;
   /** Publishes the members and leaders of the last poll. */

@@ -41,7 +41,7 @@ export class PartitionTerm implements LeaderHandle {
 
   #startProcessor(signal: AbortSignal, cause: HandoverCause): Promise<Processor> {
     const { ports, options, counters } = this.#worker;
-    const { store, metrics, largeGarbage, clock, soon, rules, archiving } = ports;
+    const { store, metrics, largeGarbage, clock, soon, rules, events, archiving } = ports;
     const { partitionCount, cleanupIntervalMs, undoBytesMax } = options;
     const partition = this.#partition;
     const onStopped = (): void => this.#end();
@@ -56,6 +56,7 @@ export class PartitionTerm implements LeaderHandle {
         soon,
         invoker: (host) => ports.invoker(partition, host),
         rules,
+        events,
         ...(archiving === undefined ? {} : { archive: archiving.archive }),
         peers: this.#peers,
         onFenced: onStopped,

@@ -6,6 +6,7 @@ import { type InvocationId, unreachable, type VqueueId } from "@perdure/base";
 import { RuleBook } from "@perdure/flow-control";
 import {
   type Effect,
+  type EventSubscription,
   type InboxEntry,
   type Invocation,
   type JournalEntry,
@@ -34,13 +35,12 @@ import { PopulationCounters } from "./population-counters.js";
 import { objectName, stateName, timerName } from "./row-names.js";
 import { WholeStates } from "./whole-states.js";
 
-/** Approximate bytes of a mutation in memory beside its payload. */
-const MUTATION_BYTES = 256;
+const MUTATION_BYTES = 256; // Approximate bytes of a mutation in memory beside its payload.
 
 export class LiveView implements PartitionView, Transition {
   nowMs = 0;
-  /** The rules of flow control that are in force here. */
   rules = RuleBook.EMPTY;
+  eventSubscriptions: readonly EventSubscription[] | undefined;
   pausedQueueCount = 0;
   readonly partition: number;
   /** Counts everything that was applied, durable or not. */

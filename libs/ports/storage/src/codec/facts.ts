@@ -1,8 +1,6 @@
 /** The stored form of what never changes about an invocation. */
 import { type InvocationId, invariant, ProtoReader, ProtoWriter, type SubscriptionId } from "@perdure/base";
 import {
-  type Debounce,
-  type ForkFacts,
   type HandlerType,
   type InvocationFacts,
   PRIORITY_DEFAULT,
@@ -10,6 +8,7 @@ import {
   type Source,
   type Target,
 } from "@perdure/state-machine";
+import { type RareFacts, readRareFact, writeRareFacts } from "./rare-facts.js";
 
 const SERVICE_TYPES: readonly ServiceType[] = ["service", "virtualObject", "workflow"];
 const HANDLER_TYPES: readonly HandlerType[] = ["exclusive", "shared", "workflow"];
@@ -28,15 +27,11 @@ export function encodeFacts(facts: InvocationFacts): Uint8Array {
   if (facts.randomSeed !== undefined) w.uint64(13, facts.randomSeed);
   if (facts.limitKey !== undefined) w.string(16, facts.limitKey);
   if (facts.priority !== PRIORITY_DEFAULT) w.uint32(17, facts.priority);
-  if (facts.debounce !== undefined) {
-    const { key, startByMs, sendCount } = facts.debounce;
-    w.fork(20).string(1, key).uint64(2, startByMs).uint32(3, sendCount).join();
-  }
   if (facts.trace !== undefined) {
     w.string(14, facts.trace.traceparent);
     if (facts.trace.tracestate !== undefined) w.string(15, facts.trace.tracestate);
   }
-  if (facts.fork !== undefined) w.fork(18).uint32(1, facts.fork.atEntry).packedUint32(2, facts.fork.editedSteps).join();
+  writeRareFacts(w, facts);
   return w.finish();
 }
 
@@ -57,8 +52,7 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
   let tracestate: string | undefined;
   let limitKey: string | undefined;
   let priority = PRIORITY_DEFAULT;
-  let fork: ForkFacts | undefined;
-  let debounce: Debounce | undefined;
+  const rare: RareFacts = { fork: undefined, debounce: undefined, event: undefined };
   while (r.hasMore()) {
     const tag = r.tag();
     switch (tag >>> 3) {
@@ -114,14 +108,8 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
       case 17:
         priority = r.uint32();
         break;
-      case 18:
-        fork = decodeFork(r.bytes());
-        break;
-      case 20:
-        debounce = decodeDebounce(r.bytes());
-        break;
       default:
-        r.skip(tag & 7);
+        readRareFact(r, tag, rare);
     }
   }
   invariant(target !== undefined, "stored facts name a target");
@@ -140,27 +128,14 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
     journalRetentionMs,
     randomSeed,
     trace,
-    fork,
-    debounce,
+    fork: rare.fork,
+    debounce: rare.debounce,
+    event: rare.event,
     bytes,
   };
 }
 
-function decodeFork(bytes: Uint8Array): ForkFacts {
-  const r = new ProtoReader(bytes);
-  let atEntry = 0;
-  const editedSteps: number[] = [];
-  while (r.hasMore()) {
-    const tag = r.tag();
-    if (tag >>> 3 === 1) atEntry = r.uint32();
-    else if (tag === PACKED_EDITED_STEPS) r.packedUint32(editedSteps);
-    else r.skip(tag & 7);
-  }
-  return { atEntry, editedSteps };
-}
 
-/** Field 2, length-delimited. */
-const PACKED_EDITED_STEPS = 18;
 
 const INGRESS: Source = Object.freeze({ kind: "ingress" });
 
@@ -180,29 +155,6 @@ function writeSource(w: ProtoWriter, source: Source): void {
   }
 }
 
-function decodeDebounce(bytes: Uint8Array): Debounce {
-  const r = new ProtoReader(bytes);
-  let key = "";
-  let startByMs = 0;
-  let sendCount = 0;
-  while (r.hasMore()) {
-    const tag = r.tag();
-    switch (tag >>> 3) {
-      case 1:
-        key = r.string();
-        break;
-      case 2:
-        startByMs = r.uint64Number();
-        break;
-      case 3:
-        sendCount = r.uint32();
-        break;
-      default:
-        r.skip(tag & 7);
-    }
-  }
-  return { key, startByMs, sendCount };
-}
 
 function writeTarget(w: ProtoWriter, field: number, target: Target): void {
   w.fork(field).string(1, target.service);

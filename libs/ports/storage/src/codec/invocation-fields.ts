@@ -145,6 +145,8 @@ class FactFields extends RowCursor {
   journalRetentionMs = 0;
   /** −1 when the row has none. */
   executionTimeMs = -1;
+  /** The invocation delivers an event, or is called by the handler of one. */
+  hasEvent = false;
 
   read(row: Uint8Array): void {
     this.row = row;
@@ -202,6 +204,10 @@ class FactFields extends RowCursor {
         case 16:
           this.text(this.limitKey);
           break;
+        case 23:
+          this.hasEvent = true;
+          this.skip(tag & 7);
+          break;
         default:
           this.skip(tag & 7);
       }
@@ -247,6 +253,7 @@ class FactFields extends RowCursor {
     this.completionRetentionMs = 0;
     this.journalRetentionMs = 0;
     this.executionTimeMs = -1;
+    this.hasEvent = false;
   }
 }
 

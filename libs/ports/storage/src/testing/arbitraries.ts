@@ -1,15 +1,16 @@
 /** Generators of invocations of every shape, for property tests of stores and codecs. */
-import { type DeploymentId, invocationIdFromRaw, type SubscriptionId } from "@perdure/base";
+import { type DeploymentId, type EventSubscriptionId, invocationIdFromRaw, type SubscriptionId } from "@perdure/base";
 import type { Combinator, Failure, Future } from "@perdure/service-protocol";
-import type {
-  Invocation,
-  InvocationFacts,
-  JournalProgress,
-  Milestones,
-  Outcome,
-  Sink,
-  Source,
-  Target,
+import {
+  EVENT_TYPES,
+  type Invocation,
+  type InvocationFacts,
+  type JournalProgress,
+  type Milestones,
+  type Outcome,
+  type Sink,
+  type Source,
+  type Target,
 } from "@perdure/state-machine";
 import fc from "fast-check";
 
@@ -66,6 +67,13 @@ export const arbitraryFacts: fc.Arbitrary<InvocationFacts> = fc.record({
   trace: maybe(fc.record({ traceparent: text, tracestate: maybe(text) })),
   fork: maybe(fc.record({ atEntry: uint32, editedSteps: fc.array(uint32, { maxLength: 3 }) })),
   debounce: maybe(fc.record({ key: text, startByMs: timeMs, sendCount: uint32 })),
+  event: maybe(
+    fc.record({
+      subscriptionId: text.map((id) => id as EventSubscriptionId),
+      eventId: text,
+      type: fc.constantFrom(...EVENT_TYPES),
+    }),
+  ),
   bytes: fc.constant(undefined),
 });
 

@@ -137,6 +137,7 @@ export class SimulatedWorker {
         invoker: (partition, host) =>
           this.#invoker(partition, host, { slots, protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax }),
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
+        events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
         remote: {
           deliver: (delivery, delivered, undelivered) => {
             world.ledger.messageSent(delivery.producer, delivery.seq, delivery.command);

@@ -6,6 +6,7 @@ import { registerCalls } from "./call.js";
 import { registerCluster } from "./cluster.js";
 import { registerCompare } from "./compare.js";
 import { registerDeployments } from "./deployments.js";
+import { registerEvents } from "./events.js";
 import { registerExplain } from "./explain.js";
 import { registerFork } from "./fork.js";
 import { registerInvocations } from "./invocations.js";
@@ -38,5 +39,6 @@ export function register(program: Command, context: Context): void {
   registerSql(program, context);
   registerKafka(program, context);
   registerSchedules(program, context);
+  registerEvents(program, context);
   registerRules(program, context);
 }

@@ -85,3 +85,25 @@ export function rulePattern(text: string): string {
     "A pattern is a scope with up to two levels of a limit key, each of them * or a name: acme, acme/*, */*/*.",
   );
 }
+
+export interface EventFilterFlag {
+  service?: string;
+  handler?: string;
+  scope?: string;
+}
+
+/** `--filter service=Shop --filter scope=acme`. */
+export function eventFilter(text: string, before: EventFilterFlag | undefined): EventFilterFlag {
+  const [name, ...rest] = text.trim().split("=");
+  const value = rest.join("=");
+  if (value !== "" && (name === "service" || name === "handler" || name === "scope")) return { ...before, [name]: value };
+  throw new InvalidArgumentError("Write service=…, handler=… or scope=….");
+}
+
+/** Destination of events: `Service/handler`, or the address of a webhook. */
+export function eventDestination(text: string): { service: string; handler: string } | { url: string } {
+  if (/^https?:\/\//i.test(text)) return { url: text };
+  const [service, handler, ...rest] = text.split("/");
+  if (service && handler && rest.length === 0 && !/\s/.test(text)) return { service, handler };
+  throw new InvalidArgumentError("Write Service/handler, or an address that begins with https://.");
+}

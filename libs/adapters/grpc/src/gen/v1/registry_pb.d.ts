@@ -91,6 +91,13 @@ export declare type RegistrySnapshot = Message<"perdure.control.v1.RegistrySnaps
    * @generated from field: repeated perdure.control.v1.FlowRule rules = 3;
    */
   rules: FlowRule[];
+
+  /**
+   * Only when the request has `with_records`: they have secrets.
+   *
+   * @generated from field: repeated perdure.control.v1.EventSubscription events = 27;
+   */
+  events: EventSubscription[];
 };
 
 /**
@@ -443,6 +450,13 @@ export declare type RegistryRecords = Message<"perdure.control.v1.RegistryRecord
    * @generated from field: repeated perdure.control.v1.Rule rules = 6;
    */
   rules: Rule[];
+
+  /**
+   * Oldest first.
+   *
+   * @generated from field: repeated perdure.control.v1.EventSubscription event_subscriptions = 27;
+   */
+  eventSubscriptions: EventSubscription[];
 };
 
 /**
@@ -450,6 +464,126 @@ export declare type RegistryRecords = Message<"perdure.control.v1.RegistryRecord
  * Use `create(RegistryRecordsSchema)` to create a new message.
  */
 export declare const RegistryRecordsSchema: GenMessage<RegistryRecords>;
+
+/**
+ * @generated from message perdure.control.v1.EventSubscription
+ */
+export declare type EventSubscription = Message<"perdure.control.v1.EventSubscription"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * `invocation.failed` and the like.
+   *
+   * @generated from field: repeated string types = 2;
+   */
+  types: string[];
+
+  /**
+   * @generated from field: perdure.control.v1.EventFilter filter = 3;
+   */
+  filter?: EventFilter | undefined;
+
+  /**
+   * @generated from field: perdure.control.v1.EventTarget target = 4;
+   */
+  target?: EventTarget | undefined;
+
+  /**
+   * @generated from field: optional perdure.control.v1.Webhook webhook = 5;
+   */
+  webhook?: Webhook | undefined;
+
+  /**
+   * @generated from field: optional string description = 6;
+   */
+  description?: string | undefined;
+
+  /**
+   * @generated from field: uint64 created_at_ms = 7;
+   */
+  createdAtMs: bigint;
+};
+
+/**
+ * Describes the message perdure.control.v1.EventSubscription.
+ * Use `create(EventSubscriptionSchema)` to create a new message.
+ */
+export declare const EventSubscriptionSchema: GenMessage<EventSubscription>;
+
+/**
+ * An absent field matches everything.
+ *
+ * @generated from message perdure.control.v1.EventFilter
+ */
+export declare type EventFilter = Message<"perdure.control.v1.EventFilter"> & {
+  /**
+   * @generated from field: optional string service = 1;
+   */
+  service?: string | undefined;
+
+  /**
+   * @generated from field: optional string handler = 2;
+   */
+  handler?: string | undefined;
+
+  /**
+   * @generated from field: optional string scope = 3;
+   */
+  scope?: string | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.EventFilter.
+ * Use `create(EventFilterSchema)` to create a new message.
+ */
+export declare const EventFilterSchema: GenMessage<EventFilter>;
+
+/**
+ * @generated from message perdure.control.v1.EventTarget
+ */
+export declare type EventTarget = Message<"perdure.control.v1.EventTarget"> & {
+  /**
+   * @generated from field: string service = 1;
+   */
+  service: string;
+
+  /**
+   * @generated from field: string handler = 2;
+   */
+  handler: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.EventTarget.
+ * Use `create(EventTargetSchema)` to create a new message.
+ */
+export declare const EventTargetSchema: GenMessage<EventTarget>;
+
+/**
+ * @generated from message perdure.control.v1.Webhook
+ */
+export declare type Webhook = Message<"perdure.control.v1.Webhook"> & {
+  /**
+   * @generated from field: string url = 1;
+   */
+  url: string;
+
+  /**
+   * Newest first.
+   *
+   * @generated from field: repeated string secrets = 2;
+   */
+  secrets: string[];
+};
+
+/**
+ * Describes the message perdure.control.v1.Webhook.
+ * Use `create(WebhookSchema)` to create a new message.
+ */
+export declare const WebhookSchema: GenMessage<Webhook>;
 
 /**
  * @generated from message perdure.control.v1.RevisionName
@@ -2500,6 +2634,139 @@ export declare type DeleteRulesResponse = Message<"perdure.control.v1.DeleteRule
 export declare const DeleteRulesResponseSchema: GenMessage<DeleteRulesResponse>;
 
 /**
+ * @generated from message perdure.control.v1.CreateEventSubscriptionRequest
+ */
+export declare type CreateEventSubscriptionRequest = Message<"perdure.control.v1.CreateEventSubscriptionRequest"> & {
+  /**
+   * @generated from field: repeated string types = 1;
+   */
+  types: string[];
+
+  /**
+   * @generated from field: perdure.control.v1.EventFilter filter = 2;
+   */
+  filter?: EventFilter | undefined;
+
+  /**
+   * @generated from oneof perdure.control.v1.CreateEventSubscriptionRequest.destination
+   */
+  destination: {
+    /**
+     * @generated from field: perdure.control.v1.EventTarget target = 3;
+     */
+    value: EventTarget;
+    case: "target";
+  } | {
+    /**
+     * @generated from field: string webhook_url = 4;
+     */
+    value: string;
+    case: "webhookUrl";
+  } | { case: undefined; value?: undefined };
+
+  /**
+   * @generated from field: optional string description = 5;
+   */
+  description?: string | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.CreateEventSubscriptionRequest.
+ * Use `create(CreateEventSubscriptionRequestSchema)` to create a new message.
+ */
+export declare const CreateEventSubscriptionRequestSchema: GenMessage<CreateEventSubscriptionRequest>;
+
+/**
+ * @generated from message perdure.control.v1.CreateEventSubscriptionResponse
+ */
+export declare type CreateEventSubscriptionResponse = Message<"perdure.control.v1.CreateEventSubscriptionResponse"> & {
+  /**
+   * @generated from field: uint64 state_number = 1;
+   */
+  stateNumber: bigint;
+
+  /**
+   * @generated from field: perdure.control.v1.EventSubscription subscription = 2;
+   */
+  subscription?: EventSubscription | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.CreateEventSubscriptionResponse.
+ * Use `create(CreateEventSubscriptionResponseSchema)` to create a new message.
+ */
+export declare const CreateEventSubscriptionResponseSchema: GenMessage<CreateEventSubscriptionResponse>;
+
+/**
+ * @generated from message perdure.control.v1.DeleteEventSubscriptionRequest
+ */
+export declare type DeleteEventSubscriptionRequest = Message<"perdure.control.v1.DeleteEventSubscriptionRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.DeleteEventSubscriptionRequest.
+ * Use `create(DeleteEventSubscriptionRequestSchema)` to create a new message.
+ */
+export declare const DeleteEventSubscriptionRequestSchema: GenMessage<DeleteEventSubscriptionRequest>;
+
+/**
+ * @generated from message perdure.control.v1.DeleteEventSubscriptionResponse
+ */
+export declare type DeleteEventSubscriptionResponse = Message<"perdure.control.v1.DeleteEventSubscriptionResponse"> & {
+  /**
+   * @generated from field: uint64 state_number = 1;
+   */
+  stateNumber: bigint;
+};
+
+/**
+ * Describes the message perdure.control.v1.DeleteEventSubscriptionResponse.
+ * Use `create(DeleteEventSubscriptionResponseSchema)` to create a new message.
+ */
+export declare const DeleteEventSubscriptionResponseSchema: GenMessage<DeleteEventSubscriptionResponse>;
+
+/**
+ * @generated from message perdure.control.v1.RotateEventSecretRequest
+ */
+export declare type RotateEventSecretRequest = Message<"perdure.control.v1.RotateEventSecretRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.RotateEventSecretRequest.
+ * Use `create(RotateEventSecretRequestSchema)` to create a new message.
+ */
+export declare const RotateEventSecretRequestSchema: GenMessage<RotateEventSecretRequest>;
+
+/**
+ * @generated from message perdure.control.v1.RotateEventSecretResponse
+ */
+export declare type RotateEventSecretResponse = Message<"perdure.control.v1.RotateEventSecretResponse"> & {
+  /**
+   * @generated from field: uint64 state_number = 1;
+   */
+  stateNumber: bigint;
+
+  /**
+   * @generated from field: perdure.control.v1.EventSubscription subscription = 2;
+   */
+  subscription?: EventSubscription | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.RotateEventSecretResponse.
+ * Use `create(RotateEventSecretResponseSchema)` to create a new message.
+ */
+export declare const RotateEventSecretResponseSchema: GenMessage<RotateEventSecretResponse>;
+
+/**
  * @generated from message perdure.control.v1.WatchRegistryRequest
  */
 export declare type WatchRegistryRequest = Message<"perdure.control.v1.WatchRegistryRequest"> & {
@@ -2881,6 +3148,30 @@ export declare const Registry: GenService<{
     methodKind: "unary";
     input: typeof SkipRecordRequestSchema;
     output: typeof SkipRecordResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Registry.CreateEventSubscription
+   */
+  createEventSubscription: {
+    methodKind: "unary";
+    input: typeof CreateEventSubscriptionRequestSchema;
+    output: typeof CreateEventSubscriptionResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Registry.DeleteEventSubscription
+   */
+  deleteEventSubscription: {
+    methodKind: "unary";
+    input: typeof DeleteEventSubscriptionRequestSchema;
+    output: typeof DeleteEventSubscriptionResponseSchema;
+  },
+  /**
+   * @generated from rpc perdure.control.v1.Registry.RotateEventSecret
+   */
+  rotateEventSecret: {
+    methodKind: "unary";
+    input: typeof RotateEventSecretRequestSchema;
+    output: typeof RotateEventSecretResponseSchema;
   },
   /**
    * All or nothing; answers the rules in the order of the changes.

@@ -287,6 +287,13 @@ export declare type InvocationFacts = Message<"perdure.storage.v1.InvocationFact
    * @generated from field: perdure.storage.v1.Debounce debounce = 20;
    */
   debounce?: Debounce | undefined;
+
+  /**
+   * Present for deliveries of events, and for invocations that their handlers make.
+   *
+   * @generated from field: perdure.storage.v1.EventOrigin event = 23;
+   */
+  event?: EventOrigin | undefined;
 };
 
 /**
@@ -353,6 +360,34 @@ export declare type Debounce = Message<"perdure.storage.v1.Debounce"> & {
  * Use `create(DebounceSchema)` to create a new message.
  */
 export declare const DebounceSchema: GenMessage<Debounce>;
+
+/**
+ * The event that an invocation delivers or goes back to.
+ *
+ * @generated from message perdure.storage.v1.EventOrigin
+ */
+export declare type EventOrigin = Message<"perdure.storage.v1.EventOrigin"> & {
+  /**
+   * @generated from field: string subscription_id = 1;
+   */
+  subscriptionId: string;
+
+  /**
+   * @generated from field: string event_id = 2;
+   */
+  eventId: string;
+
+  /**
+   * @generated from field: perdure.storage.v1.EventType type = 3;
+   */
+  type: EventType;
+};
+
+/**
+ * Describes the message perdure.storage.v1.EventOrigin.
+ * Use `create(EventOriginSchema)` to create a new message.
+ */
+export declare const EventOriginSchema: GenMessage<EventOrigin>;
 
 /**
  * @generated from message perdure.storage.v1.Target
@@ -528,6 +563,31 @@ export declare type Future = Message<"perdure.storage.v1.Future"> & {
  * Use `create(FutureSchema)` to create a new message.
  */
 export declare const FutureSchema: GenMessage<Future>;
+
+/**
+ * @generated from enum perdure.storage.v1.EventType
+ */
+export enum EventType {
+  /**
+   * @generated from enum value: EVENT_TYPE_INVOCATION_COMPLETED = 0;
+   */
+  INVOCATION_COMPLETED = 0,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_INVOCATION_FAILED = 1;
+   */
+  INVOCATION_FAILED = 1,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_INVOCATION_PAUSED = 2;
+   */
+  INVOCATION_PAUSED = 2,
+}
+
+/**
+ * Describes the enum perdure.storage.v1.EventType.
+ */
+export declare const EventTypeSchema: GenEnum<EventType>;
 
 /**
  * @generated from enum perdure.storage.v1.ServiceType

@@ -1,0 +1,25 @@
+/** Shapes of responses about event subscriptions. */
+import { z } from "zod";
+import { listShape, TimeShape } from "../fields.js";
+
+export const EventTypeShape = z.enum(["invocation.completed", "invocation.failed", "invocation.paused"]);
+
+const subscriptionFields = {
+  id: z.string(),
+  types: z.array(EventTypeShape),
+  filter: z.strictObject({ service: z.string().optional(), handler: z.string().optional(), scope: z.string().optional() }),
+  to: z.union([z.strictObject({ service: z.string(), handler: z.string() }), z.strictObject({ url: z.string() })]),
+  description: z.string().optional(),
+  created_at: TimeShape,
+};
+
+export const EventSubscriptionShape = z.strictObject(subscriptionFields).meta({ id: "EventSubscriptionResponse" });
+/** The secret is shown once: when the subscription is created, and when it is rotated. */
+export const EventSubscriptionWithSecretShape = z
+  .strictObject({ ...subscriptionFields, secret: z.string().optional() })
+  .meta({ id: "EventSubscriptionWithSecretResponse" });
+
+export const EventSubscriptionsShape = listShape("subscriptions", EventSubscriptionShape, "ListEventSubscriptionsResponse");
+
+/** The invocation that delivers the event again: a copy, or the paused delivery itself. */
+export const ReplayedDeliveryShape = z.strictObject({ invocation_id: z.string() }).meta({ id: "ReplayedEventDelivery" });

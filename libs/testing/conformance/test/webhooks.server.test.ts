@@ -1,0 +1,118 @@
+/** Webhooks get signed events; what they do not accept is retried, then a dead letter that can be replayed. */
+import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { afterAll, beforeAll, expect, test } from "@jest/globals";
+import { service } from "@restatedev/restate-sdk";
+import { Webhook } from "standardwebhooks";
+import { eventually, TestWorld } from "../src/index.js";
+
+interface ReceivedRequest {
+  readonly path: string;
+  readonly headers: IncomingHttpHeaders;
+  readonly body: string;
+}
+
+const requests: ReceivedRequest[] = [];
+/** Responses by path, the last one for all further requests. */
+const answers: Record<string, { status: number; headers?: Record<string, string> }[]> = {};
+const jobs = service({ name: "Jobs", handlers: { run: async (_ctx: unknown, n: number) => n } });
+
+let world: TestWorld;
+let receiver: Server;
+let base = "";
+beforeAll(async () => {
+  receiver = createServer((req, res) => {
+    const chunks: Buffer[] = [];
+    req.on("data", (chunk: Buffer) => chunks.push(chunk));
+    req.on("end", () => {
+      const path = req.url ?? "";
+      requests.push({ path, headers: req.headers, body: Buffer.concat(chunks).toString() });
+      const queue = answers[path] ?? [];
+      const answer = queue.length > 1 ? queue.shift() : queue[0];
+      res
+        .writeHead(answer?.status ?? 204, { ...answer?.headers, connection: "close" })
+        .end(answer === undefined ? undefined : "an answer");
+    });
+  });
+  await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
+  base = `http://127.0.0.1:${(receiver.address() as AddressInfo).port}`;
+  world = await TestWorld.start();
+  await world.deploy({ services: [jobs] });
+});
+afterAll(async () => {
+  const closed = new Promise((resolve) => receiver.close(resolve));
+  receiver.closeAllConnections();
+  await closed;
+  await world[Symbol.asyncDispose]();
+});
+
+async function subscribe(path: string): Promise<{ readonly id: string; readonly secret: string }> {
+  const answer = await world.admin.post("/event-subscriptions", { types: ["invocation.completed"], to: { url: base + path } });
+  expect(answer.status).toBe(201);
+  return answer.json as { id: string; secret: string };
+}
+const requestsTo = (path: string) => requests.filter((request) => request.path === path);
+const deliveries = (id: string) =>
+  world.admin.query(
+    `select id, event_id, status, failure from sys_event_delivery where subscription_id = '${id}' order by created_at`,
+  );
+const verify = (secret: string, { headers, body }: ReceivedRequest): unknown =>
+  new Webhook(secret).verify(body, headers as Record<string, string>);
+
+test("an event is signed with the secret of its subscription, and with both during a rotation", async () => {
+  const path = "/hooks/?a=b";
+  const { id, secret } = await subscribe(path);
+  expect((await world.admin.get(`/event-subscriptions/${id}`)).text).not.toContain("whsec_");
+  const first = await world.ingress.send(["Jobs", "run"], 1);
+  await eventually("the event", () => requestsTo(path).length === 1);
+  const request = requestsTo(path)[0] as ReceivedRequest;
+  const event = verify(secret, request) as { id: string; subject: string };
+  expect(event).toMatchObject({ id: request.headers["webhook-id"], subject: first.invocationId, type: "invocation.completed" });
+  expect(() => verify(`whsec_${Buffer.alloc(24).toString("base64")}`, request)).toThrow();
+  expect(() => verify(secret, { ...request, body: `${request.body} ` })).toThrow();
+
+  const rotated = (await world.admin.post(`/event-subscriptions/${id}/rotate-secret`, {})).json as { secret: string };
+  await world.ingress.send(["Jobs", "run"], 2);
+  await eventually("the next event", () => requestsTo(path).length === 2);
+  const next = requestsTo(path)[1] as ReceivedRequest;
+  expect(verify(secret, next)).toEqual(verify(rotated.secret, next));
+  await eventually("both are delivered", async () => (await deliveries(id)).every(({ status }) => status === "delivered"));
+  await world.admin.delete(`/event-subscriptions/${id}`);
+});
+
+test("a failure and a redirect are retried with the same id; the redirect is not followed", async () => {
+  const path = "/retried";
+  answers[path] = [
+    { status: 302, headers: { location: `${base}/elsewhere` } },
+    { status: 503, headers: { "retry-after": "1" } },
+    { status: 200 },
+  ];
+  const { id, secret } = await subscribe(path);
+  await world.ingress.send(["Jobs", "run"], 3);
+  await eventually("three requests", () => requestsTo(path).length === 3);
+  const ids = requestsTo(path).map((request) => (verify(secret, request) as { id: string }).id);
+  expect(new Set(ids).size).toBe(1);
+  expect(requestsTo("/elsewhere")).toEqual([]);
+  await eventually("it is delivered", async () => (await deliveries(id))[0]?.["status"] === "delivered");
+  await world.admin.delete(`/event-subscriptions/${id}`);
+});
+
+test("an event that the receiver refuses is a dead letter, and is delivered by a replay, also after a crash", async () => {
+  const path = "/refused";
+  answers[path] = [{ status: 410 }];
+  const { id, secret } = await subscribe(path);
+  await world.ingress.send(["Jobs", "run"], 4);
+  await eventually("the dead letter", async () => (await deliveries(id))[0]?.["status"] === "failed");
+  const [dead] = await deliveries(id);
+  expect(dead?.["failure"]).toContain("the webhook answered 410: an answer");
+  await world.server.kill();
+  await world.server.startAgain();
+  answers[path] = [{ status: 200 }];
+  expect((await world.admin.post(`/event-deliveries/${String(dead?.["id"])}/replay`, {})).status).toBe(200);
+  await eventually("the replay", () => requestsTo(path).length === 2);
+  const [before, after] = requestsTo(path) as [ReceivedRequest, ReceivedRequest];
+  expect(verify(secret, after)).toEqual(verify(secret, before));
+  await eventually("it is delivered", async () =>
+    (await deliveries(id)).some(({ status, event_id }) => status === "delivered" && event_id === dead?.["event_id"]),
+  );
+});

@@ -1,0 +1,17 @@
+/** Event subscriptions as JSON. Secrets are part of a response only where the route adds them. */
+import type { EventSubscriptionShape } from "@perdure/admin-contract";
+import { formatTimestampNanos } from "@perdure/base";
+import type { EventSubscriptionRecord } from "@perdure/metadata";
+import type { ViewOf } from "./response.js";
+
+export function eventSubscriptionView(record: EventSubscriptionRecord): ViewOf<typeof EventSubscriptionShape> {
+  const { id, types, filter, target, webhook, description, createdAtMs } = record;
+  return {
+    id,
+    types: [...types],
+    filter: { service: filter.service, handler: filter.handler, scope: filter.scope },
+    to: webhook === undefined ? { service: target.service, handler: target.handler } : { url: webhook.url },
+    description,
+    created_at: formatTimestampNanos(createdAtMs),
+  };
+}
