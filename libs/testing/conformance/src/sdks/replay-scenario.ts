@@ -12,7 +12,7 @@ interface ReplayOutcome {
   /** The endpoint accepts signed requests only: nothing was replayed. */
   readonly isSigned: boolean;
   readonly exitCode: number | null;
-  readonly end: { readonly kind?: string; readonly command?: unknown; readonly message?: string; readonly is_same?: boolean };
+  readonly end: { readonly kind?: string; readonly command?: unknown; readonly is_same?: boolean };
 }
 
 /** Failures enough for the whole scenario. */
@@ -39,14 +39,12 @@ export async function replaysBundles(stage: SdkStage): Promise<void> {
 
     const plain = await replay(await fails("flaky"));
     assert.deepEqual([plain.exitCode, plain.end.kind], [3, "failed"], JSON.stringify(plain));
-    assert.match(plain.end.message ?? "", /on purpose/);
 
     const step = await fails("flakyStep");
     const before = await replay(step);
     assert.deepEqual([before.exitCode, before.end.kind], [0, "requests"], JSON.stringify(before));
     const executed = await replay(step, "--run-steps");
     assert.deepEqual([executed.exitCode, executed.end.kind], [3, "failed"], JSON.stringify(executed));
-    assert.match(executed.end.message ?? "", /on purpose/);
   } finally {
     for (const id of failing) await stage.admin.invocation(id, "kill");
     rmSync(folder, { recursive: true, force: true });
