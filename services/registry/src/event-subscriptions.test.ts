@@ -42,7 +42,7 @@ describe("a webhook", () => {
   test.each(["ftp://hooks.example/", "hooks.example", "https://a:b@hooks.example/", "https://hooks.example/#a"])(
     "is refused at %s",
     async (url) => {
-      await expect(registry.createEventSubscription(webhook(url))).rejects.toMatchObject({ status: 400, code: "META0018" });
+      await expect(registry.createEventSubscription(webhook(url))).rejects.toMatchObject({ status: 400, code: "META0103" });
     },
   );
 });
@@ -69,7 +69,7 @@ describe("a handler", () => {
   ])("%s/%s can receive events: %s", async (service, handler, isValid) => {
     const made = registry.createEventSubscription(request({ kind: "handler", target: { service, handler } }));
     if (isValid) expect(await made).toMatchObject({ target: { service, handler }, webhook: undefined });
-    else await expect(made).rejects.toMatchObject({ status: 400, code: "META0018" });
+    else await expect(made).rejects.toMatchObject({ status: 400, code: "META0103" });
   });
 });
 

@@ -26,7 +26,7 @@ export function listEventSubscriptions(state: RegistryState): readonly EventSubs
   return records.sort((a, b) => a.createdAtMs - b.createdAtMs || (a.id < b.id ? -1 : 1));
 }
 
-/** Throws `RegistryRefusal` META0018 unless the target can receive events. */
+/** Throws `RegistryRefusal` META0103 unless the target can receive events. */
 export function decideEventSubscription(
   state: RegistryState,
   { types, filter, destination, description }: EventSubscriptionRequest,
@@ -94,5 +94,5 @@ function checkUrl(text: string, guard: EgressGuard | undefined): void {
 }
 
 function invalid(detail: string): RegistryRefusal {
-  return new RegistryRefusal(400, "META0018", detail);
+  return new RegistryRefusal(400, "META0103", detail);
 }

@@ -57,14 +57,14 @@ export * from "./repeated-task.js";
 export {
   newBatchId,
   newDeploymentId,
-  newOperationId,
   newEventSubscriptionId,
+  newOperationId,
   newScheduleId,
   newSubscriptionId,
   parseBatchId,
   parseDeploymentId,
-  parseOperationId,
   parseEventSubscriptionId,
+  parseOperationId,
   parseScheduleId,
   parseSubscriptionId,
 } from "./resource-id.js";

@@ -20,6 +20,7 @@ export { LargeMessages } from "./large-messages.js";
 export { type InvokerMetrics, noMetrics } from "./metrics.js";
 export { type InvokerOptions, invokerDefaults } from "./options.js";
 export * from "./ports.js";
+export { retryAfterMs } from "./response-check.js";
 export {
   createSandbox,
   type Sandbox,
@@ -29,6 +30,5 @@ export {
   type SandboxResult,
 } from "./sandbox/sandbox.js";
 export type { SandboxStub, UnsentMessage } from "./sandbox/sandbox-world.js";
-export { retryAfterMs } from "./response-check.js";
 export { Slots, type SlotUser } from "./slots.js";
 export { slotsByMemory } from "./slots-by-memory.js";

@@ -170,7 +170,7 @@ export interface Registry {
 
   /** Oldest first. */
   eventSubscriptions(): readonly EventSubscriptionRecord[];
-  /** Rejects with META0018 when the target cannot receive events. The record has the secret of a webhook, which is not shown again. */
+  /** Rejects with META0103 when the target cannot receive events. The record has the secret of a webhook, which is not shown again. */
   createEventSubscription(request: EventSubscriptionRequest): Promise<EventSubscriptionRecord>;
   removeEventSubscription(id: EventSubscriptionId): Promise<void>;
   /** Signs with a new secret, and with the present one until the next rotation. */

@@ -148,7 +148,7 @@ describe("a fork in a sandbox", () => {
     const { outcome } = await sandbox(id, edited);
     expect(outcome).toMatchObject({
       kind: "failure",
-      restate_code: "RT0027",
+      restate_code: "RT0102",
       message: expect.stringContaining("call of ForkedPrices/of"),
     });
     const stubs = [{ service: "ForkedPrices", handler: "of", value: 7 }];
@@ -169,7 +169,7 @@ describe("a fork in a sandbox", () => {
     const kept = await sandbox(id, { at: 1, keep_sleeps: true, timeout: "2s" });
     expect(kept.outcome).toMatchObject({
       kind: "failure",
-      restate_code: "RT0027",
+      restate_code: "RT0102",
       message: expect.stringContaining("a sleep until"),
     });
     await world.admin.invocation(id, "kill");

@@ -143,10 +143,10 @@ function outcomeView(outcome: SandboxOutcome): SandboxResponse["outcome"] {
       return failed(
         UNANSWERED,
         `The handler requested what this sandbox cannot answer: ${outcome.what}. Give it a stub or a result.`,
-        "RT0027",
+        "RT0102",
       );
     case "tooLong":
-      return failed(UNANSWERED, `The sandbox ended the fork: ${outcome.what}.`, "RT0027");
+      return failed(UNANSWERED, `The sandbox ended the fork: ${outcome.what}.`, "RT0102");
   }
 }
 

@@ -36,7 +36,7 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
       body: CreateEventSubscription,
       answers: {
         201: "Subscribed; the secret of a webhook is shown only here",
-        400: "The target cannot receive events (META0018), or a field is unknown",
+        400: "The target cannot receive events (META0103), or a field is unknown",
         409: "There are too many event subscriptions",
       },
       handle: async (request) => {
@@ -64,7 +64,7 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
     }),
     route(rotateEventSecret, {
       summary: "Sign with a new secret; the present one signs too until the next rotation",
-      answers: { 200: "The subscription with its new secret", 400: "It has no webhook (META0018)", ...UNKNOWN },
+      answers: { 200: "The subscription with its new secret", 400: "It has no webhook (META0103)", ...UNKNOWN },
       handle: async (request) => json(200, withSecret(await registry.rotateEventSecret(eventSubscriptionParam(request)))),
     }),
     route(replayEventDelivery, {

@@ -26,7 +26,7 @@ export const SandboxShape = z
       restate_code: z
         .string()
         .nullable()
-        .describe("Of a failure that is not the handler's: RT0027 when the sandbox has no answer"),
+        .describe("Of a failure that is not the handler's: RT0102 when the sandbox has no answer"),
     }),
     requests: z.int().min(0).describe("Requests to the endpoint of the handler"),
     steps: z.array(StepShape).describe("The journal of the fork"),

@@ -135,8 +135,6 @@ export function decodeFacts(bytes: Uint8Array): InvocationFacts {
   };
 }
 
-
-
 const INGRESS: Source = Object.freeze({ kind: "ingress" });
 
 function writeSource(w: ProtoWriter, source: Source): void {
@@ -154,7 +152,6 @@ function writeSource(w: ProtoWriter, source: Source): void {
       return;
   }
 }
-
 
 function writeTarget(w: ProtoWriter, field: number, target: Target): void {
   w.fork(field).string(1, target.service);
