@@ -223,8 +223,8 @@ test(
   TEST_MS,
 );
 
-const TESTING_PROGRAM = `import { workflow, type WorkflowContext } from "@restatedev/restate-sdk";
-import { type Journal, TestEnvironment } from "@perdure/testing";
+const TESTING_PROGRAM = `import { workflow, type WorkflowContext } from '@restatedev/restate-sdk';
+import { type Journal, TestEnvironment } from '@perdure/testing';
 
 const orders = workflow({
   name: "Orders",

@@ -38,14 +38,14 @@ export interface ReplayCheckDeps {
 
 export type ReplayCheckOptions = Pick<InvokerOptions, "messageBytesMax" | "eagerStateBytesMax" | "additionalRequestHeaders">;
 
-interface ReplayRequest {
+interface ReplayRecipient {
   readonly candidate: DeploymentView;
   readonly subject: Pick<SentReplay["subject"], "facts" | "version">;
   /** The request is marked as a check. */
   readonly isMarked: boolean;
 }
 
-export interface SentReplay extends ReplayRequest {
+export interface SentReplay extends ReplayRecipient {
   readonly subject: ReplaySubject & { readonly version: ProtocolVersion };
   /** Sent in place of the entries of the subject. */
   readonly entries: readonly JournalEntry[];
@@ -99,7 +99,7 @@ export function replayPlanOf(
 }
 
 export function replayRequestOf(
-  { candidate: deployment, subject: { facts, version }, isMarked }: ReplayRequest,
+  { candidate: deployment, subject: { facts, version }, isMarked }: ReplayRecipient,
   { identity }: Pick<ReplayCheckDeps, "identity">,
   { additionalRequestHeaders: additional }: ReplayCheckOptions,
 ): StreamRequest {
