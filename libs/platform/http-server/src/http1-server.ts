@@ -40,8 +40,7 @@ export class Http1Server extends Server {
    * `@perdure/testing` runs, has a server of its own that is no `net.Server` and has only `close`.
    */
   stopListening(closed: () => void): void {
-    const listener: object = this;
-    if (!(listener instanceof NetServer)) return void this.close(() => closed());
+    if (!(Server.prototype instanceof NetServer)) return void this.close(() => closed());
     NetServer.prototype.close.call(this, () => closed()); // The only error is that the server does not listen.
   }
 }
