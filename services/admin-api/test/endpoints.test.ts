@@ -23,6 +23,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   schedule: "sch_15ChR1PDwZt22Rn2lfZrRo5",
   batch_id: "bat_15ChR1PDwZt22Rn2lfZrRo5",
   operation_id: "op_15ChR1PDwZt22Rn2lfZrRo5",
+  event_subscription: "evs_15ChR1PDwZt22Rn2lfZrRo5",
   service: "Nope",
   handler: "nope",
   cluster_name: "nope",
@@ -194,6 +195,8 @@ describe("every endpoint", () => {
 const BODIES: Readonly<Record<string, object>> = {
   "POST /services/{service}/state": { object_key: "k", new_state: { a: [1] } },
   "PATCH /kafka-clusters/{cluster_name}": { properties: { "bootstrap.servers": "a:1" } },
+  "POST /invocations/{invocation_id}/fork": { at: 0 },
+  "POST /invocations/{invocation_id}/fork-in-sandbox": { at: 0 },
   "POST /subscriptions/{subscription}/skip": { partition: 0, offset: 1 },
 };
 
