@@ -28,11 +28,10 @@ export const PLANTED_BUGS = [
       "  for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {\n",
       "  let isSpared = false;\n  for (const entry of view.journalOf(invocation.facts.id, invocation.journal.length)) {\n",
     ],
-    [partition("invocation/control.ts"), '    out.send({ kind: "kill", id:', '    if (isSpared) out.send({ kind: "kill", id:'],
     [
       partition("invocation/control.ts"),
-      'id: decoded.result.invocationId as Invocation["facts"]["id"] });\n',
-      'id: decoded.result.invocationId as Invocation["facts"]["id"] });\n    isSpared = true;\n',
+      '    out.send(undo === undefined ? { kind: "kill", id } : { kind: "kill", id, undo });\n',
+      '    if (isSpared) out.send(undo === undefined ? { kind: "kill", id } : { kind: "kill", id, undo });\n    isSpared = true;\n',
     ],
   ),
   plant("old-run-may-write", "A message of a run that is over is heeded", 19, [
@@ -137,13 +136,13 @@ export const PLANTED_BUGS = [
   ]),
   plant("cancelled-before-start", "Callers of an invocation that is cancelled before its start get no response", 11, [
     partition("invocation/control.ts"),
-    "  notifyWaiters(invocation, outcome, out);\n",
+    "  notifyWaiters(invocation, outcome, out, undo?.operation);\n",
     "  void outcome;\n",
   ]),
   plant("cancel-not-stored", "A request to cancel is answered and not stored", 3, [
     partition("invocation/control.ts"),
-    '      storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);\n',
-    "",
+    '    case "paused":\n      storeSignal(view, out, invocation, { kind: "signalIndex", index: cancelSignalIndex }, voidResult);\n',
+    '    case "paused":\n',
   ]),
   plant("one-listener-of-a-promise", "Only the first invocation that waits for a promise is notified of its completion", 379, [
     partition("promise/promise.ts"),
@@ -331,7 +330,7 @@ export const PLANTED_BUGS = [
   ]),
   plant("kept-rows-not-updated", "Rows that the leader keeps do not take up what it wrote", 4, [
     processor("turn/ready-batch.ts"),
-    "    leader.cache?.applyDurable((batches[index] as PartitionBatch).mutations);\n",
+    "    leader.cache?.applyDurable(present(batches[index]).mutations);\n",
     "    void index;\n",
   ]),
   {
