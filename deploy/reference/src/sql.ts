@@ -23,6 +23,7 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_scheduler: "The head of each queue, and what it waits for.",
   sys_user_limits: "Scopes and limit keys with their use of concurrency limits.",
   sys_rate_limits: "Scopes and limit keys with their use of rate limits.",
+  sys_debounce: "Invocations that several sends became, with the key, the number of sends, and when they start.",
   sys_fork: "Invocations that are forks of others, with the place of the cut and the steps with edited results.",
   sys_slot_wait: "Invocations that wait for a slot of a worker.",
   sys_node: "Workers.",

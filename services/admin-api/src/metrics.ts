@@ -47,7 +47,10 @@ export function sqlEndings(metrics: Metrics): (reason: (typeof SQL_ENDINGS)[numb
 /** Tables that statements can query. */
 const QUERY_TABLES = [
   "state",
+  "sys_debounce",
   "sys_deployment",
+  "sys_event_delivery",
+  "sys_event_subscription",
   "sys_fork",
   "sys_inbox",
   "sys_invocation",
@@ -61,8 +64,6 @@ const QUERY_TABLES = [
   "sys_partition",
   "sys_promise",
   "sys_rate_limits",
-  "sys_event_delivery",
-  "sys_event_subscription",
   "sys_rules",
   "sys_schedule",
   "sys_scheduler",

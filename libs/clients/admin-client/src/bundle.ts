@@ -1,6 +1,6 @@
 /** Reads the JSON of a bundle; files of bundles are this JSON, compressed with gzip. */
 import { BUNDLE_FORMAT, BUNDLE_VERSION, BundleShape, tolerant } from "@perdure/admin-contract";
-import { PerdureError } from "@perdure/base";
+import { PerdureError } from "@perdure/base/perdure-error";
 import type { BundleView } from "./views.js";
 
 /** Throws OPS0010 when the text is not a bundle, or one of a later format. */

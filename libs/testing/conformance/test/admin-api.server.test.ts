@@ -21,7 +21,7 @@ interface Document {
 let world: TestWorld;
 let scenario: CliScenario;
 let document: Document;
-const ajv = new Ajv2020({ strict: false, allErrors: true });
+const ajv = new Ajv2020({ strict: false, allErrors: true, formats: { base64: true } });
 const validators = new Map<string, ValidateFunction>();
 
 beforeAll(async () => {
@@ -116,6 +116,32 @@ describe("a busy server answers as its document promises", () => {
       await expectPromised("GET", "/invocations/{invocation_id}/timeline", [id]);
       await expectPromised("GET", "/invocations/{invocation_id}/timeline?payloads=true", [id]);
     }
+  });
+
+  test("about bundles and forks, and an operation that is undone", async () => {
+    for (const role of ["completedOk", "backingOff"]) {
+      const id = scenario.of(`inv.${role}`);
+      await expectPromised("GET", "/invocations/{invocation_id}/bundle", [id]);
+      for (const way of ["fork", "fork-in-sandbox"]) {
+        await expectPromised("POST", `/invocations/{invocation_id}/${way}`, [id], { at: 0 });
+      }
+    }
+    const killed = await expectPromised("PATCH", "/invocations/{invocation_id}/kill", [scenario.of("inv.backingOff")]);
+    const operation = String(killed.headers["x-perdure-operation"]);
+    await expectPromised("GET", "/operations");
+    expect((await expectPromised("GET", "/operations/{operation_id}", [operation])).status).toBe(200);
+    expect((await expectPromised("POST", "/operations/{operation_id}/undo", [operation])).status).toBe(200);
+  });
+
+  test("about subscriptions to events, and their deliveries", async () => {
+    const to = { url: "https://hooks.example/" };
+    const made = await expectPromised("POST", "/event-subscriptions", [], { types: ["invocation.failed"], to });
+    const { id } = made.json as { id: string };
+    await expectPromised("GET", "/event-subscriptions");
+    await expectPromised("GET", "/event-subscriptions/{event_subscription}", [id]);
+    await expectPromised("POST", "/event-subscriptions/{event_subscription}/rotate-secret", [id]);
+    await expectPromised("POST", "/event-deliveries/{invocation_id}/replay", [scenario.of("inv.completedOk")]);
+    await expectPromised("DELETE", "/event-subscriptions/{event_subscription}", [id]);
   });
 
   test("to every verb, and to many at once", async () => {

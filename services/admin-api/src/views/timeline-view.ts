@@ -41,12 +41,18 @@ export function timelineView(timeline: Timeline, invocation: Invocation, withPay
     next_step: timeline.nextStep ?? null,
     journal_is_partial: timeline.journalIsPartial,
     ...forkView(invocation.facts),
+    ...debounceView(invocation.facts),
   };
 }
 
 function forkView({ source, fork }: InvocationFacts): Pick<TimelineResponse, "fork"> {
   if (fork === undefined || source.kind !== "restart") return {};
   return { fork: { forked_from: source.from, forked_at_entry: fork.atEntry, edited_steps: [...fork.editedSteps] } };
+}
+
+function debounceView({ debounce }: InvocationFacts): Pick<TimelineResponse, "debounce"> {
+  if (debounce === undefined) return {};
+  return { debounce: { key: debounce.key, sends: debounce.sendCount, latest_start_at: timeView(debounce.startByMs) } };
 }
 
 const WAITS = {

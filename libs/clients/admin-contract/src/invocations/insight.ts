@@ -110,5 +110,13 @@ export const TimelineShape = z
       })
       .optional()
       .describe("Only of forks"),
+    debounce: z
+      .strictObject({
+        key: z.string().describe("Empty when the sender gave none"),
+        sends: z.int().describe("Sends that became the invocation"),
+        latest_start_at: z.string(),
+      })
+      .optional()
+      .describe("Only of debounced invocations"),
   })
   .meta({ id: "Timeline" });

@@ -1,6 +1,7 @@
 /** The list of all tables. */
 import type { SqlTable } from "../table.js";
 import { node, partition, traffic } from "./cluster.js";
+import { debounce } from "./debounces.js";
 import { eventDelivery, eventSubscription } from "./events.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
 import { rateLimits, userLimits } from "./flow-limits.js";
@@ -41,6 +42,7 @@ export const TABLES: readonly SqlTable[] = [
   schedule,
   slotWait,
   fork,
+  debounce,
   node,
   partition,
   traffic,

@@ -18,9 +18,6 @@ export const invocationReaders: Readers<Invocation> = {
   invoked_by_service_name: ({ facts }) => (facts.source.kind === "service" ? facts.source.callerTarget.service : undefined),
   invoked_by_target: ({ facts }) => (facts.source.kind === "service" ? targetText(facts.source.callerTarget) : undefined),
   restarted_from: ({ facts }) => (facts.source.kind === "restart" ? facts.source.from : undefined),
-  debounce_key: ({ facts }) => facts.debounce?.key,
-  debounced_sends: ({ facts }) => facts.debounce?.sendCount,
-  debounce_latest_start_at: ({ facts }) => facts.debounce?.startByMs,
   trace_id: ({ facts }) => facts.trace?.traceparent.split("-")[1],
   suspended_waiting_for_completions: (invocation) =>
     invocation.status === "suspended" ? waitingCompletions(invocation.awaiting) : undefined,

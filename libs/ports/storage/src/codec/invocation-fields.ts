@@ -145,6 +145,8 @@ class FactFields extends RowCursor {
   journalRetentionMs = 0;
   /** −1 when the row has none. */
   executionTimeMs = -1;
+  /** Several sends may have become the invocation. */
+  hasDebounce = false;
   /** The invocation delivers an event, or is called by the handler of one. */
   hasEvent = false;
 
@@ -204,6 +206,10 @@ class FactFields extends RowCursor {
         case 16:
           this.text(this.limitKey);
           break;
+        case 20:
+          this.hasDebounce = true;
+          this.skip(tag & 7);
+          break;
         case 23:
           this.hasEvent = true;
           this.skip(tag & 7);
@@ -253,6 +259,7 @@ class FactFields extends RowCursor {
     this.completionRetentionMs = 0;
     this.journalRetentionMs = 0;
     this.executionTimeMs = -1;
+    this.hasDebounce = false;
     this.hasEvent = false;
   }
 }

@@ -2,7 +2,7 @@
 import type { InvocationVerb } from "@perdure/admin-contract";
 
 const LIST_COLUMNS =
-  "id, target, status, created_at, modified_at, scheduled_start_at, debounced_sends, pinned_deployment_id, retry_count, next_retry_at, " +
+  "id, target, status, created_at, modified_at, scheduled_start_at, pinned_deployment_id, retry_count, next_retry_at, " +
   "last_failure, last_failure_error_code, completion_result, completion_failure, invoked_by, invoked_by_target";
 
 /** The newest invocations that meet the condition. */

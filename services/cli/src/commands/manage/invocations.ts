@@ -1,5 +1,5 @@
 /** `perdure invocations`: list and describe; other files have the operations on them. */
-import type { INVOCATION_STATUSES, SqlRow } from "@perdure/admin-client";
+import type { INVOCATION_STATUSES, SqlRow, TimelineView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
@@ -101,10 +101,7 @@ function painted({ output }: Context, row: SqlRow): string {
 function remarkOf(row: SqlRow, nowMs: number): string | undefined {
   const status = textOf(row, "status");
   if (status === "completed") return firstLine(textOf(row, "completion_failure"));
-  if (status === "scheduled") {
-    const sends = textOf(row, "debounced_sends");
-    return `starts ${whenOf(textOf(row, "scheduled_start_at"), nowMs)}${sends === undefined ? "" : `, debounced ×${sends}`}`;
-  }
+  if (status === "scheduled") return `starts ${whenOf(textOf(row, "scheduled_start_at"), nowMs)}`;
   const failure = firstLine(textOf(row, "last_failure"), 80);
   if (failure === undefined) return undefined;
   const code = textOf(row, "last_failure_error_code");
@@ -114,12 +111,10 @@ function remarkOf(row: SqlRow, nowMs: number): string | undefined {
 }
 
 /** Undefined when it was not debounced. */
-function debounceText(row: SqlRow, nowMs: number): string | undefined {
-  const sends = textOf(row, "debounced_sends");
-  if (sends === undefined) return undefined;
-  const key = textOf(row, "debounce_key");
-  const ofKey = key === undefined || key === "" ? "" : ` with the key '${key}'`;
-  return `${sends} sends${ofKey}, latest start ${whenOf(textOf(row, "debounce_latest_start_at"), nowMs)}`;
+function debounceText({ debounce }: TimelineView, nowMs: number): string | undefined {
+  if (debounce === undefined) return undefined;
+  const { key, sends, latest_start_at: latest } = debounce;
+  return `${sends} ${sends === 1 ? "send" : "sends"}${key === "" ? "" : ` with the key '${key}'`}, latest start ${whenOf(latest, nowMs)}`;
 }
 
 async function describe(context: Context, id: string, payloads: boolean): Promise<void> {
@@ -148,7 +143,7 @@ async function describe(context: Context, id: string, payloads: boolean): Promis
       ],
       ["Called by", textOf(row, "invoked_by_id")],
       ["Idempotency key", textOf(row, "idempotency_key")],
-      ["Debounced", debounceText(row, nowMs)],
+      ["Debounced", debounceText(timeline, nowMs)],
       ["Restarted from", timeline.fork === undefined ? textOf(row, "restarted_from") : undefined],
       ["Forked from", timeline.fork === undefined ? undefined : forkText(timeline.fork)],
       ["Scope", textOf(row, "scope")],

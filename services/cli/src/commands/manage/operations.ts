@@ -13,10 +13,14 @@ import { invocationsText, whenOf } from "./texts.js";
 export function registerOperations(program: Command, context: Context): void {
   program
     .command("undo")
+    .helpGroup("Services and invocations:")
     .argument("<operation>")
     .description("undo a kill, a cancellation or a purge of invocations")
     .action(action((id: string) => undo(context, id)));
-  const operations = program.command("operations").description("changes that can be undone");
+  const operations = program
+    .command("operations")
+    .helpGroup("Services and invocations:")
+    .description("changes that can be undone");
   operations
     .command("list", { isDefault: true })
     .alias("ls")

@@ -11,11 +11,6 @@ import { FailureView } from "./failure-view.js";
 import { durationMs, type InvocationSummary } from "./invocation-facts.js";
 import { CALLERS_MAX } from "./limits.js";
 
-function debounceText(sends: number, key: string | undefined): string {
-  const text = sends === 1 ? "1 send" : `${sends} sends`;
-  return key === undefined || key === "" ? text : `${text}, key ${key}`;
-}
-
 export function HeadFacts({ facts }: { readonly facts: InvocationSummary }) {
   const list: (readonly [string, ReactNode])[] = [
     ["Id", <ShortId key="id" id={facts.id} copyLabel="the id" />],
@@ -40,7 +35,6 @@ export function HeadFacts({ facts }: { readonly facts: InvocationSummary }) {
   if (facts.status === "scheduled" && facts.scheduledStartAt !== undefined) {
     list.push(["Scheduled for", <Moment key="starts" at={facts.scheduledStartAt} />]);
   }
-  if (facts.debouncedSends !== undefined) list.push(["Debounced", debounceText(facts.debouncedSends, facts.debounceKey)]);
   if (facts.completedAt !== undefined) {
     list.push(["Completed", <Moment key="completed" at={facts.completedAt} />]);
     const took = Date.parse(facts.completedAt) - Date.parse(facts.createdAt ?? facts.completedAt);

@@ -18,9 +18,6 @@ export interface InvocationSummary {
   readonly runningAt: string | undefined;
   readonly completedAt: string | undefined;
   readonly scheduledStartAt: string | undefined;
-  /** Sends that became this invocation; undefined when it was not debounced. */
-  readonly debouncedSends: number | undefined;
-  readonly debounceKey: string | undefined;
   readonly completionRetention: string | undefined;
   readonly journalRetention: string | undefined;
   /** Pinned, or the deployment of the last attempt. */
@@ -64,8 +61,6 @@ export function factsOf(row: SqlRow): InvocationSummary {
     runningAt: text("running_at"),
     completedAt: text("completed_at"),
     scheduledStartAt: text("scheduled_start_at"),
-    debouncedSends: number("debounced_sends"),
-    debounceKey: text("debounce_key"),
     completionRetention: text("completion_retention"),
     journalRetention: text("journal_retention"),
     deploymentId: text("pinned_deployment_id") ?? text("last_attempt_deployment_id"),
