@@ -2,8 +2,6 @@
  * A binary heap in which any item can be moved and removed in O(log n). Items store their own index, in a field whose name is given to
  * the heap, so that one item can be in several heaps.
  */
-import { present } from "@perdure/base";
-
 type Placed<Place extends string> = { [P in Place]: number };
 
 /** The index of an item that is in no heap. */
@@ -43,7 +41,7 @@ export class Heap<Place extends string, T extends Placed<Place>> {
 
   remove(item: T): void {
     const at = item[this.#place] as number;
-    const last = present(this.#items.pop());
+    const last = this.#items.pop() as T;
     this.#note(item, NOWHERE);
     if (last === item) return;
     this.#put(at, last);
@@ -58,14 +56,14 @@ export class Heap<Place extends string, T extends Placed<Place>> {
 
   /** Restores the order after the order of any items has changed. */
   reorder(): void {
-    for (let at = (this.#items.length >> 1) - 1; at >= 0; at--) this.#down(present(this.#items[at]));
+    for (let at = (this.#items.length >> 1) - 1; at >= 0; at--) this.#down(this.#items[at] as T);
   }
 
   #up(item: T): void {
     let at = item[this.#place] as number;
     while (at > 0) {
       const parentAt = (at - 1) >> 1;
-      const parent = present(this.#items[parentAt]);
+      const parent = this.#items[parentAt] as T;
       if (!this.#before(item, parent)) break;
       this.#put(at, parent);
       at = parentAt;
@@ -80,8 +78,8 @@ export class Heap<Place extends string, T extends Placed<Place>> {
       let childAt = 2 * at + 1;
       if (childAt >= length) break;
       const right = childAt + 1;
-      if (right < length && this.#before(present(this.#items[right]), present(this.#items[childAt]))) childAt = right;
-      const child = present(this.#items[childAt]);
+      if (right < length && this.#before(this.#items[right] as T, this.#items[childAt] as T)) childAt = right;
+      const child = this.#items[childAt] as T;
       if (!this.#before(child, item)) break;
       this.#put(at, child);
       at = childAt;

@@ -1,5 +1,4 @@
 /** The tables of HPACK (RFC 7541, appendices A and B). */
-import { present } from "@perdure/base";
 
 /** Header fields of the static table, from index 1, as names and values in turn. */
 const STATIC_FIELDS = [
@@ -134,8 +133,8 @@ export interface HeaderField {
 
 /** The entry of index i is at i − 1. */
 export const STATIC_TABLE: readonly HeaderField[] = Array.from({ length: STATIC_FIELDS.length / 2 }, (_, at) => ({
-  name: present(STATIC_FIELDS[2 * at]),
-  value: present(STATIC_FIELDS[2 * at + 1]),
+  name: STATIC_FIELDS[2 * at] as string,
+  value: STATIC_FIELDS[2 * at + 1] as string,
 }));
 
 /** What the entry of a table counts beside the characters of its name and value (RFC 7541 §4.1). */

@@ -7,7 +7,7 @@
  * gives the addresses of all.
  */
 import bindings from "@duckdb/node-bindings";
-import { present, unreachable } from "@perdure/base";
+import { unreachable } from "@perdure/base";
 import type { BigColumn, NumberColumn, TextColumn } from "../column.js";
 import { ROWS_PER_VECTOR_MAX } from "../limits.js";
 
@@ -41,7 +41,7 @@ export function writeTexts(vector: Vector, column: TextColumn, from: number, cou
   const { data, ends } = column;
   let start = first;
   for (let row = 0; row < count; row++) {
-    const end = present(ends[from + row]);
+    const end = ends[from + row] as number;
     const at = row * 4;
     const size = end - start;
     uint32View[at] = size;
@@ -49,7 +49,7 @@ export function writeTexts(vector: Vector, column: TextColumn, from: number, cou
     uint32View[at + 2] = 0;
     uint32View[at + 3] = 0;
     const prefix = size <= INLINE_BYTES ? size : 4;
-    for (let i = 0; i < prefix; i++) bytesView[at * 4 + 4 + i] = present(data[start + i]);
+    for (let i = 0; i < prefix; i++) bytesView[at * 4 + 4 + i] = data[start + i] as number;
     if (size > INLINE_BYTES) {
       const offset = low + (start - first);
       uint32View[at + 2] = offset >>> 0;
@@ -65,22 +65,22 @@ export function writeNumbers(vector: Vector, layout: NumberLayout, column: Numbe
   const { values } = column;
   switch (layout) {
     case "u32":
-      for (let row = 0; row < count; row++) uint32View[row] = present(values[from + row]);
+      for (let row = 0; row < count; row++) uint32View[row] = values[from + row] as number;
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 4);
       break;
     case "bool":
-      for (let row = 0; row < count; row++) bytesView[row] = present(values[from + row]);
+      for (let row = 0; row < count; row++) bytesView[row] = values[from + row] as number;
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count);
       break;
     case "timestamp":
-      for (let row = 0; row < count; row++) putMicros(row * 2, present(values[from + row]));
+      for (let row = 0; row < count; row++) putMicros(row * 2, values[from + row] as number);
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 8);
       break;
     case "duration": // Months and days, then microseconds.
       for (let row = 0; row < count; row++) {
         uint32View[row * 4] = 0;
         uint32View[row * 4 + 1] = 0;
-        putMicros(row * 4 + 2, present(values[from + row]));
+        putMicros(row * 4 + 2, values[from + row] as number);
       }
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 16);
       break;
@@ -113,7 +113,7 @@ function writeNulls(vector: Vector, column: TextColumn | NumberColumn | BigColum
   } else {
     mask.fill(0xff, 0, bytes); // A vector with fewer rows came before.
     for (let row = 0; row < count; row++)
-      if (column.isNull(from + row)) mask[row >> 3] = present(mask[row >> 3]) & ~(1 << (row & 7));
+      if (column.isNull(from + row)) mask[row >> 3] = (mask[row >> 3] as number) & ~(1 << (row & 7));
   }
   bindings.vector_ensure_validity_writable(vector);
   bindings.copy_data_to_vector_validity(vector, 0, mask.buffer as ArrayBuffer, 0, bytes);

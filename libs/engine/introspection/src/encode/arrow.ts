@@ -3,7 +3,7 @@
  * framed by apache-arrow, whose builders would be slower and lack some types.
  */
 
-import { concatBytes, present, unreachable, utf8 } from "@perdure/base";
+import { concatBytes, unreachable, utf8 } from "@perdure/base";
 import {
   Bool,
   type Data,
@@ -163,7 +163,7 @@ function validity(values: readonly CellValue[]): { nullCount: number; nullBitmap
 function bits(values: readonly CellValue[], isSet: (value: CellValue) => boolean): Uint8Array {
   const bytes = new Uint8Array((values.length + 7) >> 3);
   for (let i = 0; i < values.length; i++) {
-    if (isSet(present(values[i]))) bytes[i >> 3] = present(bytes[i >> 3]) | (1 << (i & 7));
+    if (isSet(values[i] as CellValue)) bytes[i >> 3] = (bytes[i >> 3] as number) | (1 << (i & 7));
   }
   return bytes;
 }

@@ -2,7 +2,6 @@
  * Encodes entries as JSON with bytes as lists of numbers. A list is four times the size of the bytes as text and more as an array, so the
  * text is made of the bytes directly, and long bytes are truncated.
  */
-import { present } from "@perdure/base";
 
 /** Bytes of one payload that are listed: their text has at most 1 MiB. */
 export const LISTED_BYTES_MAX = 256 * 1024;
@@ -41,7 +40,7 @@ function listText(bytes: Uint8Array): string {
   const chars = Buffer.allocUnsafe(count * LISTED_CHARS_MAX);
   let at = 0;
   for (let i = 0; i < count; i++) {
-    const byte = present(bytes[i]);
+    const byte = bytes[i] as number;
     if (i > 0) chars[at++] = COMMA;
     if (byte >= 100) chars[at++] = ZERO + Math.floor(byte / 100);
     if (byte >= 10) chars[at++] = ZERO + (Math.floor(byte / 10) % 10);
