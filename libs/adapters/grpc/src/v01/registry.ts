@@ -39,7 +39,8 @@ export function fromStateV01({ body }: proto.RegistryState): StateV01 {
   return {
     snapshot: checkedV01(proto.RegistrySnapshotSchema, snapshotCodec.snapshot, snapshot, "the state of a registry"),
     records: optionalV01(records, "the records of a registry", (value, what) =>
-      checkedV01(proto.RegistryRecordsSchema, codec.records, value, what),
+      // v0.1 has no subscriptions to events.
+      checkedV01(proto.RegistryRecordsSchema, codec.records, { eventSubscriptions: [], ...fieldsV01(value, what) }, what),
     ),
   };
 }
