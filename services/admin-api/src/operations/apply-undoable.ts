@@ -1,6 +1,6 @@
 /** Applies a verb to invocations that the request names, as an operation that can be undone. */
 import { BATCH_NOTE_CHARS_MAX, OPERATION_HEADER, UNDOABLE_VERBS, type UndoableVerb } from "@perdure/admin-contract";
-import type { InvocationId } from "@perdure/base";
+import { type InvocationId, PerdureError } from "@perdure/base";
 import type { UndoMark } from "@perdure/state-machine";
 import type { ApiRequest } from "../http/request.js";
 import type { VerbOutcome } from "../invocation-operations.js";
@@ -23,7 +23,10 @@ export interface Applied<T> {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** `outcomes` are those of the invocations; when none of them can be undone, the operation is deleted again. */
+/**
+ * `outcomes` are those of the invocations; when none of them can be undone, the operation is deleted again. Without the store of operations
+ * the verb is applied all the same, and cannot be undone: an operator must be able to kill while a database is away.
+ */
 export async function applyUndoable<T>(
   { operations }: Pick<AdminPorts, "operations">,
   request: ApiRequest,
@@ -33,12 +36,17 @@ export async function applyUndoable<T>(
   outcomes: (result: T) => readonly VerbOutcome[],
 ): Promise<Applied<T>> {
   if (operations === undefined || !isUndoable(verb) || ids.length === 0) return { result: await apply(undefined), headers: {} };
-  const undo = await operations.begin({ verb, ids, startedBy: startedBy(request), reason: undefined });
+  const undo = await operations.begin({ verb, ids, startedBy: startedBy(request), reason: undefined }).catch(undefinedWhenAway);
   const result = await apply(undo);
+  if (undo === undefined) return { result, headers: {} };
   // 202: the handler is notified of its cancellation, which is not withdrawn.
   if (outcomes(result).some(({ status, problem }) => problem === undefined && status !== 202)) {
     return { result, headers: { [OPERATION_HEADER]: undo.operation } };
   }
-  await operations.discard(undo.operation);
+  await operations.discard(undo.operation).catch(undefinedWhenAway); // It is deleted when its time is over.
   return { result, headers: {} };
+}
+
+function undefinedWhenAway(cause: unknown): undefined {
+  if (!(cause instanceof PerdureError) || cause.http !== 503) throw cause;
 }
