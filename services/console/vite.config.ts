@@ -42,6 +42,19 @@ function compressBelow(directory: string): void {
   }
 }
 
+/** Drops the descriptions of the management API's shapes: they are for its OpenAPI document, and browsers load them with the first page. */
+function undescribed(): Plugin {
+  return {
+    name: "undescribed",
+    apply: "build",
+    enforce: "pre",
+    transform: (code, id) =>
+      id.includes("/admin-contract/src/") ? { code: code.replace(DESCRIPTION, ""), map: null } : undefined,
+  };
+}
+
+const DESCRIPTION = /\s*\.describe\(\s*"(?:[^"\\]|\\.)*",?\s*\)/g;
+
 /** Writes which files are in the console, a path a line, for the builder of third-party notices; to the file that PERDURE_CONSOLE_MODULES names. */
 function listed(): Plugin {
   const path = process.env["PERDURE_CONSOLE_MODULES"];
@@ -70,7 +83,7 @@ function filledIn(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [react(), compressed(), listed(), filledIn()],
+  plugins: [undescribed(), react(), compressed(), listed(), filledIn()],
   build: {
     target: "es2023",
     sourcemap: false,

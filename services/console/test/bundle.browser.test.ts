@@ -1,5 +1,7 @@
 /** Bundles in the browser: downloaded from the page of an invocation, opened from a file and by dropping it, and sent nowhere. */
-import { readFileSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
 import { expectAccessible, suiteConsole } from "./console.js";
@@ -14,8 +16,10 @@ test("a bundle is downloaded, opened from its file, and dropped onto another pag
   await page.getByRole("menuitem", { name: "Download bundle" }).click();
   const download = await downloading;
   expect(download.suggestedFilename()).toBe(`${ui.data.placed}.bundle.json.gz`);
-  const path = await download.path();
+  const path = join(mkdtempSync(join(tmpdir(), "perdure-bundle-")), "order.bundle.json.gz");
+  await download.saveAs(path);
   const bytes = readFileSync(path);
+  rmSync(dirname(path), { recursive: true });
   expect(JSON.parse(gunzipSync(bytes).toString())).toMatchObject({
     format: "perdure.bundle",
     invocation: { id: ui.data.placed },

@@ -85,7 +85,7 @@ const PAGES: readonly PageCase[] = [
 ];
 
 /** Part of the console's build: no server is needed. */
-const STATIC_ROUTES = ["/errors/:code"];
+const STATIC_ROUTES = ["/errors/:code", "/bundle"];
 
 test("every page is opened here", () => {
   const table = readFileSync(new URL("../src/environment/pages.tsx", import.meta.url), "utf8");

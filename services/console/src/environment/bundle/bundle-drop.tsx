@@ -1,8 +1,7 @@
 /** Opens a bundle that is dropped on any page of the console. Other files have no effect. */
 import { useEffect } from "react";
 import { useLocation } from "wouter";
-import { isBundleName } from "./bundle-file.js";
-import { putDropped } from "./dropped.js";
+import { isBundleName, putDropped } from "./dropped.js";
 
 export function BundleDrop() {
   const [, navigate] = useLocation();

@@ -1,6 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { expect, test } from "@jest/globals";
-import { bundleFileName, isBundleName, readBundleFile } from "./bundle-file.js";
+import { bundleFileName, readBundleFile } from "./bundle-file.js";
+import { isBundleName } from "./dropped.js";
 
 test("files are recognised by their name", () => {
   expect([bundleFileName("inv_1"), "a.JSON", "picture.png"].map(isBundleName)).toEqual([true, true, false]);

@@ -9,10 +9,6 @@ export function bundleFileName(id: string): string {
   return `${id}.bundle.json.gz`;
 }
 
-export function isBundleName(name: string): boolean {
-  return /\.json(?:\.gz)?$/i.test(name);
-}
-
 /** The JSON, compressed with gzip. */
 export function bundleBlob(bundle: BundleView): Promise<Blob> {
   const compressed = new Blob([JSON.stringify(bundle)]).stream().pipeThrough(new CompressionStream("gzip"));

@@ -2,6 +2,11 @@
 let dropped: File | undefined;
 const listeners = new Set<() => void>();
 
+/** Here, because every page loads this module, and those that read bundles are loaded later. */
+export function isBundleName(name: string): boolean {
+  return /\.json(?:\.gz)?$/i.test(name);
+}
+
 export function putDropped(file: File): void {
   dropped = file;
   for (const listener of listeners) listener();
