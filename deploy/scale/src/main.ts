@@ -1,6 +1,6 @@
 /**
  * `make scale`: prints the tables of the model of `docs/operating/scale.md` with numbers of your own. Arguments are `name=value`: an assumption
- * (`commitMs=0.5`), `work=three-steps`, `rate=50000` (the smallest environment that carries it), or a shape whose capacity is wanted
+ * (`commitMs=0.5`), `work=three-steps`, `rate=50000` (the smallest environment that carries it), or a shape whose capacity to calculate
  * (`workers=8 gateways=2 redisNodes=2 databases=1`).
  */
 import { ASSUMPTIONS, type Values, valuesOf, WORK, type WorkCost } from "./costs.ts";

@@ -131,7 +131,7 @@ test("the events of one invocation arrive in order, whatever happens between the
   await world.admin.delete(`/event-subscriptions/${id}`);
 });
 
-test("deliveries that nothing delivers again are dead letters, and can be replayed", async () => {
+test("deliveries that ended without success are listed, and can be replayed", async () => {
   isReceiving = false;
   const id = await subscribe(["invocation.completed"], { service: "Alerts", handler: "receive" }, { service: "Jobs" });
   const refused = await subscribe(["invocation.completed"], { service: "Alerts", handler: "refuse" }, { service: "Jobs" });

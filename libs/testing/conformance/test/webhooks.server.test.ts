@@ -1,4 +1,4 @@
-/** Webhooks get signed events; what they do not accept is retried, then a dead letter that can be replayed. */
+/** Webhooks receive signed events; a delivery that they refuse is retried, then listed as failed, and can be replayed. */
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
@@ -97,7 +97,7 @@ test("a failure and a redirect are retried with the same id; the redirect is not
   await world.admin.delete(`/event-subscriptions/${id}`);
 });
 
-test("an event that the receiver refuses is a dead letter, and is delivered by a replay, also after a crash", async () => {
+test("an event that the receiver refuses is listed as failed, and is delivered by a replay, also after a crash", async () => {
   const path = "/refused";
   answers[path] = [{ status: 410 }];
   const { id, secret } = await subscribe(path);

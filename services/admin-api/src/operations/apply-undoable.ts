@@ -12,7 +12,7 @@ export function isUndoable(verb: string): verb is UndoableVerb {
   return UNDOABLE.includes(verb);
 }
 
-/** Who sent a request, as operations and batches store it. */
+/** The sender of a request, as operations and batches store it. */
 export function startedBy(request: ApiRequest): string | undefined {
   return (request.header("x-forwarded-user") ?? request.header("user-agent"))?.slice(0, BATCH_NOTE_CHARS_MAX);
 }

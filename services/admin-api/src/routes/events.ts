@@ -1,4 +1,4 @@
-/** `/event-subscriptions`: who receives events about invocations, and deliveries again (docs/how-to/events-and-webhooks.md). */
+/** `/event-subscriptions`: receivers of events about invocations, and repeated deliveries (docs/how-to/events-and-webhooks.md). */
 import {
   createEventSubscription,
   getEventSubscription,

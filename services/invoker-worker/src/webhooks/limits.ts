@@ -11,5 +11,5 @@ export const WEBHOOK_RETRY_FIRST_MS = 1_000;
 export const WEBHOOK_RETRY_FACTOR = 2;
 export const WEBHOOK_RETRY_MAX_MS = 900_000;
 
-/** Attempts of one delivery, in some four hours; the delivery is a dead letter then, and can be replayed. */
+/** Attempts of one delivery, in some four hours; the delivery has failed then, and can be replayed. */
 export const WEBHOOK_ATTEMPTS_MAX = 24;

@@ -122,7 +122,7 @@ function writeUint64(bytes: Buffer, value: number, at: number): void {
   bytes.writeUInt32LE(Math.floor(value / TWO_TO_32), at + 4);
 }
 
-/** Values that are not exact numbers cannot occur: no log lives for 2⁵³ commits. */
+/** Values that are not exact numbers cannot occur: no log has 2⁵³ commits. */
 function readUint64(bytes: Buffer, at: number): number {
   return bytes.readUInt32LE(at) + bytes.readUInt32LE(at + 4) * TWO_TO_32;
 }

@@ -1,4 +1,4 @@
-/** `sys_event_subscription` and `sys_event_delivery`: who receives events about invocations, and what was delivered. */
+/** `sys_event_subscription` and `sys_event_delivery`: the receivers of events about invocations, and the deliveries. */
 import { type InvocationId, partitionKeyOf, unreachable } from "@perdure/base";
 import { type Invocation, WEBHOOK_SERVICE } from "@perdure/state-machine";
 import { InvocationFields } from "@perdure/storage";
@@ -59,7 +59,7 @@ function isDelivery(invocation: Invocation): invocation is EventDelivery {
   return invocation.facts.event !== undefined;
 }
 
-/** `failed` and `paused` deliveries are the dead letters: nothing delivers them again by itself. */
+/** `failed` and `paused` deliveries are the dead-letter list: they are repeated only by a request. */
 function deliveryStatus(delivery: EventDelivery): "waiting" | "delivering" | "paused" | "delivered" | "failed" {
   switch (delivery.status) {
     case "scheduled":

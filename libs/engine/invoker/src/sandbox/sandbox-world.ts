@@ -27,7 +27,7 @@ export interface SandboxStub {
   readonly result: ValueOrFailure;
 }
 
-/** A message that the handler wanted to send. `answeredBy` is the origin of the result of a call. */
+/** A message that the handler would have sent. `answeredBy` is the origin of the result of a call. */
 export interface UnsentMessage {
   readonly kind: "call" | "send" | "signal" | "awakeable";
   /** `service/handler`, `service/key/handler`, or the id of an invocation or awakeable. */

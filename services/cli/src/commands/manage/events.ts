@@ -1,4 +1,4 @@
-/** `perdure events`: who receives events about invocations, and what was delivered (docs/how-to/events-and-webhooks.md). */
+/** `perdure events`: receivers of events about invocations, and the deliveries (docs/how-to/events-and-webhooks.md). */
 import { type EventSubscriptionView, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -42,7 +42,7 @@ export function registerEvents(program: Command, context: Context): void {
   events
     .command("deliveries")
     .argument("[id]", "evs_…; all subscriptions when absent")
-    .option("--failed", "only those that nothing delivers again: failed and paused ones")
+    .option("--failed", "only failed and paused ones, which are repeated only by a request")
     .option("-n, --limit <rows>", "maximum number of rows", wholeNumber(1, LIST_ROWS_MAX))
     .description("list deliveries, newest first")
     .action(action((id: string | undefined, flags: DeliveryFlags) => listDeliveries(context, id, flags)));
