@@ -277,10 +277,13 @@ async function writeWhole(file: FileHandle, bytes: Uint8Array, position: number)
   for (let at = 0; at < bytes.length; ) at += (await file.write(bytes, at, bytes.length - at, position + at)).bytesWritten;
 }
 
-/** Raises the storage format, so that earlier versions refuse the database: they would read references as rows. */
+/**
+ * Raises the storage format, so that earlier versions refuse the database: they would read references as rows. The directory is made first:
+ * a commit log that ends meanwhile decides by it which format stays.
+ */
 async function makeDirectory(database: string, directory: string): Promise<FileHandle> {
-  await raiseFormat(database, BLOB_FORMAT);
   await mkdir(directory, { recursive: true });
+  await raiseFormat(database, BLOB_FORMAT);
   const parent = await open(dirname(directory), "r");
   try {
     await parent.sync();

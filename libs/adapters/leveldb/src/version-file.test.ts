@@ -5,12 +5,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import {
   BLOB_FORMAT,
   COMMIT_LOG_FORMAT,
+  endCommitLogFormat,
   FIRST_FORMAT,
   prepareStorageDirectory,
   raiseFormat,
   STORAGE_FORMAT,
   type StorageDirectory,
-  setFormat,
 } from "./version-file.js";
 
 let root = "";
@@ -97,10 +97,23 @@ describe("the version file of a storage directory", () => {
     await raiseFormat(database, COMMIT_LOG_FORMAT);
     await raiseFormat(database, BLOB_FORMAT);
     expect(await stored()).toMatchObject({ format: COMMIT_LOG_FORMAT });
-    await setFormat(database, FIRST_FORMAT);
+    await endCommitLogFormat(database, async () => FIRST_FORMAT);
     expect(await stored()).toMatchObject({ format: FIRST_FORMAT });
     await raiseFormat(database, BLOB_FORMAT);
+    await endCommitLogFormat(database, async () => FIRST_FORMAT);
     expect(await stored()).toMatchObject({ format: BLOB_FORMAT });
+  });
+
+  test("changes of the format at the same time follow each other", async () => {
+    const database = await prepareStorageDirectory(worker());
+    for (let n = 0; n < 20; n++) {
+      await writeFile(file(), '{"format":1}');
+      await Promise.all([raiseFormat(database, COMMIT_LOG_FORMAT), raiseFormat(database, BLOB_FORMAT)]);
+      expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: COMMIT_LOG_FORMAT });
+      const ended = endCommitLogFormat(database, async () => FIRST_FORMAT);
+      await Promise.all([ended, raiseFormat(database, BLOB_FORMAT)]);
+      expect(JSON.parse(await readFile(file(), "utf8"))).toMatchObject({ format: BLOB_FORMAT });
+    }
   });
 
   test("a database without a version file beside it gets none", async () => {

@@ -84,33 +84,49 @@ async function writeFormat(path: string, format: number): Promise<void> {
 }
 
 /** Raises the format to at least this one. Call it before the database stores what only that format allows; durable when it resolves. */
-export async function raiseFormat(database: string, format: number): Promise<void> {
-  const stored = await storedFormat(database);
-  if (stored === undefined || (typeof stored === "number" && stored >= format)) return;
-  await replaceFormat(database, format);
+export function raiseFormat(database: string, format: number): Promise<void> {
+  return changeFormat(database, async (stored) => (typeof stored === "number" && stored >= format ? undefined : format));
 }
 
-/** Sets the format, which may be lower than before; durable when it resolves. A database without version file stays unchanged. */
-export async function setFormat(database: string, format: number): Promise<void> {
-  const stored = await storedFormat(database);
-  if (stored === undefined || stored === format) return;
-  await replaceFormat(database, format);
+/**
+ * Ends `COMMIT_LOG_FORMAT`; another format stays. `rest` is the format of what is stored apart from the log: it is asked while no other
+ * change of the format is under way. Durable when it resolves.
+ */
+export function endCommitLogFormat(database: string, rest: () => Promise<number>): Promise<void> {
+  return changeFormat(database, async (stored) => (stored === COMMIT_LOG_FORMAT ? rest() : undefined));
 }
 
-/** Undefined when there is no version file. */
-async function storedFormat(database: string): Promise<unknown> {
-  const stored = await readFile(join(dirname(database), FILE), "utf8").catch((cause: NodeJS.ErrnoException) => {
+/** The latest change of each version file. Changes read the file before they write it, under one name of a draft: one at a time. */
+const changes = new Map<string, Promise<void>>();
+
+/** A database without version file stays unchanged, and so does one for which `next` resolves with undefined. */
+function changeFormat(database: string, next: (stored: unknown) => Promise<number | undefined>): Promise<void> {
+  const path = dirname(database);
+  const change = (changes.get(path) ?? Promise.resolve()).then(async () => {
+    const stored = await storedFormat(path);
+    if (stored === undefined) return;
+    const format = await next(stored);
+    if (format === undefined) return;
+    await writeFormat(path, format);
+    await using directory = await open(path, "r");
+    await directory.sync();
+  });
+  const ended = change
+    .catch(() => undefined) // The caller gets the error.
+    .then(() => {
+      if (changes.get(path) === ended) changes.delete(path);
+    });
+  changes.set(path, ended);
+  return change;
+}
+
+/** Undefined when there is no version file, null when it names no format. */
+async function storedFormat(path: string): Promise<unknown> {
+  const stored = await readFile(join(path, FILE), "utf8").catch((cause: NodeJS.ErrnoException) => {
     if (cause.code === "ENOENT") return undefined;
     throw cause;
   });
   return stored === undefined ? undefined : (formatOf(stored) ?? null);
-}
-
-async function replaceFormat(database: string, format: number): Promise<void> {
-  const path = dirname(database);
-  await writeFormat(path, format);
-  await using directory = await open(path, "r");
-  await directory.sync();
 }
 
 /** Whether a database was created below the directory. Changes nothing. */

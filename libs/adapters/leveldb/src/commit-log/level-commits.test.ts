@@ -104,6 +104,23 @@ describe("a database with a commit log", () => {
     }
   });
 
+  test("has its format when a large payload is stored with the first batch, and that of the payload afterwards", async () => {
+    {
+      await using kv = await open();
+      const staging = kv.staging.stage(new Uint8Array(1024 * 1024));
+      await kv.write(row(1));
+      using _staged = await staging;
+      expect([await isNamed(), await format(), causes]).toEqual([true, 3, []]);
+    }
+    expect([await isNamed(), await format()]).toEqual([false, 2]);
+  });
+
+  test.each([true, false])("ends a format that a crash left behind the end of the log (commit-log = %s)", async (enabled) => {
+    await writeFile(join(path, "perdure-format.json"), '{"format":3}');
+    await using _kv = await open({ enabled });
+    expect(await format()).toBe(1);
+  });
+
   test("switches segments under load and keeps two or three files", async () => {
     await using kv = await open();
     const value = new Uint8Array(9_000).fill(7);

@@ -13,7 +13,7 @@ import { access } from "node:fs/promises";
 import { PerdureError } from "@perdure/base";
 import type { BinaryLevel } from "../binary-level.js";
 import { blobDirectory } from "../blob-reads.js";
-import { BLOB_FORMAT, COMMIT_LOG_FORMAT, FIRST_FORMAT, setFormat } from "../version-file.js";
+import { BLOB_FORMAT, COMMIT_LOG_FORMAT, endCommitLogFormat, FIRST_FORMAT, raiseFormat } from "../version-file.js";
 import { CommitLog } from "./commit-log.js";
 import type { DurableBatches } from "./durable-batches.js";
 import { FLUSH_ATTEMPTS_MAX, REPLAYED_BYTES_MAX, SEGMENT_BYTES_MAX_DEFAULT } from "./limits.js";
@@ -109,7 +109,9 @@ export class LevelCommits implements AsyncDisposable {
     crashed: CrashedLog | undefined,
   ): Promise<LevelCommits> {
     const commits = new LevelCommits(db, database, settings, durable);
-    if (crashed !== undefined) {
+    if (crashed === undefined)
+      await commits.#endFormat(); // A crash can have come between the end of the log and that of its format.
+    else {
       await commits.#replay(crashed);
       await commits.#leaveLog();
       commits.#lock = crashed.lock;
@@ -214,7 +216,7 @@ export class LevelCommits implements AsyncDisposable {
         checkpoint: () => this.#flush(),
       });
       await this.#flush();
-      await setFormat(this.#database, COMMIT_LOG_FORMAT);
+      await raiseFormat(this.#database, COMMIT_LOG_FORMAT);
       await nameLog(this.#database, log.id);
       this.#log = log;
     } catch (cause) {
@@ -223,6 +225,7 @@ export class LevelCommits implements AsyncDisposable {
         this.#failure = cause; // A batch that goes to LevelDB's log now might not be read.
         throw cause;
       }
+      await this.#endFormat().catch(() => undefined); // The next start tries it again; this version reads the format.
       this.#settings.onUnavailable?.(cause);
     }
     this.#isLogDecided = true;
@@ -254,7 +257,11 @@ export class LevelCommits implements AsyncDisposable {
   async #leaveLog(): Promise<void> {
     await this.#flush();
     await unnameLog(this.#database);
-    await setFormat(this.#database, (await hasBlobs(this.#database)) ? BLOB_FORMAT : FIRST_FORMAT);
+    await this.#endFormat();
+  }
+
+  #endFormat(): Promise<void> {
+    return endCommitLogFormat(this.#database, async () => ((await hasBlobs(this.#database)) ? BLOB_FORMAT : FIRST_FORMAT));
   }
 
   /**
