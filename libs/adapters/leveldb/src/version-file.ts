@@ -89,8 +89,8 @@ export function raiseFormat(database: string, format: number): Promise<void> {
 }
 
 /**
- * Ends `COMMIT_LOG_FORMAT`; another format stays. `rest` is the format of what is stored apart from the log: it is asked while no other
- * change of the format is under way. Durable when it resolves.
+ * Ends `COMMIT_LOG_FORMAT`; another format stays. `rest` reads the format of what is stored apart from the log, while no other change of
+ * the format is under way. Durable when it resolves.
  */
 export function endCommitLogFormat(database: string, rest: () => Promise<number>): Promise<void> {
   return changeFormat(database, async (stored) => (stored === COMMIT_LOG_FORMAT ? rest() : undefined));
