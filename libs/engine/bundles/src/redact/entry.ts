@@ -24,21 +24,28 @@ export interface EntryParts {
   payload(bytes: Uint8Array, name: string): Uint8Array;
   header(header: Header): Header;
   text(text: string): string;
+  /** A whole body, whose parts are not known. */
+  unreadable(body: Uint8Array): Uint8Array;
 }
 
-/** The entry itself when nothing was changed, and when its body cannot be decoded. */
+/** The entry itself when nothing was changed. A body that cannot be decoded is passed to `unreadable`. */
 export function mapEntry(entry: JournalEntry, name: string, parts: EntryParts): JournalEntry {
   const { type, body } = entry;
   if (isCommand(type)) {
     const command = decodeCommand(type, body);
-    if (isFault(command)) return entry;
+    if (isFault(command)) return unreadable(entry, parts);
     const mapped = encodeCommand(mapCommand(command, parts));
     return bytesEqual(mapped, encodeCommand(command)) ? entry : { ...entry, body: mapped };
   }
   const notification = decodeNotification(type, body);
-  if (isFault(notification)) return entry;
+  if (isFault(notification)) return unreadable(entry, parts);
   const mapped = mapNotification(notification, name, parts);
   return mapped === notification ? entry : { ...entry, body: encodeNotification(mapped.id, mapped.result) };
+}
+
+function unreadable(entry: JournalEntry, { unreadable }: EntryParts): JournalEntry {
+  const body = unreadable(entry.body);
+  return body === entry.body ? entry : { ...entry, body };
 }
 
 /** Name under which the result of a command is a secret: its label, or the key of the state or promise that it reads. */

@@ -9,23 +9,31 @@ export interface JsonScalar {
   readonly text: string;
   /** Names of the fields around the value, outermost first; elements of an array have the name of the array. */
   readonly path: readonly string[];
+  /** Number of the innermost object around the value, by the place where it begins; 0 outside of objects. */
+  readonly object: number;
 }
 
 /** Returns the replacement of the text of a scalar, of the same length in bytes; or the text itself. */
 export type ReplaceScalar = (scalar: JsonScalar) => string;
 
-/** `text` must be valid JSON. */
-export function mapScalars(text: string, replace: ReplaceScalar): string {
+/** `text` must be valid JSON. `replaceName` does with the names of fields, quotes included, what `replace` does with values. */
+export function mapScalars(text: string, replace: ReplaceScalar, replaceName: (name: string) => string = same): string {
   const pieces: string[] = [];
   const path: string[] = [];
   /** For each open object or array: whether it is an object, and whether a name was pushed for its current member. */
-  const open: { readonly isObject: boolean; isNamed: boolean; expectsName: boolean }[] = [];
+  const open: { readonly isObject: boolean; readonly object: number; isNamed: boolean; expectsName: boolean }[] = [];
+  let objects = 0;
   for (const [token] of text.matchAll(TOKEN)) {
     const inside = open.at(-1);
     switch (token[0]) {
       case "{":
       case "[":
-        open.push({ isObject: token === "{", isNamed: false, expectsName: token === "{" });
+        open.push({
+          isObject: token === "{",
+          object: token === "{" ? ++objects : (inside?.object ?? 0),
+          isNamed: false,
+          expectsName: token === "{",
+        });
         pieces.push(token);
         break;
       case "}":
@@ -47,15 +55,17 @@ export function mapScalars(text: string, replace: ReplaceScalar): string {
           path.push(decodedText(token));
           inside.isNamed = true;
           inside.expectsName = false;
-          pieces.push(token);
-        } else pieces.push(replace({ text: token, path }));
+          pieces.push(replaceName(token));
+        } else pieces.push(replace({ text: token, path, object: inside?.object ?? 0 }));
         break;
       default:
-        pieces.push(/[\s:]/.test(token[0] ?? "") ? token : replace({ text: token, path }));
+        pieces.push(/[\s:]/.test(token[0] ?? "") ? token : replace({ text: token, path, object: inside?.object ?? 0 }));
     }
   }
   return pieces.join("");
 }
+
+const same = (name: string): string => name;
 
 const TOKEN = /[{}[\],]|"(?:[^"\\]|\\.)*"|[\s:]+|[^\s:{}[\],"]+/gs;
 

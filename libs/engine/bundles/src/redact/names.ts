@@ -14,19 +14,35 @@ function wordsOf(name: string): readonly string[] {
 const WORDS: ReadonlySet<string> = new Set([
   ...["password", "passwords", "passwd", "pwd", "passphrase", "passcode", "pin", "otp", "totp", "mfa"],
   ...["secret", "secrets", "token", "tokens", "jwt", "bearer", "credential", "credentials", "auth", "authorization"],
-  ...["cookie", "cookies", "signature", "card", "pan", "cvv", "cvc", "ssn", "iban"],
+  ...[
+    "cookie",
+    "cookies",
+    "signature",
+    "signatures",
+    "card",
+    "cards",
+    "pan",
+    "pans",
+    "pins",
+    "cvv",
+    "cvc",
+    "ssn",
+    "iban",
+    "ibans",
+  ],
 ]);
 
 /** Two words in this order. */
 const PAIRS: ReadonlySet<string> = new Set([
   ...["api key", "access key", "private key", "signing key", "encryption key", "account key", "auth key", "host key"],
+  ...["api keys", "access keys", "private keys", "signing keys", "encryption keys", "account numbers"],
   ...["account number", "social security", "security code", "tax id", "session id"],
 ]);
 
 /** Parts of names that are written as one word. */
 const PARTS = [
   ...["password", "passphrase", "secret", "accesstoken", "authtoken", "refreshtoken", "apikey", "accesskey", "privatekey"],
-  ...["credential", "cardnumber", "creditcard", "accountnumber", "sessionid"],
+  ...["credential", "cardnumber", "creditcard", "accountnumber", "sessionid", "sessiontoken", "idtoken", "csrftoken"],
 ];
 
 export interface NameRule {

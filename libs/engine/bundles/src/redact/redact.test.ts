@@ -50,6 +50,54 @@ describe("JSON payloads", () => {
     expect(JSON.parse(inputAfter(json(before)))).toEqual(after);
   });
 
+  test.each<[what: string, before: unknown, hidden: readonly string[]]>([
+    ["a card number that is a number", { amount: 4111111111111111 }, ["4111111111111111"]],
+    ["the name of a field", { token: "s3cr3t-value", seen: { "s3cr3t-value": 1 } }, ["s3cr3t-value"]],
+    ["JSON in a string", { body: JSON.stringify({ pin: "826401", note: "ok" }) }, ["826401"]],
+    ["JSON in base64", { body: Buffer.from('{"password":"hunter22"}').toString("base64") }, ["aHVudGVyMjI", "eyJwYXNz"]],
+    [
+      "a value beside its name, in either order",
+      [
+        { name: "Authorization", value: "abc-def" },
+        { values: ["ghi-jkl"], key: "api_key" },
+      ],
+      ["abc-def", "ghi-jkl"],
+    ],
+    [
+      "a known secret in a URL and in base64",
+      { password: "p&ss wörd", u: `/?p=${encodeURIComponent("p&ss wörd")}`, b: Buffer.from("p&ss wörd").toString("base64") },
+      ["p%26ss", "cCZzcyB3"],
+    ],
+    ["a password with an @", { url: "https://ada:p@ss@host/x" }, ["p@ss", "ss@"]],
+    ["a passphrase in quotes", { text: "passphrase: 'correct horse battery'" }, ["horse", "battery"]],
+    [
+      "plurals, and names in one word",
+      { cards: ["x-1"], signingKeys: ["x-2"], sessiontoken: "x-3", ibans: ["x-4"] },
+      ["x-1", "x-2", "x-3", "x-4"],
+    ],
+    [
+      "tokens of known forms",
+      { a: "sk-abcdefghijklmnop1234", b: "glpat-abcdefghijklmnop12", c: "https://h/?a=1&sig=abc%2Fdef&b=2" },
+      ["abcdefghijklmnop", "abc%2Fdef"],
+    ],
+  ])("lose %s", (_, before, hidden) => {
+    const after = inputAfter(json(before));
+    JSON.parse(after);
+    for (const text of hidden) expect(after).not.toContain(text);
+  });
+
+  test("lose a second secret in one string that is written with escapes", () => {
+    const after = inputAfter(utf8('{"password":"hunter22","t":"hunter22 and \\u0068unter22"}'));
+    expect(JSON.stringify(JSON.parse(after))).not.toContain("unter22");
+  });
+
+  test("do not take true and null for secrets of other payloads", () => {
+    expect(JSON.parse(inputAfter(json({ auth: true, token: null, text: "true or null", flag: true })))).toMatchObject({
+      text: "true or null",
+      flag: true,
+    });
+  });
+
   test("keep their length, white space and order", () => {
     const text = '{ "b" : [ 1 , {"token":"a\\"b\\u00e9"} ] ,\n "a":"}{" }';
     const after = inputAfter(utf8(text));
@@ -168,7 +216,8 @@ test("credentials in headers are replaced even without redaction, and what has n
   expect(snapshot.entries[1]).toBe(plain);
 });
 
-test("an entry that cannot be decoded stays as it is", () => {
+test("of an entry that cannot be decoded, the length is left", () => {
   const damaged = entry(MessageType.SetState, new Uint8Array([0x0a, 0x7f]));
-  expect(redacted(sourceOf(damaged)).snapshot.entries[0]).toBe(damaged);
+  expect(redacted(sourceOf(damaged)).snapshot.entries[0]?.body).toEqual(utf8("**"));
+  expect(redacted(sourceOf(damaged), { isOn: false }).snapshot.entries[0]).toBe(damaged);
 });

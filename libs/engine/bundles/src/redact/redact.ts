@@ -15,7 +15,7 @@ import {
 import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perdure/state-machine";
 import { type EntryParts, mapEntry, mapFailure, nameOfCommand } from "./entry.js";
 import { type NameRule, nameRule } from "./names.js";
-import { collectSecrets, type PayloadRules, redactPayload } from "./payload.js";
+import { ASTERISK, collectSecrets, type PayloadRules, redactPayload } from "./payload.js";
 import { redactText, SecretList, stars } from "./texts.js";
 
 export interface RedactionRules {
@@ -69,6 +69,7 @@ class Redactor {
         return header;
       },
       text: (text) => text,
+      unreadable: (body) => body,
     };
     this.#mapEntries(snapshot.entries, parts);
     for (const [key, value] of state ?? []) collectSecrets(value, keyText(key), this.#payloads, this.#secrets);
@@ -82,6 +83,7 @@ class Redactor {
       payload: (bytes, name) => this.#payload(bytes, name),
       header: (header) => this.#header(header),
       text: (text) => this.#text(text),
+      unreadable: (body) => (this.#isOn ? this.#counted(body, new Uint8Array(body.length).fill(ASTERISK)) : body),
     };
     return {
       snapshot: {

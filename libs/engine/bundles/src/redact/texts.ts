@@ -14,13 +14,22 @@ const FORMS: readonly RegExp[] = [
   /\beyJ[\w-]{6,}\.[\w-]{6,}(?:\.[\w-]*)?/g,
   /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(?:-----END [A-Z ]*PRIVATE KEY-----|$)/g,
   /\b(?:sk|pk|rk|tok|whsec)_(?:live|test)?_?[A-Za-z0-9]{8,}/g,
+  /\bsk-[\w-]{16,}/g,
+  /\bAIza[\w-]{30,}/g,
+  /\bglpat-[\w-]{16,}/g,
+  /(?<=[?&](?:sig|signature|x-amz-signature|x-amz-security-token)=)[^&\s"']+/gi,
   /\b(?:AKIA|ASIA)[0-9A-Z]{16}\b/g,
   /\b(?:gh[pousr]|github_pat)_\w{16,}/g,
   /\bxox[abeoprs]-[\w-]{8,}/g,
-  /(?<=\/\/[^/\s:@]*:)[^/\s@]+(?=@)/g,
+  // Up to the last @ before the host: a password may contain one.
+  /(?<=\/\/[^/\s:@]*:)[^/\s]+(?=@)/g,
   /(?<=(?:password|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|credential)s?["']?\s*[=:]\s*["']?)[^\s"',;}&]+/gi,
 ];
 const CARD = /\b\d(?:[ -]?\d){12,18}\b/g;
+
+/** A value in quotes after the name of a secret is replaced up to the closing quote. */
+const QUOTED =
+  /((?:password|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|credential)s?["']?\s*[=:]\s*)(["'])(.{1,1000}?)\2/gi;
 
 export class SecretList {
   readonly #searched = new Set<string>();
@@ -31,7 +40,7 @@ export class SecretList {
     const text = secret.trim();
     if (text.length < COMPARED_CHARS_MIN || this.#compared.size >= SECRETS_MAX) return;
     this.#compared.add(text);
-    if (text.length >= SEARCHED_CHARS_MIN) this.#searched.add(text);
+    if (text.length >= SEARCHED_CHARS_MIN) for (const form of [text, ...encodedForms(text)]) this.#searched.add(form);
     this.#ordered = undefined;
   }
 
@@ -46,11 +55,19 @@ export class SecretList {
   }
 }
 
+/** In a URL, and in base64. */
+function encodedForms(secret: string): readonly string[] {
+  const inUrl = encodeURIComponent(secret.toWellFormed());
+  const base64 = Buffer.from(secret).toString("base64").replace(/=+$/, "");
+  return [inUrl, base64];
+}
+
 /** The text with its secrets replaced by asterisks, one for each byte of UTF-8. */
 export function redactText(text: string, secrets: SecretList): string {
   if (secrets.isOne(text)) return stars(text);
   let redacted = text;
   for (const secret of secrets.searched) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, stars(secret));
+  redacted = redacted.replace(QUOTED, (_, before: string, quote: string, value: string) => before + quote + stars(value) + quote);
   for (const form of FORMS) redacted = redacted.replace(form, stars);
   return redacted.replace(CARD, (number) => (isCardNumber(number) ? stars(number) : number));
 }

@@ -1,5 +1,5 @@
 /** `perdure bundle`: writes everything that a replay of an invocation needs to one file. */
-import { writeFileSync } from "node:fs";
+import { chmodSync, writeFileSync } from "node:fs";
 import { gzipSync } from "node:zlib";
 import type { BundleView } from "@perdure/admin-client";
 import { formatByteSize } from "@perdure/base";
@@ -51,6 +51,7 @@ async function bundle(context: Context, id: string, flags: BundleFlags): Promise
   try {
     // Readable by its owner alone: what rules do not recognise as a secret is in the file.
     writeFileSync(file, bytes, { mode: 0o600 });
+    chmodSync(file, 0o600); // A file that existed keeps its mode otherwise.
   } catch (cause) {
     context.fail(FAILED, `${file} could not be written`, "Choose another file with --out.", cause);
   }
