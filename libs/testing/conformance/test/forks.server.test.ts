@@ -183,6 +183,7 @@ test("what cannot be forked is refused, with the reason", async () => {
     return [answer.status, (answer.json as { restate_code: string | null }).restate_code];
   };
   expect(await status({ at: 99 })).toEqual([400, "OPS0013"]);
+  expect(await status({ at: 99, edits: [{ step: 1, value: 1 }] })).toEqual([400, "OPS0013"]);
   expect(await status({ at: 4, edits: [{ step: 1, none: true }] })).toEqual([422, "OPS0012"]);
   expect(await status({ at: 4, edits: [{ step: 1, value: 1, text: "1" }] })).toEqual([422, null]);
   expect(await status({ at: 4, deployment: "dp_15ChR1PDwZt22Rn2lfZrRo5" })).toEqual([400, null]);

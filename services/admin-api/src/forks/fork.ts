@@ -28,8 +28,7 @@ export async function forkInvocation(ports: ForkPorts, id: InvocationId, body: F
 const NO_EDITS: ForkEdits = { editedSteps: [], replaced: [], added: [] };
 
 async function storedEdits(ports: ForkPorts, id: InvocationId, at: number, edits: readonly StepEdit[]): Promise<ForkEdits> {
-  const { entries } = await wholeJournal(ports, id);
-  if (at >= entries.length) return NO_EDITS; // The partition refuses the cut.
+  const { entries } = await forkableJournal(ports, id, at);
   return fittingEdits(entries, at, edits);
 }
 
@@ -42,13 +41,20 @@ export interface ForkedJournal {
 
 /** What a fork outside of partitions begins with. Rejects with `RouteError` as `forkInvocation` does. */
 export async function forkedJournal(ports: ForkPorts, id: InvocationId, body: ForkBody): Promise<ForkedJournal> {
-  const { invocation, entries } = await wholeJournal(ports, id);
+  const { invocation, entries } = await forkableJournal(ports, id, body.at);
+  const edits = fittingEdits(entries, body.at, (body.edits ?? []).map(stepEditOf));
+  return { invocation, entries, edits };
+}
+
+/** The journal with the entry `at`: a journal that grows to it later would be cut without the edits that were requested. */
+async function forkableJournal(ports: ForkPorts, id: InvocationId, at: number) {
+  const journal = await wholeJournal(ports, id);
+  const { invocation, entries } = journal;
   if (invocation.status === "scheduled" || invocation.status === "inboxed")
     throw new RouteError(425, `The invocation '${id}' cannot be forked because it's not running yet.`);
   if (entries.length === 0) throw new RouteError(410, `The invocation '${id}' cannot be forked because its journal is gone.`);
-  if (body.at >= entries.length) refusePrefix(id, body.at, entries);
-  const edits = fittingEdits(entries, body.at, (body.edits ?? []).map(stepEditOf));
-  return { invocation, entries, edits };
+  if (at >= entries.length) refusePrefix(id, at, entries);
+  return journal;
 }
 
 async function wholeJournal(ports: ForkPorts, id: InvocationId) {

@@ -18,7 +18,7 @@ import type { UndoMark } from "@perdure/state-machine";
 import type { BatchService } from "../batches/batches.js";
 import type { BatchRecord } from "../batches/record.js";
 import { RouteError } from "../http/errors.js";
-import { BATCHES_RUNNING_MAX, OPERATION_NOTES_MAX, OPERATIONS_KEPT_MAX } from "../limits.js";
+import { BATCH_CONCURRENCY_MAX, BATCHES_RUNNING_MAX, OPERATION_NOTES_MAX, OPERATIONS_KEPT_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 import { OPERATIONS_PREFIX, type OperationRecord, operationDocument, operationKey, operationOf } from "./record.js";
 import { undoOne } from "./undo-one.js";
@@ -105,7 +105,11 @@ export class Operations {
   }
 
   async #undoNamed(record: OperationRecord, version: number): Promise<OperationState> {
-    const outcomes = await Promise.all(record.ids.map((id) => undoOne(this.#ports, id, record.id)));
+    const outcomes: Awaited<ReturnType<typeof undoOne>>[] = [];
+    for (let at = 0; at < record.ids.length; at += BATCH_CONCURRENCY_MAX) {
+      const ids = record.ids.slice(at, at + BATCH_CONCURRENCY_MAX);
+      outcomes.push(...(await Promise.all(ids.map((id) => undoOne(this.#ports, id, record.id)))));
+    }
     const failures = outcomes.filter(({ problem }) => problem !== undefined);
     const [first] = failures;
     if (first !== undefined && failures.length === outcomes.length) {
@@ -129,6 +133,10 @@ export class Operations {
     const { batches } = this.#ports;
     if (record.batchId === null) return this.#stateOf(record);
     const batch = await batches.cancel(record.batchId); // What it has not done yet stays as it is.
+    if (batch?.state === "running") {
+      const retry = { "retry-after": "5" }; // What it still changes would not be undone.
+      throw new RouteError(503, `The batch '${record.batchId}' has not stopped yet.`, undefined, retry);
+    }
     const { ids, notes } = await this.#changedBy(record.batchId);
     const startedAtMs = this.#ports.clock.nowMs();
     const undoing = (batchId: BatchId | null) => ({ ...record, undo: { startedAtMs, batchId, undone: 0, failed: 0, notes } });

@@ -75,6 +75,13 @@ test("a record that exceeds the bound alone is not kept, and one that cannot tak
   expect([undo.isEmpty, states.rows.size, counters.undoDropped]).toEqual([true, 0, 2]);
 });
 
+test("a record that can never fit deletes no others", () => {
+  const { counters, undo } = setup(5_000);
+  undo.put(noteOf(anId(1)), recordOf(anId(1)), 0);
+  undo.put(noteOf(anId(2)), recordOf(anId(2), 6_000), 0);
+  expect([undo.note(anId(1), OPERATION) !== undefined, counters.undoDropped]).toEqual([true, 1]);
+});
+
 test("what a command did is reverted with it", () => {
   const { log, undo } = setup(5_000);
   undo.put(noteOf(anId(1)), recordOf(anId(1)), 0);

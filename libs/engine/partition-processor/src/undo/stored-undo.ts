@@ -124,6 +124,7 @@ export class StoredUndo implements UndoRows {
   /** Deletes the oldest records until `bytes` more fit; false when they never do. `except` stays. */
   #makeSpace(bytes: number, except: UndoNote | undefined): boolean {
     const { bytesMax } = this.#options;
+    if (bytes + (except?.bytes ?? 0) > bytesMax) return false; // The others would be deleted in vain.
     if (this.#bytes + bytes <= bytesMax) return true;
     for (const note of this.#all()) {
       if (note === except) continue;
