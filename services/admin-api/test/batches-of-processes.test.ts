@@ -3,7 +3,7 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import type { BatchId, InvocationId } from "@perdure/base";
 import { createMemoryMetadataStore } from "@perdure/metadata";
 import { encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
-import type { CommandAnswer, Invocation } from "@perdure/state-machine";
+import type { CommandAnswer, Completed, Invocation } from "@perdure/state-machine";
 import type { BatchService, SharedBatches } from "../src/batches/batches.js";
 import { type BatchRecord, recordKey } from "../src/batches/record.js";
 import { BATCH_PAGE_IDS, BATCH_POLL_MS, BATCH_WORKERS_MAX, BATCHES_RUNNING_MAX } from "../src/limits.js";
@@ -15,6 +15,19 @@ beforeEach(async () => {
   world = await World.open();
 });
 afterEach(() => world[Symbol.asyncDispose]());
+
+const KILLED: Completed["outcome"] = {
+  kind: "failure",
+  failure: { code: 409, message: "killed", metadata: [] },
+  stacktrace: undefined,
+};
+
+const completedNow = (id: InvocationId, outcome: Completed["outcome"] = KILLED): Invocation => ({
+  ...(anInvocation(id, "completed", undefined) as Completed),
+  outcome,
+  modifiedAtMs: world.clock.nowMs(),
+  milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: 0, completedAtMs: world.clock.nowMs() },
+});
 
 describe("a process that ends in the middle of a page", () => {
   /** Begins a batch of which some operations take effect, and none is stored; then another process takes over. */
@@ -46,11 +59,6 @@ describe("a process that ends in the middle of a page", () => {
     return { done, over, results: await world.allResults(id), again: world.partitions.commands };
   }
   const ids = freshIds(10);
-  const completedNow = (id: InvocationId): Invocation => ({
-    ...anInvocation(id, "completed", undefined),
-    modifiedAtMs: world.clock.nowMs(),
-    milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: 0, completedAtMs: world.clock.nowMs() },
-  });
 
   test("kills no invocation twice, and counts killed ones as killed", async () => {
     for (const id of ids) world.partitions.invocations.set(id, anInvocation(id, "invoked", undefined));
@@ -59,6 +67,14 @@ describe("a process that ends in the middle of a page", () => {
     });
     expect(over).toMatchObject({ state: "finished", succeeded: 10, failed: 0 });
     expect(again.map(({ id }) => id)).toEqual(ids.filter((id) => !done.has(id)));
+  });
+
+  test("one that ended by itself meanwhile was not killed", async () => {
+    for (const id of ids) world.partitions.invocations.set(id, anInvocation(id, "invoked", undefined));
+    const { again } = await dieAfter({ operation: "kill", ids }, 6, (id) => {
+      world.partitions.invocations.set(id, completedNow(id, { kind: "success", value: new Uint8Array() }));
+    });
+    expect(again).toHaveLength(ids.length); // The partition answers that it is completed already.
   });
 
   test("an invocation that completed before the batch began has that result, before and after the takeover", async () => {
@@ -207,10 +223,7 @@ describe("of two processes", () => {
     world.partitions.submit = async (command) => {
       const { id } = command as { id: InvocationId };
       done.set(id, (done.get(id) ?? 0) + 1);
-      world.partitions.invocations.set(id, {
-        ...anInvocation(id, "completed", undefined),
-        milestones: { scheduledAtMs: undefined, inboxedAtMs: undefined, runningAtMs: 0, completedAtMs: world.clock.nowMs() },
-      });
+      world.partitions.invocations.set(id, completedNow(id));
       if (done.size >= stop) isSure = false;
       return { kind: "done" };
     };

@@ -171,6 +171,7 @@ test(
     await eventually("every first step", () => all.every(isStarted));
     await eventually("that none runs", async () => (await counted("status IN ('running', 'ready', 'backing-off')")) === 0);
 
+    const isBrief = new Set(all.filter(({ kind }) => kind === "brief").map(({ id }) => id));
     const filter =
       "status <> 'completed' AND (idempotency_key LIKE 'killed-%' OR (target_service_name = 'UndoWorkflow' AND target_service_key LIKE 'killed-%'))";
     const begun = (await world.admin.post("/invocations/batch", { operation: "kill", filter, reason: "a mistake" }))
@@ -178,7 +179,8 @@ test(
     expect(await crashInTheMiddle(begun.id)).toBe(true);
     await untilBatchIsOver(begun.id);
     const killed = await batchOf(begun.id);
-    expect(killed.succeeded).toBe(killed.matched);
+    // A brief sleep may have ended between the selection and the kill; everything else was killed.
+    expect((await failuresOf(begun.id)).filter((id) => !isBrief.has(id))).toEqual([]);
     expect(await counted("status <> 'completed' AND idempotency_key LIKE 'killed-%'")).toBe(0);
 
     const operation = killed.operation_id;
@@ -186,7 +188,7 @@ test(
     const undoing = (await operationOf(operation)) as Operation & { undo: { batch_id: string } };
     expect(await crashInTheMiddle(undoing.undo.batch_id)).toBe(true);
     await eventually("the end of the undo", async () => (await operationOf(operation)).state === "undone");
-    expect((await operationOf(operation)).undo).toMatchObject({ undone: killed.matched, failed: 0 });
+    expect((await operationOf(operation)).undo).toMatchObject({ undone: killed.succeeded, failed: 0 });
     expect((await undo(operation)).status).toBe(200);
 
     await inParallel(all, async ({ kind, name, id }) => {
@@ -207,6 +209,20 @@ test(
   },
   WHOLE_TEST_MS,
 );
+
+async function failuresOf(batchId: string): Promise<readonly string[]> {
+  const failed: string[] = [];
+  for (let cursor: string | null = ""; cursor !== null; ) {
+    const query: string = cursor === "" ? "" : `?cursor=${cursor}`;
+    const page = (await world.admin.get(`/invocations/batches/${batchId}/results${query}`)).json as {
+      results: { invocation_id: string; result: string }[];
+      next_cursor: string | null;
+    };
+    failed.push(...page.results.filter(({ result }) => result === "failed").map(({ invocation_id: id }) => id));
+    cursor = page.next_cursor;
+  }
+  return failed;
+}
 
 const countOf = (name: string): number => probe.count(stepOf(name, "second"));
 

@@ -57,8 +57,9 @@ export async function alreadyDone(
     case "kill": {
       const invocation = await ports.partitions.describe(id);
       if (invocation === undefined) return DONE; // The invocation existed when the batch began, so it has been purged.
-      if (invocation.status === "completed") return isSince(invocation, sinceMs) ? DONE : undefined;
-      return verb === "cancel" && (await wasCancelled(ports.insight, invocation, sinceMs)) ? ACCEPTED : undefined;
+      const isNotified = verb === "cancel" && (await wasCancelled(ports.insight, invocation, sinceMs));
+      if (isNotified) return ACCEPTED;
+      return isEndedBySince(invocation, verb, sinceMs) ? DONE : undefined;
     }
     case "purge":
       return (await ports.partitions.describe(id)) === undefined ? DONE : undefined;
@@ -77,9 +78,17 @@ export async function alreadyDone(
 const DONE: VerbOutcome = { status: 200, problem: undefined, newId: undefined };
 const ACCEPTED: VerbOutcome = { status: 202, problem: undefined, newId: undefined };
 
-function isSince({ milestones, modifiedAtMs }: Invocation, sinceMs: number): boolean {
-  return (milestones.completedAtMs ?? modifiedAtMs) >= sinceMs;
+/** One that ended by itself meanwhile was not killed or cancelled. Of a notified handler without a journal, that is unknown. */
+function isEndedBySince(invocation: Invocation, verb: "cancel" | "kill", sinceMs: number): boolean {
+  if (invocation.status !== "completed") return false;
+  const { outcome, milestones, modifiedAtMs, journal } = invocation;
+  const isByVerb = outcome.kind === "failure" && outcome.failure.code === ABORTED;
+  const isUnknown = verb === "cancel" && journal.length === 0;
+  return (isByVerb || isUnknown) && (milestones.completedAtMs ?? modifiedAtMs) >= sinceMs;
 }
+
+/** Code of the failures with which killed and cancelled invocations end. */
+const ABORTED = 409;
 
 /** A second signal to cancel would interrupt the handler while it cleans up after the first. */
 async function wasCancelled(
