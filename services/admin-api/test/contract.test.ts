@@ -148,7 +148,8 @@ beforeAll(async () => {
     eventId: "e",
     type: "invocation.failed",
   } as const;
-  partitions.invocations.set(DELIVERY_ID, { ...delivery, facts: { ...delivery.facts, event } });
+  const target = { ...delivery.facts.target, key: `${event.subscriptionId}.inv` };
+  partitions.invocations.set(DELIVERY_ID, { ...delivery, facts: { ...delivery.facts, target, event } });
   const registry = Object.assign(await createTestRegistry(), { checkDeployment: async () => VERIFICATION });
   const operations = operationsOf({ ...ports, partitions, batches: BATCHES }, 60_000);
   server = await startServer(

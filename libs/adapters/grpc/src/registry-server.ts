@@ -104,7 +104,8 @@ export function registryHandlers(
 
     watch: (call: ServerWritableStream<proto.WatchRegistryRequest, proto.RegistryState>) =>
       watch(call, () => {
-        const records = call.request.withRecords ? recordsOf(registry) : undefined;
+        // A process of v0.1 has no use for events, and need not hold their secrets.
+        const records = call.request.withRecords ? { ...recordsOf(registry), eventSubscriptions: [] } : undefined;
         return toStateV01(number, { snapshot: stateFor(false), records });
       }),
     change(call: ServerUnaryCall<proto.ChangeRequest, proto.ChangeReply>, answer: sendUnaryData<proto.ChangeReply>) {

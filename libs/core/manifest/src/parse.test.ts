@@ -221,9 +221,12 @@ describe("a response that cannot be decoded is quoted in the error, without a co
 });
 
 describe("rules a well-formed manifest can break are 400", () => {
-  test.each(["restate", "RestateThing", "openapi", "OpenAPI"])("the reserved name %s is META0005", (name) => {
-    expect(refused(wireHandler({}, { name }))).toMatchObject({ status: 400, code: "META0005" });
-  });
+  test.each(["restate", "RestateThing", "openapi", "OpenAPI", "perdure.webhooks", "Perdure.Webhooks"])(
+    "the reserved name %s is META0005",
+    (name) => {
+      expect(refused(wireHandler({}, { name }))).toMatchObject({ status: 400, code: "META0005" });
+    },
+  );
 
   test("names that only look reserved are valid", () => {
     expect(accepted(wireHandler({}, { name: "openapis" })).services[0]?.name).toBe("openapis");

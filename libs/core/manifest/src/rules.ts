@@ -11,7 +11,7 @@ export function checkRules(manifest: WireManifest): ManifestProblem | undefined 
       return {
         status: 400,
         code: "META0005",
-        detail: `the service name '${service.name}' is reserved: names may neither start with 'restate' nor be 'openapi'`,
+        detail: `the service name '${service.name}' is reserved: names may neither start with 'restate' nor be 'openapi' or 'perdure.webhooks'`,
       };
     }
     for (const handler of service.handlers) {
@@ -24,7 +24,8 @@ export function checkRules(manifest: WireManifest): ManifestProblem | undefined 
 
 function isReserved(name: string): boolean {
   const lower = name.toLowerCase();
-  return lower.startsWith("restate") || lower === "openapi";
+  // The last one delivers events inside the workers.
+  return lower.startsWith("restate") || lower === "openapi" || lower === "perdure.webhooks";
 }
 
 function handlerProblem(service: WireService, handler: WireHandler): string | undefined {

@@ -18,7 +18,7 @@ import {
   type OneWayCallCommand,
   protocolVersionMin,
 } from "@perdure/service-protocol";
-import type { Callee, InvocationFacts, Target } from "@perdure/state-machine";
+import { type Callee, type InvocationFacts, type Target, WEBHOOK_SERVICE } from "@perdure/state-machine";
 import { type RefusedCommand, refused } from "./attempt-failure.js";
 import { type FlowOptions, flowOptionsOf } from "./scope.js";
 import { childSpan, sentSpan } from "./trace.js";
@@ -37,6 +37,8 @@ export function resolveCallee(
   command: CallCommand | OneWayCallCommand,
   deps: CalleeDeps,
 ): Callee | RefusedCommand {
+  // It signs what it is called with, and only events may be signed.
+  if (command.serviceName === WEBHOOK_SERVICE) return refused("RT0018", `service ${WEBHOOK_SERVICE} cannot be called`);
   const snapshot = deps.registry.current();
   const handler = snapshot.services.get(command.serviceName)?.handlers.get(command.handlerName);
   if (handler === undefined) return notRegistered(snapshot, command);

@@ -2,9 +2,9 @@
 import { createServer, type IncomingHttpHeaders, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
-import { service } from "@restatedev/restate-sdk";
+import { type Context, service } from "@restatedev/restate-sdk";
 import { Webhook } from "standardwebhooks";
-import { eventually, TestWorld } from "../src/index.js";
+import { eventually, SdkEndpoint, TestWorld } from "../src/index.js";
 
 interface ReceivedRequest {
   readonly path: string;
@@ -15,7 +15,20 @@ interface ReceivedRequest {
 const requests: ReceivedRequest[] = [];
 /** Responses by path, the last one for all further requests. */
 const answers: Record<string, { status: number; headers?: Record<string, string> }[]> = {};
-const jobs = service({ name: "Jobs", handlers: { run: async (_ctx: unknown, n: number) => n } });
+const jobs = service({
+  name: "Jobs",
+  handlers: {
+    run: async (_ctx: unknown, n: number) => n,
+    forge: (ctx: Context, subscription: string) =>
+      ctx.genericCall<string, unknown>({
+        service: "perdure.webhooks",
+        method: subscription,
+        key: "k",
+        parameter: "forged",
+        headers: { "x-perdure-event-id": "evt_forged" },
+      }),
+  },
+});
 
 let world: TestWorld;
 let receiver: Server;
@@ -96,6 +109,53 @@ test("a failure and a redirect are retried with the same id; the redirect is not
   await eventually("it is delivered", async () => (await deliveries(id))[0]?.["status"] === "delivered");
   await world.admin.delete(`/event-subscriptions/${id}`);
 });
+
+test("a receiver that asks for no pause gets one, and a handler cannot have its own text signed", async () => {
+  const path = "/eager";
+  answers[path] = [
+    { status: 429, headers: { "retry-after": "0" } },
+    { status: 503, headers: { "retry-after": "0" } },
+    { status: 200 },
+  ];
+  const { id } = await subscribe(path);
+  const beganMs = performance.now();
+  await world.ingress.send(["Jobs", "run"], 5);
+  await eventually("it is delivered", async () => (await deliveries(id))[0]?.["status"] === "delivered");
+  expect(performance.now() - beganMs).toBeGreaterThan(2_000); // Two pauses of at least a second each.
+  const forged = await world.ingress.send(["Jobs", "forge"], id);
+  const failure = async () => String((await world.admin.row(forged.invocationId))?.["last_failure"]);
+  await eventually("the call is refused", async () => (await failure()).includes("perdure.webhooks cannot be called"));
+  await world.admin.invocation(forged.invocationId, "kill");
+  expect(requestsTo(path).length).toBe(3);
+  await world.admin.delete(`/event-subscriptions/${id}`);
+});
+
+test("an event of a subscription that was deleted meanwhile fails, after the registry had time to show it", async () => {
+  const path = "/gone";
+  answers[path] = [{ status: 500 }];
+  const { id } = await subscribe(path);
+  await world.ingress.send(["Jobs", "run"], 6);
+  await eventually("the first request", () => requestsTo(path).length === 1);
+  await world.admin.delete(`/event-subscriptions/${id}`);
+  const failure = async () => String((await deliveries(id))[0]?.["failure"]);
+  await eventually("the delivery fails", async () => (await failure()).includes("does not exist, or was deleted"), 120_000);
+}, 180_000);
+
+test("the egress guard refuses a webhook inside the network, to which nothing is sent", async () => {
+  await using endpoint = await SdkEndpoint.start({ services: [jobs] });
+  await using guarded = await TestWorld.start();
+  expect((await guarded.admin.post("/deployments", { uri: endpoint.url })).status).toBe(201);
+  const subscription = { types: ["invocation.completed"], to: { url: `${base}/inside` } };
+  expect((await guarded.admin.post("/event-subscriptions", subscription)).status).toBe(201);
+  await guarded.server.stop();
+  await guarded.server.startAgain({ "egress.policy": "guarded", "egress.allow": JSON.stringify([`${endpoint.url}/`]) });
+  expect((await guarded.admin.post("/event-subscriptions", subscription)).status).toBe(400);
+  await guarded.ingress.send(["Jobs", "run"], 7);
+  const waiting = `select last_failure from sys_invocation where target_service_name = 'perdure.webhooks'`;
+  const failure = async () => String((await guarded.admin.query(waiting))[0]?.["last_failure"]);
+  await eventually("the delivery is refused", async () => (await failure()).includes("not allowed"));
+  expect(requestsTo("/inside")).toEqual([]);
+}, 120_000);
 
 test("an event that the receiver refuses is listed as failed, and is delivered by a replay, also after a crash", async () => {
   const path = "/refused";

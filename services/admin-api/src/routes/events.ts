@@ -10,7 +10,7 @@ import {
 import { CreateEventSubscription, type DeploymentChoice } from "@perdure/admin-contract/requests";
 import type { InvocationId } from "@perdure/base";
 import type { EventSubscriptionRecord, EventSubscriptionRequest } from "@perdure/metadata";
-import { WEBHOOK_SERVICE } from "@perdure/state-machine";
+import { isEventDelivery, WEBHOOK_SERVICE } from "@perdure/state-machine";
 import type { z } from "zod";
 import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
@@ -55,7 +55,7 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
       },
     }),
     route(removeEventSubscription, {
-      summary: "End an event subscription; deliveries that have begun continue",
+      summary: "End an event subscription; deliveries to its handler continue, those to its webhook fail",
       answers: { 202: "Ended", ...UNKNOWN },
       handle: async (request) => {
         await registry.removeEventSubscription(eventSubscriptionParam(request));
@@ -82,7 +82,7 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
 
 async function replay(ports: AdminPorts, id: InvocationId): Promise<InvocationId> {
   const delivery = await ports.partitions.describe(id);
-  if (delivery?.facts.event === undefined || delivery.facts.source.kind === "service")
+  if (delivery === undefined || !isEventDelivery(delivery.facts))
     throw new RouteError(404, `The requested delivery '${id}' does not exist`);
   if (delivery.status !== "completed" && delivery.status !== "paused")
     throw new RouteError(409, `The delivery '${id}' is under way`);

@@ -13,3 +13,6 @@ export const WEBHOOK_RETRY_MAX_MS = 900_000;
 
 /** Attempts of one delivery, in some four hours; the delivery has failed then, and can be replayed. */
 export const WEBHOOK_ATTEMPTS_MAX = 24;
+
+/** Attempts without a subscription after which it counts as deleted: a minute, which a change of the registry never takes to arrive. */
+export const WEBHOOK_LOOKUPS_MAX = 6;

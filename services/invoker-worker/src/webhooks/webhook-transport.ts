@@ -9,6 +9,7 @@ import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest }
 import { retryAfterMs } from "@perdure/invoker";
 import {
   decodeCommand,
+  decodeStart,
   encodeCommand,
   encodeControl,
   encodeFrame,
@@ -21,7 +22,14 @@ import {
   type OutputCommand,
 } from "@perdure/service-protocol";
 import type { EventRoute } from "@perdure/state-machine";
-import { WEBHOOK_RESPONSE_BYTES_MAX, WEBHOOK_TIMEOUT_MS } from "./limits.js";
+import {
+  WEBHOOK_ATTEMPTS_MAX,
+  WEBHOOK_LOOKUPS_MAX,
+  WEBHOOK_RESPONSE_BYTES_MAX,
+  WEBHOOK_RETRY_FIRST_MS,
+  WEBHOOK_RETRY_MAX_MS,
+  WEBHOOK_TIMEOUT_MS,
+} from "./limits.js";
 import { webhookHeaders } from "./signature.js";
 import { WEBHOOK_ADDRESS, WEBHOOK_PROTOCOL_VERSION } from "./webhook-registry.js";
 
@@ -56,6 +64,8 @@ class WebhookDelivery implements EndpointStream {
   readonly #frames = new FrameDecoder();
   #input: InputCommand | undefined;
   #hasOutput = false;
+  /** Failed attempts of this delivery, since the worker leads its partition. */
+  #failureCount = 0;
   #request: { readonly stream: EndpointStream; cancelTimer(): void } | undefined;
   #isOver = false;
 
@@ -70,6 +80,10 @@ class WebhookDelivery implements EndpointStream {
     this.#frames.push(bytes);
     for (let frame = this.#frames.next(); frame !== undefined; frame = this.#frames.next()) {
       if (frame.type === MessageType.Output) this.#hasOutput = true;
+      if (frame.type === MessageType.Start) {
+        const start = decodeStart(frame.body);
+        if (!isFault(start)) this.#failureCount = start.retryCountSinceLastStoredEntry;
+      }
       if (frame.type !== MessageType.Input) continue;
       const input = decodeCommand(frame.type, frame.body);
       if (!isFault(input) && input.kind === "input") this.#input = input;
@@ -98,9 +112,15 @@ class WebhookDelivery implements EndpointStream {
     if (input === undefined || eventId === undefined)
       return this.#finish({ kind: "refused", message: "the delivery has no event" });
     const route = this.#ports.registry.current().events?.find(({ id }) => id === this.#subscriptionId);
-    if (route?.webhook === undefined)
-      return this.#finish({ kind: "refused", message: "the event subscription was deleted before the event was delivered" });
+    if (route?.webhook === undefined) return this.#finish(this.#withoutSubscription());
     this.#send(route.webhook, eventId, input.value);
+  }
+
+  /** The registry that the sender of the event has seen may be newer than the one here, so a subscription is missing only after a time. */
+  #withoutSubscription(): DeliveryOutcome {
+    const message = "the event subscription does not exist, or was deleted before the event was delivered";
+    if (this.#failureCount >= WEBHOOK_LOOKUPS_MAX) return { kind: "refused", message };
+    return { kind: "retry", message, afterMs: WEBHOOK_RETRY_FIRST_MS * 2 ** this.#failureCount };
   }
 
   #send({ url, secrets }: NonNullable<EventRoute["webhook"]>, eventId: string, body: Uint8Array): void {
@@ -154,6 +174,8 @@ class WebhookDelivery implements EndpointStream {
           endFrame,
         ]);
       case "retry":
+        // A time that the receiver requested is no attempt of the retry policy, so attempts are counted here.
+        if (this.#failureCount >= WEBHOOK_ATTEMPTS_MAX - 1) return this.#finish({ kind: "refused", message: outcome.message });
         return this.#respond([error(outcome.message, outcome.afterMs)]);
     }
   }
@@ -180,7 +202,9 @@ function outcomeOf(status: number, retryAfter: string | undefined, text: string,
   const quoted = text === "" ? "" : `: ${text.replace(/[\x00-\x1f\x7f-\x9f]/g, " ")}`;
   const message = `the webhook answered ${status}${quoted}`;
   if (status === 410) return { kind: "refused", message };
-  return { kind: "retry", message, afterMs: status === 429 || status === 503 ? retryAfterMs(retryAfter, nowMs) : undefined };
+  const requestedMs = status === 429 || status === 503 ? retryAfterMs(retryAfter, nowMs) : undefined;
+  if (requestedMs === undefined) return { kind: "retry", message, afterMs: undefined };
+  return { kind: "retry", message, afterMs: Math.min(Math.max(requestedMs, WEBHOOK_RETRY_FIRST_MS), WEBHOOK_RETRY_MAX_MS) };
 }
 
 function output(result: OutputCommand["result"]): Uint8Array {

@@ -1,5 +1,6 @@
 /** Event subscriptions as a partition needs them: which changes of invocations they match, and where the events go. */
 import type { EventSubscriptionId } from "@perdure/base";
+import type { InvocationFacts } from "../invocation.js";
 import type { Target } from "../target.js";
 
 /** `completed`: ended with a result; `failed`: ended with a failure, killed and cancelled ones among them. */
@@ -45,6 +46,11 @@ export interface EventOrigin {
   readonly subscriptionId: EventSubscriptionId;
   readonly eventId: string;
   readonly type: EventType;
+}
+
+/** A delivery, in contrast to invocations that a receiving handler made, and to restarts of those. */
+export function isEventDelivery({ event, target, source }: Pick<InvocationFacts, "event" | "target" | "source">): boolean {
+  return event !== undefined && source.kind !== "service" && target.key?.startsWith(`${event.subscriptionId}.`) === true;
 }
 
 /** Whether the subscription receives events of this type about invocations of this target. */

@@ -1,6 +1,6 @@
 /** `sys_event_subscription` and `sys_event_delivery`: the receivers of events about invocations, and the deliveries. */
 import { type InvocationId, partitionKeyOf, unreachable } from "@perdure/base";
-import { type Invocation, WEBHOOK_SERVICE } from "@perdure/state-machine";
+import { type Invocation, isEventDelivery, WEBHOOK_SERVICE } from "@perdure/state-machine";
 import { InvocationFields } from "@perdure/storage";
 import type { EventSubscriptionRow } from "../ports.js";
 import { defineTable } from "../table.js";
@@ -56,7 +56,7 @@ export const eventDelivery = defineTable<EventDelivery>({
 });
 
 function isDelivery(invocation: Invocation): invocation is EventDelivery {
-  return invocation.facts.event !== undefined;
+  return isEventDelivery(invocation.facts);
 }
 
 /** `failed` and `paused` deliveries are the dead-letter list: they are repeated only by a request. */

@@ -37,7 +37,7 @@ export function registerEvents(program: Command, context: Context): void {
     .command("delete")
     .alias("rm")
     .argument("<id>", "evs_…")
-    .description("end a subscription; deliveries that have begun continue")
+    .description("end a subscription; deliveries to its handler continue, those to its webhook fail")
     .action(action((id: string) => remove(context, id)));
   events
     .command("deliveries")
