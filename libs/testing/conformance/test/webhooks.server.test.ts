@@ -110,7 +110,7 @@ test("a failure and a redirect are retried with the same id; the redirect is not
   await world.admin.delete(`/event-subscriptions/${id}`);
 });
 
-test("a receiver that asks for no pause gets one, and a handler cannot have its own text signed", async () => {
+test("a receiver that requests no pause gets one, and a handler cannot have its own text signed", async () => {
   const path = "/eager";
   answers[path] = [
     { status: 429, headers: { "retry-after": "0" } },

@@ -120,7 +120,7 @@ class WebhookDelivery implements EndpointStream {
   #withoutSubscription(): DeliveryOutcome {
     const message = "the event subscription does not exist, or was deleted before the event was delivered";
     if (this.#failureCount >= WEBHOOK_LOOKUPS_MAX) return { kind: "refused", message };
-    return { kind: "retry", message, afterMs: WEBHOOK_RETRY_FIRST_MS * 2 ** this.#failureCount };
+    return { kind: "retry", message, afterMs: undefined };
   }
 
   #send({ url, secrets }: NonNullable<EventRoute["webhook"]>, eventId: string, body: Uint8Array): void {
@@ -174,7 +174,7 @@ class WebhookDelivery implements EndpointStream {
           endFrame,
         ]);
       case "retry":
-        // A time that the receiver requested is no attempt of the retry policy, so attempts are counted here.
+        // The retry policy does not count attempts after a pause that the receiver requested, so they are counted here.
         if (this.#failureCount >= WEBHOOK_ATTEMPTS_MAX - 1) return this.#finish({ kind: "refused", message: outcome.message });
         return this.#respond([error(outcome.message, outcome.afterMs)]);
     }

@@ -70,7 +70,7 @@ function redactNested(token: string, name: string, names: NameRule, secrets: Sec
   return redactJson(encoded, name, names, secrets, depth - 1) === encoded ? token : `"${stars(token.slice(1, -1))}"`;
 }
 
-/** JSON in JSON strings, or in base64, that is looked into. */
+/** Levels of JSON in JSON strings, or in base64, that are read. */
 const NESTED_MAX = 4;
 
 /** The text itself when it is a JSON object or array. */

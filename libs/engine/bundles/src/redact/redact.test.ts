@@ -52,7 +52,7 @@ describe("JSON payloads", () => {
 
   test.each<[what: string, before: unknown, hidden: readonly string[]]>([
     ["a card number that is a number", { amount: 4111111111111111 }, ["4111111111111111"]],
-    ["the name of a field", { token: "s3cr3t-value", seen: { "s3cr3t-value": 1 } }, ["s3cr3t-value"]],
+    ["the name of a field", { token: "s3cr3t-value", counts: { "s3cr3t-value": 1 } }, ["s3cr3t-value"]],
     ["JSON in a string", { body: JSON.stringify({ pin: "826401", note: "ok" }) }, ["826401"]],
     ["JSON in base64", { body: Buffer.from('{"password":"hunter22"}').toString("base64") }, ["aHVudGVyMjI", "eyJwYXNz"]],
     [
