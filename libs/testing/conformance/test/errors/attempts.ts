@@ -1,7 +1,9 @@
 /** Codes of failed attempts: those from faulty endpoints, and those that need a scenario. */
 import { createServer, type Socket } from "node:net";
 import { beforeAll, describe, expect, test } from "@jest/globals";
+import { present } from "@perdure/base";
 import { TIMEOUT_FACTOR } from "@perdure/testkit";
+import type { HttpAnswer } from "../../src/http.js";
 import {
   errorOf,
   eventually,
@@ -26,6 +28,8 @@ const BRIEF = {
   retryPolicyOnMaxAttempts: "KILL",
 };
 const BUSY_FOR_MS = 1_000;
+/** Code of an attempt in which nothing arrives any more. */
+const SILENT = "RT0001";
 
 export function describeAttemptErrors(getWorld: () => TestWorld): void {
   describe("an endpoint that sends", () => {
@@ -41,10 +45,20 @@ export function describeAttemptErrors(getWorld: () => TestWorld): void {
       await getWorld().admin.register({ uri: raw.url });
     });
 
+    const silent = new Map<string, Promise<HttpAnswer>>();
+    /** All of these run at once: between two attempts of one, its stream stays open for seconds. */
+    const silentAnswer = (name: string): Promise<HttpAnswer> => {
+      if (silent.size === 0) {
+        const names = Object.entries(MISDEEDS).flatMap(([each, { code }]) => (code === SILENT ? each : []));
+        for (const each of names) silent.set(each, getWorld().ingress.call([each, "run"]));
+      }
+      return present(silent.get(name));
+    };
+
     test.each(Object.entries(MISDEEDS).map(([name, { code, what }]) => [what, code, name] as const))(
       "%s earns %s",
       async (_what, code, name) => {
-        const answer = await getWorld().ingress.call([name, "run"]);
+        const answer = await (code === SILENT ? silentAnswer(name) : getWorld().ingress.call([name, "run"]));
         await expectFailure(getWorld(), invocationIdOf(answer), code);
         expect(raw.attempts(name)).toBe(2);
         expect(answer.status).toBeGreaterThanOrEqual(400);
