@@ -6,6 +6,7 @@ import type { RegistryRole } from "./registry.js";
 import {
   aManifest,
   aRegisterRequest,
+  aRuleChange,
   aWireService,
   createTestRegistry,
   startEndpoint,
@@ -71,6 +72,23 @@ describe("a handler", () => {
     if (isValid) expect(await made).toMatchObject({ target: { service, handler }, webhook: undefined });
     else await expect(made).rejects.toMatchObject({ status: 400, code: "META0103" });
   });
+});
+
+test("subscriptions are the same value until one of them changes, also for a registry that reads them again", async () => {
+  const memory = emptyMemoryMetadata();
+  const one = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
+  const made = await one.createEventSubscription(webhook("https://hooks.example/a"));
+  await one.createEventSubscription(webhook("https://hooks.example/b"));
+  const { events } = one.current();
+  const other = await createTestRegistry({ metadata: createMemoryMetadataStore(memory) });
+  const ofOther = other.current().events;
+  await one.putRules([aRuleChange({ pattern: "scope-a" })]);
+  expect(one.current().events).toBe(events);
+  await other.putRules([aRuleChange({ pattern: "scope-b" })]); // Reads what the first registry has written meanwhile.
+  expect(other.current().rules.length).toBe(2);
+  expect(other.current().events).toBe(ofOther);
+  await one.rotateEventSecret(made.id);
+  expect(one.current().events).not.toBe(events);
 });
 
 test("subscriptions are stored, and gone when they are removed", async () => {

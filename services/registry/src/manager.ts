@@ -1,6 +1,6 @@
 /** Holds the state of the registry and applies changes one at a time. A conflict with another process reloads it and decides again. */
 import { backoffMs, type Clock, invariant, type Logger, PerdureError, pause, type Random } from "@perdure/base";
-import type { RegistrySnapshot } from "@perdure/control";
+import { keepUnchanged, type RegistrySnapshot } from "@perdure/control";
 import { type MetadataStore, RegistryRefusal } from "@perdure/metadata";
 import type { ServiceDefaults } from "./defaults.js";
 import { CONFLICT_BOUNDS, CONFLICTS_MAX, LISTENERS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
@@ -70,7 +70,7 @@ export class RegistryManager {
 
   #show(next: RegistryState): void {
     this.#state = next;
-    this.#snapshot = snapshotOf(next, this.#defaults, this.#views);
+    this.#snapshot = keepUnchanged(snapshotOf(next, this.#defaults, this.#views), this.#snapshot);
     for (const listener of this.#listeners) {
       try {
         listener();

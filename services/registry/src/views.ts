@@ -5,6 +5,7 @@ import type { DeploymentView, HandlerView, RegistrySnapshot, ServiceView } from 
 import type { DeploymentRecord, ServiceRevision } from "@perdure/metadata";
 import type { ServiceDefaults } from "./defaults.js";
 import { handlerOptions, serviceOptions } from "./effective.js";
+import { listEventSubscriptions } from "./event-subscriptions.js";
 import type { RegistryState } from "./state.js";
 
 /** The view of a deployment changes only with its record, so it is cached by record. */
@@ -26,7 +27,7 @@ export function snapshotOf(state: RegistryState, defaults: ServiceDefaults, cach
     const view = deployments.get(deployment.id)?.services.get(name);
     if (view !== undefined) services.set(name, view);
   }
-  const events = [...state.eventSubscriptions.values()].map(({ record }) => record);
+  const events = listEventSubscriptions(state);
   return { services, deployments, rules: state.ruleBook.record.rules, events: events.length === 0 ? undefined : events };
 }
 

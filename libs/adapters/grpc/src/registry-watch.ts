@@ -2,7 +2,7 @@
 import { create } from "@bufbuild/protobuf";
 import type { Client, MethodDefinition } from "@grpc/grpc-js";
 import { type Clock, type Logger, PerdureError, present, type Random } from "@perdure/base";
-import type { RegistrySnapshot } from "@perdure/control";
+import { keepUnchanged, type RegistrySnapshot } from "@perdure/control";
 import type { DeploymentRecord, EffectiveOptions, ServiceRevision } from "@perdure/metadata";
 import { required } from "./codec/checks.js";
 import type { RegistryRecords } from "./codec/registry.js";
@@ -169,7 +169,7 @@ export class RegistryWatch {
   }
 
   #update({ number, state }: NumberedState): void {
-    this.state = state;
+    this.state = { ...state, snapshot: keepUnchanged(state.snapshot, this.state.snapshot) };
     this.#lostAtMs = undefined;
     this.#becomeReady();
     for (const listener of this.#listeners) listener();

@@ -177,3 +177,23 @@ describe.each(RELEASES)("a registry of %s in another process", (_name, definitio
     expect(() => remote.kafkaClusters()).toThrow("OPS0004");
   });
 });
+
+test("event subscriptions and rules in another process are the same values until one of them changes", async () => {
+  methods = registryDefinition;
+  const registry = await createTestRegistry();
+  const remote = await connect([(await serve(registry)).address]);
+  const made = await remote.createEventSubscription({
+    types: ["invocation.failed"],
+    filter: { service: undefined, handler: undefined, scope: undefined },
+    destination: { kind: "webhook", url: "https://hooks.example/a" },
+    description: undefined,
+  });
+  await remote.putRules([rule("s1", 3)]);
+  const { events, rules } = remote.current();
+  expect(events).toHaveLength(1);
+  await remote.createKafkaCluster("k1", { "bootstrap.servers": "localhost:1" });
+  expect(remote.current().events).toBe(events);
+  expect(remote.current().rules).toBe(rules);
+  await remote.rotateEventSecret(made.id);
+  expect(remote.current().events).not.toBe(events);
+});

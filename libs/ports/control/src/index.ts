@@ -2,3 +2,4 @@
 export * from "./courier.js";
 export * from "./partitions.js";
 export * from "./registry.js";
+export * from "./unchanged.js";
