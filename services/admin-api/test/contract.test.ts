@@ -278,6 +278,7 @@ test("event subscriptions and deliveries", async () => {
   await call(contract.listEventSubscriptions);
   await call(contract.getEventSubscription, subscription);
   await call(contract.rotateEventSecret, subscription);
+  await call(contract.revokeOldEventSecret, subscription);
   await call(contract.removeEventSubscription, subscription);
   await call(contract.replayEventDelivery, { invocation_id: DELIVERY_ID });
 });

@@ -112,6 +112,7 @@ const LOCAL: readonly Row[] = [
   works("events deliveries"),
   refused("events replay", "inv_1gdJBtdVEcM942bjcDmb1c1khoaJe11Hbz"),
   refused("events rotate-secret", "none"),
+  refused("events revoke-old-secret", "none", "-y"),
   refused("events delete", "none", "-y"),
   works("rules set", () => ["acme", "--concurrency", "2"]),
   works("rules list"),

@@ -40,6 +40,14 @@ describe("a webhook", () => {
     expect(registry.current().events).toEqual(registry.eventSubscriptions());
   });
 
+  test("has only its present secret after the old one is revoked, also when that is repeated", async () => {
+    const made = await registry.createEventSubscription(webhook("https://hooks.example/a"));
+    expect((await registry.revokeOldEventSecret(made.id)).webhook?.secrets).toEqual(made.webhook?.secrets);
+    const [present] = (await registry.rotateEventSecret(made.id)).webhook?.secrets ?? [];
+    for (let i = 0; i < 2; i++) expect((await registry.revokeOldEventSecret(made.id)).webhook?.secrets).toEqual([present]);
+    expect(registry.current().events?.[0]?.webhook?.secrets).toEqual([present]);
+  });
+
   test.each(["ftp://hooks.example/", "hooks.example", "https://a:b@hooks.example/", "https://hooks.example/#a"])(
     "is refused at %s",
     async (url) => {
@@ -69,8 +77,11 @@ describe("a handler", () => {
     ["Missing", "greet", false],
   ])("%s/%s can receive events: %s", async (service, handler, isValid) => {
     const made = registry.createEventSubscription(request({ kind: "handler", target: { service, handler } }));
-    if (isValid) expect(await made).toMatchObject({ target: { service, handler }, webhook: undefined });
-    else await expect(made).rejects.toMatchObject({ status: 400, code: "META0103" });
+    if (isValid) {
+      expect(await made).toMatchObject({ target: { service, handler }, webhook: undefined });
+      const { id } = await made;
+      await expect(registry.revokeOldEventSecret(id)).rejects.toMatchObject({ status: 400, code: "META0103" });
+    } else await expect(made).rejects.toMatchObject({ status: 400, code: "META0103" });
   });
 });
 

@@ -59,12 +59,25 @@ export function decideSecretRotation(
   id: EventSubscriptionId,
   secret: string,
 ): StateChange<EventSubscriptionRecord> {
-  const stored = requireSubscription(state, id);
-  const { webhook } = stored.record;
-  if (webhook === undefined) throw invalid(`the event subscription '${id}' has no webhook, so it has no secret`);
+  const { stored, webhook } = requireWebhook(state, id);
   const secrets = [secret, ...webhook.secrets].slice(0, WEBHOOK_SECRETS_MAX);
   const record = { ...stored.record, webhook: { url: webhook.url, secrets } };
   return { writes: [putEventSubscription(record, stored)], answer: record };
+}
+
+/** Only the present secret stays valid, for the case that the one before it has leaked. */
+export function decideOldSecretRevocation(state: RegistryState, id: EventSubscriptionId): StateChange<EventSubscriptionRecord> {
+  const { stored, webhook } = requireWebhook(state, id);
+  if (webhook.secrets.length <= 1) return { writes: [], answer: stored.record };
+  const record = { ...stored.record, webhook: { url: webhook.url, secrets: webhook.secrets.slice(0, 1) } };
+  return { writes: [putEventSubscription(record, stored)], answer: record };
+}
+
+function requireWebhook(state: RegistryState, id: EventSubscriptionId) {
+  const stored = requireSubscription(state, id);
+  const { webhook } = stored.record;
+  if (webhook === undefined) throw invalid(`the event subscription '${id}' has no webhook, so it has no secret`);
+  return { stored, webhook };
 }
 
 function requireSubscription(state: RegistryState, id: EventSubscriptionId): Versioned<EventSubscriptionRecord> {

@@ -27,6 +27,7 @@ import { serviceOptions } from "./effective.js";
 import {
   decideEventSubscription,
   decideEventSubscriptionRemoval,
+  decideOldSecretRevocation,
   decideSecretRotation,
   listEventSubscriptions,
   newWebhookSecret,
@@ -239,7 +240,10 @@ function topicOperations(
 function eventOperations(
   manager: RegistryManager,
   { clock, random, guard }: RegistryPorts,
-): Pick<Registry, "eventSubscriptions" | "createEventSubscription" | "removeEventSubscription" | "rotateEventSecret"> {
+): Pick<
+  Registry,
+  "eventSubscriptions" | "createEventSubscription" | "removeEventSubscription" | "rotateEventSecret" | "revokeOldEventSecret"
+> {
   const newSecret = () => newWebhookSecret((into) => random.bytes(into));
   return {
     eventSubscriptions: () => listEventSubscriptions(manager.state()),
@@ -253,6 +257,7 @@ function eventOperations(
       const secret = newSecret();
       return manager.change((state) => decideSecretRotation(state, id, secret));
     },
+    revokeOldEventSecret: (id) => manager.change((state) => decideOldSecretRevocation(state, id)),
   };
 }
 

@@ -255,5 +255,9 @@ function eventHandlers(registry: Registry, changed: Changed): UntypedServiceImpl
       ({ id }: proto.RotateEventSecretRequest) => registry.rotateEventSecret(eventCodec.checkedEventSubscriptionId(id)),
       (record, number) => create(proto.RotateEventSecretResponseSchema, subscribed(record, number)),
     ),
+    revokeOldEventSecret: changed(
+      ({ id }: proto.RevokeOldEventSecretRequest) => registry.revokeOldEventSecret(eventCodec.checkedEventSubscriptionId(id)),
+      (record, number) => create(proto.RevokeOldEventSecretResponseSchema, subscribed(record, number)),
+    ),
   };
 }

@@ -269,7 +269,10 @@ function kafkaChanges(watch: RegistryWatch): KafkaChanges {
   };
 }
 
-type EventChanges = Pick<Registry, "createEventSubscription" | "removeEventSubscription" | "rotateEventSecret">;
+type EventChanges = Pick<
+  Registry,
+  "createEventSubscription" | "removeEventSubscription" | "rotateEventSecret" | "revokeOldEventSecret"
+>;
 
 /** Registries of v0.1 have no events. */
 function eventChanges(watch: RegistryWatch): EventChanges {
@@ -294,6 +297,10 @@ function eventChanges(watch: RegistryWatch): EventChanges {
     rotateEventSecret(id) {
       const request = create(proto.RotateEventSecretRequestSchema, { id });
       return watch.changeAfterV01(methods.rotateEventSecret, request, subscribed);
+    },
+    revokeOldEventSecret(id) {
+      const request = create(proto.RevokeOldEventSecretRequestSchema, { id });
+      return watch.changeAfterV01(methods.revokeOldEventSecret, request, subscribed);
     },
   };
 }

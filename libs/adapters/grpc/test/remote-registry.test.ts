@@ -196,4 +196,7 @@ test("event subscriptions and rules in another process are the same values until
   expect(remote.current().rules).toBe(rules);
   await remote.rotateEventSecret(made.id);
   expect(remote.current().events).not.toBe(events);
+  const { webhook } = await remote.revokeOldEventSecret(made.id);
+  expect(webhook?.secrets).toEqual(registry.eventSubscriptions()[0]?.webhook?.secrets);
+  expect(webhook?.secrets).toHaveLength(1);
 });

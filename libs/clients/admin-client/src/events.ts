@@ -5,6 +5,7 @@ import {
   listEventSubscriptions,
   removeEventSubscription,
   replayEventDelivery,
+  revokeOldEventSecret,
   rotateEventSecret,
 } from "@perdure/admin-contract";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
@@ -35,6 +36,11 @@ export class EventsApi {
 
   rotateSecret(id: string, { signal }: ApiCallOptions = {}): Promise<EventSubscriptionWithSecretView> {
     return this.#api.call(rotateEventSecret, { event_subscription: id }, { signal });
+  }
+
+  /** Ends the validity of the secret before the present one. */
+  revokeOldSecret(id: string, { signal }: ApiCallOptions = {}): Promise<EventSubscriptionView> {
+    return this.#api.call(revokeOldEventSecret, { event_subscription: id }, { signal });
   }
 
   /** Delivers an event again; resolves with the invocation that does. */

@@ -175,6 +175,8 @@ export interface Registry {
   removeEventSubscription(id: EventSubscriptionId): Promise<void>;
   /** Signs with a new secret, and with the present one until the next rotation. */
   rotateEventSecret(id: EventSubscriptionId): Promise<EventSubscriptionRecord>;
+  /** Ends the validity of the secret before the present one at once; without one nothing changes. */
+  revokeOldEventSecret(id: EventSubscriptionId): Promise<EventSubscriptionRecord>;
 
   rules(): readonly RuleRecord[];
   /** Changes all rules or none; returns them in the order of the changes. */

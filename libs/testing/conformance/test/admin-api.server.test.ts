@@ -140,6 +140,7 @@ describe("a busy server answers as its document promises", () => {
     await expectPromised("GET", "/event-subscriptions");
     await expectPromised("GET", "/event-subscriptions/{event_subscription}", [id]);
     await expectPromised("POST", "/event-subscriptions/{event_subscription}/rotate-secret", [id]);
+    await expectPromised("POST", "/event-subscriptions/{event_subscription}/revoke-old-secret", [id]);
     await expectPromised("POST", "/event-deliveries/{invocation_id}/replay", [scenario.of("inv.completedOk")]);
     await expectPromised("DELETE", "/event-subscriptions/{event_subscription}", [id]);
   });

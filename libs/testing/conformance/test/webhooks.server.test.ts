@@ -72,7 +72,7 @@ const deliveries = (id: string) =>
 const verify = (secret: string, { headers, body }: ReceivedRequest): unknown =>
   new Webhook(secret).verify(body, headers as Record<string, string>);
 
-test("an event is signed with the secret of its subscription, and with both during a rotation", async () => {
+test("an event is signed with its subscription's secret, with both during a rotation, and with one after a revocation", async () => {
   const path = "/hooks/?a=b";
   const { id, secret } = await subscribe(path);
   expect((await world.admin.get(`/event-subscriptions/${id}`)).text).not.toContain("whsec_");
@@ -89,6 +89,15 @@ test("an event is signed with the secret of its subscription, and with both duri
   await eventually("the next event", () => requestsTo(path).length === 2);
   const next = requestsTo(path)[1] as ReceivedRequest;
   expect(verify(secret, next)).toEqual(verify(rotated.secret, next));
+
+  const revoked = await world.admin.post(`/event-subscriptions/${id}/revoke-old-secret`, {});
+  expect([revoked.status, (revoked.json as { secret_count: number }).secret_count]).toEqual([200, 1]);
+  expect(revoked.text).not.toContain("whsec_");
+  await world.ingress.send(["Jobs", "run"], 20);
+  await eventually("an event after the revocation", () => requestsTo(path).length === 3);
+  const last = requestsTo(path)[2] as ReceivedRequest;
+  verify(rotated.secret, last);
+  expect(() => verify(secret, last)).toThrow();
   await eventually("both are delivered", async () => (await deliveries(id)).every(({ status }) => status === "delivered"));
   await world.admin.delete(`/event-subscriptions/${id}`);
 });

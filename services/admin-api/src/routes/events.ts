@@ -5,6 +5,7 @@ import {
   listEventSubscriptions,
   removeEventSubscription,
   replayEventDelivery,
+  revokeOldEventSecret,
   rotateEventSecret,
 } from "@perdure/admin-contract";
 import { CreateEventSubscription, type DeploymentChoice } from "@perdure/admin-contract/requests";
@@ -66,6 +67,12 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
       summary: "Sign with a new secret; the present one signs too until the next rotation",
       answers: { 200: "The subscription with its new secret", 400: "It has no webhook (META0103)", ...UNKNOWN },
       handle: async (request) => json(200, withSecret(await registry.rotateEventSecret(eventSubscriptionParam(request)))),
+    }),
+    route(revokeOldEventSecret, {
+      summary: "Sign only with the present secret, at once; for a secret that has leaked, after a rotation",
+      answers: { 200: "The subscription", 400: "It has no webhook (META0103)", ...UNKNOWN },
+      handle: async (request) =>
+        json(200, eventSubscriptionView(await registry.revokeOldEventSecret(eventSubscriptionParam(request)))),
     }),
     route(replayEventDelivery, {
       summary: "Deliver an event again: one that was delivered, that failed, or whose delivery is paused",

@@ -11,6 +11,7 @@ export function eventSubscriptionView(record: EventSubscriptionRecord): ViewOf<t
     types: [...types],
     filter: { service: filter.service, handler: filter.handler, scope: filter.scope },
     to: webhook === undefined ? { service: target.service, handler: target.handler } : { url: webhook.url },
+    secret_count: webhook?.secrets.length,
     description,
     created_at: formatTimestampNanos(createdAtMs),
   };

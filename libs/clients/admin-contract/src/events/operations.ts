@@ -36,6 +36,13 @@ export const rotateEventSecret = {
   results: { 200: EventSubscriptionWithSecretShape },
 } as const satisfies AdminOperation;
 
+/** The secret before the present one is not valid any more. */
+export const revokeOldEventSecret = {
+  method: "POST",
+  path: "/event-subscriptions/{event_subscription}/revoke-old-secret",
+  results: { 200: EventSubscriptionShape },
+} as const satisfies AdminOperation;
+
 /** The delivery is named by the invocation that makes it, see the table `sys_event_delivery`. */
 export const replayEventDelivery = {
   method: "POST",

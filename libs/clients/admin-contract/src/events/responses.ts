@@ -9,6 +9,8 @@ const subscriptionFields = {
   types: z.array(EventTypeShape),
   filter: z.strictObject({ service: z.string().optional(), handler: z.string().optional(), scope: z.string().optional() }),
   to: z.union([z.strictObject({ service: z.string(), handler: z.string() }), z.strictObject({ url: z.string() })]),
+  /** Secrets of the webhook that are valid now: two from a rotation until the next, or until the old one is revoked. */
+  secret_count: z.int().min(1).max(2).optional(),
   description: z.string().optional(),
   created_at: TimeShape,
 };

@@ -59,9 +59,17 @@ export function registerEvents(program: Command, context: Context): void {
     .action(
       action(async (id: string) => {
         const rotated = await adminOf(context).events.rotateSecret(id, context);
-        context.output.result(rotated, () => printSecret(context, rotated.secret));
+        context.output.result(rotated, () => {
+          printSecret(context, rotated.secret);
+          context.output.note(`The old secret is valid until the next rotation, or: perdure events revoke-old-secret ${id}`);
+        });
       }),
     );
+  events
+    .command("revoke-old-secret")
+    .argument("<id>", "evs_…")
+    .description("sign only with the present secret, at once; after a rotation because of a leak")
+    .action(action((id: string) => revokeOldSecret(context, id)));
 }
 
 interface SubscribeFlags {
@@ -88,6 +96,10 @@ function printSecret({ output }: Context, secret: string | undefined): void {
 
 function destinationOf({ to }: EventSubscriptionView): string {
   return "url" in to ? to.url : `${to.service}/${to.handler}`;
+}
+
+function secretsText({ secret_count: count }: EventSubscriptionView): string | undefined {
+  return count === 2 ? "2 are valid: the present one and the one before it" : count?.toString();
 }
 
 function filterText({ filter }: EventSubscriptionView): string {
@@ -129,6 +141,7 @@ async function describe(context: Context, id: string): Promise<void> {
       ["Events", subscription.types.join(", ")],
       ["Filter", filterText(subscription) || undefined],
       ["To", destinationOf(subscription)],
+      ["Secrets", secretsText(subscription)],
       ["Description", subscription.description],
       ["Created", whenOf(subscription.created_at, context.clock.nowMs())],
       ["Deliveries", counts.map((row) => `${textOf(row, "deliveries")} ${textOf(row, "status")}`).join(", ") || "none"],
@@ -143,6 +156,13 @@ async function remove(context: Context, id: string): Promise<void> {
   if (!context.yes && !(await context.prompts.confirm(question, "--yes"))) context.fail(FAILED, "Nothing was done");
   await events.remove(id, context);
   context.output.result({ id, removed: true }, () => context.output.print(`${id} has ended`));
+}
+
+async function revokeOldSecret(context: Context, id: string): Promise<void> {
+  const question = `Revoke the old secret of ${id}? Receivers that still verify with it will refuse the events.`;
+  if (!context.yes && !(await context.prompts.confirm(question, "--yes"))) context.fail(FAILED, "Nothing was done");
+  const subscription = await adminOf(context).events.revokeOldSecret(id, context);
+  context.output.result(subscription, () => context.output.print(`${id} signs only with its present secret`));
 }
 
 interface DeliveryFlags {

@@ -2767,6 +2767,43 @@ export declare type RotateEventSecretResponse = Message<"perdure.control.v1.Rota
 export declare const RotateEventSecretResponseSchema: GenMessage<RotateEventSecretResponse>;
 
 /**
+ * @generated from message perdure.control.v1.RevokeOldEventSecretRequest
+ */
+export declare type RevokeOldEventSecretRequest = Message<"perdure.control.v1.RevokeOldEventSecretRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.RevokeOldEventSecretRequest.
+ * Use `create(RevokeOldEventSecretRequestSchema)` to create a new message.
+ */
+export declare const RevokeOldEventSecretRequestSchema: GenMessage<RevokeOldEventSecretRequest>;
+
+/**
+ * @generated from message perdure.control.v1.RevokeOldEventSecretResponse
+ */
+export declare type RevokeOldEventSecretResponse = Message<"perdure.control.v1.RevokeOldEventSecretResponse"> & {
+  /**
+   * @generated from field: uint64 state_number = 1;
+   */
+  stateNumber: bigint;
+
+  /**
+   * @generated from field: perdure.control.v1.EventSubscription subscription = 2;
+   */
+  subscription?: EventSubscription | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.RevokeOldEventSecretResponse.
+ * Use `create(RevokeOldEventSecretResponseSchema)` to create a new message.
+ */
+export declare const RevokeOldEventSecretResponseSchema: GenMessage<RevokeOldEventSecretResponse>;
+
+/**
  * @generated from message perdure.control.v1.WatchRegistryRequest
  */
 export declare type WatchRegistryRequest = Message<"perdure.control.v1.WatchRegistryRequest"> & {
@@ -3172,6 +3209,16 @@ export declare const Registry: GenService<{
     methodKind: "unary";
     input: typeof RotateEventSecretRequestSchema;
     output: typeof RotateEventSecretResponseSchema;
+  },
+  /**
+   * Only the present secret of the webhook stays valid.
+   *
+   * @generated from rpc perdure.control.v1.Registry.RevokeOldEventSecret
+   */
+  revokeOldEventSecret: {
+    methodKind: "unary";
+    input: typeof RevokeOldEventSecretRequestSchema;
+    output: typeof RevokeOldEventSecretResponseSchema;
   },
   /**
    * All or nothing; answers the rules in the order of the changes.
