@@ -29,7 +29,8 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_node: "Workers.",
   sys_traffic: "Invocations that workers have counted by service and period.",
   sys_partition: "Partitions, and which worker leads each.",
-  sys_event_subscription: "Subscriptions to events about invocations.",
+  sys_event_subscription:
+    "Subscriptions to events about invocations. `url` shows the address of a webhook without what may be a credential.",
   sys_event_delivery: "Deliveries of events: one row for each invocation that delivers one.",
   sys_schedule: "Schedules.",
 };

@@ -1,5 +1,5 @@
 /** Event subscriptions as metadata. They are checked when they are created, so that partitions find only valid ones. */
-import type { EventSubscriptionId } from "@perdure/base";
+import { type EventSubscriptionId, isRedactedUrl } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
 import { type EventSubscriptionRecord, type EventSubscriptionRequest, RegistryRefusal } from "@perdure/metadata";
 import { type EventTarget, WEBHOOK_SERVICE } from "@perdure/state-machine";
@@ -103,6 +103,7 @@ function checkUrl(text: string, guard: EgressGuard | undefined): void {
     throw invalid("the address of a webhook is an absolute URL with the scheme https or http");
   if (url.username !== "" || url.password !== "" || url.hash !== "")
     throw invalid("the address of a webhook has no credentials and no fragment");
+  if (isRedactedUrl(text)) throw invalid("the address of the webhook is redacted, as it is shown; send the address itself");
   if (guard?.allows(text) === false) throw invalid("destination not allowed");
 }
 

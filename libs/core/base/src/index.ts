@@ -53,6 +53,7 @@ export * from "./proto-writer.js";
 export * from "./random.js";
 export * from "./rate-limiter.js";
 export { NO_COMMIT } from "./readiness.js";
+export { isRedactedUrl, redactUrl, redactUrlParts } from "./redact-url.js";
 export * from "./repeated-task.js";
 export {
   newBatchId,

@@ -2,7 +2,7 @@
  * Converts state that only the process has, owned by other packages, to plain rows that may be sent to another thread. Nothing is copied
  * until a statement needs it, and rows are made one by one.
  */
-import type { Clock, InvocationId } from "@perdure/base";
+import { type Clock, type InvocationId, redactUrl } from "@perdure/base";
 import type { WorkerTraffic } from "@perdure/storage";
 import type {
   ClusterPort,
@@ -129,7 +129,7 @@ export function registryRowsOf(
     rules: () => registry.rules(),
     *eventSubscriptions() {
       for (const { id, types, filter, target, webhook, description, createdAtMs } of registry.eventSubscriptions())
-        yield { id, types, filter, target, url: webhook?.url, description, createdAtMs };
+        yield { id, types, filter, target, url: webhook && redactUrl(webhook.url), description, createdAtMs };
     },
   };
 }

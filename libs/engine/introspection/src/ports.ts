@@ -245,7 +245,7 @@ export interface RegisteredEventSubscription extends EventSubscription {
   readonly description: string | undefined;
   readonly createdAtMs: number;
 }
-/** Without the secrets of the webhook. */
+/** Without the secrets of the webhook; its address is redacted. */
 export interface EventSubscriptionRow extends EventSubscription {
   readonly url: string | undefined;
   readonly description: string | undefined;

@@ -44,7 +44,7 @@ beforeAll(async () => {
       const answer = queue.length > 1 ? queue.shift() : queue[0];
       res
         .writeHead(answer?.status ?? 204, { ...answer?.headers, connection: "close" })
-        .end(answer === undefined ? undefined : "an answer");
+        .end(answer === undefined ? undefined : `an answer: no ${path}`);
     });
   });
   await new Promise<void>((resolve) => receiver.listen(0, "127.0.0.1", resolve));
@@ -136,6 +136,31 @@ test("a receiver that requests no pause gets one, and a handler cannot have its 
   await eventually("the call is refused", async () => (await failure()).includes("perdure.webhooks cannot be called"));
   await world.admin.invocation(forged.invocationId, "kill");
   expect(requestsTo(path).length).toBe(3);
+  await world.admin.delete(`/event-subscriptions/${id}`);
+});
+
+test("parts of an address that may be credentials are in no list, table, failure or log, and requests have them", async () => {
+  const path = "/services/T0AAAAAAA/x7KdPq9Zl2?token=s3cr3t%2Fvalue";
+  answers[path] = [{ status: 410 }];
+  const { id } = await subscribe(path);
+  const shown = `${base}/services/***?token=***`;
+  const answer = await world.admin.get(`/event-subscriptions/${id}`);
+  expect(answer.json).toMatchObject({ to: { url: shown, redacted: true } });
+  const again = { types: ["invocation.completed"], to: { url: shown } };
+  expect((await world.admin.post("/event-subscriptions", again)).status).toBe(400);
+  expect(await world.admin.query(`select url from sys_event_subscription where id = '${id}'`)).toEqual([{ url: shown }]);
+  await world.ingress.send(["Jobs", "run"], 8);
+  await eventually("the request", () => requestsTo(path).length === 1);
+  await eventually("the refusal", async () => (await deliveries(id))[0]?.["status"] === "failed");
+  const [dead] = await deliveries(id);
+  expect(dead?.["failure"]).toContain("no /services/***/***?token=***");
+  const texts = [
+    (await world.admin.get("/event-subscriptions")).text,
+    (await world.admin.get(`/invocations/${String(dead?.["id"])}/bundle`)).text,
+    JSON.stringify(await world.admin.query("select * from sys_invocation where target_service_name = 'perdure.webhooks'")),
+    world.server.lines.join("\n"),
+  ];
+  for (const text of texts) for (const part of ["T0AAAAAAA", "x7KdPq9Zl2", "s3cr3t"]) expect(text).not.toContain(part);
   await world.admin.delete(`/event-subscriptions/${id}`);
 });
 

@@ -3,7 +3,7 @@
  * event from the input of the delivery, sends it through the transport to endpoints (with its egress guard and certificates), and ends
  * the attempt, or fails it so that the invoker retries.
  */
-import { type Clock, EMPTY_BYTES, fromUtf8 } from "@perdure/base";
+import { type Clock, EMPTY_BYTES, fromUtf8, redactUrlParts } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import type { EndpointStream, EndpointTransport, StreamListener, StreamRequest } from "@perdure/endpoint-transport";
 import { retryAfterMs } from "@perdure/invoker";
@@ -144,7 +144,10 @@ class WebhookDelivery implements EndpointStream {
     let status = 0;
     let retryAfter: string | undefined;
     let text = "";
-    const finish = (): void => this.#finish(outcomeOf(status, retryAfter, text, clock.nowMs()));
+    const finish = (): void => {
+      const quoted = redactUrlParts(text, url, text.length >= WEBHOOK_RESPONSE_BYTES_MAX);
+      this.#finish(outcomeOf(status, retryAfter, quoted, clock.nowMs()));
+    };
     const stream = this.#inner.open(request, {
       response(newStatus, headers) {
         status = newStatus;
@@ -155,7 +158,7 @@ class WebhookDelivery implements EndpointStream {
         if (text.length >= WEBHOOK_RESPONSE_BYTES_MAX) finish();
       },
       end: finish,
-      failed: ({ message }) => this.#finish({ kind: "retry", message, afterMs: undefined }),
+      failed: ({ message }) => this.#finish({ kind: "retry", message: redactUrlParts(message, url), afterMs: undefined }),
       drain() {},
     });
     this.#request = { stream, cancelTimer: () => timer.cancel() };
@@ -174,7 +177,7 @@ class WebhookDelivery implements EndpointStream {
           endFrame,
         ]);
       case "retry":
-        // The retry policy does not count attempts after a pause that the receiver requested, so they are counted here.
+        // The retry policy does not count attempts whose time the receiver requested, so attempts are counted here.
         if (this.#failureCount >= WEBHOOK_ATTEMPTS_MAX - 1) return this.#finish({ kind: "refused", message: outcome.message });
         return this.#respond([error(outcome.message, outcome.afterMs)]);
     }

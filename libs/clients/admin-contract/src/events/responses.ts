@@ -4,11 +4,14 @@ import { listShape, TimeShape } from "../fields.js";
 
 export const EventTypeShape = z.enum(["invocation.completed", "invocation.failed", "invocation.paused"]);
 
+/** The address without what may be a credential; `redacted` says whether a part is hidden (`***`). */
+const WebhookShape = z.strictObject({ url: z.string(), redacted: z.boolean() });
+
 const subscriptionFields = {
   id: z.string(),
   types: z.array(EventTypeShape),
   filter: z.strictObject({ service: z.string().optional(), handler: z.string().optional(), scope: z.string().optional() }),
-  to: z.union([z.strictObject({ service: z.string(), handler: z.string() }), z.strictObject({ url: z.string() })]),
+  to: z.union([z.strictObject({ service: z.string(), handler: z.string() }), WebhookShape]),
   /** Secrets of the webhook that are valid now: two from a rotation until the next, or until the old one is revoked. */
   secret_count: z.int().min(1).max(2).optional(),
   description: z.string().optional(),

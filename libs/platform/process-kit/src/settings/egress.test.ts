@@ -62,9 +62,11 @@ describe("settings of the egress guard", () => {
     const guard = egressGuardOf(load("--egress.policy=guarded").values.egress, logger)!;
     guard.allows("https://user:hunter2@example.com/?token=hunter2");
     guard.allows("https://10.0.0.1/a?token=hunter2#hunter2");
+    guard.allows("https://10.0.0.1/hooks/hunter2");
     expect(lines).toEqual([
       [{ destination: "https://***@example.com/", reason: "credentials in the URL" }, "a destination is refused"],
       [{ destination: "https://10.0.0.1/a", reason: "a fragment in the URL" }, "a destination is refused"],
+      [{ destination: "https://10.0.0.1/hooks/***", reason: expect.any(String) }, "a destination is refused"],
     ]);
   });
 });

@@ -3,7 +3,7 @@
  * must not connect to all of them.
  */
 import { lookup } from "node:dns";
-import type { Logger } from "@perdure/base";
+import { type Logger, redactUrl } from "@perdure/base";
 import { createEgressGuard, type EgressGuard, parseAllowance, parseRange } from "@perdure/egress";
 import { z } from "zod";
 import { boolean, choice, custom, group, tomlValue } from "../config/setting.js";
@@ -71,8 +71,10 @@ function parsed<T>(texts: readonly string[], parse: (text: string) => T | undefi
 /** Longer destinations are logged in part; they are users' texts. */
 const LOGGED_CHARS_MAX = 300;
 
-/** Users write credentials into URLs and their queries. */
+/** Users write credentials into URLs: into their paths and queries too. */
 function withoutSecrets(destination: string): string {
-  const shown = destination.replace(/[?#].*$/s, "").replace(/([\\/]{2})[^\\/]*@/, "$1***@");
+  const address = destination.replace(/[?#].*$/s, "");
+  const hasPath = /^https?:/i.test(address) && URL.canParse(address) && new URL(address).pathname !== "/";
+  const shown = hasPath ? redactUrl(address) : address.replace(/([\\/]{2})[^\\/]*@/, "$1***@");
   return shown.slice(0, LOGGED_CHARS_MAX);
 }
