@@ -17,3 +17,14 @@ test("the script of the project starts every program as the package does", () =>
     ]);
   }
 });
+
+test("images start their programs with the same options", () => {
+  const images = readFileSync(new URL("../../../deploy/images/Dockerfile", import.meta.url), "utf8");
+  const starts = images.split("\n").filter((line) => line.startsWith("ENTRYPOINT"));
+  const found = Object.values(PROGRAMS).flatMap(({ service, nodeOptions }) => {
+    const start = starts.find((line) => line.includes(`/${service}/`));
+    return start === undefined ? [] : [{ service, nodeOptions, options: start.match(/--[\w-]+(?:=\w+)?/g) ?? [] }];
+  });
+  expect(found.length).toBeGreaterThan(5);
+  for (const { service, nodeOptions, options } of found) expect([service, options]).toEqual([service, nodeOptions]);
+});

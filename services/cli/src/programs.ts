@@ -18,6 +18,8 @@ export interface ProgramEntry {
 
 /** A large young generation: what an invocation leaves behind dies young, and fewer collections copy less. */
 const YOUNG_GENERATION = ["--min-semi-space-size=32", "--max-semi-space-size=32"];
+/** The Kafka client computes a pause that may be negative, for which Node prints a warning into the log (docs/decisions/0053-kafkajs-stays.md). */
+export const QUIET_KAFKA = "--disable-warning=TimeoutNegativeWarning";
 
 const THIS_MACHINE = "This machine:";
 
@@ -34,7 +36,7 @@ const cloudRole = (service: string, summary: string): ProgramEntry => ({
 export const PROGRAMS: Readonly<Record<string, ProgramEntry>> = {
   server: {
     service: "standalone",
-    nodeOptions: [...YOUNG_GENERATION, "--heap-growing-percent=60"],
+    nodeOptions: [...YOUNG_GENERATION, "--heap-growing-percent=60", QUIET_KAFKA],
     expectsName: true,
     summary: "run every role in one process",
     group: THIS_MACHINE,
@@ -47,7 +49,7 @@ export const PROGRAMS: Readonly<Record<string, ProgramEntry>> = {
     group: THIS_MACHINE,
   },
   gateway: clusterRole("ingress-gateway", "accept requests of clients"),
-  worker: clusterRole("invoker-worker", "run invocations of the partitions that it leads", YOUNG_GENERATION),
+  worker: clusterRole("invoker-worker", "run invocations of the partitions that it leads", [...YOUNG_GENERATION, QUIET_KAFKA]),
   registry: clusterRole("registry", "store deployments and services"),
   admin: clusterRole("admin-api", "serve the management API, SQL and the console"),
   tenancy: cloudRole("tenancy", "serve accounts, environments and keys"),

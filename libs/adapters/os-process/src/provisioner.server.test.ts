@@ -90,6 +90,7 @@ test(
     expect((await fetch(`${upstream.admin}/readyz`)).status).toBe(401);
     const line = readFileSync(`/proc/${await pidAt(upstream)}/cmdline`, "utf8");
     expect(line).toContain("--max-old-space-size=");
+    expect(line).toContain("--disable-warning=TimeoutNegativeWarning");
     expect(line).not.toContain(upstream.secret?.reveal());
     await provisioner.remove(desired.environmentId, { erase: false });
     expect([existsSync(signingKey), existsSync(data)]).toEqual([false, true]);

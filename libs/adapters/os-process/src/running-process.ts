@@ -31,6 +31,9 @@ interface StartPorts {
 /** Large buffers go back to the system as soon as they are freed, as in the script `perdure`, which explains it. */
 const ALLOCATOR = { MALLOC_MMAP_THRESHOLD_: "1048576", MALLOC_TRIM_THRESHOLD_: "8388608" };
 
+/** The Kafka client computes a pause that may be negative, for which Node prints a warning into the log. */
+const QUIET_KAFKA = "--disable-warning=TimeoutNegativeWarning";
+
 /** Runs the program of a launch. It does not end with us, so that our crash is not the crash of all environments. */
 export function startProcess(
   launch: RuntimeLaunch,
@@ -39,7 +42,7 @@ export function startProcess(
 ): RunningProcess {
   const log = openSync(files.log, "a", 0o600);
   try {
-    const node = [process.execPath, `--max-old-space-size=${launch.heapMib}`, program, ...launch.args];
+    const node = [process.execPath, `--max-old-space-size=${launch.heapMib}`, QUIET_KAFKA, program, ...launch.args];
     const { script: enter, prefix } = shares.prepare(id, launch.memoryMib ?? launch.heapMib / HEAP_SHARE);
     // No core dump is written: its memory holds keys.
     const script = `${enter}ulimit -c 0; ulimit -n ${OPEN_FILES_MAX} 2>/dev/null; exec "$@"`;

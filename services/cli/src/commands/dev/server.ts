@@ -5,6 +5,7 @@ import { fileURLToPath } from "node:url";
 import { holderOf, isPortFree } from "@perdure/process-kit/port-holder";
 import type { Context } from "../../context.js";
 import { CliError, FAILED } from "../../errors.js";
+import { QUIET_KAFKA } from "../../programs.js";
 import { ChildProgram, exitText } from "./child.js";
 import { lockedError } from "./holder.js";
 import { SERVER_READY_MS_MAX } from "./limits.js";
@@ -65,7 +66,7 @@ export async function startServer(
   let isStarting = true;
   const child = await ChildProgram.start({
     command: process.execPath,
-    args: [PROGRAM, "server", "--base-dir", data],
+    args: [QUIET_KAFKA, PROGRAM, "server", "--base-dir", data],
     cwd: process.cwd(),
     env: { ...serverEnvironment(process.env), ...settingsOf(ports, bind) },
     clock: context.clock,
