@@ -3,7 +3,7 @@
  * `…?token=x7Kd…` accept requests from any client that has the address. Shown are the scheme, the host, the first segment of the path and the names of parameters.
  */
 
-export const REDACTED = "***";
+const REDACTED = "***";
 
 /** A longer first segment may be a token itself; those of known receivers (`services`, `api`, `hooks`, `webhookb2`) are shorter. */
 const SHOWN_SEGMENT_CHARS_MAX = 16;
