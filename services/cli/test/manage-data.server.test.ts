@@ -1,4 +1,4 @@
-/** Commands for what handlers keep and wait for, SQL, schedules and rules. */
+/** Commands for what handlers keep and wait for, SQL, schedules, events and rules. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, TestWorld } from "@perdure/conformance";
 import type { CommandResult } from "@perdure/processes";
@@ -105,7 +105,28 @@ describe("what handlers keep and wait for", () => {
   );
 });
 
-describe("SQL, schedules and rules", () => {
+describe("SQL, schedules, events and rules", () => {
+  test(
+    "a webhook is shown without what may be a credential, and its old secret can be ended",
+    async () => {
+      const to = "https://hooks.example/services/T0AAAAAAA/x7KdPq9Zl2?token=s3cr3t";
+      const { id } = await home.json<{ id: string }>(["events", "subscribe", "--on", "invocation.failed", "--to", to]);
+      const shown = "https://hooks.example/services/***?token=***";
+      const texts = [await home.run(["events", "list"]), await home.run(["events", "describe", id])].map(({ stdout }) => stdout);
+      for (const text of texts) {
+        expect(text).toContain(shown);
+        expect(text).not.toMatch(/x7KdPq9Zl2|s3cr3t/);
+      }
+      expectFailure(await home.run(["events", "subscribe", "--on", "invocation.failed", "--to", shown]), 1, "META0103");
+      expect((await home.run(["events", "rotate-secret", id])).stderr).toContain(`perdure events revoke-old-secret ${id}`);
+      expect((await home.run(["events", "describe", id])).stdout).toContain("2 are valid");
+      expectFailure(await home.run(["events", "revoke-old-secret", id]), 2, "--yes");
+      expect(await home.json(["events", "revoke-old-secret", id, "-y"])).toMatchObject({ id, secret_count: 1 });
+      expect((await home.run(["events", "delete", id, "-y"])).stdout).toContain("has ended");
+    },
+    TEST_MS,
+  );
+
   test("rows come as a table, CSV or JSON; from stdin too", async () => {
     const statement = "SELECT name, public FROM sys_service WHERE name = 'Cart'";
     expect((await home.run(["sql", statement])).stdout).toMatch(/^name\s+public\nCart\s+true\n$/);
