@@ -41,6 +41,15 @@ test("a timeline unfolds calls by the keyboard alone, and its steps show their c
   await page.getByRole("navigation", { name: "Callers" }).getByRole("link", { name: "Orders/place" }).waitFor();
 });
 
+test("one press expands the calls of a timeline, and one collapses them", async () => {
+  const page = await open(ui.data.placed);
+  await row(page, /^call 'Stock\/sofa\/take'/).waitFor();
+  await page.getByRole("button", { name: "Expand calls" }).click();
+  await row(page, /^write state 'left'/).waitFor();
+  await page.getByRole("button", { name: "Collapse all" }).click();
+  await row(page, /^write state 'left'/).waitFor({ state: "detached" });
+});
+
 test("the focus follows a key that comes between a drawing and its effects", async () => {
   const page = await open(ui.data.placed);
   await row(page, /^run 'pack it', .*, succeeded/).waitFor();

@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { crashStatusOf, fateOf } from "./crash-status.js";
-import type { DrawnAttempt, InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
+import type { DrawnAttempt, InvocationTimeline, TimelinePhase, TimelineStep } from "./invocation-timeline.js";
 
 const crash = { journalLength: 5, attemptsBefore: 1 };
 
@@ -19,7 +19,7 @@ function aStep(
 
 function aTimeline(attempts: readonly DrawnAttempt[], changes: Partial<InvocationTimeline> = {}): InvocationTimeline {
   const steps = [aStep(0, 0, { type: "Input" }), aStep(1, 10), aStep(3, 90), aStep(5, 120)];
-  return { isDone: false, attempts, steps, ...changes } as InvocationTimeline;
+  return { isDone: false, attempts, steps, phases: [], ...changes } as InvocationTimeline;
 }
 
 const cut = anAttempt(1, 50);
@@ -51,4 +51,24 @@ test("an attempt that was cut before it did anything begins again", () => {
   expect(status.sentence).toBe(
     "The attempt was aborted, and the invocation completed anyway. No step was complete, so the handler started from the beginning.",
   );
+});
+
+test("what the next attempt waits for is named, also when the attempt that was cut is not listed any more", () => {
+  const phase = (name: TimelinePhase["phase"], waitsFor?: string): TimelinePhase => ({
+    phase: name,
+    waitsFor,
+    fromMs: 50,
+    toMs: 90,
+    isInferred: false,
+  });
+  const sentence = (changes: Partial<InvocationTimeline>, attempts = [cut]) =>
+    crashStatusOf(crash, aTimeline(attempts, changes)).sentence;
+  expect(sentence({ phases: [phase("queued", "slot")] })).toContain("waits for a slot: other invocations use all slots");
+  expect(sentence({ phases: [phase("queued", "limit")] })).toContain("waits in its queue");
+  expect(sentence({ phases: [phase("backing_off")] })).toContain("after the first delay of the retry policy");
+  expect(sentence({ phases: [phase("paused")] })).toContain("when it is resumed");
+  for (const attempts of [[], [anAttempt(1, 60, true)]]) {
+    expect(crashStatusOf(crash, aTimeline(attempts, { phases: [phase("queued", "slot")] })).stage).toBe("waiting");
+    expect(crashStatusOf(crash, aTimeline(attempts, { phases: [phase("running")] })).stage).toBe("cut");
+  }
 });

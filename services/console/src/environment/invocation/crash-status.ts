@@ -1,5 +1,5 @@
 /** Texts for the phases after an attempt was cut off: the cut, the pause, the replay, and the continuation. Pure. */
-import type { InvocationTimeline, TimelineStep } from "./invocation-timeline.js";
+import type { InvocationTimeline, TimelinePhase, TimelineStep } from "./invocation-timeline.js";
 
 /** The state at the moment when the button was pressed. */
 export interface Crash {
@@ -39,11 +39,29 @@ export function crashStatusOf(crash: Crash, timeline: InvocationTimeline): Crash
   if (next !== undefined) {
     return { stage: "goingOn", sentence: `Attempt ${next.number} has taken over. ${fatesText(crash, timeline)}` };
   }
-  if (cut === undefined || cut.isRunning) return { stage: "cut", sentence: "The connection to your code is being broken." };
+  const phase = timeline.phases.at(-1);
+  const isOver = cut !== undefined && !cut.isRunning;
+  // A list of attempts keeps the newest ones only, and may lag behind: the phase shows that nothing runs any more.
+  if (!isOver && (phase === undefined || phase.phase === "running")) {
+    return { stage: "cut", sentence: "The connection to your code is being broken." };
+  }
   return {
     stage: "waiting",
-    sentence: "The attempt was aborted as if the process had died. Nothing stored is lost; the next attempt follows in a moment.",
+    sentence: `The attempt was aborted as if the process had died. Nothing stored is lost; ${nextAttemptText(phase)}`,
   };
+}
+
+function nextAttemptText(phase: TimelinePhase | undefined): string {
+  switch (phase?.phase) {
+    case "queued":
+      return phase.waitsFor === "slot"
+        ? "the next attempt waits for a slot: other invocations use all slots of its worker."
+        : "the next attempt waits in its queue.";
+    case "paused":
+      return "the invocation is paused, so the next attempt follows when it is resumed.";
+    default:
+      return "the next attempt follows after the first delay of the retry policy.";
+  }
 }
 
 function fatesText(crash: Crash, timeline: InvocationTimeline): string {

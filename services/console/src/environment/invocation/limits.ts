@@ -42,6 +42,9 @@ export const VALUE_BYTES_UNASKED = 64 * 1024;
 /** Steps on one page of the journal's table. */
 export const JOURNAL_ROWS_MAX = 100;
 
+/** Steps in the choice of where to restart from: more are found by their name. */
+export const RESTART_CHOICES_MAX = 100;
+
 /** Callers above an invocation whose names are loaded for its head. */
 export const CALLERS_MAX = 8;
 

@@ -13,6 +13,7 @@ import {
 } from "./invocation-timeline.js";
 import { ATTEMPT_ROWS_MAX, DEPTH_MAX } from "./limits.js";
 import {
+  foldedCalls,
   panned,
   placeOf,
   type RowsOptions,
@@ -203,6 +204,25 @@ describe("rows", () => {
     const child = timelineOf(aView({ id: "inv_child", steps: [call(2, "inv_grandchild")] }));
     const rows = rowsOf(root, { unfolded, children: new Map([["inv_child", { kind: "life", timeline: child }]]) });
     expect(rows.map(({ key, depth }) => `${depth} ${key}`)).toEqual(["0 phases", "0 0", "0 1", "1 1/phases", "1 1/2", "0 4"]);
+  });
+
+  test("of calls of one target are marked, so that their ids distinguish them", () => {
+    const two = timelineOf(
+      aView({ steps: [aStep(0, 0, 0, { type: "Input" }), call(1, "inv_a"), call(2, "inv_b"), aStep(3, 1, 2), aStep(4, 2, 3)] }),
+    );
+    const marked = (timeline: InvocationTimeline) =>
+      rowsOf(timeline, { unfolded: new Set(), children: none }).flatMap((row) =>
+        row.kind === "step" && row.isRepeatedCall ? [row.key] : [],
+      );
+    expect(marked(two)).toEqual(["1", "2"]);
+    expect(marked(root)).toEqual([]);
+  });
+
+  test("of folded calls are found for one press that unfolds them, one level at a time", () => {
+    expect(foldedCalls(rowsOf(root, { unfolded: new Set(), children: none }))).toEqual(["1"]);
+    const child = timelineOf(aView({ id: "inv_child", steps: [call(2, "inv_grandchild")] }));
+    const children = new Map<string, TimelineChild>([["inv_child", { kind: "life", timeline: child }]]);
+    expect(foldedCalls(rowsOf(root, { unfolded: new Set(["1"]), children }))).toEqual(["1/2"]);
   });
 
   test("of a child that could not be read show why", () => {

@@ -13,6 +13,7 @@ import {
   type DrawnAttempt,
   type InvocationTimeline,
   lengthOf,
+  stepName,
   type TimelinePhase,
   type TimelineStep,
   type TimeSpan,
@@ -65,6 +66,8 @@ interface StepRow extends RowFacts {
   readonly isUnfolded: boolean;
   /** The attempt that began it, where there were several. */
   readonly attempt: number | undefined;
+  /** Whether the same invocation called this target several times, so that only the id of the called invocation distinguishes the rows. */
+  readonly isRepeatedCall: boolean;
 }
 
 /** Like steps that share a row until it is unfolded. */
@@ -136,13 +139,15 @@ function addTimeline(
   const bars = isChild ? timeline.phases.map((phase) => ({ ...phase, ...clipped(phase, bounds) })) : timeline.phases;
   rows.push({ ...facts, kind: "phases", key: `${prefix}phases`, timeline, bars });
   addAttempts(timeline, bounds, prefix, facts, options, rows);
+  const repeated = repeatedCalls(timeline);
   const clip = (step: TimelineStep): TimelineStep => (isChild ? { ...step, ...clipped(step, bounds) } : step);
   const addStep = (step: TimelineStep) => {
     const key = `${prefix}${step.index}`;
     const childId = childOf(step, depth, above);
     const isUnfolded = childId !== undefined && options.unfolded.has(key);
     const attempt = timeline.attempts.length > 1 ? attemptOf(step, timeline) : undefined;
-    rows.push({ ...facts, kind: "step", key, bar: clip(step), childId, isUnfolded, attempt });
+    const isRepeatedCall = repeated.has(callName(step) ?? "");
+    rows.push({ ...facts, kind: "step", key, bar: clip(step), childId, isUnfolded, attempt, isRepeatedCall });
     if (isUnfolded) addChild(childId, bounds, key, depth + 1, new Set([...above, childId]), options, rows);
   };
   for (const part of partsOf(timeline, isChild, options)) {
@@ -212,10 +217,30 @@ function addAttempts(
   }
 }
 
+/** Kind and name of a step that called an invocation; undefined for other steps. */
+function callName({ view }: TimelineStep): string | undefined {
+  return view.invocation_id === null ? undefined : `${view.type} ${stepName(view)}`;
+}
+
+function repeatedCalls({ steps }: InvocationTimeline): ReadonlySet<string> {
+  const once = new Set<string>();
+  const repeated = new Set<string>();
+  for (const step of steps) {
+    const name = callName(step);
+    if (name !== undefined) (once.has(name) ? repeated : once).add(name);
+  }
+  return repeated;
+}
+
 /** A call shows its child, except in a recursion without end. */
 function childOf({ view }: TimelineStep, depth: number, above: ReadonlySet<string>): string | undefined {
   const id = view.invocation_id ?? undefined;
   return id === undefined || depth + 1 >= DEPTH_MAX || above.has(id) ? undefined : id;
+}
+
+/** Keys of folded calls among the rows, in order: unfolding all of them shows one level more. */
+export function foldedCalls(rows: readonly TimelineRow[]): readonly string[] {
+  return rows.flatMap((row) => (row.kind === "step" && row.childId !== undefined && !row.isUnfolded ? [row.key] : []));
 }
 
 /** Children that must be loaded for the rows: those of unfolded steps. */

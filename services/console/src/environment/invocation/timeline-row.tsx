@@ -28,7 +28,7 @@ export function rowText(row: TimelineRow, timeline: InvocationTimeline): string 
     case "attempt":
       return `${attemptText(row.bar)}, ${stepsText(row.stepCount)}${offset(row.bar)}`;
     case "step":
-      return `${stepText(row.bar)}${row.attempt === undefined ? "" : `, attempt ${row.attempt}`}${offset(row.bar)}`;
+      return `${stepText(row.bar)}${calledText(row)}${row.attempt === undefined ? "" : `, attempt ${row.attempt}`}${offset(row.bar)}`;
     case "group":
       return `${row.bars.length} steps: ${row.text}${offset(barSpan(row) ?? timeline.span)}`;
     case "wait":
@@ -38,6 +38,10 @@ export function rowText(row: TimelineRow, timeline: InvocationTimeline): string 
     case "note":
       return row.text;
   }
+}
+
+function calledText({ bar, isRepeatedCall }: Extract<TimelineRow, { readonly kind: "step" }>): string {
+  return isRepeatedCall && bar.view.invocation_id !== null ? `, ${shortId(bar.view.invocation_id)}` : "";
 }
 
 function stepsText(count: number): string {
@@ -119,6 +123,7 @@ function NameText({ row }: { readonly row: TimelineRow }) {
       return (
         <span className="tl__words">
           <span className="quiet">{stepKind(view.type)}</span> {stepName(view)}
+          {row.isRepeatedCall && view.invocation_id !== null && <code className="quiet"> {shortId(view.invocation_id)}</code>}
           {result !== "success" && (
             <span className={`tl__sign tl__sign--${result === "failure" ? "bad" : "open"}`}> {resultLabel(result)}</span>
           )}

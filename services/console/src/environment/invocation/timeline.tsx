@@ -10,7 +10,7 @@ import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
 import { Minimap } from "./minimap.js";
 import { pendingWaitsOf } from "./pending-waits.js";
 import { TimelineChart } from "./timeline-chart.js";
-import { panned, type RowsOptions, rowsOf, type TimelineRow, unfoldedChildIds, zoomed } from "./timeline-layout.js";
+import { foldedCalls, panned, type RowsOptions, rowsOf, type TimelineRow, unfoldedChildIds, zoomed } from "./timeline-layout.js";
 import { LATEST, TimelineTools, useStepTools } from "./timeline-tools.js";
 import "./timeline.css";
 
@@ -96,6 +96,7 @@ export function LoadedTimeline({
         <Legend timeline={timeline} />
         {compact !== true && (
           <div className="row">
+            <CallButtons rows={rows} unfolded={unfolded} onChange={setUnfolded} />
             <Button isSmall aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, timeline.span, 2))}>
               −
             </Button>
@@ -138,6 +139,37 @@ export function LoadedTimeline({
       />
       <Remarks timeline={timeline} isCompact={compact === true} />
     </div>
+  );
+}
+
+interface CallButtonsProps {
+  readonly rows: readonly TimelineRow[];
+  readonly unfolded: ReadonlySet<string>;
+  readonly onChange: (unfolded: ReadonlySet<string>) => void;
+}
+
+/** Expands the calls that are in sight, one level with each press, or collapses everything. */
+function CallButtons({ rows, unfolded, onChange }: CallButtonsProps) {
+  const folded = foldedCalls(rows);
+  const space = UNFOLDED_MAX - unfolded.size;
+  return (
+    <>
+      {folded.length > 0 && (
+        <Button
+          isSmall
+          title="Shows the timelines of called invocations; press again for the calls in them"
+          forbidden={space <= 0 ? `At most ${UNFOLDED_MAX} calls are expanded at the same time.` : undefined}
+          onClick={() => onChange(new Set([...unfolded, ...folded.slice(0, space)]))}
+        >
+          Expand calls
+        </Button>
+      )}
+      {unfolded.size > 0 && (
+        <Button isSmall onClick={() => onChange(new Set())}>
+          Collapse all
+        </Button>
+      )}
+    </>
   );
 }
 
