@@ -6,6 +6,7 @@ export { Chart } from "./chart.js";
 export { CodeEditor } from "./code-editor.js";
 export { Copyable, CopyButton, Snippet } from "./copy.js";
 export { Confirmation, Dialog, DialogActions } from "./dialog.js";
+export { download } from "./download.js";
 export { CheckField, ChoiceField, type FieldChoice, TextArea, TextField } from "./field.js";
 export { Hint } from "./hint.js";
 export { Icon, type IconName } from "./icon.js";

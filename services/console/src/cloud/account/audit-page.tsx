@@ -5,6 +5,7 @@ import { Link, useSearchParams } from "wouter";
 import {
   Button,
   ChoiceField,
+  download,
   Empty,
   type FieldChoice,
   Icon,
@@ -62,7 +63,7 @@ function Audit() {
   });
   const save = useCloudChange(
     async (_, format: "jsonl" | "csv") => {
-      offer(await api.exportAuditEvents(accountId, { ...filter, format }), fileName(format, Date.now()));
+      download(await api.exportAuditEvents(accountId, { ...filter, format }), fileName(format, Date.now()));
     },
     { done: () => "The export is ready", failed: "The export failed" },
   );
@@ -208,16 +209,3 @@ function Details({ event }: { readonly event: Event }) {
     </details>
   );
 }
-
-/** Downloads the file as a click on a link would. */
-function offer(file: Blob, name: string): void {
-  const url = URL.createObjectURL(file);
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  setTimeout(() => URL.revokeObjectURL(url), REVOKE_URL_AFTER_MS);
-}
-
-/** Time after which the browser has begun to write the file. */
-const REVOKE_URL_AFTER_MS = 60_000;

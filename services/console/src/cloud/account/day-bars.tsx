@@ -53,9 +53,11 @@ interface QuotaProps {
   readonly max: string;
   readonly percent: number;
   readonly tone: "good" | "warn" | "bad";
+  /** Expected usage, as text; undefined when there is no forecast. */
+  readonly forecast?: string | undefined;
 }
 
-export function Quota({ label, used, max, percent, tone }: QuotaProps) {
+export function Quota({ label, used, max, percent, tone, forecast }: QuotaProps) {
   return (
     <div className="quota">
       <div className="row row--spread">
@@ -68,6 +70,7 @@ export function Quota({ label, used, max, percent, tone }: QuotaProps) {
       </div>
       <div className="quiet small">
         {used} of {max}
+        {forecast !== undefined && `, ${forecast}`}
       </div>
     </div>
   );

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { type AccountUsage, byDay, monthsUntil, shareOf, storedNow, trafficOf } from "./usage-days.js";
+import { type AccountUsage, byDay, forecastOf, monthsUntil, shareOf, storedNow, trafficOf, usageCsv } from "./usage-days.js";
 
 const used = (environmentId: string, day: string, actions: number, storedBytes = 0): AccountUsage["days"][number] => ({
   environmentId: environmentId as AccountUsage["days"][number]["environmentId"],
@@ -52,4 +52,23 @@ test("months go back to the account's first, and at most a year", () => {
     { id: "2025-12", from: "2025-12-01", to: "2025-12-31" },
   ]);
   expect(monthsUntil(now, 0)).toHaveLength(12);
+});
+
+test("a forecast continues the month at the rate of its days, from the third day to the last but one", () => {
+  const november = (to: string) => forecastOf(100, { from: "2026-11-01", to });
+  expect(november("2026-11-10")).toBe(300);
+  expect(november("2026-11-03")).toBe(1_000);
+  expect(november("2026-11-02")).toBeUndefined();
+  expect(november("2026-11-30")).toBeUndefined();
+  expect(forecastOf(100, { from: "2024-02-01", to: "2024-02-10" })).toBe(290);
+});
+
+test("a month is exported with a line for each day", () => {
+  const days = byDay({ from: "2026-11-01", to: "2026-11-02", days: [used("env_a", "2026-11-02", 7, 20)] });
+  expect(usageCsv(days).split("\r\n")).toEqual([
+    "day,actions,ingressRequests,adminRequests,bytesIn,bytesOut,tunnelBytes,storedBytes,storedBytesPeak",
+    "2026-11-01,0,0,0,0,0,0,0,0",
+    "2026-11-02,7,0,0,0,10,5,20,20",
+    "",
+  ]);
 });

@@ -97,3 +97,22 @@ export function monthsUntil(nowMs: number, sinceMs: number): readonly Month[] {
 export function monthName(id: string): string {
   return new Date(`${id}-01T00:00:00Z`).toLocaleDateString(undefined, { month: "long", year: "numeric", timeZone: "UTC" });
 }
+
+/**
+ * Usage at the end of the month if each remaining day is like the mean of the days so far; today counts as a whole day. Undefined in the
+ * first two days, which say too little, and when the month is over.
+ */
+export function forecastOf(used: number, { from, to }: Pick<Month, "from" | "to">): number | undefined {
+  const first = new Date(`${from}T00:00:00Z`);
+  const daysInMonth = new Date(Date.UTC(first.getUTCFullYear(), first.getUTCMonth() + 1, 0)).getUTCDate();
+  const day = Number(to.slice(8, 10));
+  return day < 3 || day >= daysInMonth ? undefined : Math.round((used / day) * daysInMonth);
+}
+
+const CSV_COLUMNS = ["day", ...FIELDS] as const;
+
+/** A line for each day, with the names of fields in the first one; bytes are whole numbers. */
+export function usageCsv(days: readonly DailyUsage[]): string {
+  const lines = days.map((one) => CSV_COLUMNS.map((column) => one[column]).join(","));
+  return `${[CSV_COLUMNS.join(","), ...lines].join("\r\n")}\r\n`;
+}

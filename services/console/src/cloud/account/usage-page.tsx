@@ -1,7 +1,7 @@
 /** Usage against the limits of the plan, so that a suspension does not come as a surprise. */
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
-import { ChoiceField, Loaded, Page, Section, Table } from "../../kit/index.js";
+import { Button, ChoiceField, download, Icon, Loaded, Page, Section, Table } from "../../kit/index.js";
 import type { EnvironmentDescription } from "../cloud-api.js";
 import { useCloudRequest } from "../use-cloud.js";
 import { useAccount, useAccountFacts, useEnvironments } from "./account.js";
@@ -11,12 +11,14 @@ import {
   type AccountUsage,
   byDay,
   type DailyUsage,
+  forecastOf,
   type Month,
   monthName,
   monthsUntil,
   shareOf,
   storedNow,
   trafficOf,
+  usageCsv,
 } from "./usage-days.js";
 
 /** Counters arrive within a minute. */
@@ -64,18 +66,25 @@ export default function UsagePage() {
           onChange={(value) => choose("environment", value)}
         />
       </div>
-      <Loaded query={usage}>{(loaded) => <WholeMonth usage={loaded} isWhole={environmentId === ALL} />}</Loaded>
+      <Loaded query={usage}>{(loaded) => <WholeMonth usage={loaded} month={month} isWhole={environmentId === ALL} />}</Loaded>
     </Page>
   );
 }
 
-function WholeMonth({ usage, isWhole }: { readonly usage: AccountUsage; readonly isWhole: boolean }) {
+interface WholeMonthProps {
+  readonly usage: AccountUsage;
+  readonly month: Month;
+  /** Whether the usage is of all environments. */
+  readonly isWhole: boolean;
+}
+
+function WholeMonth({ usage, month, isWhole }: WholeMonthProps) {
   const days = useMemo(() => byDay(usage), [usage]);
   const series = (value: (day: DailyUsage) => number) => days.map((one) => ({ day: one.day, value: value(one) }));
   return (
     <>
       <Section title={isWhole ? "Plan usage" : "Plan usage of this environment"}>
-        <Quotas usage={usage} />
+        <Quotas usage={usage} month={month} />
       </Section>
       <Section title="By day">
         <div className="grid">
@@ -93,7 +102,19 @@ function WholeMonth({ usage, isWhole }: { readonly usage: AccountUsage; readonly
           </div>
         </div>
       </Section>
-      <Section title="Table">
+      <Section
+        title="Table"
+        actions={
+          <Button
+            isSmall
+            onClick={() =>
+              download(new Blob([usageCsv(days)], { type: "text/csv;charset=utf-8" }), `perdure-usage-${month.id}.csv`)
+            }
+          >
+            <Icon name="export" /> CSV
+          </Button>
+        }
+      >
         <Table<DailyUsage>
           label="Usage by day"
           rows={days.toReversed()}
@@ -114,7 +135,7 @@ function WholeMonth({ usage, isWhole }: { readonly usage: AccountUsage; readonly
   );
 }
 
-function Quotas({ usage }: { readonly usage: AccountUsage }) {
+function Quotas({ usage, month }: Pick<WholeMonthProps, "usage" | "month">) {
   const account = useAccountFacts();
   const environments = useEnvironments();
   const { totals, actionsPerMonth, trafficBytesPerMonth } = usage;
@@ -126,12 +147,14 @@ function Quotas({ usage }: { readonly usage: AccountUsage }) {
         label="Actions"
         used={count(totals.actions)}
         max={`${count(actionsPerMonth)} per month`}
+        forecast={forecastText(forecastOf(totals.actions, month), count)}
         {...shareOf(totals.actions, actionsPerMonth)}
       />
       <Quota
         label="Traffic"
         used={bytesText(trafficOf(totals))}
         max={`${bytesText(trafficBytesPerMonth)} per month`}
+        forecast={forecastText(forecastOf(trafficOf(totals), month), bytesText)}
         {...shareOf(trafficOf(totals), trafficBytesPerMonth)}
       />
       {typeof storedMax === "number" &&
@@ -146,4 +169,8 @@ function Quotas({ usage }: { readonly usage: AccountUsage }) {
         ))}
     </div>
   );
+}
+
+function forecastText(value: number | undefined, text: (value: number) => string): string | undefined {
+  return value === undefined ? undefined : `about ${text(value)} by the end of the month at this rate`;
 }

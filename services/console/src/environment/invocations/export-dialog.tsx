@@ -1,7 +1,7 @@
 /** Exports the list as a file; read in pieces, so that the user sees the progress and can stop it. */
 import type { AdminClient } from "@perdure/admin-client";
 import { useEffect, useRef, useState } from "react";
-import { Button, ChoiceField, Dialog, DialogActions, ProblemNote } from "../../kit/index.js";
+import { Button, ChoiceField, Dialog, DialogActions, download, ProblemNote } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
 import { type Format, headOf, lineOfRow } from "./export-text.js";
 import type { Sort } from "./filter-address.js";
@@ -53,7 +53,8 @@ export function ExportDialog({ list, total, condition, sort, onClose }: ExportDi
         }
         setDone(from + some.length);
       }
-      save(parts, `invocations-${name}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.${format}`);
+      const file = new Blob(parts, { type: "text/plain;charset=utf-8" });
+      download(file, `invocations-${name}-${new Date().toISOString().slice(0, 19).replaceAll(":", "")}.${format}`);
     } catch (cause) {
       if (!halt.signal.aborted) setProblem(cause);
     }
@@ -111,14 +112,4 @@ async function allIdsOf(
 function forbiddenBecause(count: number, isPaged: boolean): string | undefined {
   if (!isPaged) return "The list is still loading";
   return count === 0 ? "Nothing to export" : undefined;
-}
-
-function save(parts: string[], name: string): void {
-  const url = URL.createObjectURL(new Blob(parts, { type: "text/plain;charset=utf-8" }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  // The browser has begun to read it; a minute is enough for any disk.
-  setTimeout(() => URL.revokeObjectURL(url), 60_000);
 }

@@ -6,6 +6,7 @@ import {
   CopyButton,
   Dialog,
   DialogActions,
+  download,
   durationText,
   Empty,
   Icon,
@@ -183,10 +184,10 @@ function Done({ result, tookMs }: { readonly result: SqlResult; readonly tookMs:
         </p>
         {rows.length > 0 && (
           <div className="row">
-            <Button isSmall onClick={() => download("result.csv", "text/csv;charset=utf-8", csvOf(result))}>
+            <Button isSmall onClick={() => download(new Blob([csvOf(result)], { type: "text/csv;charset=utf-8" }), "result.csv")}>
               Export CSV
             </Button>
-            <Button isSmall onClick={() => download("result.json", "application/json", jsonOf(result))}>
+            <Button isSmall onClick={() => download(new Blob([jsonOf(result)], { type: "application/json" }), "result.json")}>
               Export JSON
             </Button>
           </div>
@@ -271,13 +272,4 @@ function SaveDialog({ onClose, onSave }: { readonly onClose: () => void; readonl
 /** A user who opens the address sees the statement, and runs it with a click. */
 function addressOf(statement: string): string {
   return `${location.origin}${location.pathname}?${new URLSearchParams({ q: statement })}`;
-}
-
-function download(name: string, type: string, text: string): void {
-  const url = URL.createObjectURL(new Blob([text], { type }));
-  const link = document.createElement("a");
-  link.href = url;
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(url);
 }

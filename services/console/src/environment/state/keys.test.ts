@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { keyHref, keyLine, keysStatement } from "./keys.js";
+import { keyHref, keyLine, keysStatement, valuesHref } from "./keys.js";
 
 test("the user's text stays inside its literal", () => {
   expect(keysStatement("Stock", "o'b", "a'")).toBe(
@@ -14,4 +14,11 @@ test("a row without bytes has none", () => {
 
 test("keys are encoded", () => {
   expect(keyHref("Stock", "a/b%")).toBe("/state/Stock/a%2Fb%25");
+});
+
+test("values of all keys are queried with SQL, with the name of the service in its literal", () => {
+  const query = new URL(valuesHref("O'Stock"), "http://console.test").searchParams.get("q");
+  expect(query).toBe(
+    "SELECT service_key, key, value_utf8 FROM state WHERE service_name = 'O''Stock' ORDER BY service_key, key LIMIT 100",
+  );
 });

@@ -30,3 +30,9 @@ export function keyLine(row: SqlRow): KeyLine {
 export function keyHref(service: string, key: string): string {
   return `/state/${encodeURIComponent(service)}/${encodeURIComponent(key)}`;
 }
+
+/** The page SQL with a statement over the values of all keys of the service, to be edited by the user. */
+export function valuesHref(service: string): string {
+  const statement = `SELECT service_key, key, value_utf8 FROM state WHERE service_name = ${sqlText(service)} ORDER BY service_key, key LIMIT 100`;
+  return `/sql?${new URLSearchParams({ q: statement })}`;
+}

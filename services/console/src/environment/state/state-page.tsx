@@ -5,7 +5,7 @@ import { Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, Te
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
 import { useRequest, useSql } from "../request.js";
-import { type KeyLine, keyHref, keyLine, keysStatement } from "./keys.js";
+import { type KeyLine, keyHref, keyLine, keysStatement, valuesHref } from "./keys.js";
 import { KEYS_SHOWN_MAX } from "./limits.js";
 import { sizeText } from "./state-values.js";
 import "./state.css";
@@ -90,6 +90,7 @@ function Keys({ service, services }: { readonly service: string; readonly servic
               empty={<NoKeys service={service} isSearched={find !== "" || after !== undefined} />}
             />
             <div className="row">
+              <Link href={valuesHref(service)}>Query values with SQL</Link>
               {after !== undefined && <Button onClick={() => change({ after: undefined })}>First page</Button>}
               {loaded.length > KEYS_SHOWN_MAX && (
                 <Button onClick={() => change({ after: keyLine(loaded[KEYS_SHOWN_MAX - 1] ?? {}).key })}>Next page</Button>
