@@ -337,5 +337,5 @@ test("versions are labelled: the release that the server is compatible with, and
   expect(JSON.parse(stdout)).toMatchObject({ version: "1.7.12", commandLine: expect.stringMatching(/^\d+\.\d+\.\d+$/) });
   const written = { stdout: "", stderr: "" };
   expect(await runCommand(["version"], portsOf(written))).toBe(0);
-  expect(written.stdout).toMatch(/compatible with Restate 1\.7\.12, at http[^\n]*\nthis command line: perdure \d/);
+  expect(written.stdout).toMatch(/^this command line: perdure \d[^\n]*\n[^\n]*compatible with Restate 1\.7\.12, at http/);
 });

@@ -13,14 +13,15 @@ export function registerVersion(program: Command, context: Context): void {
     )
     .action(
       action(async () => {
-        const { name, adminUrl, ingressUrl } = context.environment();
-        const { version, ingress_endpoint } = await adminOf(context).version(context);
         const { output } = context;
+        const { name, adminUrl, ingressUrl } = context.environment();
+        // Before the request: a version that is too old may be the reason why the server does not answer it.
+        if (!output.isJson) output.print(`this command line: perdure ${VERSION}`);
+        const { version, ingress_endpoint } = await adminOf(context).version(context);
         const ingress = ingress_endpoint ?? ingressUrl;
-        output.result({ environment: name, adminUrl, ingressUrl: ingress, version, commandLine: VERSION }, () => {
-          output.print(`${name}: compatible with Restate ${version}, at ${adminUrl}`);
-          output.print(`this command line: perdure ${VERSION}`);
-        });
+        output.result({ environment: name, adminUrl, ingressUrl: ingress, version, commandLine: VERSION }, () =>
+          output.print(`${name}: compatible with Restate ${version}, at ${adminUrl}`),
+        );
       }),
     );
 }
