@@ -151,6 +151,19 @@ test("SQL is run, read, exported and remembered", async () => {
   await page.getByRole("button", { name: "SELECT a.range AS n FROM range(20000) a" }).waitFor();
 });
 
+test("a press on the name of a column sorts the rows of a result", async () => {
+  const page = await ui.open(`/sql?q=${encodeURIComponent("SELECT a.range AS n FROM range(12) a")}`, { mayFail: true });
+  await page.getByRole("button", { name: "Run", exact: true }).click();
+  const first = page.getByRole("table", { name: "Result" }).locator('[aria-rowindex="2"]');
+  await first.getByText("0", { exact: true }).waitFor();
+  const header = page.getByRole("columnheader", { name: /^n/ });
+  await header.getByRole("button").click();
+  await header.and(page.locator('[aria-sort="ascending"]')).waitFor();
+  await header.getByRole("button").click();
+  await first.getByText("11", { exact: true }).waitFor();
+  await expectAccessible(page);
+});
+
 test("text that is typed over other text brings no style of the browser, and completions stay within the policy", async () => {
   const page = await ui.open("/sql");
   const editor = page.getByRole("textbox", { name: "Query" });

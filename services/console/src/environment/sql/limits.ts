@@ -10,3 +10,8 @@ export const REMEMBERED_CHARS_MAX = 10_000;
 export const CELL_CHARS_SHOWN = 300;
 /** Pixels; the table computes with it. */
 export const ROW_HEIGHT = 30;
+/** Width of a column in characters: a header must be readable, and one long text must not push the others out of sight. */
+export const COLUMN_CHARS_MIN = 6;
+export const COLUMN_CHARS_MAX = 44;
+/** Rows whose cells determine the width of columns: those that a user sees first. */
+export const MEASURED_ROWS_MAX = 200;
