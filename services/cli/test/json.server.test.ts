@@ -339,3 +339,20 @@ test("versions are labelled: the release that the server is compatible with, and
   expect(await runCommand(["version"], portsOf(written))).toBe(0);
   expect(written.stdout).toMatch(/^this command line: perdure \d[^\n]*\n[^\n]*compatible with Restate 1\.7\.12, at http/);
 });
+
+test("the version of the command line is printed when no server answers, too; with --json an error is JSON alone", async () => {
+  const written = { stdout: "", stderr: "" };
+  const variables = new Variables({
+    HOME: home,
+    PERDURE_ADMIN_URL: "http://127.0.0.1:1",
+    PERDURE_INGRESS_URL: "http://127.0.0.1:1",
+  });
+  const ports = { ...portsOf(written), variables };
+  expect(await runCommand(["version"], ports)).toBe(1);
+  expect(written.stdout).toMatch(/^this command line: perdure \d+\.\d+\.\d+/);
+  expect(written.stderr).toContain("cannot be reached");
+  written.stdout = written.stderr = "";
+  expect(await runCommand(["version", "--json"], ports)).toBe(1);
+  expect(written.stdout).toBe("");
+  expect(JSON.parse(written.stderr)).toMatchObject({ error: { exitCode: 1 } });
+});
