@@ -96,7 +96,7 @@ export function LoadedTimeline({
         <Legend timeline={timeline} />
         {compact !== true && (
           <div className="row">
-            <CallButtons rows={rows} unfolded={unfolded} onChange={setUnfolded} />
+            <ExpandButtons rows={rows} unfolded={unfolded} onChange={setUnfolded} />
             <Button isSmall aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, timeline.span, 2))}>
               −
             </Button>
@@ -142,14 +142,14 @@ export function LoadedTimeline({
   );
 }
 
-interface CallButtonsProps {
+interface ExpandButtonsProps {
   readonly rows: readonly TimelineRow[];
   readonly unfolded: ReadonlySet<string>;
   readonly onChange: (unfolded: ReadonlySet<string>) => void;
 }
 
 /** Expands the calls that are in sight, one level with each press, or collapses everything. */
-function CallButtons({ rows, unfolded, onChange }: CallButtonsProps) {
+function ExpandButtons({ rows, unfolded, onChange }: ExpandButtonsProps) {
   const folded = foldedCalls(rows);
   const space = UNFOLDED_MAX - unfolded.size;
   return (
