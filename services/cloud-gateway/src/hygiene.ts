@@ -82,6 +82,9 @@ const NOT_TO_CALLERS: ReadonlySet<string> = new Set([
   ...["server", "date", "x-powered-by", "alt-svc", "strict-transport-security", "x-request-id"],
 ]);
 
+/** Headers of the platform that callers may read: the operation with which a change can be undone. */
+const OURS_TO_CALLERS: ReadonlySet<string> = new Set(["x-perdure-operation"]);
+
 interface AnswerContext {
   readonly requestId: string;
   readonly isSecure: boolean;
@@ -102,7 +105,8 @@ export function headersForCaller(
   const list: string[] = [];
   for (const name in headers) {
     const value = headers[name];
-    if (value === undefined || NOT_TO_CALLERS.has(name) || name.startsWith("x-perdure-")) continue;
+    if (value === undefined || NOT_TO_CALLERS.has(name)) continue;
+    if (name.startsWith("x-perdure-") && !OURS_TO_CALLERS.has(name)) continue;
     if (context.cors !== undefined && (name.startsWith("access-control-") || name === "vary")) continue;
     if (context.isRewritten && (name === "content-length" || name === "etag" || name === "content-encoding")) continue;
     if (typeof value !== "string") for (const each of value) list.push(name, each);

@@ -55,7 +55,8 @@ export async function startRuntime(script?: Script): Promise<TestRuntime> {
     req.on("end", () => {
       const one = { method: req.method ?? "", url: req.url ?? "", rawHeaders: req.rawHeaders, body };
       requests.push(one);
-      res.writeHead(200, { "content-type": "application/json", "x-restate-id": "inv_1", server: "inside" });
+      const ours = { "x-perdure-operation": "op_1", "x-perdure-node": "inside" };
+      res.writeHead(200, { "content-type": "application/json", "x-restate-id": "inv_1", server: "inside", ...ours });
       res.end(JSON.stringify(one));
     });
   });

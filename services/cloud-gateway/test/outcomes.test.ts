@@ -64,6 +64,9 @@ describe.each<Http>(["http/1.1", "h2"])("over %s", (http) => {
       expect(valuesOf(received.rawHeaders, "x-request-id")).toEqual([answer.headers["x-request-id"]]);
       expect(answer.headers["x-restate-id"]).toBe("inv_1");
       expect(answer.headers["server"]).toBeUndefined();
+      // Callers can undo a change; other headers of the platform are internal.
+      expect(answer.headers["x-perdure-operation"]).toBe("op_1");
+      expect(answer.headers["x-perdure-node"]).toBeUndefined();
     }
   });
 
