@@ -61,6 +61,11 @@ const PAGES: readonly PageCase[] = [
     content: (page) => page.getByRole("heading", { name: "No batches" }),
   },
   {
+    route: "/operations",
+    path: () => "/operations",
+    content: (page) => page.getByRole("heading", { name: "Nothing to undo" }),
+  },
+  {
     route: "/invocations/:invocation",
     path: () => `/invocations/${ui.data.placed}`,
     content: (page) => page.getByRole("treeitem", { name: /^run 'pack it'/ }),

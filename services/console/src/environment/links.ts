@@ -9,6 +9,7 @@ export function environmentLinks(): readonly NavGroup[] {
         { href: "/", label: "Overview", icon: "overview", keywords: "home live failures latencies", letter: "o" },
         { href: "/invocations", label: "Invocations", icon: "invocations", keywords: "list runs calls", letter: "i" },
         { href: "/playground", label: "Playground", icon: "playground", keywords: "call send try handler", letter: "p" },
+        { href: "/operations", label: "Operations", icon: "restart", keywords: "undo kill cancel purge", letter: "u" },
       ],
     },
     {

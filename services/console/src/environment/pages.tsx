@@ -19,6 +19,7 @@ const ROUTES: readonly (readonly [path: string, load: Loader])[] = [
   ["/deployments/:deployment", () => import("./deployments/deployment-page.js")],
   ["/invocations", () => import("./invocations/invocations-page.js")],
   ["/invocations/:invocation", () => import("./invocation/invocation-page.js")],
+  ["/operations", () => import("./operations/operations-page.js")],
   ["/bundle", () => import("./bundle/bundle-page.js")],
   ["/state", () => import("./state/state-page.js")],
   ["/state/:service/:key", () => import("./state/key-page.js")],

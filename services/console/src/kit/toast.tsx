@@ -25,7 +25,7 @@ function Toasts() {
       <div>
         {/* No heading: it is not part of the page, and appears and disappears. */}
         <Toast.Title className="toast__title" render={<p />} />
-        <Toast.Description className="small" />
+        <Toast.Description className="small" render={<div />} />
       </div>
       <Toast.Close className="button button--bare button--small" aria-label="Dismiss">
         <Icon name="clear" />
@@ -38,12 +38,18 @@ interface Toaster {
   done(title: string, more?: string): void;
   /** Shows an error of any kind. */
   failed(title: string, cause: unknown): void;
+  /** Stays until it is closed, dismissed or replaced by the next one. */
+  offer(title: string, content: (close: () => void) => ReactNode): void;
 }
 
+/** One at a time: several would cover the page. */
+const OFFER = "offer";
+
 export function useToast(): Toaster {
-  const { add } = Toast.useToastManager();
+  const { add, close } = Toast.useToastManager();
   return {
     done: (title, description) => void add({ title, description, type: "done" }),
     failed: (title, cause) => void add({ title, description: messageOf(cause), type: "failed", timeout: 15_000 }),
+    offer: (title, content) => void add({ id: OFFER, title, description: content(() => close(OFFER)), type: "done", timeout: 0 }),
   };
 }

@@ -3,8 +3,8 @@ import { type QueryKey, type UseMutationResult, useMutation, useQueryClient } fr
 import { useToast } from "./toast.js";
 
 export interface ChangeOptions<T, V> {
-  /** Message when it is done. Left out: no message. */
-  readonly done?: (result: T, variables: V) => string;
+  /** Message when it is done. Left out or undefined: no message. */
+  readonly done?: (result: T, variables: V) => string | undefined;
   /** Message when it failed: `It was not killed`. Left out: the page shows `error` itself. */
   readonly failed?: string;
   readonly onDone?: (result: T, variables: V) => void;
@@ -21,7 +21,8 @@ export function useReportedChange<V, T>(
   return useMutation<T, Error, V>({
     mutationFn: change,
     onSuccess: (result, variables) => {
-      if (done !== undefined) toast.done(done(result, variables));
+      const message = done?.(result, variables);
+      if (message !== undefined) toast.done(message);
       onDone?.(result, variables);
     },
     onError: (cause) => {

@@ -5,6 +5,7 @@ import { useLocation } from "wouter";
 import { Button, Confirmation, Icon, type IconName, Menu, type MenuAction } from "../../kit/index.js";
 import { usePaletteSource } from "../../shell/palette-sources.js";
 import { useEnvironment } from "../environment.js";
+import { useUndoOffer } from "../operations/undo-message.js";
 import { useChange } from "../request.js";
 import { type ActionFacts, whyNot } from "./action-rules.js";
 import { RestartDialog } from "./restart-dialog.js";
@@ -38,10 +39,14 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
   const [pendingAction, setPendingAction] = useState<PendingAction>();
   const [, navigate] = useLocation();
   const close = () => setPendingAction(undefined);
-  const apply = useChange(({ admin }, verb: ParameterlessVerb) => admin.invocations.apply(verb, id), {
-    done: (outcome, verb) => outcomeText(verb, outcome),
+  const offerUndo = useUndoOffer();
+  const apply = useChange(({ admin }, verb: ParameterlessVerb) => admin.invocations.applyAsOperation(verb, id), {
+    done: ({ outcome, operation }, verb) => (operation === undefined ? outcomeText(verb, outcome) : undefined),
     failed: "The action failed",
-    onDone: close,
+    onDone: ({ outcome, operation }, verb) => {
+      close();
+      if (operation !== undefined) offerUndo(outcomeText(verb, outcome), operation);
+    },
   });
   const resume = useChange(({ admin }, deployment: string | undefined) => admin.invocations.resume(id, deployment), {
     done: () => "Resumed",

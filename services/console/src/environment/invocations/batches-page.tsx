@@ -18,6 +18,7 @@ import {
   type Tone,
 } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
+import { BatchUndo } from "../operations/batch-undo.js";
 import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { nextResults } from "./batch-results.js";
 import { starterOf } from "./verbs.js";
@@ -106,6 +107,7 @@ function OneBatch({ id }: { readonly id: string }) {
         {(data) => (
           <>
             <Progress batch={data} />
+            <BatchUndo batch={data} />
             <Results id={id} isOver={data.state !== "running"} hasFailures={data.failed > 0} />
           </>
         )}
@@ -214,7 +216,7 @@ function Results({ id, isOver, hasFailures }: { readonly id: string; readonly is
                   ),
                 },
                 { name: "Result", cell: (result) => <Outcome result={result} /> },
-                { name: "Message", cell: (result) => result.error ?? "" },
+                { name: "Message", cell: (result) => result.error ?? result.note ?? "" },
               ]}
               empty={
                 <p className="quiet">

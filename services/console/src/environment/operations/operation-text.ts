@@ -1,0 +1,59 @@
+/** Operations that can be undone, as text: what an undo does, the time left, and its outcome. Pure. */
+import type { BatchView, OperationView } from "@perdure/admin-client";
+import { UNDOABLE_VERBS } from "@perdure/admin-contract";
+import { durationText } from "../../kit/time-text.js";
+
+type OperationUndo = NonNullable<OperationView["undo"]>;
+
+export function invocationsText(count: number): string {
+  return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
+}
+
+const NOUNS: Readonly<Record<string, string>> = { cancel: "cancellation" };
+
+/** `kill of 412 invocations` */
+export function operationTitle({ operation, matched }: Pick<OperationView, "operation" | "matched">): string {
+  return `${NOUNS[operation] ?? operation} of ${invocationsText(matched)}`;
+}
+
+const EFFECTS: Readonly<Record<string, string>> = {
+  kill: "Killed invocations continue from their journals, with those that they had called. Clients and callers that have received the failure keep it.",
+  cancel:
+    "Invocations that had not started are stored again and start at their time. A cancellation that a handler was notified of is not withdrawn.",
+  purge: "Purged invocations are stored again, with their journals and results.",
+};
+
+/** What an undo does. `isBatch`: the operation is one of a batch. */
+export function undoEffect(operation: string, isBatch: boolean): string {
+  const effect = EFFECTS[operation] ?? "The invocations are stored again as they were.";
+  return isBatch ? `${effect} A batch that is still running is stopped first.` : effect;
+}
+
+/** Time left for an operation that was received at `receivedAtMs` on the clock of this browser, which may differ from the server's. */
+export function leftMs(operation: OperationView, receivedAtMs: number, nowMs: number): number {
+  if (operation.state !== "undoable") return 0;
+  return Math.max(0, operation.undo_left_ms - Math.max(0, nowMs - receivedAtMs));
+}
+
+/** `9 min 58 s`; whole seconds, so that it counts down. */
+export function leftText(ms: number): string {
+  return durationText(Math.ceil(ms / 1_000) * 1_000);
+}
+
+/** `412 invocations restored, 3 not` */
+export function outcomeText({ undone, failed }: Pick<OperationUndo, "undone" | "failed">): string {
+  const restored = undone === 0 ? "No invocation restored" : `${invocationsText(undone)} restored`;
+  return failed === 0 ? restored : `${restored}, ${failed.toLocaleString("en")} not`;
+}
+
+/** Whether the whole operation is undone, and no one received anything of it: nothing is left to read. */
+export function isWhollyUndone({ state, undo }: OperationView): boolean {
+  return state === "undone" && undo !== null && undo.failed === 0 && undo.undone > 0 && undo.cannot_be_undone.length === 0;
+}
+
+/** Whether the page of a batch shows its undo: it changed something that can be restored, or is about to. */
+export function hasUndo({ operation, operation_id: id, state, succeeded }: BatchView): boolean {
+  return id !== undefined && UNDOABLE.includes(operation) && (state === "running" || succeeded > 0);
+}
+
+const UNDOABLE: readonly string[] = UNDOABLE_VERBS;
