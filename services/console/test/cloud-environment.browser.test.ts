@@ -199,6 +199,8 @@ test(
       target: { service: "Greeter", handler: "greet" },
     });
     await made("PUT", "admin/limits/rules", [{ pattern: "acme", limits: { concurrency: 1 } }]);
+    const delayed = await made("POST", "ingress/Greeter/greet/send?delay=1h", "them");
+    await made("PATCH", `admin/invocations/${delayed["invocationId"]}/kill`, {});
 
     const looking = await cloud.open(await cloud.world.member(owner, "viewer"), at("/services"));
     const expectForbidden = async (control: Locator): Promise<void> => {
@@ -215,6 +217,7 @@ test(
       ["/state/Shelf/lamp", "Add entry", "Clear all", "Edit left", "Remove left"],
       ["/awakeables", "Complete"],
       ["/schedules", "Create schedule"],
+      ["/operations", "Undo kill of 1 invocation …"],
       ["/flow", "Create rule", "Edit acme", "Disable acme", "Delete acme"],
       ["/subscriptions", "Create subscription", "Add Kafka cluster"],
     ] as const) {
@@ -230,6 +233,25 @@ test(
       await button(looking, menu).click();
       for (const name of names) await expectForbidden(looking.getByRole("menuitem", { name, exact: true }));
     }
+  },
+  TEST_MS,
+);
+
+test(
+  "a kill is undone from the message after it",
+  async () => {
+    const page = await cloud.open(owner, at("/settings"));
+    await heading(page, "Environment settings").waitFor();
+    const sent = await requestFrom(page, "POST", "ingress/Greeter/greet/send?delay=1h", "later");
+    const { invocationId } = JSON.parse(sent.text);
+    await page.goto(cloud.url(at(`/invocations/${invocationId}`)));
+    await button(page, "More actions").click();
+    await page.getByRole("menuitem", { name: "Kill …" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Kill", exact: true }).click();
+    await page.locator(".toast").getByRole("button", { name: "Undo", exact: true }).click();
+    await page.getByText(/1 invocation restored/).waitFor();
+    await page.getByRole("heading", { level: 1, name: /Greeter\/greet scheduled/ }).waitFor();
+    cloud.browser.takeComplaints(); // Nothing is retained of the killed one, and the browser logs each 404.
   },
   TEST_MS,
 );
