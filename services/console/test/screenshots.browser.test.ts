@@ -130,6 +130,25 @@ if (process.env["PERDURE_SCREENSHOTS"] === "1") {
       await step.scrollIntoViewIfNeeded();
       await take(page, "tour");
     });
+
+    // The last one: it ends what the others show.
+    test("operations that can be undone", async () => {
+      const { http } = ui.world.admin;
+      const headers = { "x-forwarded-user": "ada" };
+      await http.request("PATCH", `/invocations/${ui.data.placed}/purge`, { headers });
+      const killed = await http.request("PATCH", `/invocations/${ui.data.resting}/kill`, { headers });
+      await http.request("POST", `/operations/${killed.headers["x-perdure-operation"]}/undo`);
+      const json = {
+        operation: "kill",
+        filter: "target_service_name = 'Stock' AND status != 'completed'",
+        reason: "wrong warehouse",
+      };
+      const { status, text } = await http.request("POST", "/invocations/batch", { headers, json });
+      if (status !== 202) throw new Error(text);
+      const page = await ui.open("/operations", LIGHT);
+      await page.getByText("undone").waitFor();
+      await take(page, "operations");
+    });
   });
 
   describe("of the cloud", () => {
