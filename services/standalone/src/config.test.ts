@@ -5,6 +5,7 @@ import { afterAll, describe, expect, test } from "@jest/globals";
 import { PerdureError } from "@perdure/base";
 import { invokerDefaults } from "@perdure/invoker";
 import { invokerOptionsOf } from "@perdure/invoker-worker";
+import { COMMIT_LOG_DEFAULT } from "@perdure/leveldb";
 import { printConfig, recordScopesOf, requestHeadersOf } from "@perdure/process-kit";
 import { kafkaClustersOf } from "@perdure/registry";
 import { directoriesOf, loadSettings, settings } from "./config.js";
@@ -33,6 +34,11 @@ describe("settings of the server", () => {
     const { values } = load();
     const options = invokerOptionsOf(values.worker, requestHeadersOf(values), values.experimentalEnableVqueues);
     expect(options).toEqual({ ...invokerDefaults, concurrentInvocationsMax: expect.any(Number) });
+  });
+
+  test("without any, the storage gets the defaults it documents itself", () => {
+    const { commitLog, commitLogSegmentSize } = load().values.worker.storageRocksdb;
+    expect({ enabled: commitLog, segmentBytesMax: commitLogSegmentSize }).toEqual(COMMIT_LOG_DEFAULT);
   });
 
   test("attempts at one time follow from the memory of the process, unless a limit is set", () => {

@@ -9,7 +9,6 @@ import { utf8 } from "@perdure/base";
 import type { KeyValue } from "@perdure/storage";
 import { ClassicLevel } from "classic-level";
 import { blobDirectory } from "./blob-reads.js";
-import { COMMIT_LOG_DEFAULT } from "./commit-log/level-commits.js";
 import { openLevelKeyValue } from "./level-key-value.js";
 import { openLevelReader } from "./level-reader.js";
 import { BLOB_BYTES_MIN } from "./limits.js";
@@ -205,7 +204,7 @@ describe("blob files", () => {
     directory = await prepareStorageDirectory({ path, setting: "base-dir", missing: "RT0009" });
     const format = async () =>
       (JSON.parse(await readFile(join(path, "perdure-format.json"), "utf8")) as { format: number }).format;
-    await using kv = await openLevelKeyValue(directory, { ...COMMIT_LOG_DEFAULT, enabled: false });
+    await using kv = await openLevelKeyValue(directory);
     await kv.write(new Map([["a", large(1, BLOB_BYTES_MIN - 1)]]));
     expect(await format()).toBe(FIRST_FORMAT);
     await kv.write(new Map([["a", large(1)]]));

@@ -6,8 +6,8 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { type KeyValue, KvPartitionStore } from "@perdure/storage";
 import { describePartitionStore } from "@perdure/storage/testing";
-import { COMMIT_LOG_DEFAULT } from "./commit-log/level-commits.js";
-import { openLevelKeyValue } from "./level-key-value.js";
+import { COMMIT_LOG_DEFAULT, type CommitLogSettings } from "./commit-log/level-commits.js";
+import { type LevelStore, openLevelKeyValue } from "./level-key-value.js";
 
 let root = "";
 let directory = "";
@@ -20,23 +20,20 @@ afterAll(async () => {
   await rm(root, { recursive: true, force: true });
 });
 
-function fresh(): Promise<KeyValue> {
+function fresh(commitLog?: CommitLogSettings): Promise<LevelStore> {
   directory = join(root, String(count++));
-  return openLevelKeyValue(directory);
+  return openLevelKeyValue(directory, commitLog);
 }
 
-describePartitionStore("LevelDB behind a commit log", {
+describePartitionStore("LevelDB with a synced log of its own", {
   open: async () => new KvPartitionStore(await fresh()),
   reopen: async () => new KvPartitionStore(await openLevelKeyValue(directory)),
 });
 
-const SYNCED_LEVEL = { ...COMMIT_LOG_DEFAULT, enabled: false };
-describePartitionStore("LevelDB with a synced log of its own", {
-  open: async () => {
-    directory = join(root, String(count++));
-    return new KvPartitionStore(await openLevelKeyValue(directory, SYNCED_LEVEL));
-  },
-  reopen: async () => new KvPartitionStore(await openLevelKeyValue(directory, SYNCED_LEVEL)),
+const WITH_COMMIT_LOG = { ...COMMIT_LOG_DEFAULT, enabled: true };
+describePartitionStore("LevelDB behind a commit log", {
+  open: async () => new KvPartitionStore(await fresh(WITH_COMMIT_LOG)),
+  reopen: async () => new KvPartitionStore(await openLevelKeyValue(directory, WITH_COMMIT_LOG)),
 });
 
 async function rows(kv: KeyValue, from: string, to: string, options?: { limit?: number; keysOnly?: boolean }) {
@@ -134,6 +131,21 @@ describe("LevelDB as a key-value engine", () => {
     const before = await kv.storedBytes();
     await kv.write(new Map([["a", new Uint8Array(100_000).fill(1)]]));
     expect((await kv.storedBytes()) - before).toBeGreaterThanOrEqual(100_000);
+  });
+
+  test("the stored bytes include the files of the commit log, whether it is used or was left behind", async () => {
+    const logBytes = 4 * 1024 * 1024;
+    {
+      await using kv = await fresh(WITH_COMMIT_LOG);
+      const before = await kv.storedBytes();
+      await kv.write(new Map([["a", utf8("1")]]));
+      const used = (await kv.storedBytes()) - before;
+      expect([used >= logBytes, used < logBytes + 100_000]).toEqual([true, true]);
+    }
+    await using kv = await openLevelKeyValue(directory);
+    expect(await kv.storedBytes()).toBeGreaterThanOrEqual(logBytes);
+    await rm(`${directory}-log`, { recursive: true });
+    expect(await kv.storedBytes()).toBeLessThan(100_000);
   });
 
   test("compacting frees the space of deleted data and keeps the rest", async () => {

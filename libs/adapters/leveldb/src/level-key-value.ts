@@ -3,8 +3,6 @@
  * synchronous, because a miss in the bloom filter or a hit in the memtable costs less than a task in the thread pool.
  */
 import { randomBytes } from "node:crypto";
-import { readdir, stat } from "node:fs/promises";
-import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { PerdureError, present } from "@perdure/base";
 import { type KeyValue, type RowBytes, rowOf } from "@perdure/storage";
@@ -20,7 +18,9 @@ import {
   prepareCrashedLog,
   type RowBatch,
 } from "./commit-log/level-commits.js";
+import { logDirectory } from "./commit-log/ownership.js";
 import { BLOB_BYTES_MIN } from "./limits.js";
+import { logBytesIn } from "./log-bytes.js";
 import { openFailure, writeFailure } from "./open-failure.js";
 import { ReadHolds } from "./read-holds.js";
 import {
@@ -49,7 +49,7 @@ const SCAN_PAGE = 256;
 /** A key-value engine that measures its size and can compact. */
 export interface LevelStore extends KeyValue {
   readonly staging: NonNullable<KeyValue["staging"]>;
-  /** Bytes on disk, roughly: deleted data counts until it is compacted. Reads no data, so it may be called often. */
+  /** Bytes on disk, files of the commit log included, roughly: deleted data counts until it is compacted. Reads no data, so it may be called often. */
   storedBytes(): Promise<number>;
   /** Batches written since the database was opened; the stored data is unchanged while the number is. */
   readonly batches: number;
@@ -324,12 +324,12 @@ class LevelKeyValue implements LevelStore {
   }
 
   async storedBytes(): Promise<number> {
-    const [tables, names] = await Promise.all([this.#db.approximateSize("", OWNERS_END), readdir(this.#directory)]);
-    // Recent writes are in the log and in no table yet.
-    const logs = await Promise.all(
-      names.filter((name) => name.endsWith(".log")).map((name) => sizeOf(join(this.#directory, name))),
-    );
-    return logs.reduce((sum, bytes) => sum + bytes, tables + this.#blobs.storedBytes);
+    const [tables, own, commitLog] = await Promise.all([
+      this.#db.approximateSize("", OWNERS_END),
+      logBytesIn(this.#directory), // Recent writes are in the log and in no table yet.
+      logBytesIn(logDirectory(this.#directory)),
+    ]);
+    return tables + own + commitLog + this.#blobs.storedBytes;
   }
 
   async compact(): Promise<void> {
@@ -381,13 +381,3 @@ function partsOf(row: RowBytes): readonly Uint8Array[] {
 }
 
 const NO_SEGMENTS: ReadonlyMap<Uint8Array, BlobSegment> = new Map();
-
-/** Size of the file; 0 when it is missing, because LevelDB replaces logs at any time. */
-async function sizeOf(path: string): Promise<number> {
-  try {
-    return (await stat(path)).size;
-  } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return 0;
-    throw cause;
-  }
-}

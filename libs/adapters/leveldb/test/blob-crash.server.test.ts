@@ -25,10 +25,10 @@ afterEach(() => rm(root, { recursive: true, force: true }));
 const files = () => readdir(`${database}-blobs`);
 
 /** A writer in its own process and its output; `run-ts` starts it in a child that is killed with the process group. */
-function writer(where: string): { readonly lines: AsyncIterable<string>; kill(): Promise<void> } {
+function writer(where: string, commitLog = false): { readonly lines: AsyncIterable<string>; kill(): Promise<void> } {
   const child: ChildProcess = spawn(
     process.execPath,
-    [at("../../../../deploy/run-ts.mjs"), at("blob-writer.ts"), database, where],
+    [at("../../../../deploy/run-ts.mjs"), at("blob-writer.ts"), database, where, `${commitLog}`],
     {
       stdio: ["ignore", "pipe", "inherit"],
       detached: true,
@@ -89,11 +89,11 @@ test(
   TEST_MS,
 );
 
-test(
-  "killed anywhere, it has written whole batches, the last acknowledged one included",
-  async () => {
+test.each([false, true])(
+  "killed anywhere, it has written whole batches, the last acknowledged one included (commit log = %s)",
+  async (commitLog) => {
     for (let round = 0; round < 4; round++) {
-      const { lines, kill } = writer("anywhere");
+      const { lines, kill } = writer("anywhere", commitLog);
       let acknowledged = -1;
       const reading = (async () => {
         for await (const line of lines) acknowledged = Number(line.slice("written ".length));

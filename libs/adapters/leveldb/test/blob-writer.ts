@@ -1,11 +1,12 @@
-/** A process that stops at a given point, so that it can be killed there: `blob-writer.ts <database> <where>`. */
+/** A process that stops at a given point, so that it can be killed there: `blob-writer.ts <database> <where> <commit log>`. */
 import { utf8 } from "@perdure/base";
+import { COMMIT_LOG_DEFAULT } from "../src/commit-log/level-commits.js";
 import { openLevelKeyValue } from "../src/level-key-value.js";
 
-const [database, where] = process.argv.slice(2) as [string, string];
+const [database, where, commitLog] = process.argv.slice(2) as [string, string, "true" | "false"];
 const payload = (n: number): Uint8Array => new Uint8Array(600_000 + n).fill(n);
 
-const kv = await openLevelKeyValue(database);
+const kv = await openLevelKeyValue(database, { ...COMMIT_LOG_DEFAULT, enabled: commitLog === "true" });
 switch (where) {
   case "between file and batch":
     await kv.staging.stage(payload(2));

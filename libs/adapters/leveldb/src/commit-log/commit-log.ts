@@ -14,7 +14,7 @@ import { generationsIn, segmentName } from "./read-log.js";
 import { RecordEncoder } from "./row-changes.js";
 
 /** A file of an earlier use, not part of the log. Its blocks are written, so it is used before new ones are made. */
-const SPARE = "spare";
+export const SPARE = "spare";
 const TAG_MAX = 0xffff_ffff;
 
 interface Segment extends SegmentHeader {

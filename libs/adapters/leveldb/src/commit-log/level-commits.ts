@@ -33,7 +33,8 @@ export interface CommitLogSettings {
   readonly openFiles?: (directory: string) => LogFiles;
 }
 
-export const COMMIT_LOG_DEFAULT: CommitLogSettings = { enabled: true, segmentBytesMax: SEGMENT_BYTES_MAX_DEFAULT };
+/** The defaults of `worker.storage-rocksdb`. */
+export const COMMIT_LOG_DEFAULT: CommitLogSettings = { enabled: false, segmentBytesMax: SEGMENT_BYTES_MAX_DEFAULT };
 
 /** What a batch changes, in order. */
 export interface RowBatch {
