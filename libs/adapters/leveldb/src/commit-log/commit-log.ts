@@ -121,8 +121,9 @@ export class CommitLog {
     for (const segment of segments) {
       await segment.file[Symbol.asyncDispose]();
       await this.#files.rename(segmentName(segment.generation), SPARE);
+      // Before the next one: a power cut that loses only the older name of two would leave a gap. Also before the file gets another header.
+      await this.#files.sync();
     }
-    await this.#files.sync(); // Before the file gets another header.
   }
 }
 
