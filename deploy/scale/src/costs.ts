@@ -41,14 +41,23 @@ const ARCHIVE = "`make microbench FILTER=postgres/bench/archive`, 2026-11-27, ba
 const OPERATOR = "benchmarks.md, *The operator*, commit a450050";
 const CLOUD = "benchmarks.md, *Cloud* and *The cloud's gateway*, 2026-11-21";
 
+/** Memory of the operator at two numbers of environments, from which the model continues in a straight line. */
+const OPERATOR_MEMORY = { few: { environments: 500, mib: 504 }, many: { environments: 2_000, mib: 878 } } as const;
+
+/** Rounded to hundredths, which is more than the measurement supports. */
+function mibOfEnvironment({ few, many }: typeof OPERATOR_MEMORY): number {
+  return Math.round((100 * (many.mib - few.mib)) / (many.environments - few.environments)) / 100;
+}
+
 export const ASSUMPTIONS = {
   utilization: assumption("highest use of a resource", 0.6, "", "choice: at 0.6 a queue makes a task 2.5 times as long"),
   spread: assumption("cost with four workers or more / cost with one", 1.74, "", "sizing.md: 1,146 / 659 µs of all processes"),
   spreadOfTwo: assumption("cost with two or three workers / cost with one", 1.27, "", "sizing.md: 840 / 659 µs"),
   pollsPerSecond: assumption("polls of leases", 4, "/s", "`LEASE_POLL_MS` = 250, libs/engine/partition-processor"),
   handOversAtOnce: assumption("partitions that a draining worker hands over in a poll", 4, "", "`HAND_OVERS_AT_ONCE`"),
+  partitionsMin: assumption("partitions of an environment, at least", 24, "", "default of `num-partitions`"),
   partitionsMax: assumption("partitions of an environment, at most", 1_024, "", "setting `num-partitions`"),
-  partitionsOfWorker: assumption("partitions for each worker", 10, "", "choice, with at least 24 and at most 1,024 in all"),
+  partitionsOfWorker: assumption("partitions for each worker", 10, "", "choice"),
   holdersRedisMicros: assumption("Redis: read the holder of a partition", 5.34, "µs", LEASES),
   holdersWorkerMicros: assumption("worker: the same", 5.05, "µs", LEASES),
   renewRedisMicros: assumption("Redis: renew a lease", 7.36, "µs", LEASES),
@@ -72,11 +81,13 @@ export const ASSUMPTIONS = {
   idleEnvironmentMib: assumption("memory of an idle environment that is one process", 106, "MiB", CLOUD),
   idleEnvironmentCores: assumption("processors of an idle environment", 0.0045, "", CLOUD),
   operatorCores: assumption("operator: an idle environment", 0.000021, "processors", `${OPERATOR}: 4.2 % with 2,000`),
+  operatorFirst: assumption("operator: environments of the smaller measurement", OPERATOR_MEMORY.few.environments, "", OPERATOR),
+  operatorFirstMib: assumption("operator: memory with these", OPERATOR_MEMORY.few.mib, "MiB", OPERATOR),
   operatorMib: assumption(
     "operator: memory of a further environment",
-    0.25,
+    mibOfEnvironment(OPERATOR_MEMORY),
     "MiB",
-    `${OPERATOR}: 504 MiB with 500, 878 with 2,000`,
+    `${OPERATOR}: ${OPERATOR_MEMORY.many.mib} MiB with ${OPERATOR_MEMORY.many.environments.toLocaleString("en-US")}`,
   ),
   createdPerSecond: assumption("environments that become ready", 4.3, "/s", `${OPERATOR}: 2,000 in 465 s`),
 } as const;

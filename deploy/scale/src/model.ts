@@ -32,7 +32,7 @@ const GIB = 2 ** 30;
 const BITS = 8;
 
 export function partitionsOf(workers: number, values: Values): number {
-  return Math.min(values.partitionsMax, Math.max(24, values.partitionsOfWorker * workers));
+  return Math.min(values.partitionsMax, Math.max(values.partitionsMin, values.partitionsOfWorker * workers));
 }
 
 export function spreadOf(workers: number, values: Values): number {
@@ -160,7 +160,7 @@ export function platformOf(environments: number, perSecond: number, work: WorkCo
     databases: Math.ceil(cores(values.archiveMicros) / values.databaseProcessors),
     archiveBytesPerSecond: perSecond * values.archiveBytes,
     operatorCores: environments * values.operatorCores,
-    operatorMib: 504 + Math.max(0, environments - 500) * values.operatorMib,
+    operatorMib: values.operatorFirstMib + Math.max(0, environments - values.operatorFirst) * values.operatorMib,
     createdSeconds: environments / values.createdPerSecond,
     idleMemoryGib: (environments * values.idleEnvironmentMib) / 1_024,
     idleCores: environments * values.idleEnvironmentCores,

@@ -42,9 +42,18 @@ describe("the model", () => {
     expect(() => platformOf(1, 1_000_000, NOOP, values)).toThrow("no environment carries");
   });
 
+  test("has the operator's memory as measured with few environments, and more for each further one", () => {
+    const mib = (environments: number, replaced: Parameters<typeof valuesOf>[0] = {}): number =>
+      platformOf(environments, 100, NOOP, valuesOf(replaced)).operatorMib;
+    expect([mib(100), mib(500), mib(2_000)]).toEqual([504, 504, 879]);
+    expect(mib(100, { operatorFirstMib: 300 })).toBe(300);
+    expect(mib(300, { operatorFirst: 100, operatorMib: 1 })).toBe(704);
+  });
+
   test("adds queues and commits to the time of a call, and polls to that of a drain", () => {
     expect(latencyMs(1, NOOP, values)).toBeCloseTo(((95 + 348 + 89) * 2.5) / 1_000 + 2, 6);
     expect(drainMs(100, values)).toBe(750);
+    expect(drainMs(1, valuesOf({ partitionsMin: 4, partitionsOfWorker: 4 }))).toBe(250);
     expect(drainMs(1, valuesOf({ partitionsOfWorker: 50 }))).toBe(3_250);
   });
 });
