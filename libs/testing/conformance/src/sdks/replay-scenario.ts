@@ -13,10 +13,17 @@ interface ReplayOutcome {
   readonly isSigned: boolean;
   readonly exitCode: number | null;
   readonly end: { readonly kind?: string; readonly command?: unknown; readonly is_same?: boolean };
+  readonly sentence: string;
+  /** Null where the bundle has nothing to compare with. */
+  readonly asInBundle: boolean | null;
 }
+
+type ReplayOutput = Pick<ReplayOutcome, "end" | "sentence"> & { readonly as_in_bundle: boolean | null };
 
 /** Failures enough for the whole scenario. */
 const FAILURES = 1_000;
+/** What the endpoints of all languages say, a sentence each time: the same one, or the replay would not end as the invocation did. */
+const FAILURE = /^The handler failed: RT0007 .*the attempt fails on purpose/;
 
 export async function replaysBundles(stage: SdkStage): Promise<void> {
   const folder = mkdtempSync(join(tmpdir(), "perdure-replay-"));
@@ -33,18 +40,20 @@ export async function replaysBundles(stage: SdkStage): Promise<void> {
     await stage.soonShows(walked, "is completed", ({ status }) => status === "completed");
     const whole = await replay(walked);
     if (whole.isSigned) return; // A replay has no key to sign with, and says so.
-    assert.deepEqual([whole.exitCode, whole.end.kind, whole.end.is_same], [0, "returns", true]);
+    assert.deepEqual([whole.exitCode, whole.end.kind, whole.end.is_same, whole.asInBundle], [0, "returns", true, true]);
     const begun = await replay(walked, "--to", "0");
-    assert.deepEqual([begun.exitCode, begun.end.kind], [0, "requests"], JSON.stringify(begun));
+    assert.deepEqual([begun.exitCode, begun.end.kind, begun.asInBundle], [0, "requests", null], JSON.stringify(begun));
 
     const plain = await replay(await fails("flaky"));
-    assert.deepEqual([plain.exitCode, plain.end.kind], [3, "failed"], JSON.stringify(plain));
+    assert.deepEqual([plain.exitCode, plain.end.kind, plain.asInBundle], [3, "failed", true], JSON.stringify(plain));
+    assert.match(plain.sentence, FAILURE);
 
     const step = await fails("flakyStep");
     const before = await replay(step);
-    assert.deepEqual([before.exitCode, before.end.kind], [0, "requests"], JSON.stringify(before));
+    assert.deepEqual([before.exitCode, before.end.kind, before.asInBundle], [0, "requests", false], JSON.stringify(before));
     const executed = await replay(step, "--run-steps");
-    assert.deepEqual([executed.exitCode, executed.end.kind], [3, "failed"], JSON.stringify(executed));
+    assert.deepEqual([executed.exitCode, executed.end.kind, executed.asInBundle], [3, "failed", true], JSON.stringify(executed));
+    assert.match(executed.sentence, FAILURE);
   } finally {
     for (const id of failing) await stage.admin.invocation(id, "kill");
     rmSync(folder, { recursive: true, force: true });
@@ -60,8 +69,8 @@ async function replayOf(stage: SdkStage, folder: string, id: string, flags: read
   const args = [program, "replay", file, "--endpoint", stage.endpoint.url, "--json", ...flags];
   const env = { PATH: process.env["PATH"], HOME: folder };
   const { exitCode, stdout, stderr } = await new RunningCommand(process.execPath, args, { env, timeoutMs: REPLAY_MS }).ended;
-  if (stderr.includes("only signed requests")) return { isSigned: true, exitCode, end: {} };
+  if (stderr.includes("only signed requests")) return { isSigned: true, exitCode, end: {}, sentence: "", asInBundle: null };
   assert.notEqual(stdout, "", stderr);
-  const { end }: { readonly end: ReplayOutcome["end"] } = JSON.parse(stdout);
-  return { isSigned: false, exitCode, end };
+  const { end, sentence, as_in_bundle: asInBundle }: ReplayOutput = JSON.parse(stdout);
+  return { isSigned: false, exitCode, end, sentence, asInBundle };
 }
