@@ -85,6 +85,10 @@ export const ADMIN_DRAIN_MS = 2000;
 
 /** Bytes of journal and state in a bundle: its JSON is some three times as long, and is in memory as a whole. */
 export const BUNDLE_BYTES_MAX = 32 * 1024 * 1024;
+/** Bundles made at the same time; over it: 429. Two have some 300 MB in memory when they are as large as they may be. */
+export const BUNDLES_MAX = 2;
+/** `Retry-After` of that answer: a large bundle takes some seconds. */
+export const BUNDLE_RETRY_SECONDS = 2;
 /** Names of fields in the query of one bundle. */
 export const BUNDLE_NAMES_MAX = 200;
 /** Operations that can be undone and are stored; the oldest are deleted first. Some 300 bytes each. */

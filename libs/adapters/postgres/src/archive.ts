@@ -17,8 +17,10 @@ import {
   type ArchiveOutcome,
   type ArchiveRecord,
   type ArchivingLeader,
+  boundedEntries,
   decodeEntry,
   decodeEvent,
+  JournalTooLarge,
   unpackRows,
 } from "@perdure/storage";
 import pg from "pg";
@@ -28,6 +30,7 @@ import {
   ARCHIVE_CONNECT_TIMEOUT_MS,
   ARCHIVE_CONNECTIONS_MAX,
   ARCHIVE_FIND_TIMEOUT_MS,
+  ARCHIVE_PACKED_BYTES_FACTOR,
   ARCHIVE_SCAN_PAGE,
   ARCHIVE_STATEMENT_TIMEOUT_MS,
   STATEMENT_TIMEOUT_MS,
@@ -146,8 +149,16 @@ class PostgresArchive implements SizedArchive {
     return (await this.#query<ArchiveRow>("archive-find", text, values, ARCHIVE_FIND_TIMEOUT_MS)).map(rowOf);
   }
 
-  async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
-    return unpackRows(await this.#packed("journal", id)).map(decodeEntry);
+  async journal(id: InvocationId, bytesMax?: number): Promise<readonly JournalEntry[]> {
+    if (bytesMax !== undefined) await this.#checkBytes(id, bytesMax);
+    return boundedEntries(unpackRows(await this.#packed("journal", id)).map(decodeEntry), bytesMax);
+  }
+
+  /** Rejects before the journal is fetched when it is certainly too large. */
+  async #checkBytes(id: InvocationId, bytesMax: number): Promise<void> {
+    const text = "SELECT octet_length(journal) AS bytes FROM perdure_archive WHERE environment = $1 AND id = $2";
+    const [row] = await this.#query<{ bytes: number }>("archive-journal-bytes", text, [this.#environment, rawOf(id)]);
+    if (row !== undefined && row.bytes > ARCHIVE_PACKED_BYTES_FACTOR * bytesMax) throw new JournalTooLarge(bytesMax);
   }
 
   async events(id: InvocationId): Promise<readonly JournalEvent[]> {

@@ -12,10 +12,11 @@ import {
   decodeNumber,
   decodePromise,
   type FetchedRow,
+  JournalBytes,
   type RowKey,
 } from "@perdure/storage";
 import { objectName, timerMember } from "./keys.js";
-import { JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
+import { JOURNAL_BOUNDED_ROWS_FIRST, JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
 import type { CommandReply, RedisCommand } from "./link.js";
 import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
@@ -222,18 +223,21 @@ export function promisesFrom(
   return promises;
 }
 
-/** The first `length` entries, or all there are; pages hold about the same number of bytes. */
+/** The first `length` entries, or all there are; pages hold about the same number of bytes. Rejects as `PartitionStore.readJournal` does. */
 export async function readJournal(
   requester: PartitionReads,
   prefix: string,
   id: InvocationId,
   length: number,
+  bytesMax?: number,
 ): Promise<JournalEntry[]> {
   const entries: JournalEntry[] = [];
+  const rowsFirst = bytesMax === undefined ? JOURNAL_ROWS_FIRST : JOURNAL_BOUNDED_ROWS_FIRST;
+  const bound = new JournalBytes(bytesMax);
   let bytes = 0;
   while (entries.length < length) {
     const average = Math.max(1, bytes / Math.max(1, entries.length));
-    const fitting = entries.length === 0 ? JOURNAL_ROWS_FIRST : Math.max(1, Math.floor(JOURNAL_PAGE_BYTES / average));
+    const fitting = entries.length === 0 ? rowsFirst : Math.max(1, Math.floor(JOURNAL_PAGE_BYTES / average));
     const count = Math.min(fitting, JOURNAL_ROWS_MAX, length - entries.length);
     const page = (await requester.one([
       "XRANGE",
@@ -247,7 +251,9 @@ export async function readJournal(
     for (const payload of await payloadsOf(requester, prefix, cells)) {
       invariant(payload !== undefined, "the chunks of a journal go with it");
       bytes += payload.length;
-      entries.push(decodeEntry(payload));
+      const entry = decodeEntry(payload);
+      bound.add(entry.body);
+      entries.push(entry);
     }
     if (page.length < count) break;
   }

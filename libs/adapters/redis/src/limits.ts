@@ -30,6 +30,8 @@ export const SCAN_ROWS = 256;
 export const SCAN_OBJECTS = 32;
 /** Journal entries read at a time: first so many, then as many as fill the bytes at the size of those before. */
 export const JOURNAL_ROWS_FIRST = 128;
+/** The same where the caller bounds the bytes: each entry can have as many as a message may. */
+export const JOURNAL_BOUNDED_ROWS_FIRST = 4;
 export const JOURNAL_ROWS_MAX = 2_048;
 export const JOURNAL_PAGE_BYTES = 1024 * 1024;
 /** A value that is replaced while its chunks are read is read again; that often only when its data are damaged. */

@@ -236,8 +236,8 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     return fetchRows(this.#reads(partition), this.#prefix(partition), keys);
   }
 
-  readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
-    return readJournal(this.#reads(partition), this.#prefix(partition), id, length);
+  readJournal(partition: number, id: InvocationId, length: number, bytesMax?: number): Promise<JournalEntry[]> {
+    return readJournal(this.#reads(partition), this.#prefix(partition), id, length, bytesMax);
   }
 
   async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {

@@ -12,6 +12,7 @@ import type {
 } from "./archive.js";
 import { unpackRows } from "./archive-record.js";
 import { decodeEntry, decodeEvent } from "./codec/rows.js";
+import { boundedEntries } from "./journal-too-large.js";
 
 const PAGE = 64;
 const DONE: ArchiveOutcome = Object.freeze({ kind: "done" });
@@ -43,9 +44,10 @@ export class MemoryArchive implements Archive {
     return ids.flatMap((id) => this.#records.get(id) ?? []);
   }
 
-  async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
+  async journal(id: InvocationId, bytesMax?: number): Promise<readonly JournalEntry[]> {
     const record = this.#records.get(id);
-    return record === undefined ? [] : unpackRows(record.journal).map(decodeEntry);
+    if (record === undefined) return [];
+    return boundedEntries(unpackRows(record.journal).map(decodeEntry), bytesMax);
   }
 
   async events(id: InvocationId): Promise<readonly JournalEvent[]> {

@@ -23,9 +23,9 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
   };
 
   /** Returns the entries of an archived generation, unless the store has an invocation with this id. */
-  const archivedEntries = async (partition: number, id: InvocationId): Promise<readonly JournalEntry[]> => {
+  const archivedEntries = async (partition: number, id: InvocationId, bytesMax?: number): Promise<readonly JournalEntry[]> => {
     if (await isStored(partition, id)) return [];
-    return (await generations.find(partition, [id])).has(id) ? archive.journal(id) : [];
+    return (await generations.find(partition, [id])).has(id) ? archive.journal(id, bytesMax) : [];
   };
 
   const filled = async (
@@ -55,11 +55,11 @@ export function archived(store: AsyncPartitionStore, archive: Archive, nowMs: ()
       const archivedRows = await generations.find(partition, absent);
       return Promise.all(rows.map((row) => filled(partition, row, archivedRows)));
     },
-    async readJournal(partition, id, length) {
-      const stored = await store.readJournal(partition, id, length);
+    async readJournal(partition, id, length, bytesMax) {
+      const stored = await store.readJournal(partition, id, length, bytesMax);
       if (stored.length >= length) return stored;
       // The invocation may have been archived during the read.
-      const entries = await archivedEntries(partition, id);
+      const entries = await archivedEntries(partition, id, bytesMax);
       return entries.length > 0 ? entries.slice(0, length) : stored;
     },
     async events(partition, id): Promise<readonly JournalEvent[]> {

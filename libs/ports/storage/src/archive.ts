@@ -63,8 +63,8 @@ export interface Archive extends AsyncDisposable {
   delete(leader: ArchivingLeader, generations: readonly ArchivedGeneration[]): Promise<ArchiveOutcome>;
   /** Returns the existing rows of these ids, in no order. */
   find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]>;
-  /** Returns the entries in their order; none when the record has none or does not exist. */
-  journal(id: InvocationId): Promise<readonly JournalEntry[]>;
+  /** Returns the entries in their order; none when the record has none or does not exist. `bytesMax`: see `PartitionStore.readJournal`. */
+  journal(id: InvocationId, bytesMax?: number): Promise<readonly JournalEntry[]>;
   events(id: InvocationId): Promise<readonly JournalEvent[]>;
   /** Deletes at most `limit` of the records with `expires` whose retention ended at or before `nowMs`; returns how many. */
   expire(nowMs: number, limit: number): Promise<number>;

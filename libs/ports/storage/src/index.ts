@@ -13,6 +13,7 @@ export { InvocationFields, type TextField } from "./codec/invocation-fields.js";
 export { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "./codec/message.js";
 export * from "./codec/rows.js";
 export * from "./codec/undo.js";
+export { boundedEntries, JournalBytes, JournalTooLarge } from "./journal-too-large.js";
 export { ActionMeter } from "./kv/action-meter.js";
 export { CompletedChanges } from "./kv/completed-changes.js";
 export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } from "./kv/key-value.js";

@@ -69,8 +69,9 @@ export interface PartitionStore extends AsyncDisposable {
 
   /**
    * Returns the first `length` entries, or all that exist: a reader that does not lead may find that the journal was deleted meanwhile.
+   * Rejects with `JournalTooLarge` when their bodies have more than `bytesMax` bytes, without reading much more than that.
    */
-  readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]>;
+  readJournal(partition: number, id: InvocationId, length: number, bytesMax?: number): Promise<JournalEntry[]>;
   /** Returns all state of a key in storage order (service protocol §3.4); keys are binary strings. */
   stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
   promisesOf(partition: number, service: string, key: string): Promise<readonly string[]>;

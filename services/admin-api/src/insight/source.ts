@@ -41,7 +41,8 @@ export interface InsightSource {
       lock(partition: number, service: string, key: string): Awaitable<ObjectLock | undefined>;
       inbox(partition: number, service: string, key: string, seq: number): Awaitable<InboxEntry | undefined>;
     };
-    readJournal(partition: number, id: InvocationId, length: number): Promise<readonly JournalEntry[]>;
+    /** Rejects with `JournalTooLarge` when the entries have more than `bytesMax` bytes. */
+    readJournal(partition: number, id: InvocationId, length: number, bytesMax?: number): Promise<readonly JournalEntry[]>;
     events(partition: number, id: InvocationId): Promise<readonly JournalEvent[]>;
     /** Keys are binary strings; `service` is a keyspace. */
     stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>>;
@@ -74,12 +75,13 @@ async function readSituation(ports: InsightPorts, id: InvocationId): Promise<Sit
 
 /**
  * Record, journal and events are consistent only if no command was applied between the reads; each is a state that existed before the end
- * of the read.
+ * of the read. Rejects with `JournalTooLarge` when the entries have more than `bytesMax` bytes.
  */
 export async function readSnapshot(
   { store, invoker, partitionCount }: InsightSource,
   id: InvocationId,
   entriesMax = EXPLAINED_ENTRIES_MAX,
+  bytesMax?: number,
 ): Promise<InvocationSnapshot | undefined> {
   const partition = partitionOf(id, partitionCount);
   const invocation = await store.reads.invocation(partition, id);
@@ -88,7 +90,7 @@ export async function readSnapshot(
   const held = await invoker.status(id);
   const length = Math.min(journal.length, entriesMax);
   const [entries, events] = await Promise.all([
-    length === 0 ? [] : store.readJournal(partition, id, length),
+    length === 0 ? [] : store.readJournal(partition, id, length, bytesMax),
     journal.hasEvents ? store.events(partition, id) : [],
   ]);
   return { invocation, held, entries, events };

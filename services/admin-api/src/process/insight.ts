@@ -22,7 +22,7 @@ export function clusterInsight(store: AsyncPartitionStore, rows: RemoteRows, par
         lock: (partition, service, key) => row<"lock">(partition, { kind: "lock", service, key }),
         inbox: (partition, service, key, seq) => row<"inbox">(partition, { kind: "inbox", service, key, seq }),
       },
-      readJournal: (partition, id, length) => store.readJournal(partition, id, length),
+      readJournal: (partition, id, length, bytesMax) => store.readJournal(partition, id, length, bytesMax),
       events: (partition, id) => store.events(partition, id),
       stateOf: (partition, service, key) => row<"stateOf">(partition, { kind: "stateOf", service, key }),
       flow: (partition) => store.flow(partition),

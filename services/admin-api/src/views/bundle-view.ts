@@ -20,6 +20,7 @@ export interface BundleParts {
   readonly stateIsComplete: boolean;
   readonly rules: RedactionRules;
   readonly changed: number;
+  readonly unsearched: number;
   /** Deployment that the invocation is pinned to, unless it was removed. */
   readonly deployment: DeploymentRecord | undefined;
   readonly nowMs: number;
@@ -28,7 +29,7 @@ export interface BundleParts {
 }
 
 export function bundleView(parts: BundleParts): BundleResponse {
-  const { source, stateIsComplete, rules, changed, nowMs, idleMs } = parts;
+  const { source, stateIsComplete, rules, nowMs, idleMs } = parts;
   const { snapshot, state } = source;
   const { invocation, entries, events } = snapshot;
   return {
@@ -36,7 +37,7 @@ export function bundleView(parts: BundleParts): BundleResponse {
     version: BUNDLE_VERSION,
     created_at: timeView(nowMs),
     server: { version: VERSION },
-    redaction: rules.isOn ? { changed, added: rules.added, kept: rules.kept, other_formats_kept: rules.keepsOtherFormats } : null,
+    redaction: rules.isOn ? redactionView(parts) : null,
     invocation: invocationView(invocation),
     deployment: deploymentView(invocation, parts.deployment),
     journal: { entries: entries.map(entryView), length: invocation.journal.length },
@@ -50,6 +51,11 @@ export function bundleView(parts: BundleParts): BundleResponse {
     error: lastError(source),
     timeline: timelineView(timelineOf(snapshot, nowMs, idleMs, 0), invocation, true),
   };
+}
+
+function redactionView({ rules, changed, unsearched }: BundleParts): NonNullable<BundleResponse["redaction"]> {
+  const { added, kept, keepsOtherFormats } = rules;
+  return { changed, unsearched, added, kept, other_formats_kept: keepsOtherFormats };
 }
 
 function invocationView(invocation: Invocation): BundleResponse["invocation"] {

@@ -24,9 +24,9 @@ class CountedStore extends KvPartitionStore {
     return super.commit(batches);
   }
 
-  override readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
+  override readJournal(partition: number, id: InvocationId, length: number, bytesMax?: number): Promise<JournalEntry[]> {
     this.#activity.bump();
-    return super.readJournal(partition, id, length);
+    return super.readJournal(partition, id, length, bytesMax);
   }
 
   override timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {

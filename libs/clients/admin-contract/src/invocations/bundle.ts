@@ -65,6 +65,12 @@ export const BundleShape = z
     redaction: z
       .strictObject({
         changed: z.int().describe("Payloads, headers and texts that differ from what is stored"),
+        unsearched: z
+          .int()
+          .optional()
+          .describe(
+            "Secrets beyond 20,000, replaced where a name shows them and not searched for elsewhere; earlier servers do not count",
+          ),
         added: z.array(z.string()),
         kept: z.array(z.string()),
         other_formats_kept: z.boolean(),

@@ -110,6 +110,7 @@ export const catalogue = {
   OPS0011: entry("invocation is too large for a bundle", 413, "RESOURCE_EXHAUSTED"),
   OPS0012: entry("edited result does not fit the step of a fork", 422, "INVALID_ARGUMENT"),
   OPS0013: entry("journal of a fork cannot be cut there", 400, "FAILED_PRECONDITION"),
+  OPS0014: entry("too many bundles are made at this moment", 429, "RESOURCE_EXHAUSTED"),
   OPS0100: entry("a web page of another origin requested a change", 403, "PERMISSION_DENIED"),
   OPS0101: entry("a browser used a host name that is not allowed", 403, "PERMISSION_DENIED"),
 } as const satisfies Record<string, CatalogueEntry>;

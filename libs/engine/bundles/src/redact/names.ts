@@ -54,21 +54,23 @@ export interface NameRule {
 export function nameRule({ added, kept }: { readonly added: readonly string[]; readonly kept: readonly string[] }): NameRule {
   const addedNames = new Set(added.map(plain));
   const keptNames = new Set(kept.map(plain));
-  const decisions = new Map<string, boolean>();
-  const decide = (name: string): boolean => {
+  const isSecret = remembered((name) => {
     const text = plain(name);
     return !keptNames.has(text) && (addedNames.has(text) || isSecretByRule(name, text));
-  };
-  return {
-    isKept: (name) => keptNames.has(plain(name)),
-    isSecret(name) {
-      let isSecret = decisions.get(name);
-      if (isSecret === undefined) {
-        isSecret = decide(name);
-        if (decisions.size < NAMES_REMEMBERED_MAX) decisions.set(name, isSecret);
-      }
-      return isSecret;
-    },
+  });
+  const isKept = keptNames.size === 0 ? () => false : remembered((name) => keptNames.has(plain(name)));
+  return { isSecret, isKept };
+}
+
+function remembered(decide: (name: string) => boolean): (name: string) => boolean {
+  const decisions = new Map<string, boolean>();
+  return (name) => {
+    let decision = decisions.get(name);
+    if (decision === undefined) {
+      decision = decide(name);
+      if (decisions.size < NAMES_REMEMBERED_MAX) decisions.set(name, decision);
+    }
+    return decision;
   };
 }
 

@@ -2,7 +2,7 @@
 import { fromUtf8Strict, utf8 } from "@perdure/base";
 import { decodedText, type JsonScalar, mapScalars } from "./json-text.js";
 import type { NameRule } from "./names.js";
-import { redactText, type SecretList, stars } from "./texts.js";
+import { redactText, SEARCHED_CHARS_MIN, type SecretList, stars } from "./texts.js";
 
 export interface PayloadRules {
   readonly names: NameRule;
@@ -129,7 +129,7 @@ function isKept(path: readonly string[], name: string, names: NameRule): boolean
 }
 
 function isSecretNumber(text: string, secrets: SecretList): boolean {
-  return secrets.isOne(text) || redactText(text, secrets) !== text;
+  return secrets.isOne(text) || (text.length >= SEARCHED_CHARS_MIN && redactText(text, secrets) !== text);
 }
 
 /** `token`: a JSON string, quotes included. */

@@ -12,6 +12,7 @@ import {
 import type { JournalEntry } from "@perdure/state-machine";
 import { anInvocation } from "@perdure/state-machine/testing";
 import { type BundleSource, type RedactionRules, redactSource } from "./redact.js";
+import { SECRETS_MAX } from "./texts.js";
 
 const RULES: RedactionRules = { isOn: true, added: [], kept: [], keepsOtherFormats: false };
 
@@ -25,8 +26,9 @@ const sourceOf = (...entries: JournalEntry[]): BundleSource => ({
 const redacted = (source: BundleSource, rules: Partial<RedactionRules> = {}) => redactSource(source, { ...RULES, ...rules });
 
 /** The input after redaction. */
-function inputAfter(value: Uint8Array, rules: Partial<RedactionRules> = {}): string {
-  const [first] = redacted(sourceOf(entry(MessageType.Input, encodeInput([], value))), rules).snapshot.entries;
+async function inputAfter(value: Uint8Array, rules: Partial<RedactionRules> = {}): Promise<string> {
+  const { snapshot } = await redacted(sourceOf(entry(MessageType.Input, encodeInput([], value))), rules);
+  const [first] = snapshot.entries;
   const input = decodeCommand(MessageType.Input, first?.body ?? new Uint8Array());
   return input.kind === "input" ? fromUtf8(input.value) : input.kind;
 }
@@ -46,8 +48,8 @@ describe("JSON payloads", () => {
     ],
     ["numbers", { pin: -12.5e3, otp: 0 }, { pin: -11111, otp: 1 }],
     ["only whole words", { pinned: "yes", discarded: 1, spanner: "a" }, { pinned: "yes", discarded: 1, spanner: "a" }],
-  ])("keep their shape: %s", (_, before, after) => {
-    expect(JSON.parse(inputAfter(json(before)))).toEqual(after);
+  ])("keep their shape: %s", async (_, before, after) => {
+    expect(JSON.parse(await inputAfter(json(before)))).toEqual(after);
   });
 
   test.each<[what: string, before: unknown, hidden: readonly string[]]>([
@@ -80,32 +82,32 @@ describe("JSON payloads", () => {
       { a: "sk-abcdefghijklmnop1234", b: "glpat-abcdefghijklmnop12", c: "https://h/?a=1&sig=abc%2Fdef&b=2" },
       ["abcdefghijklmnop", "abc%2Fdef"],
     ],
-  ])("lose %s", (_, before, hidden) => {
-    const after = inputAfter(json(before));
+  ])("lose %s", async (_, before, hidden) => {
+    const after = await inputAfter(json(before));
     JSON.parse(after);
     for (const text of hidden) expect(after).not.toContain(text);
   });
 
-  test("lose a second secret in one string that is written with escapes", () => {
-    const after = inputAfter(utf8('{"password":"hunter22","t":"hunter22 and \\u0068unter22"}'));
+  test("lose a second secret in one string that is written with escapes", async () => {
+    const after = await inputAfter(utf8('{"password":"hunter22","t":"hunter22 and \\u0068unter22"}'));
     expect(JSON.stringify(JSON.parse(after))).not.toContain("unter22");
   });
 
-  test("do not take true and null for secrets of other payloads", () => {
-    expect(JSON.parse(inputAfter(json({ auth: true, token: null, text: "true or null", flag: true })))).toMatchObject({
+  test("do not take true and null for secrets of other payloads", async () => {
+    expect(JSON.parse(await inputAfter(json({ auth: true, token: null, text: "true or null", flag: true })))).toMatchObject({
       text: "true or null",
       flag: true,
     });
   });
 
-  test("keep their length, white space and order", () => {
+  test("keep their length, white space and order", async () => {
     const text = '{ "b" : [ 1 , {"token":"a\\"b\\u00e9"} ] ,\n "a":"}{" }';
-    const after = inputAfter(utf8(text));
+    const after = await inputAfter(utf8(text));
     expect(after).toBe('{ "b" : [ 1 , {"token":"**********"} ] ,\n "a":"}{" }');
     expect(after).toHaveLength(text.length);
   });
 
-  test("lose secrets that only their form shows", () => {
+  test("lose secrets that only their form shows", async () => {
     const before = {
       a: "Bearer abcdef123456",
       b: "sk_live_0123456789ab",
@@ -115,7 +117,7 @@ describe("JSON payloads", () => {
       f: "order 1234567890123",
       g: "token=abc",
     };
-    expect(JSON.parse(inputAfter(json(before)))).toEqual({
+    expect(JSON.parse(await inputAfter(json(before)))).toEqual({
       a: "*".repeat(19),
       b: "*".repeat(20),
       c: "*".repeat(before.c.length),
@@ -126,9 +128,9 @@ describe("JSON payloads", () => {
     });
   });
 
-  test("keep what the user keeps, and lose what the user adds", () => {
+  test("keep what the user keeps, and lose what the user adds", async () => {
     const value = json({ token: "next-page", iban: "DE1", note: "x" });
-    expect(JSON.parse(inputAfter(value, { kept: ["Token"], added: ["note"] }))).toEqual({
+    expect(JSON.parse(await inputAfter(value, { kept: ["Token"], added: ["note"] }))).toEqual({
       token: "next-page",
       iban: "***",
       note: "*",
@@ -136,14 +138,14 @@ describe("JSON payloads", () => {
   });
 });
 
-test("payloads that are not JSON become asterisks of the same length, unless they are kept", () => {
+test("payloads that are not JSON become asterisks of the same length, unless they are kept", async () => {
   const bytes = new Uint8Array([0, 1, 2, 255]);
-  expect(inputAfter(bytes)).toBe("****");
-  expect(inputAfter(bytes, { keepsOtherFormats: true })).toBe(fromUtf8(bytes));
-  expect(inputAfter(new Uint8Array())).toBe("");
+  expect(await inputAfter(bytes)).toBe("****");
+  expect(await inputAfter(bytes, { keepsOtherFormats: true })).toBe(fromUtf8(bytes));
+  expect(await inputAfter(new Uint8Array())).toBe("");
 });
 
-test("a secret of one payload is found in others, in failures and in error messages", () => {
+test("a secret of one payload is found in others, in failures and in error messages", async () => {
   const run = command(MessageType.Run, { kind: "run", resultCompletionId: 1, name: "charge" });
   const failed = entry(
     MessageType.RunCompletion,
@@ -165,7 +167,7 @@ test("a secret of one payload is found in others, in failures and in error messa
     relatedCommandName: "charge",
     relatedCommandType: MessageType.Run,
   };
-  const { snapshot } = redacted({
+  const { snapshot } = await redacted({
     ...source,
     snapshot: { ...source.snapshot, events: [{ kind: "transientError", afterIndex: 1, atMs: 0, error }] },
   });
@@ -177,11 +179,11 @@ test("a secret of one payload is found in others, in failures and in error messa
   });
 });
 
-test("the name of a step and the key of a state decide about their values", () => {
+test("the name of a step and the key of a state decide about their values", async () => {
   const run = command(MessageType.Run, { kind: "run", resultCompletionId: 1, name: "fetch token" });
   const done = entry(MessageType.RunCompletion, encodeCompletion(1, { kind: "value", value: json("abc") }));
   const set = command(MessageType.SetState, { kind: "setState", stateKey: utf8("apiKey"), value: json("xyz"), name: "" });
-  const { snapshot, state } = redacted({
+  const { snapshot, state } = await redacted({
     ...sourceOf(run, done, set),
     state: new Map([
       [toBinaryString(utf8("apiKey")), json("xyz")],
@@ -195,7 +197,7 @@ test("the name of a step and the key of a state decide about their values", () =
   ]);
 });
 
-test("credentials in headers are replaced even without redaction, and what has no secret stays the same entry", () => {
+test("credentials in headers are replaced even without redaction, and what has no secret stays the same entry", async () => {
   const headers = [
     { key: "authorization", value: "Bearer abcdef" },
     { key: "Cookie", value: "sid=1" },
@@ -203,7 +205,7 @@ test("credentials in headers are replaced even without redaction, and what has n
   ];
   const input = entry(MessageType.Input, encodeInput(headers, json({ password: "p" })));
   const plain = command(MessageType.Run, { kind: "run", resultCompletionId: 1, name: "a" });
-  const { snapshot, changed } = redacted(sourceOf(input, plain), { isOn: false });
+  const { snapshot, changed } = await redacted(sourceOf(input, plain), { isOn: false });
   expect(decodeCommand(MessageType.Input, snapshot.entries[0]?.body ?? new Uint8Array())).toMatchObject({
     headers: [
       { key: "authorization", value: "*************" },
@@ -216,8 +218,21 @@ test("credentials in headers are replaced even without redaction, and what has n
   expect(snapshot.entries[1]).toBe(plain);
 });
 
-test("of an entry that cannot be decoded, the length is left", () => {
+test("of an entry that cannot be decoded, the length is left", async () => {
   const damaged = entry(MessageType.SetState, new Uint8Array([0x0a, 0x7f]));
-  expect(redacted(sourceOf(damaged)).snapshot.entries[0]?.body).toEqual(utf8("**"));
-  expect(redacted(sourceOf(damaged), { isOn: false }).snapshot.entries[0]).toBe(damaged);
+  expect((await redacted(sourceOf(damaged))).snapshot.entries[0]?.body).toEqual(utf8("**"));
+  expect((await redacted(sourceOf(damaged), { isOn: false })).snapshot.entries[0]).toBe(damaged);
+});
+
+test("secrets beyond the limit are replaced at their fields, and counted because no text is searched for them", async () => {
+  const secretOf = (n: number): string => `secret-number-${n}-of-many`;
+  const tokens = Array.from({ length: SECRETS_MAX + 3 }, (_, n) => ({ token: secretOf(n) }));
+  const text = `${secretOf(0)} ${secretOf(SECRETS_MAX - 1)} ${secretOf(SECRETS_MAX + 1)}`;
+  const input = (value: unknown) => entry(MessageType.Input, encodeInput([], json(value)));
+  const { snapshot, unsearched } = await redacted(sourceOf(input(tokens), input({ text })));
+  const [first, second] = snapshot.entries.map(({ body }) => fromUtf8(body));
+  expect(first).not.toContain("secret-number");
+  expect(second).not.toContain(secretOf(SECRETS_MAX - 1));
+  expect(second).toContain(secretOf(SECRETS_MAX + 1));
+  expect(unsearched).toBe(3);
 });

@@ -16,6 +16,7 @@ import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perd
 import { type EntryParts, mapEntry, mapFailure, nameOfCommand } from "./entry.js";
 import { type NameRule, nameRule } from "./names.js";
 import { ASTERISK, collectSecrets, type PayloadRules, redactPayload } from "./payload.js";
+import { Slices } from "./slices.js";
 import { redactText, SecretList, stars } from "./texts.js";
 
 export interface RedactionRules {
@@ -34,11 +35,19 @@ export interface BundleSource {
   readonly state: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
-/** `changed`: number of payloads, headers and texts that differ from what is stored. */
-export function redactSource(source: BundleSource, rules: RedactionRules): BundleSource & { readonly changed: number } {
+export interface RedactedSource extends BundleSource {
+  /** Number of payloads, headers and texts that differ from what is stored. */
+  readonly changed: number;
+  /** Number of secrets beyond those that all texts are searched for. */
+  readonly unsearched: number;
+}
+
+/** Works in slices: other tasks of the event loop run between the entries of a long journal. */
+export async function redactSource(source: BundleSource, rules: RedactionRules): Promise<RedactedSource> {
   const redactor = new Redactor(nameRule(rules), rules);
-  redactor.collect(source);
-  return { ...redactor.redact(source), changed: redactor.changed };
+  await redactor.collect(source);
+  const redacted = await redactor.redact(source);
+  return { ...redacted, changed: redactor.changed, unsearched: redactor.unsearched };
 }
 
 class Redactor {
@@ -46,6 +55,7 @@ class Redactor {
   readonly #isOn: boolean;
   readonly #payloads: PayloadRules;
   readonly #secrets = new SecretList();
+  readonly #slices = new Slices();
   #changed = 0;
 
   constructor(names: NameRule, { isOn, keepsOtherFormats }: RedactionRules) {
@@ -58,7 +68,11 @@ class Redactor {
     return this.#changed;
   }
 
-  collect({ snapshot, state }: BundleSource): void {
+  get unsearched(): number {
+    return this.#secrets.unsearched;
+  }
+
+  async collect({ snapshot, state }: BundleSource): Promise<void> {
     const parts: EntryParts = {
       payload: (bytes, name) => {
         collectSecrets(bytes, name, this.#payloads, this.#secrets);
@@ -71,14 +85,17 @@ class Redactor {
       text: (text) => text,
       unreadable: (body) => body,
     };
-    this.#mapEntries(snapshot.entries, parts);
-    for (const [key, value] of state ?? []) collectSecrets(value, keyText(key), this.#payloads, this.#secrets);
+    await this.#mapEntries(snapshot.entries, parts);
+    for (const [key, value] of state ?? []) {
+      collectSecrets(value, keyText(key), this.#payloads, this.#secrets);
+      await this.#slices.after(value.length);
+    }
     const { invocation } = snapshot;
     if (invocation.status === "completed" && invocation.outcome.kind === "success")
       collectSecrets(invocation.outcome.value, "", this.#payloads, this.#secrets);
   }
 
-  redact({ snapshot, state }: BundleSource): BundleSource {
+  async redact({ snapshot, state }: BundleSource): Promise<BundleSource> {
     const parts: EntryParts = {
       payload: (bytes, name) => this.#payload(bytes, name),
       header: (header) => this.#header(header),
@@ -89,28 +106,31 @@ class Redactor {
       snapshot: {
         invocation: this.#invocation(snapshot.invocation, parts),
         held: this.#held(snapshot.held),
-        entries: this.#mapEntries(snapshot.entries, parts),
+        entries: await this.#mapEntries(snapshot.entries, parts),
         events: snapshot.events.map((event) => this.#event(event)),
       },
-      state: state && new Map([...state].map(([key, value]) => [key, this.#payload(value, keyText(key))])),
+      state: state && (await this.#redactState(state)),
     };
   }
 
+  async #redactState(state: ReadonlyMap<string, Uint8Array>): Promise<ReadonlyMap<string, Uint8Array>> {
+    const redacted = new Map<string, Uint8Array>();
+    for (const [key, value] of state) {
+      redacted.set(key, this.#payload(value, keyText(key)));
+      await this.#slices.after(value.length);
+    }
+    return redacted;
+  }
+
   /** Completions have the name of their command. */
-  #mapEntries(entries: readonly JournalEntry[], parts: EntryParts): readonly JournalEntry[] {
+  async #mapEntries(entries: readonly JournalEntry[], parts: EntryParts): Promise<readonly JournalEntry[]> {
     const names = new Map<number, string>();
-    return entries.map((entry) => {
-      const { type, body } = entry;
-      if (!isCommand(type)) {
-        const id = notificationIdOf(type, body);
-        const name = id.kind === "completion" ? names.get(id.id) : id.kind === "signalName" ? id.name : undefined;
-        return mapEntry(entry, name ?? "", parts);
-      }
-      const completion = resultCompletionIdOf(type, body);
-      const command = completion === undefined ? undefined : decodeCommand(type, body);
-      if (completion !== undefined && command !== undefined && !isFault(command)) names.set(completion, nameOfCommand(command));
-      return mapEntry(entry, "", parts);
-    });
+    const mapped: JournalEntry[] = [];
+    for (const entry of entries) {
+      mapped.push(mapEntry(entry, nameOfEntry(entry, names), parts));
+      await this.#slices.after(ENTRY_BYTES + entry.body.length);
+    }
+    return mapped;
   }
 
   #payload(bytes: Uint8Array, name: string): Uint8Array {
@@ -176,6 +196,21 @@ class Redactor {
   }
 }
 
+/** Name of the command that a completion belongs to. `names`: those of the commands before, by their completions; a command adds its own. */
+function nameOfEntry({ type, body }: JournalEntry, names: Map<number, string>): string {
+  if (!isCommand(type)) {
+    const id = notificationIdOf(type, body);
+    const name = id.kind === "completion" ? names.get(id.id) : id.kind === "signalName" ? id.name : undefined;
+    return name ?? "";
+  }
+  const completion = resultCompletionIdOf(type, body);
+  const command = completion === undefined ? undefined : decodeCommand(type, body);
+  if (completion !== undefined && command !== undefined && !isFault(command)) names.set(completion, nameOfCommand(command));
+  return "";
+}
+
+/** Work on an entry without payload, as that on so many bytes. */
+const ENTRY_BYTES = 256;
 const HEADERS = nameRule({ added: [], kept: [] });
 const HEADER_PART_CHARS_MIN = 8;
 

@@ -1,12 +1,13 @@
 /** Finds secrets in free text: by their form, and by their equality with secrets that were found elsewhere. */
 import { utf8 } from "@perdure/base";
+import { FILTERED_CHARS, SecretSearch } from "./secret-search.js";
 
 /** A secret that is shorter is searched for only as a whole value: `test` occurs in too many texts. */
-const SEARCHED_CHARS_MIN = 6;
+export const SEARCHED_CHARS_MIN = FILTERED_CHARS;
 /** A shorter secret is not searched for at all. */
 const COMPARED_CHARS_MIN = 4;
-/** Most secrets of one invocation that are searched for; further ones are still replaced where their field names them. */
-const SECRETS_MAX = 2_000;
+/** Secrets of one invocation that are searched for, some MB in memory; further ones are only replaced where their field names them. */
+export const SECRETS_MAX = 20_000;
 
 /** Forms of secrets. Each is replaced as a whole. */
 const FORMS: readonly RegExp[] = [
@@ -32,26 +33,33 @@ const QUOTED =
   /((?:password|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|credential)s?["']?\s*[=:]\s*)(["'])(.{1,1000}?)\2/gi;
 
 export class SecretList {
-  readonly #searched = new Set<string>();
+  readonly #search = new SecretSearch();
   readonly #compared = new Set<string>();
-  #ordered: readonly string[] | undefined;
+  #unsearched = 0;
 
   add(secret: string): void {
     const text = secret.trim();
-    if (text.length < COMPARED_CHARS_MIN || this.#compared.size >= SECRETS_MAX) return;
+    if (text.length < COMPARED_CHARS_MIN || this.#compared.has(text)) return;
+    if (this.#compared.size >= SECRETS_MAX) {
+      this.#unsearched++;
+      return;
+    }
     this.#compared.add(text);
-    if (text.length >= SEARCHED_CHARS_MIN) for (const form of [text, ...encodedForms(text)]) this.#searched.add(form);
-    this.#ordered = undefined;
+    if (text.length >= SEARCHED_CHARS_MIN) for (const form of [text, ...encodedForms(text)]) this.#search.add(form);
   }
 
   isOne(text: string): boolean {
     return this.#compared.has(text.trim());
   }
 
-  /** The secrets that texts are searched for, longest first: a shorter one may be a part of a longer one. */
-  get searched(): readonly string[] {
-    this.#ordered ??= [...this.#searched].sort((a, b) => b.length - a.length);
-    return this.#ordered;
+  /** Secrets beyond `SECRETS_MAX`, counted each time they were found: texts are not searched for them. */
+  get unsearched(): number {
+    return this.#unsearched;
+  }
+
+  /** The text with asterisks in place of the secrets. */
+  replaced(text: string): string {
+    return this.#compared.size === 0 ? text : this.#search.replaced(text);
   }
 }
 
@@ -65,9 +73,9 @@ function encodedForms(secret: string): readonly string[] {
 /** The text with its secrets replaced by asterisks, one for each byte of UTF-8. */
 export function redactText(text: string, secrets: SecretList): string {
   if (secrets.isOne(text)) return stars(text);
-  let redacted = text;
-  for (const secret of secrets.searched) if (redacted.includes(secret)) redacted = redacted.replaceAll(secret, stars(secret));
-  redacted = redacted.replace(QUOTED, (_, before: string, quote: string, value: string) => before + quote + stars(value) + quote);
+  let redacted = secrets
+    .replaced(text)
+    .replace(QUOTED, (_, before: string, quote: string, value: string) => before + quote + stars(value) + quote);
   for (const form of FORMS) redacted = redacted.replace(form, stars);
   return redacted.replace(CARD, (number) => (isCardNumber(number) ? stars(number) : number));
 }

@@ -53,9 +53,8 @@ import type { Population } from "../population.js";
 import type { ActionMeter } from "./action-meter.js";
 import type { KeyValue, RowBytes, Staging } from "./key-value.js";
 import * as keys from "./keys.js";
+import { readJournal } from "./read-journal.js";
 
-/** Number of rows read at a time when a long journal is read back. */
-const JOURNAL_READ_ROWS = 512;
 const NO_BYTES = new Uint8Array(0);
 
 /** Returns the two keys of an invocation: it is stored under the first while it is unfinished, under the second when it is completed. */
@@ -111,18 +110,8 @@ export class KvPartitionStore implements PartitionStore {
     meter.markDurable(sealed);
   }
 
-  async readJournal(partition: number, id: InvocationId, length: number): Promise<JournalEntry[]> {
-    const entries: JournalEntry[] = [];
-    for (let from = 0; from < length; from += JOURNAL_READ_ROWS) {
-      const rowKeys: string[] = [];
-      for (let index = from; index < Math.min(length, from + JOURNAL_READ_ROWS); index++)
-        rowKeys.push(keys.entryKey(partition, id, index));
-      for (const row of await this.#kv.getMany(rowKeys)) {
-        if (row === undefined) return entries;
-        entries.push(decodeEntry(row));
-      }
-    }
-    return entries;
+  readJournal(partition: number, id: InvocationId, length: number, bytesMax?: number): Promise<JournalEntry[]> {
+    return readJournal(this.#kv, partition, id, length, bytesMax);
   }
 
   async stateOf(partition: number, service: string, key: string): Promise<ReadonlyMap<string, Uint8Array>> {

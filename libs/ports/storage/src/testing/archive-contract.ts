@@ -6,6 +6,7 @@ import { anId, anInvocation, plainTarget, someFacts, workflowTarget } from "@per
 import type { Archive, ArchivedRow, ArchiveFilter } from "../archive.js";
 import { archiveRecord } from "../archive-record.js";
 import { decodeInvocation } from "../codec/invocation.js";
+import { JournalTooLarge } from "../journal-too-large.js";
 
 const LEADER = { partition: 0, epoch: 3 };
 const DONE = { kind: "done" };
@@ -65,6 +66,15 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       );
       expect(await archive.events(anId(1))).toEqual([EVENT]);
       expect([await archive.journal(anId(2)), await archive.events(anId(9)), await archive.find([])]).toEqual([[], [], []]);
+    });
+
+    test("rejects a journal with more bytes than the caller permits", async () => {
+      await using archive = await open();
+      const whole = { ...completed(1), journal: { length: 2, commands: 2, notifications: 0, outputIndex: 1, hasEvents: false } };
+      await archive.put(LEADER, [archiveRecord(whole, ENTRIES, [])]);
+      const bytes = ENTRIES.reduce((sum, { body }) => sum + body.length, 0);
+      expect(await archive.journal(anId(1), bytes)).toHaveLength(ENTRIES.length);
+      for (const bytesMax of [bytes - 1, 0]) await expect(archive.journal(anId(1), bytesMax)).rejects.toThrow(JournalTooLarge);
     });
 
     test("rejects writes and deletions of a leader that was deposed", async () => {

@@ -54,7 +54,7 @@ export function behindNetwork(store: PartitionStore, later: (task: () => void) =
       await soon();
       return outcome;
     },
-    readJournal: (partition, id, length) => store.readJournal(partition, id, length),
+    readJournal: (partition, id, length, bytesMax) => store.readJournal(partition, id, length, bytesMax),
     stateOf: (partition, service, key) => store.stateOf(partition, service, key),
     promisesOf: (partition, service, key) => store.promisesOf(partition, service, key),
     timers: (partition, group, fromMs, limit) => store.timers(partition, group, fromMs, limit),

@@ -7,6 +7,7 @@ import { MessageType } from "@perdure/service-protocol";
 import type { Invocation, JournalEntry, JournalEvent, Mutation } from "@perdure/state-machine";
 import { EVENT_SLOTS } from "@perdure/state-machine";
 import { anId, anInvocation, objectTarget, someFacts } from "@perdure/state-machine/testing";
+import { JournalTooLarge } from "../journal-too-large.js";
 import type { StoreUnderTest } from "./contract.js";
 import { all, lead } from "./rows.js";
 
@@ -113,6 +114,18 @@ export function invocationsAndJournals({ open }: StoreUnderTest): void {
       expect(await store.readJournal(0, anId(1), 0)).toEqual([]);
       expect(store.reads.entry(0, anId(1), 1_299)).toEqual(entries[1_299]);
       expect(store.reads.entry(0, anId(1), 1_300)).toBeUndefined();
+    });
+
+    test("a journal with more bytes than the reader permits is not read to its end", async () => {
+      await using store = await open();
+      const leader = await lead(store);
+      const entries = Array.from({ length: 700 }, (_, n) => entryOf("x".repeat(1_000 + n)));
+      await leader.put(...entries.map((entry, index): Mutation => ({ kind: "appendEntry", id: anId(1), index, entry })));
+      const bytes = entries.reduce((sum, { body }) => sum + body.length, 0);
+      expect(await store.readJournal(0, anId(1), entries.length, bytes)).toEqual(entries);
+      for (const bytesMax of [bytes - 1, 5_000, 0])
+        await expect(store.readJournal(0, anId(1), entries.length, bytesMax)).rejects.toThrow(JournalTooLarge);
+      expect(await store.readJournal(0, anId(1), 3, 5_000)).toEqual(entries.slice(0, 3));
     });
 
     test("an entry may be empty, and its time may be any millisecond of our age", async () => {

@@ -70,6 +70,7 @@ function report({ output }: Context, file: string, bytes: number, view: BundleVi
     entries: length,
     journal_length: journal.length,
     redacted: redaction?.changed ?? null,
+    unsearched: redaction?.unsearched ?? 0,
     error: error === null ? null : { code: error.restate_code, message: error.message },
   };
   output.result(summary, () => {
@@ -82,7 +83,12 @@ function report({ output }: Context, file: string, bytes: number, view: BundleVi
       ["Error", error === null ? undefined : error.message.split("\n", 1)[0]],
       ["Redacted", redaction === null ? "credentials in headers only" : `${redaction.changed} values`],
     ]);
+    if (summary.unsearched > 0) output.warn(unsearchedText(summary.unsearched));
     if (journal.length > 0 && length === 0) output.warn("Its journal was deleted, so that it cannot be replayed.");
     else output.note(`perdure replay ${file} --endpoint http://localhost:9080`);
   });
+}
+
+function unsearchedText(count: number): string {
+  return `${count} secrets are replaced where the name of their field shows them, and may be elsewhere in the file: there are too many.`;
 }
