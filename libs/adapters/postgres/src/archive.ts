@@ -30,6 +30,7 @@ import {
   ARCHIVE_CONNECT_TIMEOUT_MS,
   ARCHIVE_CONNECTIONS_MAX,
   ARCHIVE_FIND_TIMEOUT_MS,
+  ARCHIVE_PACKED_BYTES_ALLOWANCE,
   ARCHIVE_PACKED_BYTES_FACTOR,
   ARCHIVE_SCAN_PAGE,
   ARCHIVE_STATEMENT_TIMEOUT_MS,
@@ -158,7 +159,8 @@ class PostgresArchive implements SizedArchive {
   async #checkBytes(id: InvocationId, bytesMax: number): Promise<void> {
     const text = "SELECT octet_length(journal) AS bytes FROM perdure_archive WHERE environment = $1 AND id = $2";
     const [row] = await this.#query<{ bytes: number }>("archive-journal-bytes", text, [this.#environment, rawOf(id)]);
-    if (row !== undefined && row.bytes > ARCHIVE_PACKED_BYTES_FACTOR * bytesMax) throw new JournalTooLarge(bytesMax);
+    const fetchedMax = ARCHIVE_PACKED_BYTES_FACTOR * bytesMax + ARCHIVE_PACKED_BYTES_ALLOWANCE;
+    if (row !== undefined && row.bytes > fetchedMax) throw new JournalTooLarge(bytesMax);
   }
 
   async events(id: InvocationId): Promise<readonly JournalEvent[]> {

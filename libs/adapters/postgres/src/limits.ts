@@ -37,8 +37,12 @@ export const ARCHIVE_STATEMENT_TIMEOUT_MS = 20_000;
 export const ARCHIVE_SCAN_PAGE = 500;
 /** A slower read fails: a client waits for it, and can retry. */
 export const ARCHIVE_FIND_TIMEOUT_MS = 3_000;
-/** A packed journal has some ten bytes more for each entry than its bodies, together less than these, except of very many tiny entries. */
+/**
+ * A packed journal has some ten bytes more for each entry than its bodies: one with more bytes than this factor times the bound, and this
+ * allowance for tiny entries, is too large and is not fetched.
+ */
 export const ARCHIVE_PACKED_BYTES_FACTOR = 2;
+export const ARCHIVE_PACKED_BYTES_ALLOWANCE = 1024 * 1024;
 /** Connections of one tenancy process: the Cloud API, requests of gateways and relays, and the reconciler. */
 export const TENANCY_CONNECTIONS_MAX = 12;
 /** A transaction that met a deadlock is run again: two of them are rare, three in a row are a mistake. */

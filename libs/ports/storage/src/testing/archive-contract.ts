@@ -75,6 +75,10 @@ export function describeArchive(driver: string, open: () => Promise<Archive>): v
       const bytes = ENTRIES.reduce((sum, { body }) => sum + body.length, 0);
       expect(await archive.journal(anId(1), bytes)).toHaveLength(ENTRIES.length);
       for (const bytesMax of [bytes - 1, 0]) await expect(archive.journal(anId(1), bytesMax)).rejects.toThrow(JournalTooLarge);
+      const large = { type: 0x400, body: new Uint8Array(2 * 1024 * 1024), appendedAtMs: 5 };
+      await archive.put(LEADER, [archiveRecord(whole, [large, large], [])]);
+      await expect(archive.journal(anId(1), 1_000)).rejects.toThrow(JournalTooLarge);
+      expect(await archive.journal(anId(1), 2 * large.body.length)).toHaveLength(2);
     });
 
     test("rejects writes and deletions of a leader that was deposed", async () => {
