@@ -3,6 +3,8 @@
  * in bytes stay as they are, so that a handler decodes the same shape.
  */
 
+import { SLICE_TOKENS, type Sliced } from "./slices.js";
+
 /** A scalar value and its surroundings. */
 export interface JsonScalar {
   /** As written, quotes included. */
@@ -16,14 +18,19 @@ export interface JsonScalar {
 /** Returns the replacement of the text of a scalar, of the same length in bytes; or the text itself. */
 export type ReplaceScalar = (scalar: JsonScalar) => string;
 
-/** `text` must be valid JSON. `replaceName` does with the names of fields, quotes included, what `replace` does with values. */
-export function mapScalars(text: string, replace: ReplaceScalar, replaceName: (name: string) => string = same): string {
+/**
+ * `text` must be valid JSON. `replaceName` does with the names of fields, quotes included, what `replace` does with values. Yields after every
+ * slice of a long text.
+ */
+export function* mapScalars(text: string, replace: ReplaceScalar, replaceName: (name: string) => string = same): Sliced<string> {
   const pieces: string[] = [];
   const path: string[] = [];
   /** For each open object or array: whether it is an object, and whether a name was pushed for its current member. */
   const open: { readonly isObject: boolean; readonly object: number; isNamed: boolean; expectsName: boolean }[] = [];
   let objects = 0;
+  let tokens = 0;
   for (const [token] of text.matchAll(TOKEN)) {
+    if (++tokens % SLICE_TOKENS === 0) yield;
     const inside = open.at(-1);
     switch (token[0]) {
       case "{":

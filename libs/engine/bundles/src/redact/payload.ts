@@ -2,6 +2,7 @@
 import { fromUtf8Strict, utf8 } from "@perdure/base";
 import { decodedText, type JsonScalar, mapScalars } from "./json-text.js";
 import type { NameRule } from "./names.js";
+import { atOnce, type Sliced } from "./slices.js";
 import { redactText, SEARCHED_CHARS_MIN, type SecretList, stars } from "./texts.js";
 
 export interface PayloadRules {
@@ -11,38 +12,38 @@ export interface PayloadRules {
 }
 
 /** Adds the secrets of a payload to `secrets`. `name`: of the step or state key that the payload belongs to. */
-export function collectSecrets(payload: Uint8Array, name: string, rules: PayloadRules, secrets: SecretList): void {
+export function* collectSecrets(payload: Uint8Array, name: string, rules: PayloadRules, secrets: SecretList): Sliced<void> {
   const text = jsonText(payload);
-  if (text !== undefined) collectIn(text, name, rules.names, secrets, NESTED_MAX);
+  if (text !== undefined) yield* collectIn(text, name, rules.names, secrets, NESTED_MAX);
 }
 
-function collectIn(text: string, name: string, names: NameRule, secrets: SecretList, depth: number): void {
-  const labelled = labelledObjects(text, names);
-  mapScalars(text, (scalar) => {
+function* collectIn(text: string, name: string, names: NameRule, secrets: SecretList, depth: number): Sliced<void> {
+  const labelled = yield* labelledObjects(text, names);
+  yield* mapScalars(text, (scalar) => {
     const value = scalar.text.startsWith('"') ? decodedText(scalar.text) : undefined;
     // `true` and `null` are no secrets: replaced everywhere, they would change other payloads.
     if (isNamedSecret(scalar, name, names, labelled)) {
       if (value !== undefined || /\d/.test(scalar.text)) secrets.add(value ?? scalar.text);
     } else if (value !== undefined && depth > 0 && !isKept(scalar.path, name, names)) {
       const inner = nestedJson(value) ?? encodedJson(value);
-      if (inner !== undefined) collectIn(inner, name, names, secrets, depth - 1);
+      if (inner !== undefined) atOnce(collectIn(inner, name, names, secrets, depth - 1));
     }
     return scalar.text;
   });
 }
 
 /** The payload itself when nothing in it is a secret; else a copy, of the same length unless it contains JSON in a string. */
-export function redactPayload(payload: Uint8Array, name: string, rules: PayloadRules, secrets: SecretList): Uint8Array {
+export function* redactPayload(payload: Uint8Array, name: string, rules: PayloadRules, secrets: SecretList): Sliced<Uint8Array> {
   if (payload.length === 0) return payload;
   const text = jsonText(payload);
   if (text === undefined) return rules.keepsOtherFormats ? payload : new Uint8Array(payload.length).fill(ASTERISK);
-  const redacted = redactJson(text, name, rules.names, secrets, NESTED_MAX);
+  const redacted = yield* redactJson(text, name, rules.names, secrets, NESTED_MAX);
   return redacted === text ? payload : utf8(redacted);
 }
 
-function redactJson(text: string, name: string, names: NameRule, secrets: SecretList, depth: number): string {
-  const labelled = labelledObjects(text, names);
-  return mapScalars(
+function* redactJson(text: string, name: string, names: NameRule, secrets: SecretList, depth: number): Sliced<string> {
+  const labelled = yield* labelledObjects(text, names);
+  return yield* mapScalars(
     text,
     (scalar) => {
       if (isKept(scalar.path, name, names)) return scalar.text;
@@ -62,12 +63,12 @@ function redactNested(token: string, name: string, names: NameRule, secrets: Sec
   const value = decodedText(token);
   const inner = nestedJson(value);
   if (inner !== undefined) {
-    const redacted = redactJson(inner, name, names, secrets, depth - 1);
+    const redacted = atOnce(redactJson(inner, name, names, secrets, depth - 1));
     return redacted === inner ? token : JSON.stringify(redacted);
   }
   const encoded = encodedJson(value);
   if (encoded === undefined) return undefined;
-  return redactJson(encoded, name, names, secrets, depth - 1) === encoded ? token : `"${stars(token.slice(1, -1))}"`;
+  return atOnce(redactJson(encoded, name, names, secrets, depth - 1)) === encoded ? token : `"${stars(token.slice(1, -1))}"`;
 }
 
 /** Levels of JSON in JSON strings, or in base64, that are read. */
@@ -86,9 +87,9 @@ function encodedJson(text: string): string | undefined {
 }
 
 /** Numbers of the objects that name a secret beside its value: `{"name": "authorization", "value": …}`. */
-function labelledObjects(text: string, names: NameRule): ReadonlySet<number> {
+function* labelledObjects(text: string, names: NameRule): Sliced<ReadonlySet<number>> {
   const labelled = new Set<number>();
-  mapScalars(text, ({ text: token, path, object }) => {
+  yield* mapScalars(text, ({ text: token, path, object }) => {
     if (LABELS.has(path.at(-1)?.toLowerCase() ?? "") && token.startsWith('"') && names.isSecret(decodedText(token)))
       labelled.add(object);
     return token;

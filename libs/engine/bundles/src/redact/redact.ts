@@ -16,7 +16,7 @@ import type { AttemptError, Invocation, JournalEntry, JournalEvent } from "@perd
 import { type EntryParts, mapEntry, mapFailure, nameOfCommand } from "./entry.js";
 import { type NameRule, nameRule } from "./names.js";
 import { ASTERISK, collectSecrets, type PayloadRules, redactPayload } from "./payload.js";
-import { Slices } from "./slices.js";
+import { atOnce, SLICE_BYTES, type Sliced, Slices } from "./slices.js";
 import { redactText, SecretList, stars } from "./texts.js";
 
 export interface RedactionRules {
@@ -50,6 +50,8 @@ export async function redactSource(source: BundleSource, rules: RedactionRules):
   return { ...redacted, changed: redactor.changed, unsearched: redactor.unsearched };
 }
 
+type PayloadWork = (bytes: Uint8Array, name: string) => Sliced<Uint8Array>;
+
 class Redactor {
   readonly #names: NameRule;
   readonly #isOn: boolean;
@@ -73,11 +75,9 @@ class Redactor {
   }
 
   async collect({ snapshot, state }: BundleSource): Promise<void> {
+    const collected = (bytes: Uint8Array, name: string) => this.#collected(bytes, name);
     const parts: EntryParts = {
-      payload: (bytes, name) => {
-        collectSecrets(bytes, name, this.#payloads, this.#secrets);
-        return bytes;
-      },
+      payload: (bytes, name) => atOnce(collected(bytes, name)),
       header: (header) => {
         if (this.#isCredential(header)) this.#addHeader(header.value);
         return header;
@@ -85,28 +85,29 @@ class Redactor {
       text: (text) => text,
       unreadable: (body) => body,
     };
-    await this.#mapEntries(snapshot.entries, parts);
+    await this.#mapEntries(snapshot.entries, parts, collected);
     for (const [key, value] of state ?? []) {
-      collectSecrets(value, keyText(key), this.#payloads, this.#secrets);
+      await this.#slices.run(collected(value, keyText(key)));
       await this.#slices.after(value.length);
     }
     const { invocation } = snapshot;
     if (invocation.status === "completed" && invocation.outcome.kind === "success")
-      collectSecrets(invocation.outcome.value, "", this.#payloads, this.#secrets);
+      await this.#slices.run(collected(invocation.outcome.value, ""));
   }
 
   async redact({ snapshot, state }: BundleSource): Promise<BundleSource> {
+    const redacted = (bytes: Uint8Array, name: string) => this.#payload(bytes, name);
     const parts: EntryParts = {
-      payload: (bytes, name) => this.#payload(bytes, name),
+      payload: (bytes, name) => atOnce(redacted(bytes, name)),
       header: (header) => this.#header(header),
       text: (text) => this.#text(text),
       unreadable: (body) => (this.#isOn ? this.#counted(body, new Uint8Array(body.length).fill(ASTERISK)) : body),
     };
     return {
       snapshot: {
-        invocation: this.#invocation(snapshot.invocation, parts),
+        invocation: await this.#invocation(snapshot.invocation, parts),
         held: this.#held(snapshot.held),
-        entries: await this.#mapEntries(snapshot.entries, parts),
+        entries: await this.#mapEntries(snapshot.entries, parts, redacted),
         events: snapshot.events.map((event) => this.#event(event)),
       },
       state: state && (await this.#redactState(state)),
@@ -116,26 +117,50 @@ class Redactor {
   async #redactState(state: ReadonlyMap<string, Uint8Array>): Promise<ReadonlyMap<string, Uint8Array>> {
     const redacted = new Map<string, Uint8Array>();
     for (const [key, value] of state) {
-      redacted.set(key, this.#payload(value, keyText(key)));
+      redacted.set(key, await this.#slices.run(this.#payload(value, keyText(key))));
       await this.#slices.after(value.length);
     }
     return redacted;
   }
 
   /** Completions have the name of their command. */
-  async #mapEntries(entries: readonly JournalEntry[], parts: EntryParts): Promise<readonly JournalEntry[]> {
+  async #mapEntries(entries: readonly JournalEntry[], parts: EntryParts, work: PayloadWork): Promise<readonly JournalEntry[]> {
     const names = new Map<number, string>();
     const mapped: JournalEntry[] = [];
     for (const entry of entries) {
-      mapped.push(mapEntry(entry, nameOfEntry(entry, names), parts));
+      const name = nameOfEntry(entry, names);
+      const isLarge = entry.body.length > SLICE_BYTES;
+      mapped.push(mapEntry(entry, name, isLarge ? await this.#prepared(entry, name, parts, work) : parts));
       await this.#slices.after(ENTRY_BYTES + entry.body.length);
     }
     return mapped;
   }
 
-  #payload(bytes: Uint8Array, name: string): Uint8Array {
+  /** Does the work on the payloads of an entry in slices: mapping the entry with the result takes no time. */
+  async #prepared(entry: JournalEntry, name: string, parts: EntryParts, work: PayloadWork): Promise<EntryParts> {
+    const payloads: (readonly [bytes: Uint8Array, name: string])[] = [];
+    const payload = (bytes: Uint8Array, payloadName: string): Uint8Array => {
+      payloads.push([bytes, payloadName]);
+      return bytes;
+    };
+    mapEntry(entry, name, { payload, header: unchanged, text: unchanged, unreadable: unchanged });
+    const results: (Uint8Array | undefined)[] = [];
+    for (const [bytes, payloadName] of payloads) {
+      const result = await this.#slices.run(work(bytes, payloadName));
+      results.push(result === bytes ? undefined : result);
+    }
+    // The entry is decoded again, with its payloads in the same order.
+    return { ...parts, payload: (bytes) => results.shift() ?? bytes };
+  }
+
+  *#collected(bytes: Uint8Array, name: string): Sliced<Uint8Array> {
+    yield* collectSecrets(bytes, name, this.#payloads, this.#secrets);
+    return bytes;
+  }
+
+  *#payload(bytes: Uint8Array, name: string): Sliced<Uint8Array> {
     if (!this.#isOn) return bytes;
-    return this.#counted(bytes, redactPayload(bytes, name, this.#payloads, this.#secrets));
+    return this.#counted(bytes, yield* redactPayload(bytes, name, this.#payloads, this.#secrets));
   }
 
   #header(header: Header): Header {
@@ -164,10 +189,13 @@ class Redactor {
     }
   }
 
-  #invocation(invocation: Invocation, parts: EntryParts): Invocation {
+  async #invocation(invocation: Invocation, parts: EntryParts): Promise<Invocation> {
     if (invocation.status !== "completed") return invocation;
     const { outcome } = invocation;
-    if (outcome.kind === "success") return { ...invocation, outcome: { ...outcome, value: parts.payload(outcome.value, "") } };
+    if (outcome.kind === "success") {
+      const value = await this.#slices.run(this.#payload(outcome.value, ""));
+      return { ...invocation, outcome: { ...outcome, value } };
+    }
     const stacktrace = outcome.stacktrace === undefined ? undefined : parts.text(outcome.stacktrace);
     return { ...invocation, outcome: { ...outcome, failure: mapFailure(outcome.failure, parts), stacktrace } };
   }
@@ -194,6 +222,10 @@ class Redactor {
     if (after !== before) this.#changed++;
     return after;
   }
+}
+
+function unchanged<T>(value: T): T {
+  return value;
 }
 
 /** Name of the command that a completion belongs to. `names`: those of the commands before, by their completions; a command adds its own. */
