@@ -11,8 +11,8 @@ import {
 } from "@perdure/service-protocol";
 import type { JournalEntry } from "@perdure/state-machine";
 import { anInvocation } from "@perdure/state-machine/testing";
+import { SECRETS_MAX } from "./limits.js";
 import { type BundleSource, type RedactionRules, redactSource } from "./redact.js";
-import { SECRETS_MAX } from "./texts.js";
 
 const RULES: RedactionRules = { isOn: true, added: [], kept: [], keepsOtherFormats: false };
 

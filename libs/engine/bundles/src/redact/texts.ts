@@ -1,13 +1,12 @@
 /** Finds secrets in free text: by their form, and by their equality with secrets that were found elsewhere. */
 import { utf8 } from "@perdure/base";
+import { SECRETS_MAX } from "./limits.js";
 import { FILTERED_CHARS, SecretSearch } from "./secret-search.js";
 
 /** A secret that is shorter is searched for only as a whole value: `test` occurs in too many texts. */
 export const SEARCHED_CHARS_MIN = FILTERED_CHARS;
 /** A shorter secret is not searched for at all. */
 const COMPARED_CHARS_MIN = 4;
-/** Secrets of one invocation that are searched for, some MB in memory; further ones are only replaced where their field names them. */
-export const SECRETS_MAX = 20_000;
 
 /** Forms of secrets. Each is replaced as a whole. */
 const FORMS: readonly RegExp[] = [
