@@ -63,6 +63,7 @@ afterAll(async () => {
 interface Summary {
   readonly file: string;
   readonly redacted: number | null;
+  readonly unsearched: number;
   readonly entries: number;
 }
 
@@ -152,6 +153,26 @@ test(
       state: { complete: false, entries: [] },
     });
     expect(bundle.journal.entries.at(-1)?.label).toBe("Command: Output");
+  },
+  TEST_MS,
+);
+
+test(
+  "more secrets than texts are searched for are counted, and reported",
+  async () => {
+    const tokens = Array.from({ length: 20_003 }, (_, n) => `canary-${n}-of-many`);
+    const response = await fetch(`${world.server.ingressUrl}/Account/many/close/send`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ tokens }),
+    });
+    const { invocationId: id } = (await response.json()) as { invocationId: string };
+    const file = join(home.path, "many.bundle.json.gz");
+    const { exitCode, stderr } = await home.run(["bundle", id, "--out", file]);
+    expect([exitCode, stderr]).toEqual([0, expect.stringContaining("3 secrets are replaced where the name of their field")]);
+    const { bundle, text, summary } = await bundleOf(id);
+    expect(everythingIn(text, bundle)).not.toContain("-of-many");
+    expect([bundle.redaction?.unsearched, summary.unsearched]).toEqual([3, 3]);
   },
   TEST_MS,
 );
