@@ -44,8 +44,9 @@ async function recoverPartition(
   const cache = "reads" in store ? undefined : new RowCache(partition, store);
   const view = new LiveView(partition, cache ?? (store as PartitionStore).reads, group.counters.traffic);
   const { undoBytesMax = 0 } = group.options;
-  if (undoBytesMax > 0) {
-    const notes = await store.stateOf(partition, UNDO_NOTES.service, UNDO_NOTES.key);
+  const notes = await store.stateOf(partition, UNDO_NOTES.service, UNDO_NOTES.key);
+  // Where undo is off now, the records of former leaders have to be deleted.
+  if (undoBytesMax > 0 || notes.size > 0) {
     const undoOptions = { bytesMax: undoBytesMax, keepsPurged: group.archive === undefined, counters: group.counters };
     view.undo = new StoredUndo(view, view.log, notes, undoOptions);
   }

@@ -3,7 +3,7 @@
  * that time, due timers are read a page at a time, so a hundred thousand sleeping invocations cost no memory and wake in order.
  */
 import { present, type TimerHandle } from "@perdure/base";
-import type { TimerKey } from "@perdure/state-machine";
+import type { TimerKey, UndoNote } from "@perdure/state-machine";
 import { type TimerGroup, timerGroupOf } from "@perdure/storage";
 import type { LeaderPartition } from "./leader-partition.js";
 import { TIMER_PAGE } from "./limits.js";
@@ -33,6 +33,7 @@ export class Timers {
       }
     }
     this.#rearm();
+    this.#expireUndo(); // Those of a leader under which undo was not off yet must not wait for the first clean-up.
     this.#scheduleCleanup();
   }
 
@@ -84,13 +85,17 @@ export class Timers {
     });
   }
 
+  /** Deletes records of undo whose time is over, a bounded number with each command. */
   #expireUndo(): void {
-    const nowMs = this.#group.ports.clock.nowMs();
-    for (const { view } of this.#group.leaders.values()) {
-      const note = view.undo?.expired(nowMs);
-      if (note === undefined) continue;
-      this.#group.post({ kind: "command", command: { kind: "expireUndo", id: note.id }, receiver: undefined });
-    }
+    for (const leader of this.#group.leaders.values()) this.#expireUndoOf(leader, undefined);
+  }
+
+  /** `last`: the note for which the last command was sent. A partition that has not deleted it is stopped, or waits for rows. */
+  #expireUndoOf(leader: LeaderPartition, last: UndoNote | undefined): void {
+    const note = leader.view.undo?.expired(this.#group.ports.clock.nowMs());
+    if (this.#stopped || note === undefined || (note.id === last?.id && note.operation === last.operation)) return;
+    this.#group.post({ kind: "command", command: { kind: "expireUndo", id: note.id }, receiver: undefined });
+    this.#group.post({ kind: "barrier", passed: () => this.#expireUndoOf(leader, note) });
   }
 
   #work(group: TimerGroup): void {

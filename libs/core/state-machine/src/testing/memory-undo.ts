@@ -4,6 +4,7 @@ import type { JournalEntry } from "../entry.js";
 import type { NewUndoNote, UndoNote, UndoRecord, UndoRows } from "../undo/rows.js";
 
 export class MemoryUndo implements UndoRows {
+  readonly keepsNew = true;
   readonly #notes = new Map<string, UndoNote>();
   readonly #records = new Map<string, UndoRecord>();
   readonly #deferred = new Map<string, JournalEntry[]>();

@@ -16,7 +16,7 @@ export function keepForUndo(
   out: Transition,
 ): void {
   const { undo } = view;
-  if (mark === undefined || undo === undefined || mark.untilMs <= out.nowMs) return;
+  if (mark === undefined || undo?.keepsNew !== true || mark.untilMs <= out.nowMs) return;
   const { facts, journal } = invocation;
   const entries = view.journalOf(facts.id, journal.length).filter((entry): entry is JournalEntry => entry !== undefined);
   const note = { id: facts.id, operation: mark.operation, kind, untilMs: mark.untilMs, generation: generationMark(facts) };

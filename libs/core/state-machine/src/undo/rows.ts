@@ -38,6 +38,8 @@ export interface UndoRecord {
 
 /** Reads are synchronous and may throw `NeedsLoad`, as those of `PartitionView`; writes belong to the present command. */
 export interface UndoRows {
+  /** False where changes can no longer be undone, and only records of before exist. */
+  readonly keepsNew: boolean;
   /** No note exists: the usual case, which must cost nothing. */
   readonly isEmpty: boolean;
   notesOf(id: InvocationId): readonly UndoNote[];

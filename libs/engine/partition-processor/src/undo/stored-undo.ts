@@ -1,6 +1,6 @@
 /**
- * The records with which changes of a partition can be undone. Notes are in memory, oldest first, and stored beside their records as
- * state of a service name that no deployment can have; records are read only when a change is undone.
+ * The records with which changes of a partition can be undone. Notes are in memory, and stored beside their records as state of a
+ * service name that no deployment can have; records are read only when a change is undone.
  */
 import type { InvocationId, OperationId } from "@perdure/base";
 import type { JournalEntry, Mutation, NewUndoNote, UndoNote, UndoRecord, UndoRows } from "@perdure/state-machine";
@@ -18,9 +18,10 @@ import {
 } from "@perdure/storage";
 import { UNDO_DROPS_MAX, UNDO_NOTE_BYTES } from "../limits.js";
 import type { UndoLog } from "../view/overlay.js";
+import { NotesByAge } from "./notes-by-age.js";
 
 export interface UndoOptions {
-  /** Bytes of all records of a partition; the oldest are deleted first. */
+  /** Bytes of all records of a partition; the oldest are deleted first. 0: none is added, and those of former leaders are deleted. */
   readonly bytesMax: number;
   /** Whether purged invocations are kept: with an archive, a record there would be deleted after the undo. */
   readonly keepsPurged: boolean;
@@ -46,8 +47,12 @@ export class StoredUndo implements UndoRows {
   readonly #options: UndoOptions;
   /** Of one invocation, one note for each operation. */
   readonly #notes = new Map<string, readonly UndoNote[]>();
+  readonly #byAge = new NotesByAge((id, operation) => this.note(id, operation));
   /** One number, in a map so that the log can revert it. */
   readonly #sum = new Map<string, number>();
+  /** Records that the present command deleted early. */
+  #dropped = 0;
+  #isChanged = false;
 
   /** `stored` are the notes of former leaders; `log` reverts changes of notes with those of the present command. */
   constructor(view: StateOfView, log: UndoLog, stored: ReadonlyMap<string, Uint8Array>, options: UndoOptions) {
@@ -57,16 +62,36 @@ export class StoredUndo implements UndoRows {
     const notes = [...stored].map(([name, row]) => decodeUndoNote(name, row));
     for (const note of notes.sort((a, b) => a.untilMs - b.untilMs)) this.#keep(note);
     log.clear();
+    this.accept();
+  }
+
+  get keepsNew(): boolean {
+    return this.#options.bytesMax > 0;
   }
 
   get isEmpty(): boolean {
     return this.#notes.size === 0;
   }
 
-  /** The oldest note if its time is over; its id routes a command to the partition. */
+  /** The note that ends first if its time is over; its id routes a command to the partition. */
   expired(nowMs: number): UndoNote | undefined {
-    for (const note of this.#all()) return note.untilMs <= nowMs ? note : undefined;
+    for (const note of this.#byAge.oldestFirst()) return note.untilMs <= nowMs || !this.keepsNew ? note : undefined;
     return undefined;
+  }
+
+  /** Keeps the present command. */
+  accept(): void {
+    if (!this.#isChanged) return;
+    this.#isChanged = false;
+    this.#options.counters.undoDropped += this.#dropped;
+    this.#dropped = 0;
+    this.#byAge.compact();
+  }
+
+  /** The present command must be applied again; the log reverts its notes. */
+  takeBack(): void {
+    this.#isChanged = false;
+    this.#dropped = 0;
   }
 
   notesOf(id: InvocationId): readonly UndoNote[] {
@@ -88,14 +113,11 @@ export class StoredUndo implements UndoRows {
   }
 
   put(added: NewUndoNote, record: UndoRecord, nowMs: number): void {
-    if (added.kind === "purged" && !this.#options.keepsPurged) return;
+    if (!this.keepsNew || (added.kind === "purged" && !this.#options.keepsPurged)) return;
     this.dropExpired(nowMs);
     const value = encodeUndoRecord(record);
     const note: UndoNote = { ...added, isUndone: false, deferredCount: 0, bytes: value.length + UNDO_NOTE_BYTES };
-    if (!this.#makeSpace(note.bytes, undefined)) {
-      this.#options.counters.undoDropped++;
-      return;
-    }
+    if (!this.#makeSpace(note.bytes, undefined)) return this.#countDropped();
     this.#write(undoRecordKey(note.id, note.operation), value);
     this.#store(note);
   }
@@ -126,7 +148,7 @@ export class StoredUndo implements UndoRows {
     const { bytesMax } = this.#options;
     if (bytes + (except?.bytes ?? 0) > bytesMax) return false; // The others would be deleted in vain.
     if (this.#bytes + bytes <= bytesMax) return true;
-    for (const note of this.#all()) {
+    for (const note of this.#byAge.oldestFirst()) {
       if (note === except) continue;
       this.#drop(note);
       if (this.#bytes + bytes <= bytesMax) return true;
@@ -135,8 +157,13 @@ export class StoredUndo implements UndoRows {
   }
 
   #drop(note: UndoNote): void {
-    if (!note.isUndone) this.#options.counters.undoDropped++;
+    if (!note.isUndone) this.#countDropped();
     this.#delete(note);
+  }
+
+  #countDropped(): void {
+    this.#isChanged = true;
+    this.#dropped++;
   }
 
   #delete(note: UndoNote): void {
@@ -160,15 +187,12 @@ export class StoredUndo implements UndoRows {
 
   // ── in memory ──────────────────────────────────────────────────────────────────────────────────
 
-  *#all(): Iterable<UndoNote> {
-    for (const notes of this.#notes.values()) yield* notes;
-  }
-
   get #bytes(): number {
     return this.#sum.get("bytes") ?? 0;
   }
 
   #add(bytes: number): void {
+    this.#isChanged = true;
     this.#log.note(this.#sum, "bytes");
     this.#sum.set("bytes", this.#bytes + bytes);
   }
@@ -178,6 +202,7 @@ export class StoredUndo implements UndoRows {
     this.#log.note(this.#notes, note.id);
     const others = this.notesOf(note.id).filter((each) => each !== before);
     this.#notes.set(note.id, [...others, note]);
+    if (before?.untilMs !== note.untilMs) this.#byAge.add(note);
     this.#add(note.bytes - (before?.bytes ?? 0));
   }
 

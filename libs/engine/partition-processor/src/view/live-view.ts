@@ -312,13 +312,13 @@ export class LiveView implements PartitionView, Transition {
   accept(): Accepted {
     this.log.clear();
     this.populationCounters.accept();
+    this.undo?.accept();
     this.#traffic.accept(this.nowMs);
     if (this.#stored.size > 0) this.#stored = new Map();
     this.#mutationMark = this.mutationCount;
     this.#pausedQueueMark = this.pausedQueueCount;
-    const { effects, sent } = NOTHING_CAUSED;
     if (this.#effects === undefined && this.#sent === undefined) return NOTHING_CAUSED;
-    const accepted = { effects: this.#effects ?? effects, sent: this.#sent ?? sent };
+    const accepted = { effects: this.#effects ?? NOTHING_CAUSED.effects, sent: this.#sent ?? NOTHING_CAUSED.sent };
     this.#effects = undefined;
     this.#sent = undefined;
     return accepted;
@@ -328,6 +328,7 @@ export class LiveView implements PartitionView, Transition {
   takeBack(): void {
     this.log.rollBack();
     this.populationCounters.takeBack();
+    this.undo?.takeBack();
     this.#traffic.takeBack();
     if (this.#stored.size > 0) this.#stored = new Map();
     if (this.#mutations !== undefined) this.#mutations.length = this.#mutationMark;
