@@ -152,13 +152,13 @@ test("an invocation that waited for its lock waits again, one that was delayed s
 });
 
 /** `S/h` that waits for its call of `CHILD`, which runs. */
-function calling(): MemoryPartition {
+function calling(over: object = NO_RETENTION): MemoryPartition {
   const partition = new MemoryPartition();
   partition.play(invokeOf(someFacts({ id: ID, ...NO_RETENTION })));
   partition.play(pinOf(ID, 1));
   const callee = someFacts({
     id: CHILD,
-    ...NO_RETENTION,
+    ...over,
     source: { kind: "service", callerId: ID, callerTarget: objectTarget("k") },
   });
   partition.playAll(callOf(ID, 1, callee, 1, 2));
@@ -166,6 +166,7 @@ function calling(): MemoryPartition {
   return partition;
 }
 
+const CALLER = { kind: "call", callerId: ID, callerGeneration: undefined, completionId: 2 } as const;
 const lastOf = (partition: MemoryPartition): number | undefined => typesOf(partition, ID).at(-1);
 
 test.each([
@@ -213,6 +214,52 @@ test("a caller whose callee cannot be restored gets the failure instead of waiti
   // The callee notified the caller of its end by the other operation; without that, the undo does.
   undone(partition, ID);
   expect(lastOf(partition)).toBe(MessageType.CallCompletion);
+});
+
+describe("a caller whose callee's id was used again meanwhile", () => {
+  const used = { ...NO_RETENTION, idempotencyKey: "key" };
+  const again = someFacts({ id: CHILD, ...used, createdAtMs: 2_000 });
+
+  test.each([
+    ["is kept", mark.untilMs],
+    ["has expired", 1_500],
+    ["was not kept", 1],
+  ])("gets the failure of the former one when its record %s, and not the result of the later one", (_, untilMs) => {
+    const partition = calling(used);
+    partition.play(killOf(ID)); // The kill of the callee is on its way.
+    partition.playAll(killOf(CHILD, { ...mark, untilMs }));
+    partition.play(invokeOf(again));
+    partition.nowMs = 1_600;
+    undone(partition, ID);
+    expect(partition.invocation(CHILD)).toMatchObject({ run: 1, sinks: [], facts: { createdAtMs: 2_000 } });
+    partition.play(outputOf(CHILD, 1, "later"));
+    partition.playAll(endOf(CHILD, 1));
+    expect(typesOf(partition, ID).filter((type) => type === MessageType.CallCompletion)).toHaveLength(1);
+    const entries = partition.journalOf(ID, partition.invocation(ID)?.journal.length ?? 0);
+    expect(new TextDecoder().decode(entries.at(-1)?.body)).toContain("killed");
+  });
+
+  test("is not attached to it when the callee was restored before and has ended", () => {
+    const partition = calling(used);
+    partition.playAll(killOf(ID));
+    undone(partition, ID);
+    partition.play(outputOf(CHILD, 2, "out"));
+    partition.playAll(endOf(CHILD, 2));
+    partition.play(invokeOf(again));
+    partition.playAll({ kind: "undo", id: CHILD, operation: OPERATION, sink: CALLER });
+    expect(partition.invocation(CHILD)).toMatchObject({ sinks: [], facts: { createdAtMs: 2_000 } });
+    expect(typesOf(partition, ID).filter((type) => type === MessageType.CallCompletion)).toHaveLength(1);
+  });
+});
+
+test("an undo that reaches a restored callee after its end gives its caller no second completion", () => {
+  const partition = calling({});
+  partition.playAll(killOf(ID));
+  undone(partition, ID);
+  partition.play(outputOf(CHILD, 2, "out"));
+  partition.playAll(endOf(CHILD, 2));
+  partition.playAll({ kind: "undo", id: CHILD, operation: OPERATION, sink: CALLER });
+  expect(typesOf(partition, ID).filter((type) => type === MessageType.CallCompletion)).toHaveLength(1);
 });
 
 test("a new invocation under the same id is a conflict and stays as it is", () => {

@@ -6,7 +6,16 @@ import type { TimerKey, Undo } from "../command.js";
 import type { UndoAnswer } from "../effect.js";
 import { addSink, deleteRetentionTimers, notifySink } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
-import type { Completed, Invocation, JournalProgress, Outcome, Paused, Scheduled } from "../invocation.js";
+import {
+  type Completed,
+  generationMark,
+  type Invocation,
+  type JournalProgress,
+  type Outcome,
+  type Paused,
+  type Scheduled,
+  type Sink,
+} from "../invocation.js";
 import { takeLockOrQueue } from "../lock/lock.js";
 import { isExclusive, isWorkflowRun, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -23,18 +32,18 @@ const KILLED: Outcome = Object.freeze({
 
 export function undo(view: PartitionView, command: Undo, out: Transition): void {
   const note = view.undo?.note(command.id, command.operation);
-  if (view.undo === undefined || note === undefined) return refuse(view, command, "notKept", out);
+  if (view.undo === undefined || note === undefined) return refuse(view, command, note, "notKept", out);
   if (note.isUndone) {
     const present = view.invocation(command.id);
-    // Without a row the restored invocation has ended since, and has notified its callers.
-    if (command.sink !== undefined && present !== undefined) addSink(present, command.sink, out);
+    // Without its row the restored invocation has ended since, and has notified its callers.
+    if (command.sink !== undefined && present !== undefined && !isLater(present, note)) attachAgain(present, command.sink, out);
     return reply(out, "alreadyUndone");
   }
-  if (note.untilMs <= out.nowMs) return refuse(view, command, "expired", out);
+  if (note.untilMs <= out.nowMs) return refuse(view, command, note, "expired", out);
   const record = view.undo.record(note);
-  if (record === undefined) return refuse(view, command, "notKept", out);
+  if (record === undefined) return refuse(view, command, note, "notKept", out);
   const present = view.invocation(command.id);
-  if (present !== undefined && !isLeftOver(present, note, record)) return refuse(view, command, "conflict", out);
+  if (present !== undefined && !isLeftOver(present, note, record)) return refuse(view, command, note, "conflict", out);
 
   if (present !== undefined) removeLeftOver(present, out);
   restoreWorkflow(view, record, out);
@@ -56,15 +65,35 @@ function reply(
 }
 
 /** A restored caller must not wait for ever: it gets the outcome, now or later, or the failure that its callee ended with. */
-function refuse(view: PartitionView, command: Undo, result: UndoAnswer["result"], out: Transition): void {
-  const { sink } = command;
+function refuse(
+  view: PartitionView,
+  { id, sink }: Undo,
+  note: UndoNote | undefined,
+  result: UndoAnswer["result"],
+  out: Transition,
+): void {
   if (sink !== undefined) {
-    const present = view.invocation(command.id);
-    if (present === undefined) notifySink(out, sink, KILLED, { mayRepeat: true });
-    else if (present.status === "completed") notifySink(out, sink, present.outcome, { mayRepeat: true });
-    else addSink(present, sink, out);
+    const present = view.invocation(id);
+    if (present === undefined || isLater(present, note)) notifySink(out, sink, KILLED, { mayRepeat: true });
+    else attachAgain(present, sink, out);
   }
   reply(out, result);
+}
+
+/** The caller may have been notified before: the first completion counts. */
+function attachAgain(present: Invocation, sink: Sink, out: Transition): void {
+  if (present.status === "completed") notifySink(out, sink, present.outcome, { mayRepeat: true });
+  else addSink(present, sink, out);
+}
+
+/**
+ * Whether the id was used again after the operation. Without a note only an invocation in flight shows that: the one that the operation
+ * reached has ended.
+ */
+function isLater({ facts, status }: Invocation, note: UndoNote | undefined): boolean {
+  const present = generationMark(facts);
+  if (present === undefined) return false;
+  return note === undefined ? status !== "completed" : note.generation !== present;
 }
 
 /** Whether the row is what the operation left of the invocation, rather than a later generation of its id. */
