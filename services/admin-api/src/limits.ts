@@ -91,7 +91,7 @@ export const BUNDLES_MAX = 2;
 export const BUNDLE_RETRY_SECONDS = 2;
 /** Names of fields in the query of one bundle. */
 export const BUNDLE_NAMES_MAX = 200;
-/** Operations that can be undone and are stored; the oldest are deleted first. Some 300 bytes each. */
+/** Stored operations. Beyond them, those whose time is over and those that are undone are deleted before others. Some 300 bytes each. */
 export const OPERATIONS_KEPT_MAX = 2_000;
 /** Sentences about what an undo could not revert; the results of the batch have all. */
 export const OPERATION_NOTES_MAX = 20;

@@ -60,11 +60,16 @@ export class Operations {
     this.#windowMs = windowMs;
   }
 
-  /** Resolves when the operation is stored. Call `discard` when it changed nothing. */
+  /** Resolves when the operation is stored, and rejects with PerdureError when it is not. Call `discard` when it changed nothing. */
   async begin(operation: NewOperation): Promise<UndoMark> {
-    const record = this.#newRecord(operation, null, operation.ids.length);
-    await this.#ports.metadata.write([putOf(record, 0), ...(await this.#outdated())]);
-    return { operation: record.id, untilMs: record.untilMs };
+    await this.#deleteOutdated();
+    for (let attempt = 0; attempt < BEGIN_ATTEMPTS_MAX; attempt++) {
+      const record = this.#newRecord(operation, null, operation.ids.length);
+      const outcome = await this.#ports.metadata.write([putOf(record, 0)]);
+      if (outcome.kind === "written") return { operation: record.id, untilMs: record.untilMs };
+      // The id is in use. A change must not name an operation that is another one.
+    }
+    throw new PerdureError("STO0001", `${BEGIN_ATTEMPTS_MAX} new ids of operations were in use already`);
   }
 
   async discard(id: OperationId): Promise<void> {
@@ -73,9 +78,9 @@ export class Operations {
 
   /** The operation of a batch, which stores it together with itself. */
   async forBatch(operation: NewOperation, matched: number) {
-    const outdated = await this.#outdated();
+    await this.#deleteOutdated();
     const record = this.#newRecord({ ...operation, ids: [] }, null, matched);
-    const alongside = (batchId: BatchId): readonly DocumentWrite[] => [putOf({ ...record, batchId }, 0), ...outdated];
+    const alongside = (batchId: BatchId): readonly DocumentWrite[] => [putOf({ ...record, batchId }, 0)];
     return { undo: { operation: record.id, untilMs: record.untilMs }, alongside };
   }
 
@@ -123,10 +128,13 @@ export class Operations {
       failed: failures.length,
       notes: notes.slice(0, OPERATION_NOTES_MAX),
     };
-    const undone = { ...record, undo };
-    // Of two requests at once the first one stores its answer; partitions undo once.
+    return this.#store({ ...record, undo }, version);
+  }
+
+  /** Of two requests at once the first one stores its answer, and both return it; partitions undo once. */
+  async #store(undone: OperationRecord, version: number): Promise<OperationState> {
     const outcome = await this.#ports.metadata.write([putOf(undone, version)]);
-    return outcome.kind === "written" ? this.#stateOf(undone) : ((await this.get(record.id)) ?? this.#stateOf(undone));
+    return outcome.kind === "written" ? this.#stateOf(undone) : ((await this.get(undone.id)) ?? this.#stateOf(undone));
   }
 
   async #undoBatch(record: OperationRecord, version: number): Promise<OperationState> {
@@ -140,10 +148,7 @@ export class Operations {
     const { ids, notes } = await this.#changedBy(record.batchId);
     const startedAtMs = this.#ports.clock.nowMs();
     const undoing = (batchId: BatchId | null) => ({ ...record, undo: { startedAtMs, batchId, undone: 0, failed: 0, notes } });
-    if (ids.length === 0) {
-      await this.#ports.metadata.write([putOf(undoing(null), version)]);
-      return this.#stateOf(undoing(null));
-    }
+    if (ids.length === 0) return this.#store(undoing(null), version);
     try {
       const begun = await batches.begin({
         operation: "undo",
@@ -208,22 +213,38 @@ export class Operations {
     };
   }
 
-  /** Deletes what is over, and the oldest beyond the bound. Reading all of them for each change would be too much. */
-  async #outdated(): Promise<readonly DocumentWrite[]> {
-    if (this.#stored++ % CLEANED_EVERY !== 0) return [];
-    const nowMs = this.#ports.clock.nowMs();
+  /** Deletes operations of former hours and those beyond the bound. Reading all of them for each change would be too much. */
+  async #deleteOutdated(): Promise<void> {
+    if (this.#stored++ % CLEANED_EVERY !== 0) return;
     const documents = await this.#ports.metadata.list(OPERATIONS_PREFIX);
-    const records = documents.flatMap((document) => operationOf(document) ?? []).sort((a, b) => b.createdAtMs - a.createdAtMs);
-    return records
-      .filter(({ untilMs }, index) => untilMs + OVER_SHOWN_MS <= nowMs || index >= OPERATIONS_KEPT_MAX)
-      .map(({ id }) => ({ kind: "delete", key: operationKey(id), expectedVersion: undefined }) as const);
+    const outdated = outdatedOf(
+      documents.flatMap((document) => operationOf(document) ?? []),
+      this.#ports.clock.nowMs(),
+    );
+    for (let at = 0; at < outdated.length; at += DELETED_AT_ONCE) {
+      const deletions = outdated.slice(at, at + DELETED_AT_ONCE);
+      await this.#ports.metadata.write(
+        deletions.map(({ id }) => ({ kind: "delete", key: operationKey(id), expectedVersion: undefined })),
+      );
+    }
   }
 }
 
 /** New operations between two deletions of old ones. */
 const CLEANED_EVERY = 100;
+/** Operations that one write deletes: one write has a bound. */
+const DELETED_AT_ONCE = 500;
 /** How long an operation is listed after its time is over. */
 const OVER_SHOWN_MS = 3_600_000;
+/** Ids are random: one that is in use is rare, and two in a row are a defect. */
+const BEGIN_ATTEMPTS_MAX = 3;
+
+/** Beyond the bound, operations whose time is over go first, then those that are undone, then the oldest of all others. */
+function outdatedOf(records: readonly OperationRecord[], nowMs: number): readonly OperationRecord[] {
+  const rank = ({ untilMs, undo }: OperationRecord): number => (untilMs <= nowMs ? 2 : undo === null ? 0 : 1);
+  const kept = [...records].sort((a, b) => rank(a) - rank(b) || b.createdAtMs - a.createdAtMs);
+  return kept.filter(({ untilMs }, index) => untilMs + OVER_SHOWN_MS <= nowMs || index >= OPERATIONS_KEPT_MAX);
+}
 
 function putOf(record: OperationRecord, expectedVersion: number): DocumentWrite {
   return { kind: "put", key: operationKey(record.id), value: operationDocument(record), expectedVersion };
