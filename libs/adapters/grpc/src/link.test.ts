@@ -1,6 +1,6 @@
 import { EventEmitter } from "node:events";
 import { expect, test } from "@jest/globals";
-import type { InvocationId } from "@perdure/base";
+import type { InvocationId, OperationId } from "@perdure/base";
 import { HELLO } from "./codec/capabilities.js";
 import { encodeManagementCommand, type ManagementCommand } from "./codec/commands.js";
 import type { ExchangeRequest, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
@@ -69,6 +69,36 @@ test.each<[string, ExchangeResponseBody]>([
   const number = manage();
   respond(0, announcement);
   expect(sent()).toEqual([HELLO_REQUEST, { number, body: OF_V01 }]);
+});
+
+const FORK: ManagementCommand = {
+  kind: "restartAsNew",
+  id: PAUSE.id,
+  newId: anInvoke().id,
+  from: 1,
+  moveTo: undefined,
+  keepDeployment: true,
+  fork: { editedSteps: [], replaced: [], added: [] },
+};
+const UNDO: ManagementCommand = {
+  kind: "undo",
+  id: PAUSE.id,
+  operation: "op_15ChR1PDwZt22Rn2lfZrRo5" as OperationId,
+  sink: undefined,
+};
+
+test.each([
+  ["a fork", FORK, "cannot fork an invocation"],
+  ["an undo", UNDO, "cannot undo a change"],
+])("%s is not sent to a worker of v0.1, which would misunderstand it: its caller is to repeat it", (_what, command, reason) => {
+  const { link, sent, respond } = playedWorker();
+  const answers: ExchangeResponseBody[] = [];
+  const pending = { id: PAUSE.id, answered: (answer: ExchangeResponseBody) => answers.push(answer) > 0, broken: () => undefined };
+  expect(link.request({ case: "manage", value: command }, pending)).toBeDefined();
+  respond(0, { case: "unavailable", value: "no such request" });
+  expect(link.request({ case: "manage", value: command }, pending)).toBeDefined();
+  expect(answers).toEqual([1, 2].map(() => ({ case: "unavailable", value: expect.stringContaining(reason) })));
+  expect([sent(), link.openCount]).toEqual([[HELLO_REQUEST], 0]);
 });
 
 test("a command that waits is returned when the stream breaks, and the next stream begins anew", () => {

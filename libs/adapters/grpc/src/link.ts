@@ -11,7 +11,7 @@ import type { ExchangeRequest, ExchangeRequestBody, ExchangeResponse, ExchangeRe
 import { partitionsDefinition } from "./definitions.js";
 import { UNANNOUNCED_COMMANDS_MAX } from "./limits.js";
 import { RequestNumbers } from "./request-numbers.js";
-import { encodeCommandV01 } from "./v01/exchange.js";
+import { encodeCommandV01, unsupportedByV01 } from "./v01/exchange.js";
 
 /** A request of callers. The link chooses the form in which the worker reads a management command. */
 export type WorkerRequest =
@@ -27,6 +27,8 @@ export interface OpenExchange {
   /** The stream broke; whether the request arrived is unknown. */
   broken(reason: string): void;
 }
+
+type Unavailable = Extract<ExchangeResponseBody, { case: "unavailable" }>;
 
 export class WorkerLink {
   readonly address: string;
@@ -63,8 +65,17 @@ export class WorkerLink {
     this.#pending.set(number, pending);
     if (request.case !== "manage") out.add({ number, body: request });
     else if (this.#capabilities === undefined) this.#unannounced.set(number, request.value);
-    else out.add({ number, body: bodyOf(request.value, this.#capabilities) });
+    else this.#manage(number, request.value, this.#capabilities);
     return number;
+  }
+
+  /** Sends a command in the form that the worker reads, or answers for a worker that cannot carry it out. */
+  #manage(number: number, command: ManagementCommand, { readsTypedCommands }: Capabilities): void {
+    const body = bodyOf(command, readsTypedCommands);
+    if (body.case !== "unavailable") return this.#out?.add({ number, body });
+    const pending = this.#pending.get(number);
+    this.#pending.delete(number);
+    pending?.answered(body);
   }
 
   /** Drops a request whose caller no longer waits for the answer. */
@@ -134,7 +145,7 @@ export class WorkerLink {
   #announced(response: ExchangeResponseBody): void {
     const capabilities = response.case === "hello" ? decodeHello(response.value) : CAPABILITIES_V01;
     this.#capabilities = capabilities;
-    for (const [number, command] of this.#unannounced) this.#out?.add({ number, body: bodyOf(command, capabilities) });
+    for (const [number, command] of this.#unannounced) this.#manage(number, command, capabilities);
     this.#unannounced.clear();
   }
 
@@ -156,10 +167,13 @@ export class WorkerLink {
   }
 }
 
-function bodyOf(command: ManagementCommand, { readsTypedCommands }: Capabilities): ExchangeRequestBody {
-  return readsTypedCommands
-    ? { case: "command", value: encodeManagementCommand(command) }
-    : { case: "submit", value: encodeCommandV01(command) };
+/** Callers repeat what is unavailable, and a worker of the new release carries it out. */
+function bodyOf(command: ManagementCommand, readsTypedCommands: boolean): ExchangeRequestBody | Unavailable {
+  if (readsTypedCommands) return { case: "command", value: encodeManagementCommand(command) };
+  const unsupported = unsupportedByV01(command);
+  if (unsupported === undefined) return { case: "submit", value: encodeCommandV01(command) };
+  const value = `the worker that leads the partition runs v0.1, which cannot ${unsupported}: repeat the request when the worker is upgraded`;
+  return { case: "unavailable", value };
 }
 
 function bytesOfRequest({ body }: ExchangeRequest): number {

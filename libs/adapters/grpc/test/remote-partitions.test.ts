@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { fromUtf8, silentLogger, systemClock, utf8 } from "@perdure/base";
+import { fromUtf8, type OperationId, silentLogger, systemClock, utf8 } from "@perdure/base";
 import type { Completion } from "@perdure/control";
 import { type Invocation, type Invoke, stateVersion } from "@perdure/state-machine";
 import { MemoryKeyValue } from "@perdure/storage";
@@ -120,6 +120,23 @@ describe("a partition led in another process", () => {
       partitions.attach(command.id, { completed: resolve, notFound: () => resolve("not found"), unavailable: resolve });
     });
     expect(await missing).toBe("not found");
+  });
+
+  test("an undo, which a worker of v0.1 cannot do, is refused with the reason, and the partition goes on", async () => {
+    const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true, isV01: true });
+    const { partitions } = gateway(leader);
+    const command = anInvoke();
+    const { accepted } = call(partitions, command);
+    await accepted;
+    const operation = "op_15ChR1PDwZt22Rn2lfZrRo5" as OperationId;
+    const undo = { kind: "undo", id: command.id, operation, sink: undefined } as const;
+    const refused = { code: "STO0002", detail: expect.stringContaining("v0.1, which cannot undo a change") };
+    expect(await partitions.submit({ kind: "kill", id: command.id, undo: { operation, untilMs: Date.now() + 60_000 } })).toEqual({
+      kind: "done",
+    });
+    await expect(partitions.submit(undo)).rejects.toMatchObject(refused);
+    await expect(partitions.submit(undo)).rejects.toMatchObject(refused);
+    expect(await partitions.describe(command.id)).toMatchObject({ status: "completed" });
   });
 
   /** A gateway that loses the first answer of a leader that it calls directly. */

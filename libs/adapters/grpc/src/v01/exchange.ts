@@ -18,10 +18,16 @@ import { checkedV01 } from "./checked.js";
 
 const JSON_COMMAND = 2;
 
-/** `kill` travels in its stored form, all others as JSON. Throws OPS0003 for a fork, which a process of v0.1 would take for a restart. */
+/** What a process of v0.1 cannot do: it would take a fork for a restart, and an undo would stop its partition. Undefined: it can. */
+export function unsupportedByV01(command: ManagementCommand): string | undefined {
+  if (command.kind === "restartAsNew" && command.fork !== undefined) return "fork an invocation";
+  return command.kind === "undo" ? "undo a change" : undefined;
+}
+
+/** `kill` travels in its stored form, all others as JSON. Throws OPS0003 for what a process of v0.1 cannot do. */
 export function encodeCommandV01(command: ManagementCommand): Uint8Array {
-  if (command.kind === "restartAsNew" && command.fork !== undefined)
-    return refuse("a command for a process of v0.1, which cannot fork", "fork");
+  const unsupported = unsupportedByV01(command);
+  if (unsupported !== undefined) return refuse("a command for a process of v0.1", unsupported);
   return command.kind === "kill" ? encodeStoredCommand(command) : tagged(JSON_COMMAND, toJson(command));
 }
 
