@@ -122,7 +122,7 @@ describe("a partition led in another process", () => {
     expect(await missing).toBe("not found");
   });
 
-  test("an undo, which a worker of v0.1 cannot do, is refused with the reason, and the partition goes on", async () => {
+  test("an undo, which a worker of v0.1 cannot do, is refused with the reason, and the partition continues", async () => {
     const leader = await worker(new MemoryKeyValue(), { epoch: 1, isHolding: true, isV01: true });
     const { partitions } = gateway(leader);
     const command = anInvoke();

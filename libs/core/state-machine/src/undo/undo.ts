@@ -106,6 +106,8 @@ function removeLeftOver(present: Completed, out: Transition): void {
   const { id } = present.facts;
   if (present.journal.length > 0) out.mutate({ kind: "deleteJournal", id, length: present.journal.length });
   if (present.journal.hasEvents) out.mutate({ kind: "deleteEvents", id });
+  // Stores keep rows of completed invocations apart: the restored one does not replace this one.
+  out.mutate({ kind: "deleteInvocation", id });
 }
 
 function restoreWorkflow(view: PartitionView, { invocation, state, promises }: UndoRecord, out: Transition): void {

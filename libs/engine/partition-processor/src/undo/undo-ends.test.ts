@@ -1,4 +1,4 @@
-/** Records of undo leave the store: when their time is over, and where undo was switched off. */
+/** What an undo leaves in the store: records end with their time, and where undo was switched off; a restored invocation is stored once. */
 import { describe, expect, test } from "@jest/globals";
 import { type InvocationId, newInvocationId, type OperationId, silentLogger } from "@perdure/base";
 import { invokeOf, plainTarget, someFacts } from "@perdure/state-machine/testing";
@@ -55,6 +55,12 @@ async function flushTasks(): Promise<void> {
   for (let i = 0; i < 60; i++) await new Promise((resolve) => setImmediate(resolve));
 }
 
+async function completedIn(store: ProcessorPorts["store"]): Promise<number> {
+  let count = 0;
+  for (const partition of [0, 1]) for await (const _ of store.completed(partition)) count++;
+  return count;
+}
+
 describe.each([
   ["answers at once", (kv: MemoryKeyValue) => new KvPartitionStore(kv)],
   ["is behind a network", (kv: MemoryKeyValue) => behindNetwork(new KvPartitionStore(kv))],
@@ -77,6 +83,18 @@ describe.each([
     });
     await killed(newId(), clock.nowMs() + WINDOW_MS);
     expect(await notesIn(open(kv))).toBe(0);
+    await processor[Symbol.asyncDispose]();
+  });
+
+  test("a restored invocation has left the completed ones", async () => {
+    const kv = new MemoryKeyValue();
+    const { clock, processor, partitions, killed } = await leader(open(kv), 1_000_000);
+    const id = newId();
+    await killed(id, clock.nowMs() + WINDOW_MS);
+    expect(await completedIn(open(kv))).toBe(1);
+    await partitions.submit({ kind: "undo", id, operation: OPERATION, sink: undefined });
+    expect(await completedIn(open(kv))).toBe(0);
+    expect(await partitions.describe(id)).toMatchObject({ status: "invoked", run: 2 });
     await processor[Symbol.asyncDispose]();
   });
 
