@@ -10,7 +10,7 @@ import { storeSignal } from "../journal/append.js";
 import { isExclusive, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import { keepDeferredSignal } from "../undo/deferred.js";
-import { keepForUndo } from "../undo/keep.js";
+import { isUndone, keepForUndo } from "../undo/keep.js";
 import type { PartitionView } from "../view.js";
 import { pauseNow } from "./attempt.js";
 import { complete, deleteRetentionTimers, dropJournal, free, notifyWaiters } from "./outcome.js";
@@ -33,6 +33,7 @@ function reply(out: Transition, kind: Exclude<CommandAnswer["kind"], "previously
 
 /** Cancels an invocation: before its start it is removed, afterwards it gets a signal that the handler may handle. */
 export function cancel(view: PartitionView, command: Cancel, out: Transition): void {
+  if (isUndone(view, command.id, command.undo)) return reply(out, "done");
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   switch (invocation.status) {
@@ -76,6 +77,7 @@ export function signalInvocation(view: PartitionView, command: SignalInvocation,
 
 /** Kills an invocation: no user code runs any more, and every invocation that it called or sent is killed as well. */
 export function kill(view: PartitionView, command: Kill, out: Transition): void {
+  if (isUndone(view, command.id, command.undo)) return reply(out, "done");
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   switch (invocation.status) {
@@ -199,6 +201,7 @@ export function resume(view: PartitionView, command: Resume, out: Transition): v
 }
 
 export function purge(view: PartitionView, command: Purge, out: Transition): void {
+  if (isUndone(view, command.id, command.undo)) return reply(out, "done");
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   if (invocation.status !== "completed") return reply(out, "notCompleted");

@@ -1,4 +1,5 @@
 /** Keeps an invocation as it is before an operation ends or deletes it. */
+import type { InvocationId } from "@perdure/base";
 import type { UndoMark, UserStateEntry } from "../command.js";
 import type { JournalEntry } from "../entry.js";
 import { generationMark, type Invocation } from "../invocation.js";
@@ -6,6 +7,11 @@ import { isWorkflowRun, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import type { NewUndoNote, UndoRecord } from "./rows.js";
+
+/** Whether the operation was undone for this invocation already: a late repetition of its command must not change it again. */
+export function isUndone(view: PartitionView, id: InvocationId, mark: UndoMark | undefined): boolean {
+  return mark !== undefined && view.undo?.note(id, mark.operation)?.isUndone === true;
+}
 
 /** Call it before the change. Does nothing for changes that cannot be undone. */
 export function keepForUndo(

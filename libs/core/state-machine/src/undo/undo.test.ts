@@ -300,6 +300,18 @@ test("a purged invocation is stored again, with its journal and the end of its r
   expect(typesOf(partition, ID)).toEqual(before.types);
 });
 
+test("a kill that is repeated after its undo changes nothing, and neither does a purge", () => {
+  const partition = asleep({});
+  partition.playAll(killOf(ID));
+  undone(partition, ID);
+  expect(partition.playAll(killOf(ID)).effects).toEqual([{ kind: "reply", answer: { kind: "done" } }]);
+  expect(partition.invocation(ID)).toMatchObject({ status: "invoked", run: 2 });
+  partition.playAll(killOf(ID, { ...mark, operation: OTHER }));
+  const purge: PartitionCommand = { kind: "purge", id: ID, undo: mark };
+  partition.playAll(purge);
+  expect(partition.invocation(ID)?.status).toBe("completed");
+});
+
 test("a cancellation that the handler gets is not undone", () => {
   const partition = asleep();
   partition.playAll({ kind: "cancel", id: ID, undo: mark });
