@@ -71,7 +71,9 @@ describe("a processor in a cluster", () => {
       throw new PerdureError("STO0005", "the partition has no mark");
     };
     const store = behindNetwork(new KvPartitionStore(new MemoryKeyValue()));
-    const { processor, failures, host } = starting({ ...store, stateOf: async () => lost(), readJournal: async () => lost() });
+    const stateOf: typeof store.stateOf = async (partition, service, key) =>
+      service === "Greeter" ? lost() : store.stateOf(partition, service, key);
+    const { processor, failures, host } = starting({ ...store, stateOf, readJournal: async () => lost() });
     const leader = await processor;
     await expect(read(host())).rejects.toMatchObject({ code: "STO0005" });
     expect(failures).toEqual(["STO0005"]);
