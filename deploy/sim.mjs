@@ -1,8 +1,8 @@
 /**
  * `make sim`: runs many seeded worlds with faults (`COUNT` of them, from a random first seed or `FROM`), or with SEED one of them with its
  * trace. Of eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages
- * and late messages; one of the two others has debounced requests. SCOPES=1, CLUSTER=1, CROWD=1 and DEBOUNCE=1 (also with CLUSTER=1)
- * replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
+ * and late messages; one has debounced requests, and in one changes are undone. SCOPES=1, CLUSTER=1, CROWD=1, DEBOUNCE=1 and UNDO=1
+ * (the last two also with CLUSTER=1) replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
  * the seed to replay is printed.
  *
  * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and searches the worlds from 1 to COUNT for it; PLANT=all does so for every bug.
@@ -24,12 +24,14 @@ const SCOPES = { options: { flow: true }, word: " SCOPES=1" };
 const CLUSTER = { options: { cluster: true }, word: " CLUSTER=1" };
 const CROWD = { options: { crowd: true }, word: " CROWD=1" };
 const DEBOUNCE = { options: { debounce: true }, word: " DEBOUNCE=1" };
+const UNDO = { options: { undo: true }, word: " UNDO=1" };
+const UNDO_CLUSTER = { options: { undo: true, cluster: true }, word: " UNDO=1 CLUSTER=1" };
 const DEBOUNCED_CLUSTER = { options: { debounce: true, cluster: true }, word: " DEBOUNCE=1 CLUSTER=1" };
 const KINDS = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, PLAIN, CLUSTER];
-/** Worlds with debounced requests are not among those that are searched for planted bugs, unless a bug names them. */
-const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, DEBOUNCE, CLUSTER];
+/** Worlds with debounced requests and with undo are not among those that are searched for planted bugs, unless a bug names them. */
+const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, SCOPES, DEBOUNCE, CLUSTER];
 /** The kind that the environment names; undefined: all of them in turn. */
-const KIND = [DEBOUNCED_CLUSTER, DEBOUNCE, SCOPES, CLUSTER, CROWD].find(({ word }) =>
+const KIND = [UNDO_CLUSTER, UNDO, DEBOUNCED_CLUSTER, DEBOUNCE, SCOPES, CLUSTER, CROWD].find(({ word }) =>
   word
     .trim()
     .split(" ")
@@ -110,7 +112,7 @@ async function findPlanted(bug, count, isShort) {
   const worlds = Array.from({ length: count }, (_, n) => n + 1);
   if (isShort) worlds.unshift(bug.world);
   for (const [tried, world] of worlds.entries()) {
-    const { options, word } = bug.isDebounced ? DEBOUNCE : KINDS[(world - 1) % KINDS.length];
+    const { options, word } = bug.isDebounced ? DEBOUNCE : bug.isUndone ? UNDO : KINDS[(world - 1) % KINDS.length];
     const { findings } = await simulate({ seed: world, ...options });
     if (findings.length === 0) continue;
     const seconds = cpuSeconds(cpu).toFixed(1);

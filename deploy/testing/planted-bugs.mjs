@@ -18,6 +18,9 @@ function plant(name, what, world, ...edits) {
   return { name, what, world, edits: edits.map(([file, find, replacement]) => ({ file, find, replacement })) };
 }
 
+const inDebouncedWorlds = (...bug) => ({ ...plant(...bug), isDebounced: true });
+const inUndoneWorlds = (...bug) => ({ ...plant(...bug), isUndone: true });
+
 export const PLANTED_BUGS = [
   plant(
     "kill-spares-a-child",
@@ -333,29 +336,38 @@ export const PLANTED_BUGS = [
     "    leader.cache?.applyDurable(present(batches[index]).mutations);\n",
     "    void index;\n",
   ]),
-  {
-    ...plant(
-      "late-request-begins-a-burst",
-      "A debounced request that is sent again after its burst has begun begins another",
-      1,
-      [
-        partition("invocation/debounce.ts"),
-        "  if (isRepeated(burst, command)) {\n",
-        '  if (invocation?.status === "scheduled" && isRepeated(burst, command)) {\n',
-      ],
-    ),
-    isDebounced: true,
-  },
-  {
-    ...plant(
-      "debounced-input-stays",
-      "A burst starts with the input of its first request",
-      1,
-      [partition("invocation/debounce.ts"), "  const [, ...signals] = view", "  const [first, ...signals] = view"],
-      [partition("invocation/debounce.ts"), "body: input, appended", "body: first?.body ?? input, appended"],
-    ),
-    isDebounced: true,
-  },
+  inDebouncedWorlds(
+    "late-request-begins-a-burst",
+    "A debounced request that is sent again after its burst has begun begins another",
+    1,
+    [
+      partition("invocation/debounce.ts"),
+      "  if (isRepeated(burst, command)) {\n",
+      '  if (invocation?.status === "scheduled" && isRepeated(burst, command)) {\n',
+    ],
+  ),
+  inDebouncedWorlds(
+    "debounced-input-stays",
+    "A burst starts with the input of its first request",
+    1,
+    [partition("invocation/debounce.ts"), "  const [, ...signals] = view", "  const [first, ...signals] = view"],
+    [partition("invocation/debounce.ts"), "body: input, appended", "body: first?.body ?? input, appended"],
+  ),
+  inUndoneWorlds("undo-delivers-again", "A restored callee delivers its result also to callers that have it", 27, [
+    partition("undo/undo.ts"),
+    'if (present.status === "completed") notifySink(out, sink, present.outcome, { mayRepeat: true });',
+    'if (present.status === "completed") notifySink(out, sink, present.outcome);',
+  ]),
+  inUndoneWorlds("undo-leaves-callees", "An undo restores no callee whose result its caller waits for", 1, [
+    partition("undo/pending.ts"),
+    'if (callee.ok) out.send({ kind: "undo",',
+    'if (callee.ok && sink === undefined) out.send({ kind: "undo",',
+  ]),
+  inUndoneWorlds("undone-row-stays", "A restored invocation stays among the completed ones", 1, [
+    partition("undo/undo.ts"),
+    '  out.mutate({ kind: "deleteInvocation", id });\n',
+    "",
+  ]),
 ];
 
 /** A plugin of esbuild that plants the bug. Rejects when one of its texts is not in its module exactly once. */

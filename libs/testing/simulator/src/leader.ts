@@ -109,7 +109,12 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
         onFenced: () => this.#stop("fenced"),
         onFatal: () => this.#stop("storage failed"),
       },
-      { partitions: this.#group, partitionCount: settings.partitionCount, cleanupIntervalMs: settings.cleanupIntervalMs },
+      {
+        partitions: this.#group,
+        partitionCount: settings.partitionCount,
+        cleanupIntervalMs: settings.cleanupIntervalMs,
+        undoBytesMax: settings.undo?.bytesMax,
+      },
     );
     if (!this.alive) return;
     this.#processor = processor;

@@ -4,6 +4,7 @@ import type { SeededRandom } from "@perdure/testkit";
 import type { CrowdSettings } from "./crowd/settings.js";
 import type { DebounceSettings } from "./debounce/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
+import type { UndoSettings } from "./undo/settings.js";
 import type { SimulatedClusterSettings } from "./workers/settings.js";
 
 /** Chances are per opportunity; mean times are of exponential distributions; undefined: never. */
@@ -51,6 +52,8 @@ export interface SimulationSettings {
   readonly crowd: CrowdSettings | undefined;
   /** Undefined: a world without debounced requests. */
   readonly debounce: DebounceSettings | undefined;
+  /** Undefined: a world without changes that can be undone. */
+  readonly undo: UndoSettings | undefined;
   /** Undefined: leaders that are replaced when they are gone, over a store that returns reads at once. */
   readonly cluster: SimulatedClusterSettings | undefined;
 }
@@ -89,6 +92,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
     flow: undefined,
     crowd: undefined,
     debounce: undefined,
+    undo: undefined,
     cluster: undefined,
   };
 }

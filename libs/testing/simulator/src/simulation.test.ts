@@ -34,6 +34,12 @@ const ONCE_BROKEN_IN_CLUSTERS: readonly (readonly [seed: number, was: string])[]
   [76, "rows read from a store without its data were used"],
   [95_021_868, "runs of a leader that could not take over continued beside those of its next term"],
 ];
+/** The same of worlds in which changes are undone. */
+const ONCE_BROKEN_BY_UNDO: readonly (readonly [seed: number, was: string])[] = [
+  [1, "a restored invocation was stored among those in flight and among the completed ones"],
+  [27, "a callee that had ended again delivered its result twice"],
+];
+const UNDO_SEEDS = 12;
 const CLUSTER_SEEDS = 10;
 const CROWD_SEEDS = 12;
 
@@ -92,6 +98,18 @@ describe("simulated worlds", () => {
     expect(broken(reports)).toEqual([]);
     expect(Math.max(...reports.map(({ invocations }) => invocations))).toBeGreaterThan(512); // More than a page of timers.
   }, 120_000);
+
+  test("with undo keep every rule: what was killed continues, and its result reaches each caller once", async () => {
+    const reports: SimulationReport[] = [];
+    for (let seed = 1; seed <= UNDO_SEEDS; seed++) reports.push(await simulate({ seed, undo: true, cluster: seed % 3 === 0 }));
+    expect(broken(reports)).toEqual([]);
+    const restored = reports.reduce((total, report) => total + report.restored, 0);
+    expect(restored).toBeGreaterThan(2 * UNDO_SEEDS);
+  }, 120_000);
+
+  test.each(ONCE_BROKEN_BY_UNDO)("seed %i with undo holds, where once %s", async (seed) => {
+    expect(broken([await simulate({ seed, undo: true })])).toEqual([]);
+  });
 
   test.each(ONCE_BROKEN_IN_CLUSTERS)("seed %i of clusters holds, where once %s", async (seed) => {
     expect(broken([await simulate({ seed, cluster: true })])).toEqual([]);

@@ -28,6 +28,8 @@ import { Scheduler } from "./scheduler.js";
 import { drawSettings, FAIR_WEATHER, type SimulationSettings } from "./settings.js";
 import { snapshotOf } from "./snapshot.js";
 import { Trace } from "./trace.js";
+import { drawUndoSettings, undoSeed } from "./undo/settings.js";
+import { SimulatedUndoer } from "./undo/undoer.js";
 import { Fleet } from "./workers/fleet.js";
 import { clusterSeed, drawClusterSettings } from "./workers/settings.js";
 import type { SimulatedWorld } from "./world.js";
@@ -46,6 +48,8 @@ export interface SimulationOptions {
   readonly crowd?: boolean;
   /** Adds debounced requests; drawn likewise. Also together with `cluster`. */
   readonly debounce?: boolean;
+  /** Adds changes that are undone; drawn likewise. Also together with `cluster`. */
+  readonly undo?: boolean;
   /** Settings that replace those of the seed. */
   readonly settings?: Partial<SimulationSettings>;
 }
@@ -57,6 +61,8 @@ export interface SimulationReport {
   readonly commits: number;
   readonly attempts: number;
   readonly invocations: number;
+  /** Number of times that an undo restored an invocation. */
+  readonly restored: number;
   /** Number of waits for a slot of a scope. */
   readonly slotWaits: number;
   /** Equal for equal seeds, whatever happened. */
@@ -78,6 +84,7 @@ class Simulation {
   readonly #cluster: Leaders;
   readonly #operator: SimulatedOperator;
   readonly #pauser: Pauser;
+  readonly #undoer: SimulatedUndoer;
   readonly #rules = new SimulatedRules();
   readonly #outsider: Outsider;
   readonly #requests: RequestFactory;
@@ -95,7 +102,8 @@ class Simulation {
     const crowded = options.crowd === true ? drawCrowdSettings(new SeededRandom(crowdSeed(options.seed)), drawn) : clustered;
     const debounced =
       options.debounce === true ? drawDebounceSettings(new SeededRandom(debounceSeed(options.seed)), crowded) : crowded;
-    const settings = { ...debounced, ...options.settings };
+    const undone = options.undo === true ? drawUndoSettings(new SeededRandom(undoSeed(options.seed)), debounced) : debounced;
+    const settings = { ...undone, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
     const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
@@ -119,6 +127,7 @@ class Simulation {
         : new Fleet(this.#world, this.#store, registry, this.#outsider, settings.cluster, applied);
     this.#operator = new SimulatedOperator(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
+    this.#undoer = new SimulatedUndoer(this.#world, this.#cluster);
     this.#world.ledger.flow.pausedQueues = this.#pauser.paused;
   }
 
@@ -136,6 +145,7 @@ class Simulation {
       commits: ledger.commits,
       attempts: ledger.attempts.count,
       invocations: [...ledger.generations()].length,
+      restored: [...ledger.generations()].reduce((sum, { restoredCount }) => sum + restoredCount, 0),
       slotWaits: ledger.flow.waits,
       fingerprint: trace.fingerprint,
       trace: trace.lines,
@@ -175,6 +185,10 @@ class Simulation {
     }
     for (let n = 0; n < settings.operatorActions; n++) {
       scheduler.after(settings.stormMs * random.float(), () => this.#operator.act());
+    }
+    const { undo } = settings;
+    for (let n = 0; undo !== undefined && n < undo.changes; n++) {
+      scheduler.after(settings.stormMs * random.float(), () => this.#undoer.act(undo));
     }
   }
 
@@ -303,6 +317,7 @@ class Simulation {
 
   #atRest(): boolean {
     const { ledger } = this.#world;
+    if (this.#undoer.busy) return false;
     if (this.#outsider.busy || this.#pauser.paused.size > 0 || ledger.undeliveredCount > 0 || this.#cluster.closing.length > 0)
       return false;
     for (const caller of this.#callers) if (!caller.done) return false;
@@ -339,11 +354,12 @@ class Simulation {
 
   /** Ends all retention. After that only permanent rows may be left: epochs, deduplication, state. */
   async #endRetention(): Promise<void> {
-    const { scheduler, settings, findings } = this.#world;
+    const { scheduler, settings, findings, ledger } = this.#world;
     const untilMs = scheduler.clock.monotonicMs() + 2 * settings.retentionMs + 3 * settings.cleanupIntervalMs;
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
     if (findings.first !== undefined) return;
-    this.#world.ledger.debounce.retentionIsOver();
+    ledger.debounce.retentionIsOver();
+    findings.require(ledger.undo.noteCount === 0, "records of undo end", () => `${ledger.undo.noteCount} are left`);
     const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is deleted.
     const left = [...this.#kv.snapshot().keys()].filter((key) => !stays.test(key));
     findings.require(left.length === 0, "expired rows are deleted", () =>

@@ -119,7 +119,7 @@ export class SimulatedCaller {
     this.outcome = outcomeText(outcome);
     this.#world.trace.note("answer", () => `${this.name} ${this.command.id} ${this.outcome}`);
     const generation = this.#world.ledger.latestGeneration(this.#id);
-    if (generation?.outcome === undefined || generation.number > 0) return;
+    if (generation?.outcome === undefined || generation.number > 0 || generation.restoredCount > 0) return;
     const stored = outcomeText(generation.outcome);
     this.#world.findings.require(
       stored === this.outcome,
@@ -132,7 +132,8 @@ export class SimulatedCaller {
   #notFound(): void {
     this.#state = "done";
     const generation = this.#world.ledger.latestGeneration(this.#id);
-    const wasDeleted = generation !== undefined && (generation.isDeleted || generation.number > 0);
+    const wasDeleted =
+      generation !== undefined && (generation.isDeleted || generation.number > 0 || generation.restoredCount > 0);
     this.#world.findings.require(wasDeleted, "an accepted invocation is stored", () => `${this.name}: ${this.command.id}`);
   }
 

@@ -96,7 +96,8 @@ export class SimulatedOperator {
   /** Checks the conditions at the moment of the response, because responses wait until their batch is durable. */
   #check(verb: OperatorVerb, generation: GenerationRecord, answer: CommandAnswer): void {
     const { findings, ledger } = this.#world;
-    if (ledger.latestGeneration(generation.id) !== generation) return; // Another generation by now.
+    // Another generation by now, or restored.
+    if (ledger.latestGeneration(generation.id) !== generation || generation.restoredCount > 0) return;
     const { status } = generation.invocation;
     const over = generation.isDeleted || status === "completed";
     switch (verb) {

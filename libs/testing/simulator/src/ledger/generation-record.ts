@@ -22,8 +22,8 @@ export interface GenerationRecord {
   /** Number of earlier generations of the id. */
   readonly number: number;
   readonly partition: number;
-  /** Number of the batch in which it began. */
-  readonly createdAtCommit: number;
+  /** Number of the batch in which it began, or in which it was restored last. */
+  createdAtCommit: number;
   invocation: Invocation;
   /** Entries as stored, in order; empty once dropped. */
   entries: JournalEntry[];
@@ -39,6 +39,8 @@ export interface GenerationRecord {
   isDeleted: boolean;
   /** Whether the removal was requested: a caller that submits again because it missed the response is then accepted again. */
   removalRequested: boolean;
+  /** Number of times that its end or its deletion was undone; what callers received before stays what they have. */
+  restoredCount: number;
 }
 
 interface ExpectedCompletion {
@@ -47,6 +49,55 @@ interface ExpectedCompletion {
   /** The command itself. */
   readonly entry: JournalEntry;
   completed: boolean;
+}
+
+/** `last`: the generation of the id before this one. */
+export function newGeneration(
+  partition: number,
+  invocation: Invocation,
+  last: GenerationRecord | undefined,
+  commit: number,
+): GenerationRecord {
+  return {
+    id: invocation.facts.id,
+    facts: invocation.facts,
+    number: last === undefined ? 0 : last.number + 1,
+    partition,
+    createdAtCommit: commit,
+    invocation,
+    entries: [],
+    journalDropped: false,
+    expectedCompletions: new Map(),
+    outcome: undefined,
+    isDeleted: false,
+    // A caller that requested the end of an earlier generation repeats the request until it gets a response, and may so end this one,
+    // too.
+    removalRequested: last?.removalRequested ?? false,
+    commandCount: 0,
+    rewrittenLength: 0,
+    restoredCount: 0,
+  };
+}
+
+/** The generation that an undo restores: the present one of the id, or a former one, which then counts as the next. */
+export function restoredGeneration(
+  partition: number,
+  invocation: Invocation,
+  present: GenerationRecord | undefined,
+  commit: number,
+): GenerationRecord {
+  const isSame = present?.facts.createdAtMs === invocation.facts.createdAtMs;
+  const generation = present !== undefined && isSame ? present : newGeneration(partition, invocation, present, commit);
+  generation.invocation = invocation;
+  generation.createdAtCommit = commit;
+  generation.restoredCount++;
+  generation.entries = [];
+  generation.expectedCompletions.clear();
+  generation.commandCount = 0;
+  generation.journalDropped = false;
+  generation.isDeleted = false;
+  generation.outcome = invocation.status === "completed" ? invocation.outcome : undefined;
+  return generation;
 }
 
 /** Whether the id was made of names and keys, so that it may be used again. */

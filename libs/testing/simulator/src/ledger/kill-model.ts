@@ -32,6 +32,11 @@ export class KillModel {
     if (!this.#overSinceMs.has(generation)) this.#overSinceMs.set(generation, this.#nowMs());
   }
 
+  restored(generation: GenerationRecord): void {
+    this.#overSinceMs.delete(generation);
+    this.#killed = this.#killed.filter(({ id }) => id !== generation.id);
+  }
+
   killed(id: InvocationId, children: readonly InvocationId[]): void {
     if (children.length > 0) this.#killed.push({ id, children });
   }
@@ -39,6 +44,7 @@ export class KillModel {
   endOfBatch(
     generationOf: (id: InvocationId) => GenerationRecord | undefined,
     outbox: ReadonlyMap<string, UndeliveredMessage>,
+    commit: number,
   ): void {
     if (this.#killed.length === 0) return;
     const messages = [...outbox.values()].map(({ command }) => command);
@@ -48,7 +54,9 @@ export class KillModel {
         const isComing = messages.some(
           (command) => command.kind === "invoke" && command.id === child && command.sink?.callerId === id,
         );
-        const ends = !isInFlight(generationOf(child)) && !isComing;
+        const generation = generationOf(child);
+        const isRestored = generation !== undefined && generation.restoredCount > 0 && generation.createdAtCommit === commit;
+        const ends = (!isInFlight(generation) || isRestored) && !isComing;
         const isReached = ends || messages.some((command) => command.kind === "kill" && command.id === child);
         this.#findings.require(isReached, "a kill reaches the whole tree", () => `${child}, called by ${id}`);
       }

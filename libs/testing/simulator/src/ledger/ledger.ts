@@ -9,11 +9,20 @@ import type { PartitionBatch } from "@perdure/storage";
 import { DebounceModel } from "../debounce/model.js";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
+import { UndoModel } from "../undo/model.js";
 import { AttemptLedger } from "./attempts.js";
-import { type GenerationRecord, hasDeterministicId, NEXT_STATUSES, outcomeText } from "./generation-record.js";
+import {
+  type GenerationRecord,
+  hasDeterministicId,
+  NEXT_STATUSES,
+  newGeneration,
+  outcomeText,
+  restoredGeneration,
+} from "./generation-record.js";
 import { calleesOf, JournalModel } from "./journal-model.js";
-import { KillModel, type UndeliveredMessage } from "./kill-model.js";
+import { KillModel } from "./kill-model.js";
 import { LockModel } from "./lock-model.js";
+import { OutboxModel } from "./outbox-model.js";
 import { PromiseModel } from "./promise-model.js";
 import { RunModel } from "./run-model.js";
 import { SignalModel } from "./signal-model.js";
@@ -31,14 +40,12 @@ export class Ledger {
   readonly signals: SignalModel;
   readonly promises: PromiseModel;
   readonly debounce: DebounceModel;
+  readonly undo = new UndoModel();
   readonly #journals: JournalModel;
   /** The present generation of each id, deleted ones included. */
   readonly #generations = new Map<InvocationId, GenerationRecord>();
   readonly #seeds = new Map<string, bigint>();
-  readonly #outboxes = new Map<string, UndeliveredMessage>();
-  /** Sequence numbers are never used again. */
-  readonly #usedSequences = new Map<string, true>();
-  readonly #dedup = new Map<string, number>();
+  readonly #outbox: OutboxModel;
   readonly #timers = new Set<string>();
   /** Entries stored before the record of their invocation, in one batch. */
   #early = new Map<InvocationId, JournalEntry[]>();
@@ -58,6 +65,7 @@ export class Ledger {
   constructor(findings: SimulationFindings, nowMs: () => number, wallMs: (() => number) | undefined) {
     this.#findings = findings;
     this.#wallMs = wallMs;
+    this.#outbox = new OutboxModel(findings);
     this.kills = new KillModel(findings, nowMs);
     this.runs = new RunModel(findings);
     this.signals = new SignalModel((id) => this.generation(id));
@@ -105,7 +113,7 @@ export class Ledger {
   }
 
   get undeliveredCount(): number {
-    return this.#outboxes.size;
+    return this.#outbox.undelivered.size;
   }
 
   get timersStored(): ReadonlySet<string> {
@@ -121,13 +129,8 @@ export class Ledger {
     return seed;
   }
 
-  /** A leader gives a message to the network: it must be durable by then. */
   messageSent(producer: string, seq: number, command: PartitionCommand): void {
-    this.#findings.require(
-      this.#usedSequences.has(`${producer}/${seq}`),
-      "a message travels only when it is durable",
-      () => `${producer}/${seq} ${command.kind}`,
-    );
+    this.#outbox.sent(producer, seq, command);
   }
 
   // ── batches ────────────────────────────────────────────────────────────────────────────────────
@@ -135,8 +138,16 @@ export class Ledger {
   applied(batches: readonly PartitionBatch[]): void {
     this.#commits++;
     const touched = new Set<InvocationId>();
-    for (const { partition, mutations } of batches)
-      for (const mutation of mutations) this.#mutation(partition, mutation, touched);
+    for (const { partition, mutations } of batches) {
+      const restorations = this.undo.restorationsOf(mutations);
+      for (const mutation of mutations) {
+        if (mutation.kind === "appendEntry" && restorations.entries.has(mutation)) this.#appendEarly(mutation);
+        else if (mutation.kind === "putInvocation" && restorations.puts.has(mutation)) {
+          touched.add(mutation.invocation.facts.id);
+          this.#restored(partition, mutation.invocation);
+        } else if (!this.undo.owns(mutation)) this.#mutation(partition, mutation, touched);
+      }
+    }
     for (const id of touched) {
       const generation = this.generation(id);
       if (generation !== undefined) this.#journals.agrees(generation);
@@ -144,7 +155,7 @@ export class Ledger {
     this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
     this.#early.clear();
     this.state.endOfBatch();
-    this.kills.endOfBatch((id) => this.generation(id), this.#outboxes);
+    this.kills.endOfBatch((id) => this.generation(id), this.#outbox.undelivered, this.#commits);
     this.#workflowsGone();
   }
 
@@ -182,9 +193,9 @@ export class Ledger {
         this.#timers.delete(timerText(mutation.timer));
         return;
       case "putOutbox":
-        return this.#addToOutbox(partition, mutation.message.seq, mutation.message.command);
+        return this.#outbox.put(partition, mutation.message.seq, mutation.message.command, this.#commits);
       case "deleteOutbox":
-        return this.#acknowledged(`p${partition}/${mutation.seq}`);
+        return this.#acknowledged(partition, mutation.seq);
       case "putDedup":
         return this.#received(partition, mutation.producer, mutation.seq);
       case "putBucket":
@@ -203,25 +214,13 @@ export class Ledger {
     }
   }
 
-  #addToOutbox(partition: number, seq: number, command: PartitionCommand): void {
-    const name = `p${partition}/${seq}`;
-    this.#findings.require(!this.#usedSequences.has(name), "a sequence number is used once", () => name);
-    this.#usedSequences.set(name, true);
-    this.#outboxes.set(name, { command, atCommit: this.#commits });
-  }
-
-  #acknowledged(name: string): void {
-    const message = this.#outboxes.get(name);
-    this.#outboxes.delete(name);
+  #acknowledged(partition: number, seq: number): void {
+    const message = this.#outbox.acknowledged(partition, seq);
     if (message !== undefined) this.kills.acknowledged(message, (id) => this.generation(id));
   }
 
   #received(partition: number, producer: string, seq: number): void {
-    const name = `${partition}<${producer}`;
-    const before = this.#dedup.get(name) ?? -1;
-    this.#findings.require(seq > before, "a delivery is accepted once, in order", () => `${name}: ${seq} after ${before}`);
-    this.#dedup.set(name, seq);
-    const command = this.#outboxes.get(`${producer}/${seq}`)?.command;
+    const command = this.#outbox.received(partition, producer, seq);
     if (command?.kind === "signal") this.signals.received(command.id, command.signal);
   }
 
@@ -292,31 +291,29 @@ export class Ledger {
     const mayLiveAgain = hasDeterministicId(invocation.facts) || invocation.facts.completionRetentionMs === 0;
     const again = last !== undefined && !mayLiveAgain && !last.removalRequested;
     this.#findings.require(!again, "an invocation is accepted once", () => id);
-    const generation: GenerationRecord = {
-      id,
-      facts: invocation.facts,
-      number: last === undefined ? 0 : last.number + 1,
-      partition,
-      createdAtCommit: this.#commits,
-      invocation,
-      entries: [],
-      journalDropped: false,
-      expectedCompletions: new Map(),
-      outcome: undefined,
-      isDeleted: false,
-      // A caller that requested the end of an earlier generation repeats the request until it gets a response, and may so end this one,
-      // too.
-      removalRequested: last?.removalRequested ?? false,
-      commandCount: 0,
-      rewrittenLength: 0,
-    };
+    const generation = newGeneration(partition, invocation, last, this.#commits);
     this.#generations.set(id, generation);
-    const early = this.#early.get(id) ?? [];
-    this.#early.delete(id);
-    const copied = invocation.facts.source.kind === "restart";
-    for (const entry of early) this.#journals.journaled(generation, entry, copied);
+    this.#takeEarly(generation, invocation.facts.source.kind === "restart");
     if (invocation.status === "completed")
       this.#findings.report("an invocation makes only valid transitions", `${id} is created as completed`);
+  }
+
+  #takeEarly(generation: GenerationRecord, copied: boolean): void {
+    const early = this.#early.get(generation.id) ?? [];
+    this.#early.delete(generation.id);
+    for (const entry of early) this.#journals.journaled(generation, entry, copied);
+  }
+
+  /** Its end or its deletion was undone. */
+  #restored(partition: number, invocation: Invocation): void {
+    const { id, target } = invocation.facts;
+    const generation = restoredGeneration(partition, invocation, this.#generations.get(id), this.#commits);
+    this.#generations.set(id, generation);
+    this.flow.put(undefined, invocation);
+    this.kills.restored(generation);
+    this.#deletedWorkflows.delete(`${target.service}/${target.key}`);
+    if (isExclusive(target)) this.state.restored(target.service, target.key);
+    this.#takeEarly(generation, true);
   }
 
   #ended(generation: GenerationRecord, outcome: Outcome): void {
@@ -380,6 +377,10 @@ export class Ledger {
       );
       return this.#journals.journaled(generation, entry, index < generation.rewrittenLength);
     }
+    this.#appendEarly({ id, index, entry });
+  }
+
+  #appendEarly({ id, index, entry }: { readonly id: InvocationId; readonly index: number; readonly entry: JournalEntry }): void {
     const early = this.#early.get(id) ?? [];
     this.#early.set(id, early);
     this.#findings.require(index === early.length, "a journal grows at its end", () => `${id}: ${index} at ${early.length}`);

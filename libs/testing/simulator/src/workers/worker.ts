@@ -154,6 +154,7 @@ export class SimulatedWorker {
         address: this.address,
         partitionCount: settings.partitionCount,
         cleanupIntervalMs: settings.cleanupIntervalMs,
+        undoBytesMax: settings.undo?.bytesMax,
         get pollMs() {
           return pace.pollMs; // Polls are slower when nothing happens any more.
         },

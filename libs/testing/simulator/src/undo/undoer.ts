@@ -1,0 +1,98 @@
+/** An operator that kills and purges by operations that can be undone, and undoes most of them later, in any order. */
+import { type InvocationId, newOperationId, type OperationId } from "@perdure/base";
+import type { CommandAnswer, PartitionCommand } from "@perdure/state-machine";
+import type { Leaders } from "../reach.js";
+import type { SimulatedWorld } from "../world.js";
+import type { UndoSettings } from "./settings.js";
+
+/** Pause before an operator without a leader, or without a response, tries again. */
+const TRY_AGAIN_MS = 200;
+
+export class SimulatedUndoer {
+  readonly #world: SimulatedWorld;
+  readonly #cluster: Leaders;
+  /** Changes and undos without a response. */
+  #openCount = 0;
+
+  constructor(world: SimulatedWorld, cluster: Leaders) {
+    this.#world = world;
+    this.#cluster = cluster;
+  }
+
+  get busy(): boolean {
+    return this.#openCount > 0;
+  }
+
+  /** Begins a change, and perhaps its undo. */
+  act({ reachedMax, undoneWithinMs, windowMs }: UndoSettings): void {
+    const { ledger, scheduler } = this.#world;
+    const { random, clock } = scheduler;
+    const verb = random.chance(0.8) ? "kill" : "purge";
+    const generations = [...ledger.generations()].filter(
+      ({ isDeleted, invocation }) => !isDeleted && (invocation.status === "completed") === (verb === "purge"),
+    );
+    if (generations.length === 0) return;
+    const operation = newOperationId(clock.nowMs(), random);
+    const undo = { operation, untilMs: clock.nowMs() + windowMs };
+    const reached = new Set(Array.from({ length: 1 + random.below(reachedMax) }, () => random.pick(generations)));
+    const ids = [...reached].map(({ id }) => id);
+    let unanswered = reached.size;
+    const answered = (): void => {
+      if (--unanswered > 0 || random.chance(0.1)) return; // Some stay as they are.
+      this.#openCount++;
+      scheduler.after(undoneWithinMs * random.float(), () => {
+        this.#openCount--;
+        for (const id of ids) this.#undo(id, operation);
+        if (random.chance(0.2)) for (const id of ids) this.#undo(id, operation);
+      });
+    };
+    for (const generation of reached) {
+      generation.removalRequested = true;
+      this.#submit({ kind: verb, id: generation.id, undo }, answered);
+    }
+  }
+
+  #undo(id: InvocationId, operation: OperationId): void {
+    this.#submit({ kind: "undo", id, operation, sink: undefined }, () => undefined);
+  }
+
+  /** Repeats the command until it has an answer. */
+  #submit(command: Exclude<PartitionCommand, { kind: "invoke" }>, answered: () => void): void {
+    this.#openCount++;
+    this.#try(command, (answer) => {
+      this.#openCount--;
+      answered();
+      this.#world.trace.note("answer", () => `${command.kind} ${command.id}: ${answerText(answer)}`);
+    });
+  }
+
+  #try(command: Exclude<PartitionCommand, { kind: "invoke" }>, answered: (answer: CommandAnswer) => void): void {
+    const { scheduler } = this.#world;
+    const again = (): void => {
+      scheduler.after(TRY_AGAIN_MS * (0.5 + scheduler.random.float()), () => this.#try(command, answered));
+    };
+    const leader = this.#cluster.leaderFor(command.id);
+    if (leader?.partitions === undefined) return again();
+    let isOver = false;
+    const once = (then: () => void) => (): void => {
+      if (isOver) return;
+      isOver = true;
+      then();
+    };
+    const disconnect = leader.connect(once(again));
+    leader.partitions.submit(command).then(
+      (answer) => {
+        disconnect();
+        once(() => answered(answer))();
+      },
+      () => {
+        disconnect();
+        once(again)();
+      },
+    );
+  }
+}
+
+function answerText(answer: CommandAnswer): string {
+  return answer.kind === "undo" ? answer.result : answer.kind;
+}
