@@ -270,7 +270,7 @@ export const PLANTED_BUGS = [
     "    node.bookedUntilMicros = bookedUntilMicros;\n",
     "    node.bookedUntilMicros = 0 * bookedUntilMicros;\n",
   ]),
-  plant("heavy-key-first", "One key of a scope is served first, whatever its share", 210, [
+  plant("heavy-key-first", "One key of a scope is served first, whatever its share", 170, [
     flow("tree.ts"),
     "    this.weight = this.rule?.weight ?? 1;\n",
     '    this.weight = this.l1 === "a" && this.l2 === undefined ? 1_000_000 : (this.rule?.weight ?? 1);\n',
