@@ -2,6 +2,7 @@
  * Encodes and decodes the service protocol: frames, messages and versions, and an attempt as a state machine without sockets. It has no
  * sockets and no clocks; its functions depend on their input alone.
  */
+export { attachedId } from "./attached-id.js";
 export * from "./codec/control.js";
 export { decodeCommand } from "./codec/decode-command.js";
 export { encodeCommand, encodeInput } from "./codec/encode-command.js";

@@ -2,14 +2,8 @@
  * Resolves what a suspended handler awaits: the stored tree of completion ids becomes a tree of named things (this timer, this call, this
  * awakeable), so that an operator sees what would end the wait.
  */
-import { awakeableId, type InvocationId, idempotentInvocationId, parseInvocationId, workflowInvocationId } from "@perdure/base";
-import {
-  type AttachTarget,
-  type Combinator,
-  cancelSignalIndex,
-  type Future,
-  firstUserSignalIndex,
-} from "@perdure/service-protocol";
+import { awakeableId, type InvocationId } from "@perdure/base";
+import { attachedId, type Combinator, cancelSignalIndex, type Future, firstUserSignalIndex } from "@perdure/service-protocol";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
 import { attachText, type JournalStep, type ParsedJournal } from "./steps.js";
 
@@ -108,22 +102,6 @@ export function leafOfStep(step: JournalStep): AwaitLeaf {
       return { kind: "run", step: index, name: command.name };
     default:
       return { kind: "answer", step: index, type: step.type };
-  }
-}
-
-/** The id of an attached workflow or idempotent request, derived from its target. */
-function attachedId(target: AttachTarget): InvocationId | undefined {
-  switch (target.kind) {
-    case "invocationId": {
-      const parsed = parseInvocationId(target.invocationId);
-      return parsed.ok ? parsed.value : undefined;
-    }
-    case "workflow":
-      return workflowInvocationId(target.workflowName, target.workflowKey, target.scope);
-    default: {
-      const { serviceName: service, serviceKey: key, handlerName: handler, scope, idempotencyKey } = target;
-      return idempotentInvocationId({ service, key, handler, scope }, idempotencyKey);
-    }
   }
 }
 

@@ -38,6 +38,7 @@ const ONCE_BROKEN_IN_CLUSTERS: readonly (readonly [seed: number, was: string])[]
 const ONCE_BROKEN_BY_UNDO: readonly (readonly [seed: number, was: string])[] = [
   [1, "a restored invocation was stored among those in flight and among the completed ones"],
   [27, "a callee that had ended again delivered its result twice"],
+  [92_894_291, "a restored caller waited for ever for its attachment to a callee that was not restored"],
 ];
 const UNDO_SEEDS = 12;
 const CLUSTER_SEEDS = 10;

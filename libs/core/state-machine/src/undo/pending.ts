@@ -1,6 +1,7 @@
 /** What a restored invocation waits for: its sleeps, promises of its key, and the invocations that it called. */
 import { type InvocationId, type OperationId, parseInvocationId } from "@perdure/base";
 import {
+  attachedId,
   decodeCommand,
   decodeNotification,
   encodeNotification,
@@ -68,15 +69,31 @@ export function undoCallees(
     if (command.kind === "call") resultIds.set(command.invocationIdNotificationIdx, command.resultCompletionId);
   }
   const caller = { callerId: invocation.facts.id, callerGeneration: generationMark(invocation.facts) };
+  const attached = pendingAttaches(entries);
   for (const entry of entries) {
     if (entry.type !== MessageType.CallInvocationIdCompletion) continue;
     const decoded = decodeNotification(entry.type, entry.body);
     if (isFault(decoded) || decoded.result.kind !== "invocationId" || decoded.id.kind !== "completion") continue;
+    const callee = parseInvocationId(decoded.result.invocationId);
+    if (!callee.ok) continue;
     const completionId = resultIds.get(decoded.id.id);
     const sink = completionId === undefined ? undefined : ({ kind: "call", ...caller, completionId } as const);
-    const callee = parseInvocationId(decoded.result.invocationId);
-    if (callee.ok) out.send({ kind: "undo", id: callee.value, operation, sink });
+    out.send({ kind: "undo", id: callee.value, operation, sink });
+    for (const attachId of attached.get(callee.value) ?? [])
+      out.send({ kind: "undo", id: callee.value, operation, sink: { kind: "attach", ...caller, completionId: attachId } });
+    attached.delete(callee.value);
   }
+}
+
+/** Completions that the invocation waits for because it attached to another one, by the id of that one. */
+function pendingAttaches(entries: readonly JournalEntry[]): Map<InvocationId, readonly number[]> {
+  const attached = new Map<InvocationId, readonly number[]>();
+  for (const command of pendingCommands(entries, MessageType.AttachInvocation)) {
+    const id = command.kind === "attachInvocation" ? attachedId(command.target) : undefined;
+    if (command.kind !== "attachInvocation" || id === undefined) continue;
+    attached.set(id, [...(attached.get(id) ?? []), command.resultCompletionId]);
+  }
+  return attached;
 }
 
 /** Yields the commands of a type whose result the journal does not have. */

@@ -7,6 +7,7 @@ import type { UndoAnswer } from "../effect.js";
 import { brokenInvariants } from "../invariants.js";
 import {
   anId,
+  attachOf,
   callOf,
   completePromiseOf,
   endOf,
@@ -152,7 +153,7 @@ test("an invocation that waited for its lock waits again, one that was delayed s
 });
 
 /** `S/h` that waits for its call of `CHILD`, which runs. */
-function calling(over: object = NO_RETENTION): MemoryPartition {
+function calling(over: object = NO_RETENTION, isAttached = false): MemoryPartition {
   const partition = new MemoryPartition();
   partition.play(invokeOf(someFacts({ id: ID, ...NO_RETENTION })));
   partition.play(pinOf(ID, 1));
@@ -162,6 +163,7 @@ function calling(over: object = NO_RETENTION): MemoryPartition {
     source: { kind: "service", callerId: ID, callerTarget: objectTarget("k") },
   });
   partition.playAll(callOf(ID, 1, callee, 1, 2));
+  if (isAttached) partition.playAll(attachOf(ID, 1, CHILD, 3));
   partition.play(suspendOf(ID, 1, [2], { receivedNotificationCount: 1 }));
   return partition;
 }
@@ -214,6 +216,21 @@ test("a caller whose callee cannot be restored gets the failure instead of waiti
   // The callee notified the caller of its end by the other operation; without that, the undo does.
   undone(partition, ID);
   expect(lastOf(partition)).toBe(MessageType.CallCompletion);
+});
+
+test.each([
+  ["cannot be restored gets the failure", 1],
+  ["is restored gets the result", mark.untilMs],
+])("a caller that is also attached to a callee which %s for its call and for its attachment", (_, untilMs) => {
+  const partition = calling(NO_RETENTION, true);
+  partition.play(killOf(ID));
+  partition.playAll(killOf(CHILD, { ...mark, untilMs }));
+  undone(partition, ID);
+  if (partition.invocation(CHILD) !== undefined) {
+    partition.play(outputOf(CHILD, 2, "out"));
+    partition.playAll(endOf(CHILD, 2));
+  }
+  expect(typesOf(partition, ID).slice(-2)).toEqual([MessageType.CallCompletion, MessageType.AttachInvocationCompletion]);
 });
 
 describe("a caller whose callee's id was used again meanwhile", () => {
