@@ -16,6 +16,11 @@ const AMOUNT = String.raw`\d+(?:\.\d+)? ?${UNIT}`;
 const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\x1b\[[0-9;]*m/g, ""],
   [/\[(?:1|0)?m/g, ""],
+  // Before amounts: an id may contain "4us".
+  [/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, "<ulid>"],
+  [/\binv_1\w{33}\b/g, "<inv>"],
+  [/\bdp_1\w{22}\b/g, "<dp>"],
+  [/\bsub_1\w{22}\b/g, "<sub>"],
   [/\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?(?: ?\+00:00|Z)?/g, TIME],
   [/\b\d{4}-\d\d-\d\d\b/g, DATE],
   [/(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun),? \d{1,2} \w{3} \d{4} \d\d:\d\d:\d\d \+00:?00/g, TIME],
@@ -25,10 +30,6 @@ const REPLACEMENTS: readonly (readonly [RegExp, string])[] = [
   [/\bPT\d+\.\d+S\b/g, AGE],
   [/\bnow ago\b/g, `${AGE} ago`],
   [/\(invoked <age>\)/g, `(invoked ${AGE} ago)`],
-  [/\b01[0-9A-HJKMNP-TV-Z]{24}\b/g, "<ulid>"],
-  [/\binv_1\w{33}\b/g, "<inv>"],
-  [/\bdp_1\w{22}\b/g, "<dp>"],
-  [/\bsub_1\w{22}\b/g, "<sub>"],
   [/\bQuery took .*/g, ""],
   [/\(version v\d+\)/g, "(version <version>)"],
   // The CLI adds this remark after a time of its own.
