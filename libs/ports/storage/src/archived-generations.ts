@@ -43,10 +43,8 @@ export class ArchivedGenerations {
   async find(partition: number, ids: readonly InvocationId[]): Promise<ReadonlyMap<InvocationId, Uint8Array>> {
     const result = new Map<InvocationId, Uint8Array>();
     if (ids.length === 0) return result;
-    const rows = await this.#archive.find(ids);
-    if (rows.length === 0) return result;
     const isAlive = await this.#aliveIn(partition);
-    for (const row of rows) if (isAlive(row)) result.set(row.id, row.row);
+    for (const row of await this.#archive.find(ids)) if (isAlive(row)) result.set(row.id, row.row);
     return result;
   }
 
@@ -58,6 +56,7 @@ export class ArchivedGenerations {
     }
   }
 
+  /** Call it before the archive is read: the note of a deletion goes once the archive has deleted the generation. */
   async #aliveIn(partition: number): Promise<(row: ArchivedRow) => boolean> {
     const gone = await this.#notes.stateOf(partition, DELETED_GENERATIONS.service, DELETED_GENERATIONS.key);
     const nowMs = this.#nowMs();

@@ -23,10 +23,15 @@ class CountingArchive extends MemoryArchive {
   finds = 0;
   isAway = false;
 
+  /** Runs between a look-up and its result. */
+  duringFind: () => Promise<void> = async () => {};
+
   override async find(ids: readonly InvocationId[]) {
     this.finds++;
     if (this.isAway) throw new PerdureError("STO0001", "away");
-    return super.find(ids);
+    const rows = await super.find(ids);
+    await this.duringFind();
+    return rows;
   }
   override async *scan(filter: Parameters<MemoryArchive["scan"]>[0]) {
     if (this.isAway) throw new PerdureError("STO0001", "away");
@@ -109,6 +114,19 @@ describe("partitions and their archive, read as one", () => {
     const state: unknown[] = [];
     for await (const row of snapshot.scanState(0, undefined)) state.push(row);
     expect(state).toEqual([]); // The note is not returned as state.
+  });
+
+  test("return no generation whose deletion is completed while it is looked up", async () => {
+    const { leader, archive, archived, snapshot } = await world();
+    const deleted = completed(1);
+    await archived(deleted);
+    const note = { ...DELETED_GENERATIONS, stateKey: deletionNoteName(anId(1), retainedUntilMs(deleted)) };
+    await leader.put({ kind: "putState", ...note, value: EMPTY_BYTES });
+    archive.duringFind = async () => {
+      await archive.delete({ partition: 0, epoch: 1 }, [{ id: anId(1), retainedUntilMs: retainedUntilMs(deleted) }]);
+      await leader.put({ kind: "deleteState", ...note });
+    };
+    expect(await snapshot.invocationRow(0, anId(1))).toBeUndefined();
   });
 
   test("return the journal from where it is; of an id that is used again, that of its later generation", async () => {
