@@ -360,8 +360,8 @@ export const PLANTED_BUGS = [
   ]),
   inUndoneWorlds("undo-leaves-callees", "An undo restores no callee whose result its caller waits for", 1, [
     partition("undo/pending.ts"),
-    'if (callee.ok) out.send({ kind: "undo",',
-    'if (callee.ok && sink === undefined) out.send({ kind: "undo",',
+    "if (!callee.ok) continue;",
+    "if (!callee.ok || resultIds.has(decoded.id.id)) continue;",
   ]),
   inUndoneWorlds("undone-row-stays", "A restored invocation stays among the completed ones", 1, [
     partition("undo/undo.ts"),
