@@ -216,6 +216,7 @@ export class ArchiveCoordinator {
   deletedFromArchive({ partition, archived }: LeaderPartition, generations: readonly ArchivedGeneration[]): void {
     // At once, so that the next call of `toDelete` does not return them again.
     for (const generation of generations) archived?.deletions.confirm(generation);
+    this.#resolver.moved(generations.map(({ id }) => id)); // A look-up under way may have read them before.
     this.#group.post({ kind: "deletedFromArchive", partition, generations });
   }
 

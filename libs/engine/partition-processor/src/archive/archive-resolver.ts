@@ -22,7 +22,7 @@ interface ArchiveLookup {
   readonly id: InvocationId;
   messages: MailboxMessage[];
   needsJournal: boolean;
-  /** An invocation moved from the store to the archive after the look-up began, so that its result may be outdated. */
+  /** The invocation moved to the archive or was deleted there after the look-up began, so that its result may be outdated. */
   isStale: boolean;
 }
 
@@ -77,7 +77,7 @@ export class ArchiveResolver {
     return this.#lookups.has(id);
   }
 
-  /** These invocations left the store for the archive. */
+  /** These invocations left the store for the archive, or were deleted there. */
   moved(ids: Iterable<InvocationId>): void {
     if (this.#lookups.size === 0) return;
     for (const id of ids) {

@@ -183,6 +183,21 @@ test("a purged invocation stays purged for the next leader, though the purge nev
   await first[Symbol.asyncDispose]();
 });
 
+test("a look-up that read a purged invocation before the archive deleted it does not return it", async () => {
+  await using world = await archivingWorld("archived");
+  const id = await complete(world, 1, "one");
+  await world.advance(1_000);
+  expect(await world.submit({ kind: "purge", id })).toEqual({ kind: "done" });
+  const gate = Promise.withResolvers<void>();
+  world.archive.slowResult = gate.promise;
+  const status = statusOf(world, id);
+  await flushTasks();
+  await world.advance(1_000);
+  expect(world.archive.size).toBe(0);
+  gate.resolve();
+  expect(await status).toBe("undefined");
+});
+
 test("a deposed leader that continues restores nothing", async () => {
   const first = await archivingWorld("archived");
   const id = await complete(first, 1, "one");

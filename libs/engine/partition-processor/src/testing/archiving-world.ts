@@ -30,6 +30,8 @@ class AbsentArchive extends MemoryArchive {
   isAway = false;
   /** Look-ups, and the responses of completed puts, wait for these. */
   slowFind: Promise<void> = Promise.resolve();
+  /** Results of look-ups wait for this after they were read. */
+  slowResult: Promise<void> = Promise.resolve();
   slowAnswer: Promise<void> = Promise.resolve();
 
   async #answer(): Promise<void> {
@@ -50,7 +52,9 @@ class AbsentArchive extends MemoryArchive {
   override async find(ids: readonly InvocationId[]): Promise<readonly ArchivedRow[]> {
     await this.#answer();
     await this.slowFind;
-    return super.find(ids);
+    const rows = await super.find(ids);
+    await this.slowResult;
+    return rows;
   }
   override async journal(id: InvocationId): Promise<readonly JournalEntry[]> {
     await this.#answer();
