@@ -20,6 +20,7 @@ export default {
   // Each suite leaves its copy of the modules behind; a worker that has grown is replaced between two suites.
   workerIdleMemoryLimit: "2GB",
   testEnvironment: "<rootDir>/deploy/testing/patient-environment.mjs",
+  setupFilesAfterEnv: ["<rootDir>/deploy/testing/equal-bytes.mjs"],
   extensionsToTreatAsEsm: [".ts"],
   moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
   transform: {
