@@ -138,7 +138,11 @@ function insideTests(): void {
         };
         const first = await idOfTunnel();
         wire.cut();
-        await eventually("another connection", async () => ![first, undefined].includes(await idOfTunnel()), RECONNECT_MS);
+        await orFail(
+          eventually("another connection", async () => ![first, undefined].includes(await idOfTunnel()), RECONNECT_MS),
+          tunnelEnded,
+          tunnelSaid,
+        );
         expect(await ingress.result(["Greeter", "greet"], "Grace")).toBe("Hello Grace");
 
         tenancy.revoke(tenant.key);
@@ -219,7 +223,7 @@ async function aCloudApi(environment: Readonly<Record<string, string>>): Promise
 }
 
 /** Waits, and fails when the process ends first. */
-async function orFail(wait: Promise<void>, ended: Promise<unknown>, output: () => string): Promise<void> {
+async function orFail(wait: Promise<unknown>, ended: Promise<unknown>, output: () => string): Promise<void> {
   const outcome = await Promise.race([wait.then(() => "there"), ended.then(() => "ended")]);
   if (outcome === "ended") throw new Error(`it ended:\n${output()}`);
 }

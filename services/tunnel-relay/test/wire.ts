@@ -3,7 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface Wire extends AsyncDisposable {
   readonly port: number;
-  /** Destroys all connections; new ones are accepted. */
+  /** Closes all connections in both directions with a FIN; new ones are accepted. */
   cut(): void;
 }
 
@@ -26,7 +26,11 @@ export async function aWire(to: number): Promise<Wire> {
     }
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  // Destroying a socket with unread bytes sends an RST instead, upon which the official command line ends: "connection reset".
   const cut = (): void => {
+    for (const socket of sockets) socket.unpipe().resume().end();
+  };
+  const destroy = (): void => {
     for (const socket of sockets) socket.destroy();
   };
   return {
@@ -34,7 +38,7 @@ export async function aWire(to: number): Promise<Wire> {
     cut,
     async [Symbol.asyncDispose]() {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      cut();
+      destroy();
       await closed;
     },
   };
