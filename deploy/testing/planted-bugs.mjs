@@ -167,6 +167,11 @@ export const PLANTED_BUGS = [
     "for (let index = 0; index <= from; index++) {",
     "for (let index = 0; index < from; index++) {",
   ]),
+  plant("fork-keeps-old-results", "A fork copies the results that it should replace", 56, [
+    partition("invocation/restart.ts"),
+    "return body === undefined ? entry : { ...entry, body };",
+    "return body === undefined ? entry : { ...entry };",
+  ]),
   plant("slot-kept-while-suspended", "A suspended invocation of a scope keeps its slot", 42, [
     partition("invocation/attempt.ts"),
     '  out.mutate({ kind: "putInvocation", invocation: suspended });\n  letGoOfSlot(out, invocation);\n',

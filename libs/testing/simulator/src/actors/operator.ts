@@ -4,7 +4,8 @@
  */
 import { siblingInvocationId, utf8 } from "@perdure/base";
 import { notificationIdOf } from "@perdure/service-protocol";
-import type { CommandAnswer, ForkEdits, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, PartitionCommand, RestartAsNew } from "@perdure/state-machine";
+import { drawEdits } from "../fork/draw-edits.js";
 import type { GenerationRecord } from "../ledger/generation-record.js";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
@@ -22,8 +23,6 @@ const VERBS: readonly OperatorVerb[] = [
   "restartAsNew",
   "mutateState",
 ];
-
-const NO_EDITS: ForkEdits = { editedSteps: [], replaced: [], added: [] };
 
 export class SimulatedOperator {
   readonly #world: SimulatedWorld;
@@ -79,9 +78,12 @@ export class SimulatedOperator {
         const from = facts.target.serviceType === "service" ? random.below(4) : 0;
         const newId = siblingInvocationId(id, clock.nowMs(), random);
         const keepDeployment = random.chance(0.5);
-        // Half of them are forks without edits, which also copy invocations in flight.
-        const fork = keepDeployment && facts.target.serviceType === "service" ? NO_EDITS : undefined;
-        return { kind: "restartAsNew", id, newId, from, moveTo: undefined, keepDeployment, fork };
+        // Half of them are forks, which also copy invocations in flight.
+        const isFork = keepDeployment && facts.target.serviceType === "service";
+        const fork = isFork ? drawEdits(clock.nowMs(), generation.entries, from) : undefined;
+        const command: RestartAsNew = { kind: "restartAsNew", id, newId, from, moveTo: undefined, keepDeployment, fork };
+        this.#world.ledger.forks.requested(generation, command);
+        return command;
       }
       case "mutateState": {
         const { service, key, serviceType } = facts.target;

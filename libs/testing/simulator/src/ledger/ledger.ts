@@ -9,6 +9,7 @@ import type { PartitionBatch } from "@perdure/storage";
 import { DebounceModel } from "../debounce/model.js";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
+import { ForkModel } from "../fork/model.js";
 import { UndoModel } from "../undo/model.js";
 import { AttemptLedger } from "./attempts.js";
 import {
@@ -30,7 +31,6 @@ import { StateModel } from "./state-model.js";
 import { timerText } from "./timer-text.js";
 
 export class Ledger {
-  readonly #findings: SimulationFindings;
   readonly attempts: AttemptLedger;
   readonly state: StateModel;
   readonly locks: LockModel;
@@ -41,6 +41,7 @@ export class Ledger {
   readonly promises: PromiseModel;
   readonly debounce: DebounceModel;
   readonly undo = new UndoModel();
+  readonly forks: ForkModel;
   readonly #journals: JournalModel;
   /** The present generation of each id, deleted ones included. */
   readonly #generations = new Map<InvocationId, GenerationRecord>();
@@ -55,13 +56,10 @@ export class Ledger {
   /** The commit after which `#hasUnfinished` was determined. */
   #unfinishedAtCommit = -1;
   #hasUnfinished = false;
-
   readonly #wallMs: (() => number) | undefined;
+  readonly #findings: SimulationFindings;
 
-  /**
-   * @param nowMs milliseconds since the world began
-   * @param wallMs what all clocks show; undefined: clocks are wrong in this world
-   */
+  /** `nowMs`: milliseconds since the world began. `wallMs`: what all clocks show; undefined: clocks are wrong in this world. */
   constructor(findings: SimulationFindings, nowMs: () => number, wallMs: (() => number) | undefined) {
     this.#findings = findings;
     this.#wallMs = wallMs;
@@ -71,6 +69,7 @@ export class Ledger {
     this.signals = new SignalModel((id) => this.generation(id));
     this.promises = new PromiseModel(findings);
     this.debounce = new DebounceModel(findings, (id) => this.generation(id));
+    this.forks = new ForkModel(findings);
     this.#journals = new JournalModel(findings, this);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new AttemptLedger(findings, this);
@@ -289,19 +288,19 @@ export class Ledger {
     const { id } = invocation.facts;
     const last = this.#generations.get(id);
     const mayLiveAgain = hasDeterministicId(invocation.facts) || invocation.facts.completionRetentionMs === 0;
-    const again = last !== undefined && !mayLiveAgain && !last.removalRequested;
-    this.#findings.require(!again, "an invocation is accepted once", () => id);
+    const isAllowed = last === undefined || mayLiveAgain || last.removalRequested;
+    this.#findings.require(isAllowed, "an invocation is accepted once", () => id);
     const generation = newGeneration(partition, invocation, last, this.#commits);
     this.#generations.set(id, generation);
     this.#takeEarly(generation, invocation.facts.source.kind === "restart");
+    this.forks.copied(generation);
     if (invocation.status === "completed")
       this.#findings.report("an invocation makes only valid transitions", `${id} is created as completed`);
   }
 
   #takeEarly(generation: GenerationRecord, copied: boolean): void {
-    const early = this.#early.get(generation.id) ?? [];
+    for (const entry of this.#early.get(generation.id) ?? []) this.#journals.journaled(generation, entry, copied);
     this.#early.delete(generation.id);
-    for (const entry of early) this.#journals.journaled(generation, entry, copied);
   }
 
   /** Its end or its deletion was undone. */
