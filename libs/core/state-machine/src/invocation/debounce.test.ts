@@ -177,6 +177,32 @@ describe("a send that arrives twice", () => {
     expect(partition.invocations.size).toBe(1);
   });
 
+  test("is recognised when a later burst has begun, also by an older send that arrives late", () => {
+    const partition = new Debouncing();
+    for (const n of [2, 3]) partition.submit({ n, createdAtMs: n * 1_000 });
+    partition.fireStart(2);
+    expect(partition.submit({ n: 1, createdAtMs: 1_000 })).toBe(anId(1));
+    expect(partition.submit({ n: 3, createdAtMs: 3_000, resubmission: true })).toBe(anId(2));
+    expect(partition.input(1)).toBe("input 1");
+    expect(partition.submit({ n: 4, createdAtMs: 2_500, resubmission: true })).toBe(anId(1));
+    expect(partition.input(1)).toBe("input 1");
+  });
+
+  test("has a bounded row, however many bursts there were", () => {
+    const partition = new Debouncing();
+    for (let n = 1; n <= 100; n++) {
+      partition.submit({ n, createdAtMs: n * 20_000 });
+      partition.fireStart(n);
+      partition.play(outputOf(anId(n), 1, "done"));
+      partition.play(endOf(anId(n), 1));
+    }
+    expect(partition.submit({ n: 90, createdAtMs: 90 * 20_000, resubmission: true })).toBe(anId(90));
+    expect(partition.submit({ n: 101, createdAtMs: 20_000, resubmission: true })).toBe(anId(100));
+    const [rows] = partition.states.values();
+    const [row] = rows?.values() ?? [];
+    expect(row?.length).toBeLessThan(2_048);
+  });
+
   test("is recognised by its time when newer ones have displaced its number", () => {
     const partition = new Debouncing();
     for (let n = 1; n <= 100; n++) partition.submit({ n, createdAtMs: 1_000 + n });

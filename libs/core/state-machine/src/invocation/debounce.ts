@@ -18,16 +18,24 @@ import type { PartitionView } from "../view.js";
 export const DEBOUNCE_SERVICE = ":debounce";
 export const DEBOUNCE_STATE_KEY = "burst";
 
-/** Newest sends of a burst that are recognised by their number when they arrive again late: what one connection has in transit. */
-const BURST_REQUESTS_MAX = 32;
+/** Newest sends of a key that are recognised by their number when they arrive again late: what one connection has in transit. */
+const RECOGNISED_SENDS_MAX = 32;
 
-/** Last burst of a debounce key. */
 interface Burst {
   readonly id: InvocationId;
+  /** Request ids of its newest sends, newest last. */
+  readonly requestIds: readonly number[];
+}
+
+/** What is stored of a debounce key. */
+interface Bursts {
   /** When the newest send was created, by the clock of its sender. */
   readonly newestCreatedAtMs: number;
-  /** Request ids of the newest sends, newest last. */
-  readonly requestIds: readonly number[];
+  /**
+   * Newest first, at least one. Earlier ones stay as long as their sends are recognised: such a send may arrive again when a later burst has
+   * begun.
+   */
+  readonly bursts: readonly [Burst, ...Burst[]];
 }
 
 type DebouncedFacts = InvocationFacts & { readonly debounce: Debounce };
@@ -46,51 +54,57 @@ export function debounceRowKey(target: Target, debounceKey: string): string {
  * that was handled before. Returns false when the send begins a burst.
  */
 export function joinBurst(view: PartitionView, command: Invoke & { readonly facts: DebouncedFacts }, out: Transition): boolean {
-  const burst = burstOf(view, command.facts);
-  if (burst === undefined) return false;
-  const invocation = view.invocation(burst.id);
-  if (isRepeated(burst, command)) {
+  const stored = burstsOf(view, command.facts);
+  if (stored === undefined) return false;
+  const repeated = burstOfRepeated(stored, command);
+  if (repeated !== undefined) {
+    const invocation = view.invocation(repeated.id);
     // Its outcome may be in the archive or purged; the sender then learns that the outcome is unknown, and nothing runs twice.
     const answer =
       invocation === undefined ? ({ kind: "notFound" } as const) : ({ kind: "previouslyAccepted", invocation } as const);
     out.effect({ kind: "reply", answer });
     return true;
   }
+  const [{ id, requestIds }, ...earlier] = stored.bursts;
+  const invocation = view.invocation(id);
   if (invocation?.status !== "scheduled") return false;
   const joined = replaceInput(view, invocation, command, out);
-  putBurst(out, joined.facts, {
-    id: burst.id,
-    newestCreatedAtMs: Math.max(burst.newestCreatedAtMs, command.facts.createdAtMs),
-    requestIds: [...burst.requestIds, command.facts.requestId].slice(-BURST_REQUESTS_MAX),
+  putBursts(out, joined.facts, {
+    newestCreatedAtMs: Math.max(stored.newestCreatedAtMs, command.facts.createdAtMs),
+    bursts: [{ id, requestIds: [...requestIds, command.facts.requestId] }, ...earlier],
   });
   out.effect({ kind: "reply", answer: { kind: "previouslyAccepted", invocation: joined } });
   return true;
 }
 
 /** Returns the facts of the first invocation of a burst, with times by the partition's clock, and stores its row. */
-export function beginBurst(facts: DebouncedFacts, out: Transition): InvocationFacts {
+export function beginBurst(view: PartitionView, facts: DebouncedFacts, out: Transition): InvocationFacts {
   const startByMs = out.nowMs + (facts.debounce.startByMs - facts.createdAtMs);
   const executionTimeMs = dueAtMs(facts, startByMs, out);
   // Facts that another process sent carry their encoded form, with the times of the sender.
   const first: InvocationFacts = { ...facts, executionTimeMs, debounce: { ...facts.debounce, startByMs }, bytes: undefined };
-  putBurst(out, first, { id: facts.id, newestCreatedAtMs: facts.createdAtMs, requestIds: [facts.requestId] });
+  const before = burstsOf(view, facts);
+  putBursts(out, first, {
+    newestCreatedAtMs: Math.max(before?.newestCreatedAtMs ?? 0, facts.createdAtMs),
+    bursts: [{ id: facts.id, requestIds: [facts.requestId] }, ...(before?.bursts ?? [])],
+  });
   return first;
 }
 
 /** The invocation is deleted: the row of its key is deleted too, unless a later burst has it. */
 export function endBurst(view: PartitionView, facts: InvocationFacts, out: Transition): void {
-  if (!isDebounced(facts) || burstOf(view, facts)?.id !== facts.id) return;
+  if (!isDebounced(facts) || burstsOf(view, facts)?.bursts[0].id !== facts.id) return;
   const key = debounceRowKey(facts.target, facts.debounce.key);
   out.mutate({ kind: "deleteState", service: DEBOUNCE_SERVICE, key, stateKey: DEBOUNCE_STATE_KEY });
 }
 
 /**
- * A send that arrives again: its number is among the newest, or it is marked as submitted again and is not newer than the newest input. If
- * such a send never arrived before, it would have arrived before the newest one, which replaces its input.
+ * The burst of a send that arrives again: its number is among the newest, or it is marked as submitted again and is not newer than the
+ * newest input. If such a send never arrived before, it would have arrived before the newest one, which replaces its input.
  */
-function isRepeated(burst: Burst, { facts, resubmission }: Invoke): boolean {
-  if (facts.requestId !== 0 && burst.requestIds.includes(facts.requestId)) return true;
-  return resubmission === true && facts.createdAtMs <= burst.newestCreatedAtMs;
+function burstOfRepeated({ newestCreatedAtMs, bursts }: Bursts, { facts, resubmission }: Invoke): Burst | undefined {
+  const known = bursts.find(({ requestIds }) => facts.requestId !== 0 && requestIds.includes(facts.requestId));
+  return known ?? (resubmission === true && facts.createdAtMs <= newestCreatedAtMs ? bursts[0] : undefined);
 }
 
 /** Replaces input, facts and timer of an invocation that has not started; signals that it received stay behind the input. */
@@ -149,18 +163,34 @@ function dueAtMs({ executionTimeMs, createdAtMs }: InvocationFacts, startByMs: n
   return Math.min(startByMs, out.nowMs + (executionTimeMs - createdAtMs));
 }
 
-// ── the row: id, newest creation time and request ids as text, separated by spaces ────────────────
+// ── the row as text: newest creation time, then each burst as its id and its request ids ────────────
 
-function burstOf(view: PartitionView, { target, debounce }: DebouncedFacts): Burst | undefined {
+function burstsOf(view: PartitionView, { target, debounce }: DebouncedFacts): Bursts | undefined {
   const row = view.state(DEBOUNCE_SERVICE, debounceRowKey(target, debounce.key), DEBOUNCE_STATE_KEY);
   if (row === undefined) return undefined;
-  const [id, newestCreatedAtMs, ...requestIds] = fromUtf8(row).split(" ");
-  return { id: id as InvocationId, newestCreatedAtMs: Number(newestCreatedAtMs), requestIds: requestIds.map(Number) };
+  const [newestCreatedAtMs, ...texts] = fromUtf8(row).split("|");
+  const [last, ...earlier] = texts.map(readBurst);
+  // A row that was written before rows held several bursts.
+  if (last === undefined) return undefined;
+  return { newestCreatedAtMs: Number(newestCreatedAtMs), bursts: [last, ...earlier] };
 }
 
-function putBurst(out: Transition, { target, debounce }: InvocationFacts, burst: Burst): void {
+function readBurst(text: string): Burst {
+  const [id, ...requestIds] = text.split(" ");
+  return { id: id as InvocationId, requestIds: requestIds.map(Number) };
+}
+
+function putBursts(out: Transition, { target, debounce }: InvocationFacts, { newestCreatedAtMs, bursts }: Bursts): void {
   invariant(debounce !== undefined, "a burst is one of debounced sends");
-  const value = utf8([burst.id, burst.newestCreatedAtMs, ...burst.requestIds].join(" "));
+  const texts: string[] = [];
+  let places = RECOGNISED_SENDS_MAX;
+  for (const { id, requestIds } of bursts) {
+    if (places === 0) break;
+    const kept = requestIds.slice(-places);
+    places -= kept.length;
+    texts.push([id, ...kept].join(" "));
+  }
+  const value = utf8([newestCreatedAtMs, ...texts].join("|"));
   const key = debounceRowKey(target, debounce.key);
   out.mutate({ kind: "putState", service: DEBOUNCE_SERVICE, key, stateKey: DEBOUNCE_STATE_KEY, value });
 }

@@ -36,7 +36,7 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
   let { facts } = command;
   if (isDebounced(facts)) {
     if (joinBurst(view, { ...command, facts }, out)) return;
-    facts = beginBurst(facts, out);
+    facts = beginBurst(view, facts, out);
   }
   const delayed = facts.executionTimeMs !== undefined && facts.executionTimeMs > out.nowMs;
   const fresh: Scheduled = {

@@ -30,20 +30,25 @@ export class DebounceModel {
 
   put(key: string, row: Uint8Array): void {
     this.#rows.add(key);
-    const [id, createdAtMs, ...requestIds] = fromUtf8(row).split(" ") as [InvocationId, ...string[]];
-    for (const text of requestIds) {
-      const requestId = Number(text);
-      const before = this.#burstOf.get(requestId);
-      const isOver = before === undefined || this.#generation(before) === undefined;
-      this.#findings.require(
-        before === id || isOver,
-        "a debounced request belongs to one burst",
-        () => `${requestId} of ${before}, then of ${id}`,
-      );
-      this.#burstOf.set(requestId, id);
+    const [newestCreatedAtMs, ...bursts] = fromUtf8(row).split("|");
+    for (const [n, burst] of bursts.entries()) {
+      const [id, ...requestIds] = burst.split(" ") as [InvocationId, ...string[]];
+      for (const requestId of requestIds) this.#belongs(Number(requestId), id);
+      if (n > 0) continue;
+      this.#newest.set(id, Number(requestIds.at(-1)));
+      this.#newestCreatedAtMs.set(id, Number(newestCreatedAtMs));
     }
-    this.#newest.set(id, Number(requestIds.at(-1)));
-    this.#newestCreatedAtMs.set(id, Number(createdAtMs));
+  }
+
+  #belongs(requestId: number, id: InvocationId): void {
+    const before = this.#burstOf.get(requestId);
+    const isOver = before === undefined || this.#generation(before) === undefined;
+    this.#findings.require(
+      before === id || isOver,
+      "a debounced request belongs to one burst",
+      () => `${requestId} of ${before}, then of ${id}`,
+    );
+    this.#burstOf.set(requestId, id);
   }
 
   deleted(key: string): void {

@@ -12,8 +12,8 @@
 //   archived ids    state of service `:archive`, key `ids`, in chunks: 8 bytes the end of the longest retention (IEEE 754 double), then 6 bytes
 //                   for each id (the low 48 bits of its hash), most significant byte first. State key `complete`: no id is missing
 //   debounce        text; state of service `:debounce`, state key `burst`, under the id that the target has with the debounce key as
-//                   idempotency key: the id of the burst's invocation, when its newest send was created, and the request ids of its newest
-//                   sends, separated by spaces. Deleted with the invocation
+//                   idempotency key: when the newest send was created, then for each burst, newest first, the id of its invocation and the
+//                   request ids of its newest sends, separated by spaces; bursts begin with `|`. Deleted with the invocation of the newest
 //   undo            state of service `:undo`: key `notes` has an `UndoNote` for each `<invocation id>/<operation id>`; of each such key, state
 //                   key `record` is an `UndoRecord`, and `deferred/<n>` a journal entry that arrived since
 //   data set mark   text, under `!s` in LevelDB, as a field of the hash `epoch` of each partition in Redis
