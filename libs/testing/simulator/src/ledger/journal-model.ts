@@ -190,6 +190,20 @@ export function calleesOf({ entries }: GenerationRecord): InvocationId[] {
   return entries.flatMap((entry) => calleeOf(entry, undefined) ?? []);
 }
 
+/** Returns every invocation that it called and whose result it has. */
+export function completedCalleesOf({ entries, expectedCompletions }: GenerationRecord): ReadonlySet<InvocationId> {
+  const ids = new Set<InvocationId>();
+  for (const entry of entries) {
+    const callee = calleeOf(entry, undefined);
+    const notification = callee === undefined ? undefined : decodeNotification(entry.type, entry.body);
+    if (callee === undefined || notification === undefined || isFault(notification) || notification.id.kind !== "completion")
+      continue;
+    // Programs number the result of a call after its id.
+    if (expectedCompletions.get(notification.id.id + 1)?.completed === true) ids.add(callee);
+  }
+  return ids;
+}
+
 /** The callee's id, if the entry has it, under this completion id or any. */
 function calleeOf(entry: JournalEntry, completionId: number | undefined): InvocationId | undefined {
   if (entry.type !== MessageType.CallInvocationIdCompletion) return undefined;

@@ -13,6 +13,13 @@ export interface UndeliveredMessage {
   readonly atCommit: number;
 }
 
+interface KilledCaller {
+  readonly id: InvocationId;
+  readonly children: readonly InvocationId[];
+  /** Those of the children whose results it has. */
+  readonly completed: ReadonlySet<InvocationId>;
+}
+
 /** Time until a leader has read a commit that ended an invocation: the slowest commits and reads together. */
 const UNAWARE_MS_MAX = 60_000;
 
@@ -20,7 +27,7 @@ export class KillModel {
   readonly #findings: SimulationFindings;
   readonly #nowMs: () => number;
   /** Killed in this batch, with the invocations that they called until then. */
-  #killed: { readonly id: InvocationId; readonly children: readonly InvocationId[] }[] = [];
+  #killed: KilledCaller[] = [];
   readonly #overSinceMs = new WeakMap<GenerationRecord, number>();
 
   constructor(findings: SimulationFindings, nowMs: () => number) {
@@ -37,8 +44,8 @@ export class KillModel {
     this.#killed = this.#killed.filter(({ id }) => id !== generation.id);
   }
 
-  killed(id: InvocationId, children: readonly InvocationId[]): void {
-    if (children.length > 0) this.#killed.push({ id, children });
+  killed(caller: KilledCaller): void {
+    if (caller.children.length > 0) this.#killed.push(caller);
   }
 
   endOfBatch(
@@ -48,14 +55,16 @@ export class KillModel {
   ): void {
     if (this.#killed.length === 0) return;
     const messages = [...outbox.values()].map(({ command }) => command);
-    for (const { id, children } of this.#killed) {
+    for (const { id, children, completed } of this.#killed) {
       for (const child of children) {
         // A message of another caller, with the same idempotency key, refers to the invocation that is over.
         const isComing = messages.some(
           (command) => command.kind === "invoke" && command.id === child && command.sink?.callerId === id,
         );
         const generation = generationOf(child);
-        const isRestored = generation !== undefined && generation.restoredCount > 0 && generation.createdAtCommit === commit;
+        // An undo may restore a callee before the kill reaches its caller, which has the callee's end by then and does not wait for it.
+        const mayRun = generation?.createdAtCommit === commit || completed.has(child);
+        const isRestored = generation !== undefined && generation.restoredCount > 0 && mayRun;
         const ends = (!isInFlight(generation) || isRestored) && !isComing;
         const isReached = ends || messages.some((command) => command.kind === "kill" && command.id === child);
         this.#findings.require(isReached, "a kill reaches the whole tree", () => `${child}, called by ${id}`);

@@ -20,7 +20,7 @@ import {
   outcomeText,
   restoredGeneration,
 } from "./generation-record.js";
-import { calleesOf, JournalModel } from "./journal-model.js";
+import { calleesOf, completedCalleesOf, JournalModel } from "./journal-model.js";
 import { KillModel } from "./kill-model.js";
 import { LockModel } from "./lock-model.js";
 import { OutboxModel } from "./outbox-model.js";
@@ -328,7 +328,7 @@ export class Ledger {
     generation.outcome = outcome;
     this.kills.over(generation);
     if (outcome.kind === "failure" && outcome.failure.message === "killed")
-      this.kills.killed(generation.id, calleesOf(generation));
+      this.kills.killed({ id: generation.id, children: calleesOf(generation), completed: completedCalleesOf(generation) });
   }
 
   /** Clocks of a world agree, or times are not checked. */
