@@ -61,6 +61,7 @@ const QUERY_TABLES = [
   "sys_keyed_service_status",
   "sys_locks",
   "sys_node",
+  "sys_operation",
   "sys_partition",
   "sys_promise",
   "sys_rate_limits",

@@ -6,6 +6,7 @@ import {
   openAdminListener,
   openBatches,
   openSharedBatches,
+  operationRows,
   operationsOf,
   sqlEndings,
   sqlOptionsOf,
@@ -15,6 +16,7 @@ import {
   createSqlProcesses,
   createStoreThread,
   liveRowsOf,
+  type OperationsPort,
   type SchedulesPort,
   type SourceDescription,
   type SqlEngine,
@@ -42,10 +44,11 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const { lifecycle, clock, random, logger } = ports;
   const { isSuspended } = listenerGuards;
   const schedules = await startSchedules(roles, ports);
-  const sql = await startSql(roles, schedules, ports);
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
+  const operations = operationsOf({ ...batchParts, batches }, settings.undo.window);
+  const sql = await startSql(roles, { schedules, operations: operationRows({ operations, batches, clock }) }, ports);
   const callEndpoint = createCallEndpoint({ transports: roles.transports, identity: roles.identity, clock });
   const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);
   const sandbox = createSandbox({ transports: roles.transports, identity: roles.identity, clock, random }, invokerOptions);
@@ -56,7 +59,6 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => roles.level.write(new Map([["\u00ffcommit probe", null]])), clock);
-  const operations = operationsOf({ ...batchParts, batches }, settings.undo.window);
   const stored = { registry, partitions, schedules, sql, insight, batches, operations, documents: metadata };
   const parts = { ...stored, commits, callEndpoint, sandboxes, usage: roles.usage, crashAttempt, guards };
   return lifecycle.start("admin API", () => openAdminApi(roles, parts, ports));
@@ -75,11 +77,11 @@ function startSchedules(
 
 function startSql(
   { settings, worker, registry, directory, completedChanges, partitionCount }: Roles,
-  schedules: SchedulesPort,
+  { schedules, operations }: { readonly schedules: SchedulesPort; readonly operations: OperationsPort },
   { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<SqlEngine> {
   const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs(), clock);
-  const rowPorts = { invoker: worker, registry, flow: worker, schedules, cluster, completedChanges };
+  const rowPorts = { invoker: worker, registry, flow: worker, schedules, operations, cluster, completedChanges };
   const live = liveRowsOf({ ...rowPorts, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const logger = root.child({ component: "sql" });

@@ -117,6 +117,7 @@ function aSource(): IntrospectionSource {
       buckets: () => [],
       completedChanges: () => [null],
       schedules: () => [],
+      operations: () => [],
       nodes: () => [],
       partitions: () => [],
       traffic: () => [],

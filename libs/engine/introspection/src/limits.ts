@@ -74,6 +74,7 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
     "sys_service",
     "sys_rules",
     "sys_event_subscription",
+    "sys_operation",
     "sys_schedule",
     "sys_slot_wait",
     "sys_node",

@@ -12,6 +12,7 @@ import type {
   HeldInvocation,
   InvokerRows,
   LiveRows,
+  OperationsPort,
   RegistryRows,
   SchedulesPort,
   ServiceRow,
@@ -25,6 +26,8 @@ interface LivePorts {
   readonly flow: FlowPort;
   /** Absent in processes that keep no schedules. */
   readonly schedules?: SchedulesPort;
+  /** Absent where no operation can be undone. */
+  readonly operations?: OperationsPort | undefined;
   /** Absent: there are no rows of nodes and partitions. */
   readonly cluster?: ClusterPort;
   /** Absent: no changes are recorded. */
@@ -42,6 +45,7 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   rules: true,
   eventSubscriptions: true,
   schedules: true,
+  operations: true,
   nodes: true,
   partitions: true,
   traffic: true,
@@ -53,12 +57,13 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
 };
 
 export function liveRowsOf(ports: LivePorts): LiveRows {
-  const { invoker, registry, flow, schedules, cluster, completedChanges, partitionCount, clock } = ports;
+  const { invoker, registry, flow, schedules, operations, cluster, completedChanges, partitionCount, clock } = ports;
   const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
     ...registryRowsOf(registry),
     schedules: () => schedules?.rows() ?? [],
+    operations: () => operations?.rows() ?? [],
     nodes: () => cluster?.nodes() ?? [],
     partitions: () => cluster?.partitions() ?? [],
     traffic: () => cluster?.traffic() ?? [],

@@ -101,6 +101,7 @@ export interface LiveRows {
   rules(): RowSource<RuleRow>;
   eventSubscriptions(): RowSource<EventSubscriptionRow>;
   schedules(): RowSource<ScheduleRow>;
+  operations(): RowSource<OperationRow>;
   /** Processes that may lead partitions. */
   nodes(): RowSource<NodeRow>;
   /** All partitions, whether or not they have a leader. */
@@ -298,6 +299,37 @@ export interface ScheduleRow {
   readonly version: number;
   readonly createdAtMs: number;
   readonly modifiedAtMs: number;
+}
+
+/** The store of operations that can be undone. */
+export interface OperationsPort {
+  rows(): RowSource<OperationRow>;
+}
+/** A change that can be undone for a while, and its undo. Times in milliseconds since 1970. */
+export interface OperationRow {
+  readonly id: string;
+  /** What was done: `kill`, `cancel` … */
+  readonly operation: string;
+  /** What was changed, when the request named one thing. */
+  readonly target: string | undefined;
+  /** The condition of the batch that chose what was changed. */
+  readonly filter: string | undefined;
+  readonly batchId: string | undefined;
+  readonly startedBy: string | undefined;
+  readonly reason: string | undefined;
+  readonly state: "undoable" | "undoing" | "undone" | "expired";
+  readonly startedAtMs: number;
+  readonly undoUntilMs: number;
+  readonly matchedCount: number;
+  /** Undefined until it is undone. */
+  readonly undo: OperationUndoRow | undefined;
+}
+interface OperationUndoRow {
+  readonly startedAtMs: number;
+  readonly batchId: string | undefined;
+  readonly undoneCount: number;
+  readonly failedCount: number;
+  readonly cannotBeUndone: readonly string[];
 }
 
 /** The record of changed rows of completed invocations (`CompletedChanges` of the store). */

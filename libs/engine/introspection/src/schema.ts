@@ -212,6 +212,15 @@ const COLUMNS = {
     "text: id subscription_id event_id event_type subject status failure replay_of",
     "timestamp: created_at modified_at completed_at",
   ],
+  sys_operation: [
+    "text: id operation target filter batch_id started_by reason state",
+    "timestamp: started_at undo_until",
+    "u64: matched",
+    "timestamp: undo_started_at",
+    "text: undo_batch_id",
+    "u64: undone failed",
+    "textList: cannot_be_undone",
+  ],
   sys_schedule: [
     "text: id name description status cron zone",
     "duration: jitter",

@@ -38,6 +38,8 @@ const counted = async (where: string): Promise<number> =>
   Number((await world.admin.query(`SELECT count(*) AS n FROM sys_invocation WHERE ${where}`))[0]?.["n"]);
 const batchOf = async (id: string) => (await world.admin.get(`/invocations/batches/${id}`)).json as Batch;
 const operationOf = async (id: string) => (await world.admin.get(`/operations/${id}`)).json as Operation;
+const rowOf = async (id: string) =>
+  (await world.admin.query(`SELECT filter, batch_id, state, matched, undone, failed FROM sys_operation WHERE id = '${id}'`))[0];
 const undo = (id: string) => world.admin.http.request("POST", `/operations/${id}/undo`);
 
 async function kill(id: string): Promise<string> {
@@ -80,6 +82,9 @@ describe("one invocation", () => {
 
     const undone = await undo(operation);
     expect([undone.status, undone.json]).toEqual([200, expect.objectContaining({ state: "undone", undo_left_ms: 0 })]);
+    expect(
+      await world.admin.query(`SELECT operation, target, state, matched, undone FROM sys_operation WHERE id = '${operation}'`),
+    ).toEqual([{ operation: "kill", target: invocationId, state: "undone", matched: 1, undone: 1 }]);
     expect((undone.json as Operation).undo).toMatchObject({
       undone: 1,
       failed: 0,
@@ -184,12 +189,14 @@ test(
     expect(await counted("status <> 'completed' AND idempotency_key LIKE 'killed-%'")).toBe(0);
 
     const operation = killed.operation_id;
+    expect(await rowOf(operation)).toEqual({ filter, batch_id: begun.id, state: "undoable", matched: begun.matched });
     expect((await undo(operation)).status).toBe(202);
     const undoing = (await operationOf(operation)) as Operation & { undo: { batch_id: string } };
     expect(await crashInTheMiddle(undoing.undo.batch_id)).toBe(true);
     await eventually("the end of the undo", async () => (await operationOf(operation)).state === "undone");
     expect((await operationOf(operation)).undo).toMatchObject({ undone: killed.succeeded, failed: 0 });
     expect((await undo(operation)).status).toBe(200);
+    expect(await rowOf(operation)).toMatchObject({ state: "undone", undone: killed.succeeded, failed: 0 });
 
     await inParallel(all, async ({ kind, name, id }) => {
       if (kind === "waits") await world.ingress.resolveAwakeable(probe.get(awakeableOf(name)) as string, RELEASED);

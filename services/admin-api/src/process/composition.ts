@@ -28,6 +28,7 @@ import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { createCallEndpoint } from "../call-endpoint.js";
 import { sqlOptionsOf } from "../config.js";
 import { sqlEndings } from "../metrics.js";
+import { operationRows } from "../operations/operation-rows.js";
 import { operationsOf } from "../operations/operations.js";
 import type { AdminApiSettings } from "./config.js";
 import { clusterInsight } from "./insight.js";
@@ -83,11 +84,6 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
     rows,
     partitionCount,
   );
-  const where = whereText({ environment, redis, postgresUrl: url });
-  const sqlPorts = { registry, rows, partitionCount, where, onEnd: sqlEndings(metrics), clock, random };
-  const sql = await lifecycle.start("SQL engine", () =>
-    openClusterSql({ ...sqlPorts, logger: logger.child({ component: "sql" }) }, sqlOptionsOf(settings.admin)),
-  );
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => openSharedBatches(batchParts));
   await lifecycle.start("batches of others", () =>
@@ -97,6 +93,14 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
   const lead = (leadership: LeaderTerm) => batches.lead(() => leadership.isSure);
   const ballot = { lead, clock, logger: batchParts.logger };
   await lifecycle.start("leader of batches", () => new PostgresLeadership({ url, environment, name: "batches" }, ballot));
+
+  const where = whereText({ environment, redis, postgresUrl: url });
+  const operations = operationsOf({ ...batchParts, batches }, settings.undo.window);
+  const sqlRows = { rows, operations: operationRows({ operations, batches, clock }) };
+  const sqlPorts = { registry, ...sqlRows, partitionCount, where, onEnd: sqlEndings(metrics), clock, random };
+  const sql = await lifecycle.start("SQL engine", () =>
+    openClusterSql({ ...sqlPorts, logger: logger.child({ component: "sql" }) }, sqlOptionsOf(settings.admin)),
+  );
 
   const endpoints = await openEndpoints(settings, ports);
   await early[Symbol.asyncDispose]();
@@ -116,7 +120,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
           stateOf: store.stateOf.bind(store),
         },
         batches,
-        operations: operationsOf({ ...batchParts, batches }, settings.undo.window),
+        operations,
         documents: metadata,
         usage: clusterUsage({ connections, environment, archive, clock }),
         health: () => lifecycle.health,

@@ -9,6 +9,7 @@ import {
   createSqlProcesses,
   type LiveRows,
   NOT_RECORDED,
+  type OperationsPort,
   registryRowsOf,
   type SqlEngine,
   type SqlEngineOptions,
@@ -37,6 +38,7 @@ const ENVIRONMENT = [
 interface ClusterSqlPorts {
   readonly registry: RemoteRegistry;
   readonly rows: RemoteRows;
+  readonly operations: OperationsPort;
   /** 0 until a worker has reported the number. */
   readonly partitionCount: () => number;
   /** Addresses of Redis and the archive for the process of statements, see `where-text.ts`. */
@@ -83,13 +85,14 @@ export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngin
   };
 }
 
-function liveRows({ registry, rows, clock }: ClusterSqlPorts): LiveRows {
+function liveRows({ registry, rows, operations, clock }: ClusterSqlPorts): LiveRows {
   return {
     held: (ids) => rows.statuses(ids),
     ...registryRowsOf(registry),
     async *schedules() {
       for (const schedule of await registry.schedules.list()) yield scheduleRow(schedule);
     },
+    operations: () => operations.rows(),
     nodes: () => rows.nodes(),
     partitions: () => rows.partitions(),
     traffic: () => rows.traffic(),

@@ -5,8 +5,9 @@ import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
 import { type ApiRoute, route } from "../http/route.js";
+import { isUndone } from "../operations/operation-state.js";
 import type { AdminPorts } from "../ports.js";
-import { isUndone, operationView } from "../views/operation-view.js";
+import { operationView } from "../views/operation-view.js";
 
 export function operationRoutes({ operations, clock }: AdminPorts): readonly ApiRoute[] {
   return [

@@ -1,5 +1,6 @@
 /** An operation that can be undone, as JSON. */
 import type { OperationShape } from "@perdure/admin-contract";
+import { operationStateOf } from "../operations/operation-state.js";
 import type { OperationState } from "../operations/operations.js";
 import { timeView } from "./explain-view.js";
 import type { ViewOf } from "./response.js";
@@ -8,7 +9,7 @@ type OperationJson = ViewOf<typeof OperationShape>;
 
 export function operationView(operation: OperationState, nowMs: number): OperationJson {
   const { record } = operation;
-  const state = stateOf(operation, nowMs);
+  const state = operationStateOf(operation, nowMs);
   return {
     id: record.id,
     operation: record.verb,
@@ -23,17 +24,6 @@ export function operationView(operation: OperationState, nowMs: number): Operati
     undo_left_ms: state === "undoable" ? Math.max(0, record.untilMs - nowMs) : 0,
     undo: undoOf(operation),
   };
-}
-
-/** Whether the undo is over. */
-export function isUndone({ record, undoBatch }: OperationState): boolean {
-  return record.undo !== null && undoBatch?.state !== "running";
-}
-
-function stateOf(operation: OperationState, nowMs: number): OperationJson["state"] {
-  const { record } = operation;
-  if (record.undo !== null) return isUndone(operation) ? "undone" : "undoing";
-  return record.untilMs <= nowMs ? "expired" : "undoable";
 }
 
 function undoOf({ record: { undo }, undoBatch }: OperationState): OperationJson["undo"] {

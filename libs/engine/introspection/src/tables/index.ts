@@ -13,6 +13,7 @@ import { journal } from "./journal.js";
 import { journalEvents } from "./journal-events.js";
 import { inbox, keyedServiceStatus, promise, state } from "./keyed.js";
 import { locks } from "./locks.js";
+import { operation } from "./operations.js";
 import { deployment, rules, service } from "./registry.js";
 import { schedule } from "./schedules.js";
 import { slotWait } from "./slot-wait.js";
@@ -39,6 +40,7 @@ export const TABLES: readonly SqlTable[] = [
   rateLimits,
   eventSubscription,
   eventDelivery,
+  operation,
   schedule,
   slotWait,
   fork,
