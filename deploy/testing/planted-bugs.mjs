@@ -358,12 +358,12 @@ export const PLANTED_BUGS = [
     [partition("invocation/debounce.ts"), "  const [, ...signals] = view", "  const [first, ...signals] = view"],
     [partition("invocation/debounce.ts"), "body: input, appended", "body: first?.body ?? input, appended"],
   ),
-  inUndoneWorlds("undo-delivers-again", "A restored callee delivers its result also to callers that have it", 27, [
+  inUndoneWorlds("undo-delivers-again", "A restored callee delivers its result also to callers that have it", 121, [
     partition("undo/undo.ts"),
     'if (present.status === "completed") notifySink(out, sink, present.outcome, { mayRepeat: true });',
     'if (present.status === "completed") notifySink(out, sink, present.outcome);',
   ]),
-  inUndoneWorlds("undo-leaves-callees", "An undo restores no callee whose result its caller waits for", 1, [
+  inUndoneWorlds("undo-leaves-callees", "An undo restores no callee whose result its caller waits for", 23, [
     partition("undo/pending.ts"),
     "if (!callee.ok) continue;",
     "if (!callee.ok || resultIds.has(decoded.id.id)) continue;",

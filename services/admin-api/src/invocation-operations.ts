@@ -19,6 +19,8 @@ export interface VerbOutcome {
   readonly newId: InvocationId | undefined;
   /** Set when the journal cannot be cut at the requested entry. */
   readonly reason?: "incompletePrefix";
+  /** Set when the verb succeeded, and changed nothing that an undo could revert. */
+  readonly isFinal?: true;
   /** What an undo could not revert. */
   readonly note?: string | undefined;
 }
@@ -36,7 +38,12 @@ export async function applyVerb(
 }
 
 /** Resumes the invocation; with another choice than `keep` it also moves to that deployment. */
-export async function resume(ports: InvocationPorts, id: InvocationId, choice: DeploymentChoice): Promise<VerbOutcome> {
+export async function resume(
+  ports: InvocationPorts,
+  id: InvocationId,
+  choice: DeploymentChoice,
+  mark?: UndoMark,
+): Promise<VerbOutcome> {
   let moveTo: DeploymentId | undefined;
   if (choice.kind !== "keep") {
     const invocation = await ports.partitions.describe(id);
@@ -49,7 +56,12 @@ export async function resume(ports: InvocationPorts, id: InvocationId, choice: D
       moveTo = target?.id;
     }
   }
-  return outcomeOf("resume", id, await ports.partitions.submit({ kind: "resume", id, moveTo }));
+  if (moveTo === undefined) {
+    const undo = mark === undefined ? {} : { undo: mark };
+    return outcomeOf("resume", id, await ports.partitions.submit({ kind: "resume", id, moveTo, ...undo }));
+  }
+  const outcome = outcomeOf("resume", id, await ports.partitions.submit({ kind: "resume", id, moveTo }));
+  return outcome.problem === undefined ? { ...outcome, isFinal: true } : outcome; // A move is not undone.
 }
 
 interface CopyOptions {
@@ -105,7 +117,7 @@ function commandOf(
   undo: UndoMark | undefined,
 ): Exclude<PartitionCommand, { kind: "invoke" }> {
   if (verb === "purge-journal") return { kind: "purgeJournal", id };
-  return verb === "pause" || undo === undefined ? { kind: verb, id } : { kind: verb, id, undo };
+  return undo === undefined ? { kind: verb, id } : { kind: verb, id, undo };
 }
 
 /**
@@ -173,10 +185,13 @@ function outcomeOf(verb: InvocationVerb, id: InvocationId, answer: CommandAnswer
     case "done":
       return { status: 200, problem: undefined, newId: undefined };
     case "accepted":
-    case "pending":
-      return { status: verb === "cancel" || verb === "pause" ? 202 : 200, problem: undefined, newId: undefined };
+    case "pending": {
+      const outcome = { status: verb === "cancel" || verb === "pause" ? 202 : 200, problem: undefined, newId: undefined };
+      // The handler is notified of its cancellation, which is not withdrawn; the resumed invocation was not paused.
+      return verb === "cancel" || verb === "resume" ? { ...outcome, isFinal: true } : outcome;
+    }
     case "alreadyPaused":
-      return { status: 200, problem: undefined, newId: undefined };
+      return { status: 200, problem: undefined, newId: undefined, isFinal: true };
     default:
       return refusalOf(verb, id, answer);
   }

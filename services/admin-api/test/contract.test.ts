@@ -92,7 +92,10 @@ const BATCHES: BatchService = {
   begin: async () => RECORD,
   get: async () => RECORD,
   list: async () => [RECORD],
-  results: async () => ({ results: [{ id: ID, status: 404, problem: "gone", newId: undefined, note: undefined }], next: 1 }),
+  results: async () => ({
+    results: [{ id: ID, status: 404, problem: "gone", newId: undefined, note: undefined, isFinal: false }],
+    next: 1,
+  }),
   cancel: async () => RECORD,
   [Symbol.asyncDispose]: async () => undefined,
 };

@@ -3,6 +3,7 @@ import { expect, test } from "@jest/globals";
 import { newInvocationId, type OperationId, PerdureError, systemRandom } from "@perdure/base";
 import { createMemoryMetadataStore, type DocumentWrite, type MetadataStore, type WriteOutcome } from "@perdure/metadata";
 import { createTestRegistry } from "@perdure/registry/testing";
+import type { CommandAnswer } from "@perdure/state-machine";
 import { VirtualClock } from "@perdure/testkit";
 import type { BatchService } from "../src/batches/batches.js";
 import { OPERATIONS_KEPT_MAX } from "../src/limits.js";
@@ -93,4 +94,22 @@ test("a kill after a quiet day deletes all old operations, more than one write t
   clock.advanceBy(86_400_000);
   const [present] = await begin(1);
   expect(await stored()).toEqual([present]);
+});
+
+test.each<[string, string, CommandAnswer, boolean]>([
+  ["a pause", "pause", { kind: "pending" }, true],
+  ["a pause of a paused invocation", "pause", { kind: "alreadyPaused" }, false],
+  ["a resumption", "resume", { kind: "done" }, true],
+  ["a resumption of an invocation that was not paused", "resume", { kind: "accepted" }, false],
+  ["a cancellation that the handler is notified of", "cancel", { kind: "pending" }, false],
+])("%s names its operation exactly when it changed something that can be undone", async (_, verb, answer, isNamed) => {
+  const { operations, partitions, clock, stored } = setup();
+  partitions.answers.set(ID, answer);
+  const api = createTestAdminApi({ registry: await createTestRegistry(), partitions, operations });
+  await using server = await startServer(api);
+  const { headers } = await server.send("PATCH", `/invocations/${ID}/${verb}`);
+  const kept = await stored();
+  expect(kept).toHaveLength(isNamed ? 1 : 0);
+  expect(headers["x-perdure-operation"]).toBe(kept[0]);
+  expect(partitions.commands).toMatchObject([{ kind: verb, id: ID, undo: { untilMs: clock.nowMs() + WINDOW_MS } }]);
 });

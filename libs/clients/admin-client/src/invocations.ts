@@ -90,9 +90,13 @@ export class InvocationsApi {
     return { outcome: response.status === 202 ? "accepted" : "done", operation: response.header(OPERATION_HEADER) };
   }
 
-  /** `deployment`: `keep` (default), `latest`, or an id. */
-  async resume(id: string, deployment: string | undefined, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send(resumeInvocation, { invocation_id: id }, { query: { deployment }, signal });
+  /**
+   * `deployment`: `keep` (default), `latest`, or an id. Resolves with the id of the operation with which it can be undone; undefined when
+   * the invocation was not paused, or moved.
+   */
+  async resume(id: string, deployment: string | undefined, { signal }: ApiCallOptions = {}): Promise<string | undefined> {
+    const response = await this.#api.send(resumeInvocation, { invocation_id: id }, { query: { deployment }, signal });
+    return response.header(OPERATION_HEADER);
   }
 
   /**

@@ -223,12 +223,15 @@ interface ExpireUndo {
 export interface Pause {
   readonly kind: "pause";
   readonly id: InvocationId;
+  readonly undo?: UndoMark | undefined;
 }
 /** `pin` moves the invocation to another deployment (the sender has checked that it exists and speaks the protocol version). */
 export interface Resume {
   readonly kind: "resume";
   readonly id: InvocationId;
   readonly moveTo: DeploymentId | undefined;
+  /** Of a resume that does not move: the pause can be restored. */
+  readonly undo?: UndoMark | undefined;
 }
 /**
  * Starts a copy of a completed invocation under `newId`, keeping the journal up to and including entry `from`. A fork may also copy an

@@ -139,7 +139,7 @@ export const arbitraryPacked = fc.array(arbitraryBytes, { maxLength: 4 });
 export const arbitraryUndoNote: fc.Arbitrary<UndoNote> = fc.record({
   id: arbitraryId,
   operation: arbitraryOperation,
-  kind: fc.constantFrom("ended", "purged"),
+  kind: fc.constantFrom("ended", "purged", "paused", "resumed"),
   untilMs: arbitrarySafe,
   generation: maybe(arbitrarySafe),
   isUndone: fc.boolean(),

@@ -33,7 +33,7 @@ export function applyOne(
   id: InvocationId,
   newId: InvocationId | undefined,
 ): Promise<VerbOutcome> {
-  if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" });
+  if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" }, undo);
   if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" }, { newId });
   if (verb === "undo") return undo === undefined ? Promise.resolve(NOTHING_TO_UNDO) : undoOne(ports, id, undo.operation);
   return applyVerb(ports, verb, id, undo);
@@ -76,7 +76,7 @@ export async function alreadyDone(
 }
 
 const DONE: VerbOutcome = { status: 200, problem: undefined, newId: undefined };
-const ACCEPTED: VerbOutcome = { status: 202, problem: undefined, newId: undefined };
+const ACCEPTED: VerbOutcome = { status: 202, problem: undefined, newId: undefined, isFinal: true };
 
 /** One that ended by itself meanwhile was not killed or cancelled. Of a notified handler without a journal, that is unknown. */
 function isEndedBySince(invocation: Invocation, verb: "cancel" | "kill", sinceMs: number): boolean {

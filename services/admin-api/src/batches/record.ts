@@ -53,11 +53,21 @@ export interface BatchRecord extends z.infer<typeof Stored> {
 const Page = z.union([
   /** A page to do. `newIds` are the ids for restarted invocations, chosen in advance so that none is created twice. */
   z.object({ kind: z.literal("ids"), ids: z.array(z.string()), newIds: z.array(z.string()) }),
-  /** A finished page: id, status, problem (null: none), id of the new invocation (null: none), note (absent: none). */
+  /**
+   * A finished page: id, status, problem (null: none), id of the new invocation (null: none), note (null or absent: none), and whether
+   * nothing was changed that an undo could revert (absent: no).
+   */
   z.object({
     kind: z.literal("results"),
     results: z.array(
-      z.tuple([z.string(), z.number(), z.string().nullable(), z.string().nullable(), z.string().nullable().optional()]),
+      z.tuple([
+        z.string(),
+        z.number(),
+        z.string().nullable(),
+        z.string().nullable(),
+        z.string().nullable().optional(),
+        z.boolean().optional(),
+      ]),
     ),
   }),
 ]);
@@ -71,6 +81,8 @@ export interface BatchResult {
   readonly newId: InvocationId | undefined;
   /** What an undo could not revert. */
   readonly note: string | undefined;
+  /** Whether nothing was changed that an undo could revert. */
+  readonly isFinal: boolean;
 }
 
 const RECORDS = "batches/record/";
@@ -107,24 +119,25 @@ export function idsPage(ids: readonly InvocationId[], newIds: readonly Invocatio
 export function resultsPage(results: readonly BatchResult[]): Json {
   return {
     kind: "results",
-    results: results.map(({ id, status, problem, newId, note }) => [
+    results: results.map(({ id, status, problem, newId, note, isFinal }) => [
       id,
       status,
       problem ?? null,
       newId ?? null,
-      ...(note === undefined ? [] : [note]),
+      ...(isFinal ? [note ?? null, true] : note === undefined ? [] : [note]),
     ]),
   };
 }
 
 export function resultsOf(page: BatchPage | undefined): readonly BatchResult[] {
   if (page?.kind !== "results") return [];
-  return page.results.map(([id, status, problem, newId, note]) => ({
+  return page.results.map(([id, status, problem, newId, note, isFinal]) => ({
     id: id as InvocationId,
     status,
     problem: problem ?? undefined,
     newId: (newId ?? undefined) as InvocationId | undefined,
     note: note ?? undefined,
+    isFinal: isFinal ?? false,
   }));
 }
 

@@ -98,8 +98,8 @@ export class BatchRun {
         if (outcome === undefined) return;
         if (outcome.problem === undefined) this.#pageSucceeded++;
         else this.#pageFailed++;
-        const { status, problem, newId: createdId, note } = outcome;
-        results[index] = { id: one, status, problem, newId: createdId, note };
+        const { status, problem, newId: createdId, note, isFinal = false } = outcome;
+        results[index] = { id: one, status, problem, newId: createdId, note, isFinal };
       }
     };
     await Promise.all(Array.from({ length: Math.min(BATCH_WORKERS_MAX, stored.ids.length) }, worker));

@@ -39,8 +39,7 @@ export async function applyUndoable<T>(
   const undo = await operations.begin({ verb, ids, startedBy: startedBy(request), reason: undefined }).catch(undefinedWhenAway);
   const result = await apply(undo);
   if (undo === undefined) return { result, headers: {} };
-  // 202: the handler is notified of its cancellation, which is not withdrawn.
-  if (outcomes(result).some(({ status, problem }) => problem === undefined && status !== 202)) {
+  if (outcomes(result).some(({ problem, isFinal }) => problem === undefined && isFinal !== true)) {
     return { result, headers: { [OPERATION_HEADER]: undo.operation } };
   }
   await operations.discard(undo.operation).catch(undefinedWhenAway); // It is deleted when its time is over.

@@ -145,7 +145,7 @@ export class Operations {
       const retry = { "retry-after": "5" }; // What it still changes would not be undone.
       throw new RouteError(503, `The batch '${record.batchId}' has not stopped yet.`, undefined, retry);
     }
-    const { ids, notes } = await this.#changedBy(record.batchId);
+    const { ids, notes } = await this.#changedBy(record.batchId, record.verb);
     const startedAtMs = this.#ports.clock.nowMs();
     const undoing = (batchId: BatchId | null) => ({ ...record, undo: { startedAtMs, batchId, undone: 0, failed: 0, notes } });
     if (ids.length === 0) return this.#store(undoing(null), version);
@@ -175,15 +175,15 @@ export class Operations {
   }
 
   /** The invocations that the batch changed, and what cannot be undone of the others. */
-  async #changedBy(batchId: BatchId): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
+  async #changedBy(batchId: BatchId, verb: UndoableVerb): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
     const ids: InvocationId[] = [];
     let notified = 0;
     for (let page: number | undefined = 0; page !== undefined; ) {
       const results: Awaited<ReturnType<BatchService["results"]>> = await this.#ports.batches.results(batchId, page);
-      for (const { id, status, problem } of results?.results ?? []) {
+      for (const { id, status, problem, isFinal } of results?.results ?? []) {
         if (problem !== undefined) continue;
-        if (status === 202) notified++;
-        else ids.push(id);
+        if (verb === "cancel" && status === 202) notified++;
+        else if (!isFinal) ids.push(id);
       }
       page = results?.next === page ? undefined : results?.next;
     }

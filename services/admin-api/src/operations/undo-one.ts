@@ -20,12 +20,15 @@ export async function undoOne(
     case "notKept":
       return refused(
         409,
-        `Nothing is kept of the invocation '${id}': its handler was notified, its record was dropped because of 'undo.bytes-max', or it was not changed.`,
+        `Nothing is kept of the invocation '${id}': its handler was notified, the record was dropped because of 'undo.bytes-max', or it was not changed.`,
       );
     case "expired":
       return refused(410, `The time to undo the change of the invocation '${id}' is over.`);
     case "conflict":
-      return refused(409, `The invocation '${id}' has changed since: its id was used again, or it was restored otherwise.`);
+      return refused(
+        409,
+        `The invocation '${id}' has changed since: it ended, its id was used again, or another change came after.`,
+      );
   }
 }
 

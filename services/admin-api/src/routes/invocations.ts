@@ -96,7 +96,16 @@ function resumeRoute(ports: AdminPorts): ApiRoute {
     },
     handle: async (request) => {
       const id = invocationParam(request);
-      return answerOf(await resume(ports, id, deploymentQuery(request, { kind: "keep" })));
+      const choice = deploymentQuery(request, { kind: "keep" });
+      const { result, headers } = await applyUndoable(
+        ports,
+        request,
+        "resume",
+        [id],
+        (undo) => resume(ports, id, choice, undo),
+        (outcome) => [outcome],
+      );
+      return answerOf(result, headers);
     },
   });
 }

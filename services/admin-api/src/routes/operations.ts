@@ -28,7 +28,8 @@ export function operationRoutes({ operations, clock }: AdminPorts): readonly Api
       },
     }),
     route(undoOperation, {
-      summary: "Undo a kill, a cancellation before the start, or a purge; `cannot_be_undone` names what others were notified of",
+      summary:
+        "Undo a kill, a cancellation before the start, a purge, a pause or a resumption; `cannot_be_undone` names what others were notified of",
       answers: {
         200: "Undone, now or before",
         202: "A batch undoes it",

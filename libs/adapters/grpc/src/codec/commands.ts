@@ -129,14 +129,19 @@ export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteComman
       case "cancel":
       case "kill":
       case "purge":
-        return { kind: operation.case, id, ...given("undo", undoMark.from(operation.value.undo)) };
       case "pause":
+        return { kind: operation.case, id, ...given("undo", undoMark.from(operation.value.undo)) };
       case "purgeJournal":
         return { kind: operation.case, id };
       case "undo":
         return { kind: "undo", id, operation: operationId.from(operation.value.operationId), sink: undefined };
       case "resume":
-        return { kind: "resume", id, moveTo: moveTo.from(operation.value.moveTo) };
+        return {
+          kind: "resume",
+          id,
+          moveTo: moveTo.from(operation.value.moveTo),
+          ...given("undo", undoMark.from(operation.value.undo)),
+        };
       case "restartAsNew":
         return { kind: "restartAsNew", id, ...restart.from(operation.value) };
       case "fork": {
@@ -163,7 +168,7 @@ function toOperation(command: ManagementCommand): proto.RemoteCommand["operation
     case "kill":
       return { case: "kill", value: create(proto.RemoteCommand_KillSchema, markOf(command)) };
     case "pause":
-      return { case: "pause", value: create(proto.RemoteCommand_PauseSchema) };
+      return { case: "pause", value: create(proto.RemoteCommand_PauseSchema, markOf(command)) };
     case "purge":
       return { case: "purge", value: create(proto.RemoteCommand_PurgeSchema, markOf(command)) };
     case "undo":
@@ -171,7 +176,10 @@ function toOperation(command: ManagementCommand): proto.RemoteCommand["operation
     case "purgeJournal":
       return { case: "purgeJournal", value: create(proto.RemoteCommand_PurgeJournalSchema) };
     case "resume":
-      return { case: "resume", value: create(proto.RemoteCommand_ResumeSchema, given("moveTo", command.moveTo)) };
+      return {
+        case: "resume",
+        value: create(proto.RemoteCommand_ResumeSchema, { ...given("moveTo", command.moveTo), ...markOf(command) }),
+      };
     case "restartAsNew":
       return command.fork === undefined
         ? { case: "restartAsNew", value: restart.to(command) }

@@ -110,6 +110,12 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
   const noted: Invoked = invocation.journal.hasEvents
     ? invocation
     : { ...invocation, journal: { ...invocation.journal, hasEvents: true } };
+  if (command.then === "pause" && command.isRepeated && !invocation.pauseRequested) {
+    // The run ended for a pause that was withdrawn meanwhile.
+    out.effect({ kind: "stopRun", id: command.id, run: command.run, reason: "suspended" });
+    startRun(out, noted, undefined);
+    return;
+  }
   if (pausing) return pauseNow(view, noted, command.error, out);
   if (command.then === "retry") {
     if (noted !== invocation) out.mutate({ kind: "putInvocation", invocation: noted });
@@ -122,7 +128,7 @@ export function attemptFailed(view: PartitionView, command: AttemptFailed, out: 
 /** Pauses the invocation, which keeps the object's lock and the journal; only an operator resumes it. */
 export function pauseNow(
   view: PartitionView,
-  invocation: Invoked | Ready,
+  invocation: Invoked | Ready | Suspended,
   error: AttemptError | undefined,
   out: Transition,
 ): void {

@@ -10,7 +10,7 @@ import { storeSignal } from "../journal/append.js";
 import { isExclusive, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import { keepDeferredSignal } from "../undo/deferred.js";
-import { isUndone, keepForUndo } from "../undo/keep.js";
+import { isRepetition, isUndone, keepForUndo } from "../undo/keep.js";
 import type { PartitionView } from "../view.js";
 import { pauseNow } from "./attempt.js";
 import { complete, deleteRetentionTimers, dropJournal, free, notifyWaiters } from "./outcome.js";
@@ -138,14 +138,19 @@ function removeUnstarted(
 
 /** Pauses an invocation when its running attempt stops; a suspended invocation runs nothing and stays suspended. */
 export function pause(view: PartitionView, command: Pause, out: Transition): void {
+  if (isRepetition(view, command.id, command.undo)) return reply(out, "done");
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
   switch (invocation.status) {
     case "invoked":
-      if (!invocation.pauseRequested) out.mutate({ kind: "putInvocation", invocation: { ...invocation, pauseRequested: true } });
+      if (!invocation.pauseRequested) {
+        keepForUndo(view, invocation, "paused", command.undo, out);
+        out.mutate({ kind: "putInvocation", invocation: { ...invocation, pauseRequested: true } });
+      }
       out.effect({ kind: "requestPause", id: command.id, run: invocation.run });
       return reply(out, "pending");
     case "ready":
+      keepForUndo(view, invocation, "paused", command.undo, out);
       pauseNow(view, invocation, undefined, out);
       return reply(out, "done");
     case "suspended":
@@ -162,14 +167,17 @@ export function pause(view: PartitionView, command: Pause, out: Transition): voi
 
 /** Runs the invocation again now with a fresh retry budget, on another deployment if requested. */
 export function resume(view: PartitionView, command: Resume, out: Transition): void {
+  if (isRepetition(view, command.id, command.undo)) return reply(out, "done");
   const invocation = view.invocation(command.id);
   if (invocation === undefined) return reply(out, "notFound");
+  // No pause ended, so nothing can be undone.
+  const unpaused = command.undo === undefined ? "done" : "accepted";
   switch (invocation.status) {
     case "invoked":
       // The move was requested again although it was done, because the sender did not get the response.
       if (command.moveTo !== undefined && command.moveTo !== invocation.pinned?.deploymentId) return reply(out, "stillRunning");
       out.effect({ kind: "retryNow", id: command.id, run: invocation.run });
-      return reply(out, "done");
+      return reply(out, unpaused);
     case "ready":
       if (command.moveTo !== undefined) {
         const { pinned } = invocation;
@@ -177,18 +185,19 @@ export function resume(view: PartitionView, command: Resume, out: Transition): v
         const moved = { deploymentId: command.moveTo, protocolVersion: pinned.protocolVersion };
         out.mutate({ kind: "putInvocation", invocation: { ...invocation, pinned: moved } });
       }
-      return reply(out, "done");
+      return reply(out, unpaused);
     case "suspended":
     case "paused": {
-      const { pinned } = invocation;
+      const { pinned, status } = invocation;
       if (command.moveTo === undefined) {
+        if (status === "paused") keepForUndo(view, invocation, "resumed", command.undo, out);
         wake(view, invocation, out);
       } else {
         if (pinned === undefined) return reply(out, "deploymentNotPinned");
         const moved = { deploymentId: command.moveTo, protocolVersion: pinned.protocolVersion };
         wake(view, { ...invocation, pinned: moved }, out);
       }
-      return reply(out, "done");
+      return reply(out, status === "paused" ? "done" : unpaused);
     }
     case "scheduled":
     case "inboxed":

@@ -13,6 +13,11 @@ export function isUndone(view: PartitionView, id: InvocationId, mark: UndoMark |
   return mark !== undefined && view.undo?.note(id, mark.operation)?.isUndone === true;
 }
 
+/** Whether the operation has changed the invocation already: its command is repeated. */
+export function isRepetition(view: PartitionView, id: InvocationId, mark: UndoMark | undefined): boolean {
+  return mark !== undefined && view.undo?.note(id, mark.operation) !== undefined;
+}
+
 /** Call it before the change. Does nothing for changes that cannot be undone. */
 export function keepForUndo(
   view: PartitionView,
@@ -24,16 +29,18 @@ export function keepForUndo(
   const { undo } = view;
   if (mark === undefined || undo?.keepsNew !== true || mark.untilMs <= out.nowMs) return;
   const { facts, journal } = invocation;
-  const entries = view.journalOf(facts.id, journal.length).filter((entry): entry is JournalEntry => entry !== undefined);
+  const isDeleted = kind === "ended" || kind === "purged";
+  const kept = isDeleted ? view.journalOf(facts.id, journal.length) : [];
+  const entries = kept.filter((entry): entry is JournalEntry => entry !== undefined);
   const note = { id: facts.id, operation: mark.operation, kind, untilMs: mark.untilMs, generation: generationMark(facts) };
-  undo.put(note, { invocation, journal: entries, ...rowsOfWorkflow(view, invocation) }, out.nowMs);
+  undo.put(note, { invocation, journal: entries, ...(isDeleted ? rowsOfWorkflow(view, invocation) : NO_ROWS) }, out.nowMs);
 }
 
 /** The rows that `free` deletes with a workflow's run. */
 function rowsOfWorkflow(view: PartitionView, { facts, status }: Invocation): Pick<UndoRecord, "state" | "promises"> {
   const { target, completionRetentionMs } = facts;
   const isKept = status !== "completed" && status !== "scheduled" && status !== "inboxed" && completionRetentionMs > 0;
-  if (!isWorkflowRun(target) || isKept) return { state: [], promises: [] };
+  if (!isWorkflowRun(target) || isKept) return NO_ROWS;
   const service = keyspaceOf(target);
   const state: UserStateEntry[] = [...view.stateOf(service, target.key)].map(([key, value]) => ({ key, value }));
   const promises = view.promisesOf(service, target.key).flatMap((name) => {
@@ -42,3 +49,5 @@ function rowsOfWorkflow(view: PartitionView, { facts, status }: Invocation): Pic
   });
   return { state, promises };
 }
+
+const NO_ROWS: Pick<UndoRecord, "state" | "promises"> = { state: [], promises: [] };

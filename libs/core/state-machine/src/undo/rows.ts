@@ -11,8 +11,8 @@ import type { WorkflowPromise } from "../mutation.js";
 export interface NewUndoNote {
   readonly id: InvocationId;
   readonly operation: OperationId;
-  /** `ended`: killed or cancelled. `purged`: the completed invocation was deleted. */
-  readonly kind: "ended" | "purged";
+  /** `ended`: killed or cancelled. `purged`: the completed invocation was deleted. `paused`, `resumed`: the invocation stayed. */
+  readonly kind: "ended" | "purged" | "paused" | "resumed";
   /** End of the time in which the change can be undone. */
   readonly untilMs: number;
   readonly generation: GenerationMark;

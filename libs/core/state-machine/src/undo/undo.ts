@@ -21,6 +21,7 @@ import { isExclusive, isWorkflowRun, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { progressOf, resumedJournal } from "./journal.js";
+import { undoPause, undoResume } from "./pause.js";
 import { armSleeps, awaitPromises, undoCallees } from "./pending.js";
 import type { UndoNote, UndoRecord } from "./rows.js";
 
@@ -43,6 +44,7 @@ export function undo(view: PartitionView, command: Undo, out: Transition): void 
   const record = view.undo.record(note);
   if (record === undefined) return refuse(view, command, note, "notKept", out);
   const present = view.invocation(command.id);
+  if (note.kind === "paused" || note.kind === "resumed") return undoStop(view, note, record, present, out);
   if (present !== undefined && !isLeftOver(present, note, record)) return refuse(view, command, note, "conflict", out);
 
   if (present !== undefined) removeLeftOver(present, out);
@@ -53,6 +55,20 @@ export function undo(view: PartitionView, command: Undo, out: Transition): void 
   const { sinks, facts } = record.invocation;
   const isEnded = note.kind === "ended";
   reply(out, "undone", isEnded ? sinks.map(({ callerId }) => callerId) : [], isEnded && facts.source.kind === "ingress");
+}
+
+function undoStop(
+  view: PartitionView,
+  note: UndoNote,
+  record: UndoRecord,
+  present: Invocation | undefined,
+  out: Transition,
+): void {
+  const isUsedAgain = present !== undefined && isLater(present, note);
+  const isUndone =
+    !isUsedAgain && (note.kind === "paused" ? undoPause(view, note, record, present, out) : undoResume(view, present, out));
+  if (isUndone) view.undo?.markUndone(note);
+  reply(out, isUndone ? "undone" : "conflict");
 }
 
 function reply(

@@ -2,7 +2,8 @@
 import { byteSize, duration } from "../config/setting.js";
 
 export const undoWindowSetting = duration("10m", {
-  sentence: "How long a kill, a cancellation or a purge can be undone (duration, at most 1d); 0 keeps nothing.",
+  sentence:
+    "How long a kill, a cancellation, a purge, a pause or a resumption can be undone (duration, at most 1d); 0 keeps nothing.",
 });
 
 export const undoBytesSetting = byteSize("64MiB", {

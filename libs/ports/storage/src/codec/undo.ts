@@ -32,12 +32,12 @@ export function undoDeferredKey(id: InvocationId, operation: OperationId, index:
 
 const writer = new ProtoWriter();
 
+/** The place of a kind is its stored form. */
+const NOTE_KINDS: readonly UndoNote["kind"][] = ["ended", "purged", "paused", "resumed"];
+
 /** The name of a note is its id and operation. */
 export function encodeUndoNote(note: UndoNote): Uint8Array {
-  const w = writer
-    .reset()
-    .uint32(1, note.kind === "ended" ? 0 : 1)
-    .uint64(2, note.untilMs);
+  const w = writer.reset().uint32(1, NOTE_KINDS.indexOf(note.kind)).uint64(2, note.untilMs);
   if (note.generation !== undefined) w.uint64(3, note.generation);
   if (note.isUndone) w.bool(4, true);
   return w.uint32(5, note.deferredCount).uint64(6, note.bytes).finish();
@@ -46,7 +46,7 @@ export function encodeUndoNote(note: UndoNote): Uint8Array {
 export function decodeUndoNote(name: string, row: Uint8Array): UndoNote {
   const slash = name.indexOf("/");
   const r = new ProtoReader(row);
-  let kind: UndoNote["kind"] = "ended";
+  let kind: UndoNote["kind"] | undefined = "ended";
   let untilMs = 0;
   let generation: number | undefined;
   let isUndone = false;
@@ -54,7 +54,7 @@ export function decodeUndoNote(name: string, row: Uint8Array): UndoNote {
   let bytes = 0;
   while (r.hasMore()) {
     const tag = r.tag();
-    if (tag >>> 3 === 1) kind = r.uint32() === 0 ? "ended" : "purged";
+    if (tag >>> 3 === 1) kind = NOTE_KINDS[r.uint32()];
     else if (tag >>> 3 === 2) untilMs = r.uint64Number();
     else if (tag >>> 3 === 3) generation = r.uint64Number();
     else if (tag >>> 3 === 4) isUndone = r.bool();
@@ -64,6 +64,8 @@ export function decodeUndoNote(name: string, row: Uint8Array): UndoNote {
   }
   const id = name.slice(0, slash) as InvocationId;
   const operation = name.slice(slash + 1) as OperationId;
+  // A later version stored a change that this one cannot undo: its time is over.
+  if (kind === undefined) return { id, operation, kind: "ended", untilMs: 0, generation, isUndone, deferredCount, bytes };
   return { id, operation, kind, untilMs, generation, isUndone, deferredCount, bytes };
 }
 

@@ -9,7 +9,7 @@ export const NEXT_STATUSES: Readonly<Record<Invocation["status"], readonly Invoc
   scheduled: ["scheduled", "inboxed", "invoked"],
   inboxed: ["inboxed", "invoked"],
   invoked: ["invoked", "suspended", "paused", "completed"],
-  suspended: ["suspended", "ready", "invoked", "completed"],
+  suspended: ["suspended", "paused", "ready", "invoked", "completed"],
   ready: ["ready", "invoked", "paused", "completed"],
   paused: ["paused", "ready", "invoked", "completed"],
   completed: ["completed"],

@@ -35,7 +35,8 @@ export class UndoModel {
       if (mutation.kind === "deleteState" && isNote(mutation)) this.#notes.delete(mutation.stateKey);
       if (mutation.kind !== "putState" || !isNote(mutation)) continue;
       const note = decodeUndoNote(mutation.stateKey, mutation.value);
-      const isNew = note.isUndone && this.#notes.get(mutation.stateKey)?.isUndone !== true;
+      const isRestoring = note.kind === "ended" || note.kind === "purged"; // After other changes the invocation is still there.
+      const isNew = isRestoring && note.isUndone && this.#notes.get(mutation.stateKey)?.isUndone !== true;
       this.#notes.set(mutation.stateKey, note);
       if (isNew) restorations = withRestoration(restorations, mutations, at, note);
     }

@@ -1,12 +1,22 @@
-/** An operator that kills and purges by operations that can be undone, and undoes most of them later, in any order. */
+/** An operator that kills, purges, pauses and resumes by operations that can be undone, and undoes most of them later, in any order. */
 import { type InvocationId, newOperationId, type OperationId } from "@perdure/base";
-import type { CommandAnswer, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/state-machine";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 import type { UndoSettings } from "./settings.js";
 
 /** Pause before an operator without a leader, or without a response, tries again. */
 const TRY_AGAIN_MS = 200;
+
+type Verb = "kill" | "purge" | "pause" | "resume";
+const VERBS: readonly Verb[] = ["kill", "kill", "kill", "kill", "kill", "purge", "purge", "pause", "pause", "resume"];
+
+/** Whether the verb may change an invocation with this status. */
+function isChanged(verb: Verb, status: Invocation["status"]): boolean {
+  if (verb === "purge") return status === "completed";
+  if (verb === "resume") return status === "paused";
+  return verb === "pause" ? status === "invoked" || status === "ready" : status !== "completed";
+}
 
 export class SimulatedUndoer {
   readonly #world: SimulatedWorld;
@@ -27,9 +37,9 @@ export class SimulatedUndoer {
   act({ reachedMax, undoneWithinMs, windowMs }: UndoSettings): void {
     const { ledger, scheduler } = this.#world;
     const { random, clock } = scheduler;
-    const verb = random.chance(0.8) ? "kill" : "purge";
+    const verb = VERBS[random.below(VERBS.length)] ?? "kill";
     const generations = [...ledger.generations()].filter(
-      ({ isDeleted, invocation }) => !isDeleted && (invocation.status === "completed") === (verb === "purge"),
+      ({ isDeleted, invocation }) => !isDeleted && isChanged(verb, invocation.status),
     );
     if (generations.length === 0) return;
     const operation = newOperationId(clock.nowMs(), random);
@@ -47,8 +57,9 @@ export class SimulatedUndoer {
       });
     };
     for (const generation of reached) {
-      generation.removalRequested = true;
-      this.#submit({ kind: verb, id: generation.id, undo }, answered);
+      const { id } = generation;
+      if (verb === "kill" || verb === "purge") generation.removalRequested = true;
+      this.#submit(verb === "resume" ? { kind: verb, id, moveTo: undefined, undo } : { kind: verb, id, undo }, answered);
     }
   }
 

@@ -141,9 +141,12 @@ async function one(
       const copy = await invocations.restart(id, { from, deployment }, context);
       return output.result({ id, new_invocation_id: copy }, () => output.print(`${id} is restarted as ${copy}`));
     }
-    case "resume":
-      await invocations.resume(id, deployment, context);
-      return output.result({ id, outcome: "done" }, () => output.print(`${id} ${done}`));
+    case "resume": {
+      const operation = await invocations.resume(id, deployment, context);
+      const result = { id, outcome: "done", ...(operation === undefined ? {} : { operation_id: operation }) };
+      output.result(result, () => output.print(`${id} ${done}`));
+      return noteUndo(context, operation);
+    }
     default: {
       const { outcome, operation } = await invocations.applyAsOperation(verb, id, context);
       const result = operation === undefined ? { id, outcome } : { id, outcome, operation_id: operation };

@@ -49,9 +49,12 @@ export function useInvocationActions({ id, target, facts }: ActionTarget) {
     },
   });
   const resume = useChange(({ admin }, deployment: string | undefined) => admin.invocations.resume(id, deployment), {
-    done: () => "Resumed",
+    done: (operation) => (operation === undefined ? "Resumed" : undefined),
     failed: "The invocation was not resumed",
-    onDone: close,
+    onDone: (operation) => {
+      close();
+      if (operation !== undefined) offerUndo("Resumed", operation);
+    },
   });
   const { status, isWorkflow, journalSize } = facts;
   const busy = apply.isPending ? apply.variables : undefined;

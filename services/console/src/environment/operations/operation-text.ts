@@ -9,7 +9,7 @@ export function invocationsText(count: number): string {
   return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
 }
 
-const NOUNS: Readonly<Record<string, string>> = { cancel: "cancellation" };
+const NOUNS: Readonly<Record<string, string>> = { cancel: "cancellation", resume: "resumption" };
 
 /** `kill of 412 invocations` */
 export function operationTitle({ operation, matched }: Pick<OperationView, "operation" | "matched">): string {
@@ -21,6 +21,9 @@ const EFFECTS: Readonly<Record<string, string>> = {
   cancel:
     "Invocations that had not started are stored again and start at their time. A cancellation that a handler was notified of is not withdrawn.",
   purge: "Purged invocations are stored again, with their journals and results.",
+  pause: "Paused invocations run again, and a pause that has not taken effect is withdrawn.",
+  resume:
+    "Resumed invocations are paused again where they are now, when their running attempts stop. What they did meanwhile stays.",
 };
 
 /** What an undo does. `isBatch`: the operation is one of a batch. */

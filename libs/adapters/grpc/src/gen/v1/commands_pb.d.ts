@@ -144,6 +144,10 @@ export declare const RemoteCommand_KillSchema: GenMessage<RemoteCommand_Kill>;
  * @generated from message perdure.control.v1.RemoteCommand.Pause
  */
 export declare type RemoteCommand_Pause = Message<"perdure.control.v1.RemoteCommand.Pause"> & {
+  /**
+   * @generated from field: optional perdure.control.v1.RemoteCommand.UndoMark undo = 1;
+   */
+  undo?: RemoteCommand_UndoMark | undefined;
 };
 
 /**
@@ -162,6 +166,11 @@ export declare type RemoteCommand_Resume = Message<"perdure.control.v1.RemoteCom
    * @generated from field: optional string move_to = 1;
    */
   moveTo?: string | undefined;
+
+  /**
+   * @generated from field: optional perdure.control.v1.RemoteCommand.UndoMark undo = 2;
+   */
+  undo?: RemoteCommand_UndoMark | undefined;
 };
 
 /**
