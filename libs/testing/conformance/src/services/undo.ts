@@ -12,6 +12,8 @@ interface UndoJob {
 
 /** Name of the counter of a step. */
 export const stepOf = (name: string, step: string) => `undo step ${step}: ${name}`;
+/** Name of the probe that ends the failures of a job. */
+export const isReady = (name: string) => `undo ready: ${name}`;
 /** Name of the probe with the id of a job's awakeable. */
 export const awakeableOf = (name: string) => `undo awakeable: ${name}`;
 
@@ -32,7 +34,12 @@ async function untilReleased(ctx: Context, name: string): Promise<string> {
 const undoObject = object({
   name: "UndoObject",
   handlers: {
-    /** Holds the lock of its key until it is released. */
+    /** Holds the lock of its key until the test releases it. */
+    block: async (ctx: ObjectContext, job: UndoJob) => {
+      ctx.set("count", ((await ctx.get<number>("count")) ?? 0) + 1);
+      return untilReleased(ctx, job.name);
+    },
+    /** Holds the lock of its key while it sleeps. */
     hold: async (ctx: ObjectContext, job: UndoJob) => {
       const count = ((await ctx.get<number>("count")) ?? 0) + 1;
       ctx.set("count", count);
@@ -68,6 +75,12 @@ const undoJobs = service({
     sleeps: async (ctx: Context, { name, sleepMs }: UndoJob) => {
       const first = await step(ctx, name, "first");
       await ctx.sleep(sleepMs);
+      return [first, await step(ctx, name, "second")];
+    },
+    /** Fails between its steps until it is ready. */
+    retries: async (ctx: Context, { name }: UndoJob) => {
+      const first = await step(ctx, name, "first");
+      if (probe.get(isReady(name)) === undefined) throw new Error("not ready yet");
       return [first, await step(ctx, name, "second")];
     },
     /** Waits for an awakeable between its steps. */
