@@ -152,3 +152,9 @@ export const START_CHECK_MS = 30_000;
 export const WAIT_LOSS_MS = 10_000;
 /** A database that refuses or does not answer is tried again after this, doubled each time: few environments wait for it, and those that run continue. */
 export const DATABASE_BACKOFF = { firstMs: 1_000, longestMs: 60_000 } as const;
+/** Interval of checks of three Redis while one of them is missing: short against the time after which a replica is promoted. */
+export const FAILOVER_CHECK_MS = 5_000;
+/** Interval after a promotion: a primary that was only cut off comes back without any change of its pod. */
+export const PROMOTED_CHECK_MS = 60_000;
+/** Steps of a promotion within one pass: fence, record, lead, follow, and one more reading. */
+export const FAILOVER_STEPS_MAX = 6;

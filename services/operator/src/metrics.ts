@@ -119,6 +119,11 @@ export function operatorMetrics(metrics: Metrics, nowMs: () => number) {
     ),
     snapshots: new SnapshotAges(metrics, nowMs),
     volumes: new FullVolumes(metrics),
+    redisPromotions: metrics.counter({
+      name: "perdure_operator_redis_promotions_total",
+      help: "Lost primaries of replicated Redis, by what followed: a replica was promoted, or the promotion was refused",
+      labels: { result: ["promoted", "refused"] },
+    }),
     leader: metrics.gauge({ name: "perdure_operator_leader", help: "Whether this process leads" }),
     definitionMissing: metrics.gauge({
       name: "perdure_operator_crd_missing",

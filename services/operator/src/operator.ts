@@ -37,6 +37,7 @@ import { VolumePoller } from "./environment/volume-poller.js";
 import { type ReportedKind, reportingFailures } from "./failure-reports.js";
 import { type FrontProber, tcpFrontProber } from "./front-prober.js";
 import type { OperatorMetrics } from "./metrics.js";
+import { RedisFailover } from "./redis-failover/failover.js";
 import { type ServicesAndTunnelsOptions, servicesAndTunnels } from "./services-and-tunnels.js";
 import { priorityAtStart, Urgency } from "./urgency.js";
 import { type DataLossClient, httpWorkerClient, type WorkerClient } from "./worker-client.js";
@@ -158,6 +159,7 @@ function environmentPortsOf(cell: Cell, shared: SharedPorts, ports: OperatorPort
     secretTurns: new SecretTurns(cell.releases.atOnce),
     databases: new EnvironmentDatabases({ clock, random, logger, driver }),
     redisChecks: new RedisChecks({ clock, logger }),
+    redisFailover: new RedisFailover({ client, cell, clock, logger, metrics, events: shared.events }),
     frontChecks: new FrontChecks({ clock, cell, prober: frontProber }),
     volumePoller: new VolumePoller({ clock, workerClient }),
     retention: new VolumeRetention(clock),

@@ -19,5 +19,12 @@ export { agreedPartitionCount } from "./partition-count.js";
 export { probeRedis, type RedisProbe } from "./probe.js";
 export { RedisPartitionStore } from "./redis-partition-store.js";
 export { RedisSnapshot } from "./redis-snapshot.js";
+export {
+  type RedisReplication,
+  type RedisRole,
+  type ReplicationOptions,
+  readReplication,
+  setPrimary,
+} from "./replication.js";
 export { type RedisStatus, readRedisStatus } from "./status.js";
 export { readActions } from "./usage.js";

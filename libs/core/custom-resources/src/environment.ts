@@ -6,6 +6,7 @@
 import { z } from "zod";
 import { conditions } from "./conditions.js";
 import type { KindSource } from "./definition.js";
+import { externalRedis, redisFailover, redisPrimary } from "./environment-redis.js";
 import { type CustomResource, isResource } from "./object.js";
 import {
   duration,
@@ -106,14 +107,10 @@ const bundledRedis = withRules(
       .optional()
       .describe("From the size when absent; without a memory limit, one that leaves space to rewrite the log."),
     fsync: z.enum(["always", "everysec"]).default("always").describe("everysec may lose a second of work in a crash."),
+    failover: redisFailover(),
   }),
   fixedOnceSet("storageClassName"),
 );
-
-const externalRedis = z.strictObject({
-  secretRef: secretRef().describe("The URL, in a Secret of the operator's namespace."),
-  keyPrefix: text(64).optional(),
-});
 
 const redis = withRules(z.strictObject({ bundled: bundledRedis.optional(), external: externalRedis.optional() }), {
   rule: "has(self.bundled) != has(self.external)",
@@ -311,6 +308,7 @@ const environmentStatus = z.strictObject({
         .optional()
         .describe("Volumes that hold the data, with their uids."),
       acceptedLoss: text(64).optional().describe("Mark of the volumes whose loss was accepted last."),
+      redisPrimary: redisPrimary(),
     })
     .optional(),
   acceptedDataLoss: z

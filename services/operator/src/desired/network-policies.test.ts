@@ -7,7 +7,7 @@ import { networkPolicies, PLATFORM_ROLE } from "./network-policies.js";
 
 const environment = {
   metadata: { name: "env-0123456789abcdef", uid: "u" },
-  spec: { environmentId: "env_0123456789abcdef", network: { egress: { mode: "public" } } },
+  spec: { environmentId: "env_0123456789abcdef", network: { egress: { mode: "public" } }, redis: {} },
 } as unknown as EnvironmentResource;
 
 interface Rule {
@@ -16,8 +16,8 @@ interface Rule {
 }
 
 /** Roles of the platform and the ports that they may reach, by the name of the policy. */
-function letIn(name: string): readonly string[] {
-  const policy = networkPolicies(environment, cell).find(({ metadata }) => metadata.name === name) as KubeObject;
+function letIn(name: string, of = environment): readonly string[] {
+  const policy = networkPolicies(of, cell).find(({ metadata }) => metadata.name === name) as KubeObject;
   const { ingress = [] } = policy["spec"] as { readonly ingress?: readonly Rule[] };
   return ingress.flatMap(({ from = [], ports = [] }) =>
     from.map(({ podSelector }) => `${podSelector?.matchLabels[PLATFORM_ROLE]} ${ports.map(({ port }) => port).join(",")}`),
@@ -31,6 +31,14 @@ test("clients connect through the gateway, and the operator probes its port; the
 
 test("probes are open to the operator, which starts draining, and to monitoring", () => {
   expect(letIn("default").filter((who) => who.includes("9091"))).toEqual(["operator 9091,9092", "monitoring 9091,9092"]);
+});
+
+test("the operator reaches three Redis, whose replicas it promotes, and no Redis that is alone", () => {
+  const replicated = { ...environment, spec: { ...environment.spec, redis: { bundled: { mode: "replicated" } } } };
+  expect(letIn("redis").filter((who) => who.startsWith("operator"))).toEqual([]);
+  expect(letIn("redis", replicated as EnvironmentResource).filter((who) => who.startsWith("operator"))).toEqual([
+    "operator 6379",
+  ]);
 });
 
 test("an external database is reached by its addresses, and a scraper in another namespace is allowed by its labels", () => {

@@ -60,6 +60,8 @@ export function networkPolicies(environment: EnvironmentResource, cell: Cell): K
   // The operator also registers services, tenancy reads usage, and the management API serves its metrics on its own port.
   const watchers: PolicyPeers = [platform("operator"), monitoringPeer(cell)];
   const peers = [hereWith(worker), hereWith(front)] as const;
+  // Of three Redis, the operator reads the state of replication and promotes one when the primary is lost.
+  const promoters = environment.spec.redis.bundled?.mode === "replicated" ? [platform("operator")] : [];
   const fromPeers = from(peers, tcp(PORTS.grpc));
   const toUserCode = userEgress(environment);
   const toPeers = [to(peers, tcp(PORTS.grpc)), to([hereWith(redis)], tcp(PORTS.redis)), toUserCode];
@@ -93,7 +95,7 @@ export function networkPolicies(environment: EnvironmentResource, cell: Cell): K
       "redis",
       {
         pods: redis,
-        ingress: [from([...peers, hereWith(redis)], tcp(PORTS.redis))],
+        ingress: [from([...peers, hereWith(redis), ...promoters], tcp(PORTS.redis))],
         egress: [to([hereWith(redis)], tcp(PORTS.redis))],
       },
     ],

@@ -10,10 +10,20 @@ field() { printf '%s\\n' "$info" | tr -d '\\r' | sed -n "s/^$1://p"; }
 [ "$(field loading)" = 0 ]
 `;
 
-/** Succeeds when the first pod is the primary, or another one has everything that the primary had. */
+/** Of a Redis that is alone. The text has never changed, because a change replaces the pods. */
 const REDIS_IS_READY = `${INFO}case "\${POD_NAME:-redis-0}" in
 *-0) [ "$(field role)" = master ] ;;
 *) [ "$(field role) $(field master_link_status) $(field master_sync_in_progress)" = "slave up 0" ] ;;
+esac
+`;
+
+/**
+ * Of one of three: a primary with at least one replica, without which it accepts no writes, or a replica that has everything that its
+ * primary had. Any of them may be the primary, since the operator promotes another one when it is lost.
+ */
+const REPLICATED_IS_READY = `${INFO}case "$(field role)" in
+master) [ "$(field connected_slaves)" -ge 1 ] ;;
+*) [ "$(field master_link_status) $(field master_sync_in_progress)" = "up 0" ] ;;
 esac
 `;
 
@@ -39,8 +49,8 @@ const probe = (script: string, periodSeconds: number, failureThreshold: number, 
   failureThreshold,
 });
 
-export const redisProbes: Readonly<Record<string, unknown>> = {
+export const redisProbes = (isReplicated: boolean): Readonly<Record<string, unknown>> => ({
   startupProbe: probe(IS_LOADED, LOADING_PERIOD_S, LOADING_PERIODS_MAX, 5),
   livenessProbe: probe(ANSWERS, SILENT_PERIOD_S, SILENT_PERIODS_MAX, 5),
-  readinessProbe: probe(REDIS_IS_READY, 5, 3, 2),
-};
+  readinessProbe: probe(isReplicated ? REPLICATED_IS_READY : REDIS_IS_READY, 5, 3, 2),
+});

@@ -14,8 +14,12 @@ import { redisProbes } from "./redis-probes.js";
 import { START_REPLICATED } from "./redis-start.js";
 
 export const REDIS_AUTH = "redis-auth";
-/** Claim of the pod that writes. */
+/** Claim of the pod that writes in a new environment. */
 export const REDIS_CLAIM = "data-redis-0";
+/** Service that leads to the primary of three, and ConfigMap with the name of that pod once the operator has promoted one. */
+export const REDIS_PRIMARY = "redis-primary";
+/** Key of that ConfigMap. */
+export const PRIMARY_KEY = "primary";
 const REPLICATED_PODS = 3;
 const DATA_PATH = "/data";
 /** A journal takes a block of this size when it begins; with Redis's default of 4,096 most would take four times of what they need. */
@@ -33,18 +37,31 @@ export function redisPods({ spec }: EnvironmentResource): number {
   return spec.redis.bundled.mode === "replicated" ? REPLICATED_PODS : 1;
 }
 
-/** Names of its claims, the one of the primary first. */
+/** Names of its claims, in the order of its pods. */
 export function redisClaims(environment: EnvironmentResource): readonly string[] {
   return Array.from({ length: redisPods(environment) }, (_, ordinal) => `data-redis-${ordinal}`);
 }
 
-/** Host by which runtimes reach Redis; the first pod is the primary. */
+/** Host of the first pod: by it runtimes reach a Redis that is alone. */
 export function redisHost(namespace: string, { clusterDns }: Cell): string {
   return `redis-0.redis-headless.${namespace}.svc.${clusterDns}`;
 }
 
-/** Empty with an external one. `authHash`: of the password, so that a new one rolls the pods. */
-export function bundledRedis(environment: EnvironmentResource, cell: Cell, authHash: string): KubeObject[] {
+/** Host by which runtimes reach the primary of three. */
+export const redisPrimaryHost = (namespace: string, { clusterDns }: Cell): string =>
+  `${REDIS_PRIMARY}.${namespace}.svc.${clusterDns}`;
+
+/** Hosts of the three, in the order of their pods. */
+export function replicatedHosts({ spec }: EnvironmentResource, { clusterDns }: Cell): readonly string[] {
+  const namespace = objectNameOf(spec.environmentId);
+  return Array.from({ length: REPLICATED_PODS }, (_, n) => `redis-${n}.redis-headless.${namespace}.svc.${clusterDns}`);
+}
+
+/** The claim of the pod that writes. */
+export const primaryClaimOf = ({ status }: EnvironmentResource): string => `data-${status?.data?.redisPrimary?.pod ?? "redis-0"}`;
+
+/** Empty with an external one. `authHash`: of the password, so that a new one rolls the pods. `primary`: the pod that writes. */
+export function bundledRedis(environment: EnvironmentResource, cell: Cell, authHash: string, primary = "redis-0"): KubeObject[] {
   const { bundled } = environment.spec.redis;
   if (bundled === undefined) return [];
   const service = childOf(
@@ -59,7 +76,23 @@ export function bundledRedis(environment: EnvironmentResource, cell: Cell, authH
       },
     },
   );
-  return [service, statefulSet(environment, cell, authHash)];
+  const more = isReplicated(environment) ? [primaryService(environment, primary)] : [];
+  return [service, statefulSet(environment, cell, authHash), ...more];
+}
+
+/** Leads to one pod of the three, also before it is ready: what it may accept is decided by Redis. */
+function primaryService(environment: EnvironmentResource, primary: string): KubeObject {
+  return childOf(
+    environment,
+    { ...resources.services, name: REDIS_PRIMARY, component: "redis" },
+    {
+      spec: {
+        publishNotReadyAddresses: true,
+        selector: { ...selectorOf(environment, "redis"), "statefulset.kubernetes.io/pod-name": primary },
+        ports: [{ name: "redis", port: PORTS.redis, protocol: "TCP", targetPort: "redis" }],
+      },
+    },
+  );
 }
 
 function statefulSet(environment: EnvironmentResource, cell: Cell, authHash: string): KubeObject {
@@ -138,18 +171,18 @@ function container(environment: EnvironmentResource, cell: Cell): Readonly<Recor
     ports: [{ name: "redis", containerPort: PORTS.redis, protocol: "TCP" }],
     resources: { requests, limits },
     securityContext: containerSecurity,
-    ...redisProbes,
+    ...redisProbes(isReplicated(environment)),
     volumeMounts: [{ name: "data", mountPath: DATA_PATH }],
   };
 }
 
 /** Roles and addresses of the Redis pods. */
-function peersOf(environment: EnvironmentResource, { clusterDns }: Cell) {
-  const namespace = objectNameOf(environment.spec.environmentId);
-  const hosts = Array.from({ length: REPLICATED_PODS }, (_, n) => `redis-${n}.redis-headless.${namespace}.svc.${clusterDns}`);
+function peersOf(environment: EnvironmentResource, cell: Cell) {
   return [
     { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } },
-    { name: "REDIS_HOSTS", value: hosts.join(" ") },
+    // Read at each start of the container. The ConfigMap does not exist before the first promotion.
+    { name: "REDIS_PRIMARY", valueFrom: { configMapKeyRef: { name: REDIS_PRIMARY, key: PRIMARY_KEY, optional: true } } },
+    { name: "REDIS_HOSTS", value: replicatedHosts(environment, cell).join(" ") },
     { name: "REDIS_PORT", value: String(PORTS.redis) },
     { name: "REDIS_DATA", value: DATA_PATH },
   ];

@@ -20,7 +20,7 @@ import {
   setting,
   settingName,
 } from "./pods.js";
-import { REDIS_AUTH } from "./redis.js";
+import { isReplicated, REDIS_AUTH, redisPrimaryHost } from "./redis.js";
 import { configVariables, type EnvironmentProgram, hashOf, hostOf } from "./runtime-config.js";
 import { ADMIN_MEMORY_LIMIT, frontRequests, frontsOf, quantityOf, type ResourceAmounts, sizingOf } from "./sizes.js";
 import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
@@ -95,7 +95,7 @@ function workerTemplate(environment: EnvironmentResource, cell: Cell, inputs: Om
     setting("advertised-address", own),
     setting("shutdown-timeout", `${Math.max(1, drainSeconds)}s`),
     setting("registry.addresses", registryAddress(environment, cell)),
-    ...sharedVariables,
+    ...sharedVariables(environment, cell),
     ...trustVariables(environment, cell),
     ...grpcVariables(cell),
     ...configVariables(environment, cell, "worker"),
@@ -203,7 +203,12 @@ function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: F
       environment,
       cell,
       "registry",
-      [...common, ...sharedVariables, ...grpcVariables(cell), setting("probes.bind-port", FRONT_PROBES.registry)],
+      [
+        ...common,
+        ...sharedVariables(environment, cell),
+        ...grpcVariables(cell),
+        setting("probes.bind-port", FRONT_PROBES.registry),
+      ],
       {
         grpc: PORTS.grpc,
         probes: FRONT_PROBES.registry,
@@ -213,7 +218,9 @@ function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: F
       ingress: PORTS.ingress,
       "gateway-probes": FRONT_PROBES.gateway,
     }),
-    frontContainer(environment, cell, "admin", [...common, ...sharedVariables, registryAt, advertised], { admin: PORTS.admin }),
+    frontContainer(environment, cell, "admin", [...common, ...sharedVariables(environment, cell), registryAt, advertised], {
+      admin: PORTS.admin,
+    }),
   ];
   return childOf(
     environment,
@@ -270,8 +277,15 @@ function frontResources(environment: EnvironmentResource, program: EnvironmentPr
 // ── what both share ──────────────────────────────────────────────────────────────────────────────
 
 const podName: EnvVariable = { name: "POD_NAME", valueFrom: { fieldRef: { apiVersion: "v1", fieldPath: "metadata.name" } } };
-const sharedVariables: readonly EnvVariable[] = [
-  secretSetting("redis.url", REDIS_AUTH, "url"),
+/** Of three Redis, the primary changes: its address is that of a Service, with the password of the Secret. */
+function redisVariables(environment: EnvironmentResource, cell: Cell): readonly EnvVariable[] {
+  if (!isReplicated(environment)) return [secretSetting("redis.url", REDIS_AUTH, "url")];
+  const host = redisPrimaryHost(objectNameOf(environment.spec.environmentId), cell);
+  const password = { name: "REDIS_PASSWORD", valueFrom: { secretKeyRef: { name: REDIS_AUTH, key: "password" } } };
+  return [password, setting("redis.url", `redis://:$(REDIS_PASSWORD)@${host}:${PORTS.redis}`)];
+}
+const sharedVariables = (environment: EnvironmentResource, cell: Cell): readonly EnvVariable[] => [
+  ...redisVariables(environment, cell),
   secretSetting("metadata.postgres-url", POSTGRES, "url"),
   setting("request-identity-private-key-pem-file", `${KEYS_PATH}/current.pem`),
 ];

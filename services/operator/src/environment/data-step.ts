@@ -4,6 +4,8 @@
  */
 import { type EnvironmentResource, type Observation, objectNameOf } from "@perdure/custom-resources";
 import { bundledRedis } from "../desired/redis.js";
+import type { FailoverResult } from "../redis-failover/failover.js";
+import { podOf } from "../redis-failover/record.js";
 import { type BackupResult, keepBackups } from "./backup.js";
 import { storageOutcome } from "./observe.js";
 import { isGood, type StepOutcome } from "./outcome.js";
@@ -20,6 +22,8 @@ export interface DataResult {
   /** Conditions that there are only when something is not as it should be. */
   readonly problems: readonly Observation[];
   readonly backup: BackupResult | undefined;
+  /** Which of three Redis writes; undefined when there are not three. */
+  readonly failover?: FailoverResult | undefined;
   /** Bytes used of the volume; undefined when they were not read. */
   readonly usedBytes: number | undefined;
 }
@@ -39,13 +43,23 @@ export async function dataStep(
     const { storage, durability } = await ports.redisChecks.check(environment.metadata.name, secrets.redisUrl);
     return withBackup(environment, storage, durability === undefined ? [] : [durability], ports, signal);
   }
-  const storage = await bundled(environment, secrets, ports, signal);
-  return withBackup(environment, storage, [], ports, signal);
+  const set = ports.caches.statefulSets.get("redis", objectNameOf(environment.spec.environmentId));
+  const failover = await ports.redisFailover.run(environment, set, secrets.redisUrl, signal);
+  const primary = failover === undefined ? undefined : podOf(failover.record);
+  const storage = await bundled(environment, { secrets, primary }, ports, signal);
+  const problems = failover?.problems ?? [];
+  const result = await withBackup(environment, withCheck(storage, failover?.againMs), problems, ports, signal);
+  return { ...result, failover };
+}
+
+/** Reconciles again after that time at the latest. */
+function withCheck(storage: StepOutcome, againMs: number | undefined): StepOutcome {
+  return againMs === undefined ? storage : { ...storage, againMs: Math.min(againMs, storage.againMs ?? againMs) };
 }
 
 async function bundled(
   environment: EnvironmentResource,
-  secrets: EnvironmentSecrets,
+  { secrets, primary }: { readonly secrets: EnvironmentSecrets; readonly primary: string | undefined },
   { applier, caches, client, cell, clock, redisStartChecks }: EnvironmentReconcilePorts,
   signal: AbortSignal,
 ): Promise<StepOutcome> {
@@ -58,7 +72,7 @@ async function bundled(
   const workersLeft = caches.statefulSets.get("worker", namespace)?.status?.replicas ?? 0;
   const isNeeded = environment.spec.suspended && workersLeft > 0;
   const forRedis = isNeeded ? { ...environment, spec: { ...environment.spec, suspended: false } } : environment;
-  for (const object of bundledRedis(forRedis, cell, secrets.redisHash)) await applier.apply(object, signal);
+  for (const object of bundledRedis(forRedis, cell, secrets.redisHash, primary)) await applier.apply(object, signal);
   const outcome = storageOutcome(environment, set);
   // Without pods there is no failing pod.
   if (isGood(outcome) || (set?.status?.replicas ?? 0) === 0) return outcome;

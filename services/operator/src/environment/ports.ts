@@ -6,6 +6,7 @@ import type { Caches } from "../caches.js";
 import type { Cell } from "../cell.js";
 import type { Definitions } from "../definitions.js";
 import type { OperatorMetrics } from "../metrics.js";
+import type { RedisFailover } from "../redis-failover/failover.js";
 import type { DataLossClient, WorkerClient } from "../worker-client.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import type { FrontChecks } from "./front-checks.js";
@@ -35,6 +36,7 @@ export interface EnvironmentReconcilePorts {
   readonly secretTurns: SecretTurns;
   readonly databases: EnvironmentDatabases;
   readonly redisChecks: RedisChecks;
+  readonly redisFailover: RedisFailover;
   readonly frontChecks: FrontChecks;
   readonly volumePoller: VolumePoller;
   readonly retention: VolumeRetention;

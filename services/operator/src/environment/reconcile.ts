@@ -27,6 +27,7 @@ export async function reconcileEnvironment(
     ports.secretTurns.end(name);
     ports.databases.discard(name);
     ports.redisChecks.discard(name);
+    ports.redisFailover.discard(name);
     ports.frontChecks.discard(name);
     ports.metrics.snapshots.remove(name);
     ports.volumePoller.discard(name);

@@ -105,6 +105,7 @@ function aCluster(changes: Partial<Cell> = {}) {
     secretTurns: new SecretTurns(1),
     databases: new FakeDatabase().databases(),
     volumePoller: { poll: async () => undefined },
+    redisFailover: { run: async () => undefined },
     retention: new VolumeRetention(clock),
     definitions: { outdated: () => [] },
   } as unknown as EnvironmentReconcilePorts;

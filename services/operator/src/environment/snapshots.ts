@@ -10,7 +10,7 @@ import { isAlreadyThere, type KubeObject, type KubernetesClient, resources } fro
 import { MANAGER } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { childOf } from "../desired/labels.js";
-import { REDIS_CLAIM } from "../desired/redis.js";
+import { primaryClaimOf } from "../desired/redis.js";
 
 /** Label of a snapshot with its purpose. */
 const SNAPSHOT_LABEL = "perdure.dev/snapshot";
@@ -79,7 +79,7 @@ export async function takeSnapshot(
   { client, cell }: SnapshotPorts,
   signal: AbortSignal,
 ): Promise<void> {
-  const source = { persistentVolumeClaimName: REDIS_CLAIM };
+  const source = { persistentVolumeClaimName: primaryClaimOf(environment) };
   const className = cell.snapshotClass === undefined ? {} : { volumeSnapshotClassName: cell.snapshotClass };
   const child = childOf(
     environment,

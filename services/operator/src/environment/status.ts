@@ -1,5 +1,6 @@
 /** The status of an environment from the findings of a pass; what a pass does not observe stays. Pure. */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
+import { podOf } from "../redis-failover/record.js";
 import type { AcceptedDataLoss } from "./data-loss-step.js";
 import type { DataResult } from "./data-step.js";
 import type { Draining } from "./draining.js";
@@ -23,6 +24,12 @@ interface StatusFacts
 }
 
 const VERSIONS_MAX = 5;
+
+function redisPrimaryOf(data: DataResult | undefined): Pick<NonNullable<EnvironmentResourceStatus["data"]>, "redisPrimary"> {
+  const record = data?.failover?.record;
+  if (record?.since === undefined) return {};
+  return { redisPrimary: { pod: podOf(record), promotions: record.promotions, since: record.since } };
+}
 
 function dataFieldsOf(data: DataResult | undefined): EnvironmentResourceStatus["data"] {
   const { lastSnapshotId, lastSnapshotTime } = data?.backup ?? {};
@@ -76,7 +83,13 @@ export function statusOf(environment: EnvironmentResource, facts: StatusFacts): 
         drainingSince: draining?.since,
         autoscaler,
       },
-      data: { ...before?.data, ...dataFieldsOf(data), ...volumesOf(before, volumes, isReady), volumeSize },
+      data: {
+        ...before?.data,
+        ...dataFieldsOf(data),
+        ...redisPrimaryOf(data),
+        ...volumesOf(before, volumes, isReady),
+        volumeSize,
+      },
       signingKey: publicKeys === undefined ? before?.signingKey : { publicKeys, fingerprint: fingerprintOf(publicKeys) },
       acceptedDataLoss: acceptedLoss ?? before?.acceptedDataLoss,
       // A pass that was interrupted before this decision does not change it.

@@ -15,7 +15,7 @@ import { MANAGER } from "../applier.js";
 import type { Cell } from "../cell.js";
 import { type Component, selectorOf } from "../desired/labels.js";
 import { removalBinding } from "../desired/namespace.js";
-import { REDIS_CLAIM } from "../desired/redis.js";
+import { primaryClaimOf } from "../desired/redis.js";
 import { removeFinalizer } from "../finalizer.js";
 import { MESSAGE_CHARS_MAX, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
 import type { EnvironmentDatabases } from "./databases.js";
@@ -206,11 +206,12 @@ async function finalSnapshot(
 ): Promise<EnvironmentTeardown | undefined> {
   const { client } = ports;
   const namespace = objectNameOf(environment.spec.environmentId);
-  const claim = await client.find(resources.volumeClaims, REDIS_CLAIM, namespace, { signal });
+  const claimName = primaryClaimOf(environment);
+  const claim = await client.find(resources.volumeClaims, claimName, namespace, { signal });
   if (claim === undefined) {
     const { present, volumes = [] } = environment.status?.data ?? {};
     if (present !== true && volumes.length === 0) return undefined; // The environment never had data.
-    return waiting("DeletionBlocked", `claim ${REDIS_CLAIM} is not there, so no snapshot can be taken; choose Retain or Delete`);
+    return waiting("DeletionBlocked", `claim ${claimName} is not there, so no snapshot can be taken; choose Retain or Delete`);
   }
   if (!(await snapshotsServed(ports, signal)))
     return waiting(
