@@ -28,6 +28,7 @@ import { CompareSection } from "./compare-section.js";
 import { DeleteDialog } from "./delete-dialog.js";
 import { addressOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
 import { StateBadge } from "./state-badge.js";
+import { TrafficSection } from "./traffic-section.js";
 import { UpdateDialog } from "./update-dialog.js";
 import { VerificationNote } from "./verification-note.js";
 import "./deployments.css";
@@ -137,6 +138,7 @@ function Deployment({ deployment }: { readonly deployment: DeploymentDetail }) {
       <Section title="Services">
         <Table label="Services" rows={services} columns={serviceColumns(latest)} keyOf={({ name }) => name} />
       </Section>
+      {all.data !== undefined && <TrafficSection deployment={deployment} all={all.data} />}
       <Section title="Invocations in flight" actions={<Link href={invocationsHref({ deployments: [id] })}>All invocations</Link>}>
         <Loaded query={needed}>
           {(rows) => (

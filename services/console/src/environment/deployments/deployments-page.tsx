@@ -6,12 +6,17 @@ import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
 import { invocationsHref } from "../invocations-link.js";
 import { useRequest, useSql } from "../request.js";
+import { TrendCell } from "../trend-cell.js";
+import { type HourTrend, NO_TREND, trendsOf } from "../trend-rows.js";
 import { addressOf, IN_FLIGHT, inFlightOf, latestRevisions, protocolText, stateOf } from "./deployment-text.js";
 import { RegisterDialog } from "./register-dialog.js";
 import { StateBadge } from "./state-badge.js";
+import { DEPLOYMENT_TRENDS } from "./traffic-rows.js";
 import "./deployments.css";
 
 const EVERY_MS = 5_000;
+/** The statement reads the invocations of an hour. */
+const TRENDS_MS = 15_000;
 
 export default function DeploymentsPage() {
   const { forbidden } = useEnvironment();
@@ -49,6 +54,8 @@ function None() {
 
 function Deployments({ deployments }: { readonly deployments: readonly DeploymentSummary[] }) {
   const needed = useSql(IN_FLIGHT, { everyMs: EVERY_MS });
+  const traffic = useSql(DEPLOYMENT_TRENDS, { everyMs: TRENDS_MS });
+  const trends = traffic.data === undefined ? undefined : trendsOf(traffic.data, Date.now());
   const latest = latestRevisions(deployments);
   const inFlight = needed.data === undefined ? undefined : inFlightOf(needed.data);
   const columns: readonly TableColumn<DeploymentSummary>[] = [
@@ -81,6 +88,7 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
         );
       },
     },
+    trendColumn(trends),
     {
       name: "Services",
       cell: ({ services }) => (
@@ -97,10 +105,33 @@ function Deployments({ deployments }: { readonly deployments: readonly Deploymen
         </ul>
       ),
     },
-    { name: "SDK", cell: ({ sdk_version: sdk }) => (sdk ? <Breakable text={sdk} /> : <span className="quiet">unknown</span>) },
-    { name: "Protocol", cell: protocolText },
+    {
+      name: "SDK and protocol",
+      cell: (deployment) => (
+        <>
+          {deployment.sdk_version ? <Breakable text={deployment.sdk_version} /> : <span className="quiet">unknown</span>}
+          <div className="quiet small">{protocolText(deployment)}</div>
+        </>
+      ),
+    },
     { name: "Registered", cell: ({ created_at }) => <Moment at={created_at} /> },
   ];
   const newestFirst = deployments.toReversed();
   return <Table label="Deployments" rows={newestFirst} columns={columns} keyOf={({ id }) => id} />;
+}
+
+function trendColumn(trends: ReadonlyMap<string, HourTrend> | undefined): TableColumn<DeploymentSummary> {
+  return {
+    name: "Last hour",
+    cell: (deployment) =>
+      trends === undefined ? (
+        <span className="quiet">…</span>
+      ) : (
+        <TrendCell
+          name={addressOf(deployment)}
+          trend={trends.get(deployment.id) ?? NO_TREND}
+          filter={{ deployments: [deployment.id] }}
+        />
+      ),
+  };
 }

@@ -1,10 +1,12 @@
 /** All services and their handlers. */
 import type { ServiceMetadata } from "@perdure/admin-client";
 import { Link } from "wouter";
-import { Empty, Loaded, Page, ShortId, Snippet, Table, type TableColumn, TextField } from "../../kit/index.js";
+import { Empty, Loaded, Moment, Page, ShortId, Snippet, Table, type TableColumn, TextField } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
-import { useRequest } from "../request.js";
+import { useRequest, useSql } from "../request.js";
+import { TrendCell } from "../trend-cell.js";
+import { type HourTrend, NO_TREND, partialSince, SERVICE_TRENDS, trendsOf } from "../trend-rows.js";
 import { Reach } from "./reach.js";
 import { typeLabel } from "./service-text.js";
 import "./services.css";
@@ -44,6 +46,7 @@ function Services({ services }: { readonly services: readonly ServiceMetadata[] 
   const matches = services.filter(
     ({ name, handlers }) => name.toLowerCase().includes(term) || handlers.some((each) => each.name.toLowerCase().includes(term)),
   );
+  const { trends, sinceMs } = useTrends();
   return (
     <>
       <div className="services__find">
@@ -52,17 +55,57 @@ function Services({ services }: { readonly services: readonly ServiceMetadata[] 
       <Table
         label="Services"
         rows={matches}
-        columns={COLUMNS}
+        columns={withTrends(trends)}
         keyOf={({ name }) => name}
         empty={<p className="quiet">No matching services or handlers.</p>}
       />
+      {sinceMs !== undefined && (
+        <p className="quiet small">
+          Calls are counted in memory since the server started, <Moment at={sinceMs} />.
+        </p>
+      )}
     </>
   );
 }
 
+interface Trends {
+  /** By service; undefined until they are loaded. */
+  readonly trends: ReadonlyMap<string, HourTrend> | undefined;
+  /** Start of the counters, if they do not cover the hour. */
+  readonly sinceMs: number | undefined;
+}
+
+function useTrends(): Trends {
+  const { data } = useSql(SERVICE_TRENDS, { everyMs: EVERY_MS });
+  if (data === undefined) return { trends: undefined, sinceMs: undefined };
+  const nowMs = Date.now();
+  return { trends: trendsOf(data, nowMs), sinceMs: partialSince(data, nowMs) };
+}
+
+function withTrends(trends: Trends["trends"]): readonly TableColumn<ServiceMetadata>[] {
+  const [name, ...others] = COLUMNS;
+  const trend: TableColumn<ServiceMetadata> = {
+    name: "Last hour",
+    cell: ({ name }) =>
+      trends === undefined ? (
+        <span className="quiet">…</span>
+      ) : (
+        <TrendCell name={name} trend={trends.get(name) ?? NO_TREND} filter={{ services: [name] }} />
+      ),
+  };
+  return [name, trend, ...others].filter((column) => column !== undefined);
+}
+
 const COLUMNS: readonly TableColumn<ServiceMetadata>[] = [
-  { name: "Service", cell: ({ name }) => <Link href={`/services/${encodeURIComponent(name)}`}>{name}</Link> },
-  { name: "Type", cell: (service) => <span className="nowrap">{typeLabel(service)}</span> },
+  {
+    name: "Service",
+    cell: (service) => (
+      <>
+        <Link href={`/services/${encodeURIComponent(service.name)}`}>{service.name}</Link>
+        <div className="quiet small">{typeLabel(service)}</div>
+      </>
+    ),
+  },
   {
     name: "Handlers",
     cell: (service) => (

@@ -15,3 +15,5 @@ export const COLUMN_CHARS_MIN = 6;
 export const COLUMN_CHARS_MAX = 44;
 /** Rows whose cells determine the width of columns: those that a user sees first. */
 export const MEASURED_ROWS_MAX = 200;
+/** Bars of a chart: more do not fit on a screen. */
+export const BARS_SHOWN_MAX = 40;

@@ -6,10 +6,9 @@ import {
   CopyButton,
   Dialog,
   DialogActions,
-  download,
   durationText,
-  Empty,
   Icon,
+  Menu,
   Page,
   ProblemNote,
   TextField,
@@ -19,11 +18,9 @@ import { useAddress } from "../address.js";
 import { useRequest } from "../request.js";
 import { textOf } from "../rows.js";
 import { EXAMPLES } from "./examples.js";
-import { ROWS_MAX } from "./limits.js";
 import { withoutSaved, withRun, withSaved } from "./memory.js";
-import { csvOf, jsonOf, type SqlResult } from "./result.js";
-import { ResultGrid } from "./result-grid.js";
-import { statementOf } from "./statement.js";
+import { ResultView } from "./result-view.js";
+import { explaining, statementOf } from "./statement.js";
 import { TablesList } from "./tables-list.js";
 import { useMemory } from "./use-memory.js";
 import { type SqlRun, useRun } from "./use-run.js";
@@ -50,6 +47,11 @@ export default function SqlPage() {
     remember((now) => withRun(now, statement.trim(), Date.now()));
     start(statement);
   };
+  const noPlan = explaining(statementOf(text), false) === undefined ? "Only queries have a plan" : undefined;
+  const explain = (isMeasured: boolean) => {
+    const statement = explaining(statementOf(text), isMeasured);
+    if (statement !== undefined) start(statement);
+  };
   return (
     <Page title="SQL" lead="Query invocations, journals, state, queues and deployments. Queries are read-only.">
       <div className="stack stack--tight">
@@ -73,6 +75,17 @@ export default function SqlPage() {
             Run
           </Button>
           {run.kind === "running" && <Button onClick={cancel}>Cancel</Button>}
+          <Menu
+            trigger={
+              <Button>
+                Explain <Icon name="fold-open" />
+              </Button>
+            }
+            actions={[
+              { label: "Plan of the query", forbidden: noPlan, onSelect: () => explain(false) },
+              { label: "Run the query and measure its plan", forbidden: noPlan, onSelect: () => explain(true) },
+            ]}
+          />
           <Button forbidden={isEmpty ? "Enter a query first" : undefined} onClick={() => setSaving(true)}>
             Save
           </Button>
@@ -159,7 +172,7 @@ function Outcome({ run }: { readonly run: SqlRun }) {
     case "failed":
       return <ProblemNote cause={run.cause} title="The query failed." />;
     default:
-      return <Done result={run.result} tookMs={run.tookMs} />;
+      return <ResultView result={run.result} tookMs={run.tookMs} />;
   }
 }
 
@@ -170,37 +183,6 @@ function Running({ sinceMs }: { readonly sinceMs: number }) {
       Running{nowMs - sinceMs >= 1_000 && ` for ${durationText(Math.floor((nowMs - sinceMs) / 1_000) * 1_000)}`} … (timeout: 1
       minute)
     </p>
-  );
-}
-
-function Done({ result, tookMs }: { readonly result: SqlResult; readonly tookMs: number }) {
-  const { rows, isCut } = result;
-  return (
-    <section className="stack stack--tight" aria-label="Query result">
-      <div className="row row--spread">
-        <p role="status">
-          {rows.length.toLocaleString()} {rows.length === 1 ? "row" : "rows"} in {durationText(tookMs)}.
-          {isCut && ` Truncated to the first ${ROWS_MAX.toLocaleString()} rows. Use a narrower condition or a LIMIT.`}
-        </p>
-        {rows.length > 0 && (
-          <div className="row">
-            <Button isSmall onClick={() => download(new Blob([csvOf(result)], { type: "text/csv;charset=utf-8" }), "result.csv")}>
-              Export CSV
-            </Button>
-            <Button isSmall onClick={() => download(new Blob([jsonOf(result)], { type: "application/json" }), "result.json")}>
-              Export JSON
-            </Button>
-          </div>
-        )}
-      </div>
-      {rows.length === 0 ? (
-        <Empty title="No rows">
-          <p>The query returned no rows.</p>
-        </Empty>
-      ) : (
-        <ResultGrid result={result} />
-      )}
-    </section>
   );
 }
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { boundedStatement, describingStatement, statementOf } from "./statement.js";
+import { boundedStatement, describingStatement, explaining, statementOf } from "./statement.js";
 
 test.each([
   ["select 1", "select 1", "SELECT"],
@@ -21,4 +21,11 @@ test("rows are bounded where a statement has rows of its own; others stay as the
   expect(boundedStatement(statementOf("SHOW TABLES;"), 11)).toBe("SHOW TABLES");
   expect(describingStatement(statementOf("select 1"))).toBe("DESCRIBE SELECT * FROM (\nselect 1\n)");
   expect(describingStatement(statementOf("explain select 1"))).toBeUndefined();
+});
+
+test("queries are explained, other statements are not", () => {
+  expect(explaining(statementOf("select 1; -- one"), false)).toBe("EXPLAIN select 1");
+  expect(explaining(statementOf("from t"), true)).toBe("EXPLAIN ANALYZE from t");
+  expect(explaining(statementOf("EXPLAIN select 1"), false)).toBeUndefined();
+  expect(explaining(statementOf(""), false)).toBeUndefined();
 });

@@ -37,3 +37,8 @@ export function boundedStatement({ text, keyword }: ParsedStatement, rows: numbe
 export function describingStatement({ text, keyword }: ParsedStatement): string | undefined {
   return NESTABLE.has(keyword) ? `DESCRIBE SELECT * FROM (\n${text}\n)` : undefined;
 }
+
+/** Returns the statement that reads the plan of a query; it runs the query when the plan is measured. Undefined for other statements. */
+export function explaining({ text, keyword }: ParsedStatement, isMeasured: boolean): string | undefined {
+  return NESTABLE.has(keyword) ? `EXPLAIN ${isMeasured ? "ANALYZE " : ""}${text}` : undefined;
+}
