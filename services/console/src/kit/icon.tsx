@@ -18,6 +18,7 @@ import Ellipsis from "lucide-react/icons/ellipsis";
 import Eraser from "lucide-react/icons/eraser";
 import Funnel from "lucide-react/icons/funnel";
 import Gauge from "lucide-react/icons/gauge";
+import GitFork from "lucide-react/icons/git-fork";
 import GraduationCap from "lucide-react/icons/graduation-cap";
 import Handshake from "lucide-react/icons/handshake";
 import KeyRound from "lucide-react/icons/key-round";
@@ -64,6 +65,7 @@ const ICONS = {
   flow: Gauge,
   "fold-closed": ChevronRight,
   "fold-open": ChevronDown,
+  fork: GitFork,
   invocations: List,
   keyboard: Keyboard,
   kill: OctagonX,

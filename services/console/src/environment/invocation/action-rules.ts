@@ -42,6 +42,11 @@ export function whyNot(verb: InvocationVerb, { status, isWorkflow, journalSize }
   }
 }
 
+/** Every invocation can be forked as long as its journal is kept, also while it runs. */
+export function whyNotFork(journalSize: number): string | undefined {
+  return journalSize <= 0 ? "There is no journal: it is deleted, or the invocation has not started." : undefined;
+}
+
 /** A pinned invocation continues on its deployment unless it is moved, and only suspended or paused invocations can be moved. */
 export function whyNotMove(status: string): string | undefined {
   return status === "paused" || status === "suspended"

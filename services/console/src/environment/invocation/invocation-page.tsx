@@ -4,6 +4,11 @@ import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { Breakable, Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
 import { useBundleDownload } from "../bundle/use-bundle-download.js";
+import { useEnvironment } from "../environment.js";
+import { useForkPlace } from "../fork/fork-address.js";
+import { ForkDialog } from "../fork/fork-dialog.js";
+import { ForkSection } from "../fork/fork-section.js";
+import { whyNotFork } from "./action-rules.js";
 import { ActionBar, useInvocationActions } from "./actions.js";
 import { CrashButton, CrashNote } from "./crash-button.js";
 import type { Crash } from "./crash-status.js";
@@ -44,6 +49,9 @@ function OneInvocation({ id }: { readonly id: string }) {
 
 function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummary; readonly problem: React.ReactNode }) {
   const { id, target, status, result, completionFailure, isWorkflow, journalSize } = facts;
+  const { forbidden } = useEnvironment();
+  const fork = useForkPlace();
+  const notForked = forbidden ?? whyNotFork(journalSize);
   const [crash, setCrash] = useState<Crash>();
   const { actions, dialogs } = useInvocationActions({ id, target, facts: { status, isWorkflow, journalSize } });
   const download = useBundleDownload(id);
@@ -63,7 +71,11 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
       actions={
         <>
           {!isDone && <CrashButton id={id} onCrashed={setCrash} />}
-          <ActionBar actions={actions} isDone={isDone} more={[download]} />
+          <ActionBar
+            actions={actions}
+            isDone={isDone}
+            more={[{ label: "Fork …", icon: "fork", forbidden: notForked, onSelect: () => fork.open(0) }, download]}
+          />
         </>
       }
     >
@@ -78,20 +90,24 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
         />
       )}
       <HeadFacts facts={facts} />
-      <TimelineSection id={id} crash={crash} actions={actions} explanation={isDone ? undefined : explanation.data} />
+      <TimelineSection facts={facts} crash={crash} actions={actions} explanation={isDone ? undefined : explanation.data} />
       {dialogs}
+      {fork.at !== undefined && notForked === undefined && (
+        <ForkDialog id={id} target={target} isWorkflow={isWorkflow} at={fork.at} onClose={fork.close} />
+      )}
     </Page>
   );
 }
 
 interface TimelineSectionProps {
-  readonly id: string;
+  readonly facts: InvocationSummary;
   readonly crash: Crash | undefined;
   readonly actions: ReturnType<typeof useInvocationActions>["actions"];
   readonly explanation: ExplanationView | undefined;
 }
 
-function TimelineSection({ id, crash, actions, explanation }: TimelineSectionProps) {
+function TimelineSection({ facts, crash, actions, explanation }: TimelineSectionProps) {
+  const { id, restartedFrom, status } = facts;
   const [search, setSearch] = useSearchParams();
   const { data: timeline } = useTimeline(id);
   const chosen = search.get("step");
@@ -115,6 +131,9 @@ function TimelineSection({ id, crash, actions, explanation }: TimelineSectionPro
       {timeline !== undefined && (
         <>
           <InputOutput timeline={timeline} />
+          {restartedFrom !== undefined && (
+            <ForkSection id={id} source={restartedFrom} fork={timeline.fork} isDone={status === "completed"} />
+          )}
           <Failures timeline={timeline} />
           <Journal timeline={timeline} actions={actions} />
         </>

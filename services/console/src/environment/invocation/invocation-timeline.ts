@@ -60,6 +60,8 @@ export interface InvocationTimeline {
   readonly nextStep: number | undefined;
   readonly areAttemptsMissing: boolean;
   readonly isJournalPartial: boolean;
+  /** Undefined for invocations that are not forks. */
+  readonly fork?: TimelineView["fork"];
 }
 
 const PHASES: readonly PhaseName[] = ["delayed", "queued", "running", "suspended", "backing_off", "paused", "unknown"];
@@ -84,6 +86,7 @@ export function readTimeline(pages: readonly TimelineView[], newest: TimelineVie
     nextStep: pages.at(-1)?.next_step ?? undefined,
     areAttemptsMissing: newest.attempts_may_be_missing,
     isJournalPartial: newest.journal_is_partial,
+    fork: newest.fork,
   };
 }
 

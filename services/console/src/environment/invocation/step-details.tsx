@@ -2,6 +2,8 @@
 import type { ReactNode } from "react";
 import { Link } from "wouter";
 import { Button, durationText, Facts, Moment } from "../../kit/index.js";
+import { useEnvironment } from "../environment.js";
+import { useForkPlace } from "../fork/fork-address.js";
 import type { InvocationActions } from "./actions.js";
 import { attemptOf } from "./attempts.js";
 import { FailureView } from "./failure-view.js";
@@ -43,6 +45,7 @@ export function StepDetails({ timeline, step, actions, onClose }: StepDetailsPro
           {stepKind(view.type)} {name}
         </h3>
         <div className="row">
+          <ForkFrom step={step} />
           <RestartFrom step={step} actions={actions} />
           <Button isSmall appearance="bare" onClick={onClose}>
             Close
@@ -83,6 +86,21 @@ export function StepValues({ id, step }: { readonly id: string; readonly step: T
         </div>
       )}
     </div>
+  );
+}
+
+function ForkFrom({ step: { index, view } }: { readonly step: TimelineStep }) {
+  const { forbidden } = useEnvironment();
+  const { open } = useForkPlace();
+  return (
+    <Button
+      isSmall
+      forbidden={forbidden ?? (view.type === "Output" ? "The output is the last entry." : undefined)}
+      aria-label={`Fork from here … after entry ${index}`}
+      onClick={() => open(index)}
+    >
+      Fork from here …
+    </Button>
   );
 }
 
