@@ -137,6 +137,8 @@ export const accountOperations = {
           name: z.string().optional(),
           role: memberRoleShape,
           since: unixSeconds,
+          /** The day (its begin in UTC) of the last sign-in, or of the last use of a device that stays signed in. */
+          lastActiveAt: unixSeconds.optional(),
         }),
       ),
       invitations: z.array(

@@ -20,6 +20,8 @@ interface MemberRecord {
 interface MemberWithUser extends MemberRecord {
   readonly email: string;
   readonly name: string | undefined;
+  /** The last sign-in, or the last use of a device that stays signed in; undefined when that is long ago. */
+  readonly lastActiveAtMs: number | undefined;
 }
 
 const ACCOUNT = `a.id, a.name, a.description, a.plan_id AS "planId", a.created_at_ms AS "createdAtMs"`;
@@ -115,7 +117,9 @@ export class AccountsTable {
   }
 
   members(accountId: AccountId): Promise<MemberWithUser[]> {
-    const text = `SELECT ${MEMBER}, u.email, u.name FROM perdure_members m JOIN perdure_users u ON u.id = m.user_id
+    const active = `(SELECT greatest(max(s.created_at_ms), max(t.created_at_ms)) FROM perdure_sessions s
+      LEFT JOIN perdure_refresh_tokens t ON t.session_id = s.id WHERE s.user_id = m.user_id)`;
+    const text = `SELECT ${MEMBER}, u.email, u.name, ${active} AS "lastActiveAtMs" FROM perdure_members m JOIN perdure_users u ON u.id = m.user_id
       WHERE m.account_id = $1 ORDER BY m.since_ms, m.user_id`;
     return this.#session.rows(text, [accountId]);
   }

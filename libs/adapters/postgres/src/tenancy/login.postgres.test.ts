@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { silentLogger, systemRandom } from "@perdure/base";
-import { newUserId, type UserId } from "@perdure/cloud";
+import { newAccountId, newUserId, type UserId } from "@perdure/cloud";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { openTenancyDatabase, type TenancyDatabase } from "./index.js";
 
@@ -75,6 +75,21 @@ describe("login tables", () => {
     expect(await logins.lockRefreshToken(hash("rt"))).toMatchObject({ isUsed: true });
     await logins.begin(aSession("session_late", user, NOW_MS + 10 * DAY_MS), undefined);
     expect([await countOf("sessions"), await countOf("refresh_tokens")]).toEqual([1, 0]);
+  });
+
+  test("members were last active when they signed in, or when their device renewed its token", async () => {
+    const { accounts, logins } = db.tables;
+    const [owner, other] = [await aUser(), await aUser()];
+    const id = newAccountId(systemRandom);
+    await accounts.insert({ id, name: "Acme", description: undefined, planId: "free", createdAtMs: NOW_MS });
+    for (const userId of [owner, other]) await accounts.addMember({ accountId: id, userId, role: "owner", sinceMs: NOW_MS });
+    const activity = async () => new Map((await accounts.members(id)).map((member) => [member.userId, member.lastActiveAtMs]));
+    expect(await activity()).toEqual(new Map([owner, other].map((userId) => [userId, undefined])));
+    await logins.begin(aSession("session_active", owner, NOW_MS + 1), undefined);
+    expect((await activity()).get(owner)).toBe(NOW_MS + 1);
+    await logins.addRefreshToken(hash("active"), "session_active", NOW_MS + 2);
+    expect((await activity()).get(owner)).toBe(NOW_MS + 2);
+    expect((await activity()).get(other)).toBeUndefined();
   });
 
   test("a device code is decided once, while it waits, and read only so often", async () => {

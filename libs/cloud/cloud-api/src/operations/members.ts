@@ -11,6 +11,11 @@ import { keyView } from "./keys.js";
 
 type Members = Pick<AccountHandlers, "ListMembers" | "InviteMember" | "WithdrawInvitation" | "UpdateMember" | "RemoveMember">;
 
+const DAY_MS = 86_400_000;
+
+/** Other members need not know the hour, which may be that of work in another account. */
+const dayOf = (atMs: number): number => Math.floor(atMs / DAY_MS) * DAY_MS;
+
 export const memberHandlers: Members = {
   ListMembers: {
     needs: "view",
@@ -18,12 +23,13 @@ export const memberHandlers: Members = {
       const { accounts, invitations } = ports.database.tables;
       const [members, open] = await Promise.all([accounts.members(accountId), invitations.open(accountId, nowMs)]);
       return {
-        members: members.map(({ userId, email, name, role, sinceMs }) => ({
+        members: members.map(({ userId, email, name, role, sinceMs, lastActiveAtMs }) => ({
           userId,
           email,
           name,
           role,
           since: seconds(sinceMs),
+          lastActiveAt: lastActiveAtMs === undefined ? undefined : seconds(dayOf(lastActiveAtMs)),
         })),
         invitations: open.map(({ id, email, role, expiresAtMs }) => ({
           invitationId: id,

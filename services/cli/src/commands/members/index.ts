@@ -66,6 +66,10 @@ async function list(context: Context): Promise<void> {
         { title: "NAME", show: ({ name }) => name },
         { title: "ROLE", show: ({ role }) => role },
         { title: "SINCE", show: ({ since }) => showTime(since) },
+        {
+          title: "ACTIVE",
+          show: ({ lastActiveAt }) => (lastActiveAt === undefined ? undefined : showTime(lastActiveAt).slice(0, 10)),
+        },
         { title: "ID", show: ({ userId }) => userId },
       ],
       answer.members,

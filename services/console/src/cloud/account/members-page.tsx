@@ -73,6 +73,9 @@ function Members() {
   );
 }
 
+/** `2026-11-27`: a day in UTC. */
+const dayText = (unixSeconds: number): string => new Date(unixSeconds * 1_000).toISOString().slice(0, 10);
+
 function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
   const { accountId, name } = useAccount();
   const { user } = useSession();
@@ -109,6 +112,15 @@ function MemberTable({ all }: { readonly all: readonly AccountMember[] }) {
           },
           { name: "Role", cell: ({ role: one }) => <RoleText role={one} /> },
           { name: "Since", cell: ({ since }) => <Moment at={since * 1_000} /> },
+          {
+            name: "Last active",
+            cell: ({ lastActiveAt }) =>
+              lastActiveAt === undefined ? (
+                <span className="quiet">–</span>
+              ) : (
+                <time dateTime={dayText(lastActiveAt)}>{dayText(lastActiveAt)}</time>
+              ),
+          },
           {
             name: "Actions",
             isNameHidden: true,
