@@ -5,11 +5,13 @@ import { App } from "./app.js";
 import { basePath, readBoot } from "./boot.js";
 import { firstParts } from "./parts.js";
 import { isMissingPart } from "./shell/catcher.js";
+import { applyStoredDensity } from "./shell/density.js";
 import { applyStoredTheme } from "./shell/theme.js";
 import "./kit/tokens.css";
 import "./kit/base.css";
 
 applyStoredTheme();
+applyStoredDensity();
 const root = document.getElementById("root");
 if (root === null) throw new Error("the page has no root element");
 const boot = readBoot(document);

@@ -2,8 +2,10 @@
 import { type ReactNode, useEffect, useRef, useState } from "react";
 import { Link, useLocation } from "wouter";
 import { Button } from "../kit/button.js";
+import { CheckField } from "../kit/field.js";
 import { Icon, type IconName } from "../kit/icon.js";
 import { Catcher } from "./catcher.js";
+import { chooseCompact, useIsCompact } from "./density.js";
 import { Keyboard } from "./keyboard.js";
 import { Mark } from "./mark.js";
 import { Palette } from "./palette.js";
@@ -45,6 +47,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
   const [isOpen, setOpen] = useState(false);
   const [isPaletteOpen, setPaletteOpen] = useState(false);
   const [isHelpOpen, setHelpOpen] = useState(false);
+  const isCompact = useIsCompact();
   const main = useRef<HTMLElement>(null);
   const shown = useRef(path);
   useEffect(() => {
@@ -104,6 +107,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
             <Icon name="keyboard" /> Keyboard shortcuts <span className="key">?</span>
           </Button>
           <ThemeChoice />
+          <CheckField label="Compact density" isOn={isCompact} onChange={chooseCompact} />
         </div>
       </aside>
       <main className="frame__main" id="main" ref={main} tabIndex={-1}>

@@ -24,9 +24,11 @@ import { type InvocationListColumn, listColumns } from "./columns.js";
 import { GridRow, rowElementId } from "./grid-row.js";
 import { moveOf } from "./keys.js";
 import { isSelected, type ListSelection, toggled, withRange } from "./selection.js";
+import { useCompactRows } from "./use-compact.js";
 import type { VisibleRows } from "./use-rows.js";
 
 const ROW_PX = 36;
+const COMPACT_ROW_PX = 28;
 /** Two lines. */
 const CARD_PX = 64;
 const CARD_COLUMNS = listColumns(["id", "created", "took"]);
@@ -69,7 +71,8 @@ export function InvocationGrid(props: InvocationGridProps) {
   const anchor = useRef(0);
   const [active, setActive] = useState<ActiveRow>();
   const columns = isNarrow ? CARD_COLUMNS : props.columns;
-  const rowPx = isNarrow ? CARD_PX : ROW_PX;
+  const isCompact = useCompactRows();
+  const rowPx = isNarrow ? CARD_PX : isCompact ? COMPACT_ROW_PX : ROW_PX;
   const virtualizer = useVirtualRows(container, ids, rowPx);
   const items = virtualizer.getVirtualItems();
   const first = items[0]?.index ?? 0;
