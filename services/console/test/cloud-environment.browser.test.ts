@@ -257,6 +257,20 @@ test(
 );
 
 test(
+  "the list of environments shows calls of the last hour and the last deployment of each",
+  async () => {
+    for (const view of [{ width: 1024 }, { width: 360, dark: true }]) {
+      const page = await cloud.open(owner, `/accounts/${owner.accountId}`, view);
+      await page.getByRole("img", { name: /^dev, last hour: [1-9]\d* calls?, \d+ failed, at most \d+ per 3 minutes$/ }).waitFor();
+      await page.locator('[data-column="Last deployment"] time').waitFor();
+      await expectNoSidewaysScroll(page);
+      await expectAccessible(page);
+    }
+  },
+  TEST_MS,
+);
+
+test(
   "settings are checked as they are typed, and kept",
   async () => {
     const page = await cloud.open(owner, at("/settings"));

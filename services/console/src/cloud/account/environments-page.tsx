@@ -8,6 +8,7 @@ import { useAccount, useAccountFacts, useEnvironments, useForbidden } from "./ac
 import { CreateEnvironment } from "./create-environment.js";
 import { EnvironmentMenu } from "./environment-actions.js";
 import { type ListedEnvironment, reasonOf } from "./environment-list.js";
+import { DeployedCell, TrafficCell } from "./figure-cells.js";
 import { StatusBadge } from "./status-badge.js";
 
 export default function EnvironmentsPage() {
@@ -138,8 +139,17 @@ function EnvironmentTable({
           ),
         },
         { name: "State", cell: (one) => <State {...one} /> },
-        { name: "Region", cell: ({ region }) => region },
-        { name: "Plan", cell: () => planName ?? planId },
+        { name: "Calls, last hour", cell: (one) => <TrafficCell environment={one} /> },
+        { name: "Last deployment", cell: (one) => <DeployedCell environment={one} /> },
+        {
+          name: "Region and plan",
+          cell: ({ region }) => (
+            <>
+              {region}
+              <div className="quiet small">{planName ?? planId}</div>
+            </>
+          ),
+        },
         { name: "Created", cell: ({ createdAt }) => <Moment at={createdAt * 1_000} /> },
         {
           name: "Actions",

@@ -1,5 +1,4 @@
 /** One environment of the cloud: its pages when it runs, and the reason when it does not. */
-import { AdminClient, fetchTransport, IngressClient } from "@perdure/admin-client";
 import { useMemo } from "react";
 import { Route, Switch } from "wouter";
 import { type ConsoleEnvironment, EnvironmentContext } from "../../environment/environment.js";
@@ -18,9 +17,9 @@ import { accountLinksFromInside } from "../places.js";
 import { forbiddenInside } from "../roles.js";
 import type { SessionClient } from "../session/session-client.js";
 import { useCloud } from "../use-cloud.js";
+import { environmentClients } from "./environment-clients.js";
 import { FactsContext } from "./facts.js";
 import { NotRunning } from "./not-running.js";
-import { retryingTransport } from "./retrying-transport.js";
 
 const MORE = [
   { path: "/developers", part: partOf(() => import("./developers-page.js")) },
@@ -117,13 +116,10 @@ type EnvironmentEndpoints = Pick<EnvironmentDescription, "environmentId" | "name
 /** The APIs of the environment, reached through the session of this page. */
 function environmentOf(client: SessionClient, place: EnvironmentEndpoints, forbidden: string | undefined): ConsoleEnvironment {
   const { environmentId, name, adminBaseUrl, ingressBaseUrl } = place;
-  const transport = fetchTransport(client.fetch);
-  const base = `${location.origin}/console/environments/${environmentId}`;
   return {
     key: environmentId,
     name,
-    admin: new AdminClient({ baseUrl: `${base}/admin`, transport: retryingTransport(transport) }),
-    ingress: new IngressClient({ baseUrl: `${base}/ingress`, transport }),
+    ...environmentClients(client, environmentId),
     adminUrl: adminBaseUrl.replace(/\/+$/, ""),
     ingressUrl: ingressBaseUrl.replace(/\/+$/, ""),
     needsKey: true,
