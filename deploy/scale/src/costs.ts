@@ -97,6 +97,6 @@ export type Values = Readonly<Record<keyof typeof ASSUMPTIONS, number>>;
 
 export function valuesOf(replaced: Partial<Values> = {}): Values {
   const { entries, fromEntries } = Object;
-  const values = fromEntries(entries(ASSUMPTIONS).map(([name, { value }]) => [name, value])) as unknown as Values;
+  const values = fromEntries(entries(ASSUMPTIONS).map(([name, { value }]) => [name, value])) as Values;
   return { ...values, ...replaced };
 }

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import type { ConnectionOptions } from "node:tls";
-import { PerdureError, systemClock } from "@perdure/base";
+import { jsonFields, PerdureError, parseJson, systemClock } from "@perdure/base";
 import type { EgressGuard } from "@perdure/egress";
 import type { ConsumerConfig, KafkaConfig, SASLOptions } from "kafkajs";
 import { guardedSockets } from "./guarded-sockets.js";
@@ -145,7 +145,7 @@ function oauthOf(read: PropertyReader, guard: EgressGuard | undefined): SASLOpti
       const body = new URLSearchParams({ grant_type: "client_credentials", ...(scope === undefined ? {} : { scope }) });
       const authorization = `Basic ${Buffer.from(`${encodeURIComponent(id)}:${encodeURIComponent(secret)}`).toString("base64")}`;
       const answer = await postForm(url, body, authorization, guard);
-      const token = answer.status === 200 ? (JSON.parse(answer.text) as { access_token?: unknown }).access_token : undefined;
+      const token = answer.status === 200 ? jsonFields(parseJson(answer.text))?.["access_token"] : undefined;
       if (typeof token !== "string") throw new Error(`the token endpoint answered ${answer.status} without an access token`);
       return { value: token };
     },

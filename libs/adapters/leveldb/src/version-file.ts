@@ -4,7 +4,7 @@
  */
 import { access, mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ErrorCode, PerdureError } from "@perdure/base";
+import { type ErrorCode, jsonFields, PerdureError, parseJson } from "@perdure/base";
 
 /** The latest format. */
 export const STORAGE_FORMAT = 3;
@@ -139,9 +139,5 @@ export async function holdsDatabase(path: string): Promise<boolean> {
 }
 
 function formatOf(text: string): unknown {
-  try {
-    return (JSON.parse(text) as { format?: unknown }).format;
-  } catch {
-    return undefined;
-  }
+  return jsonFields(parseJson(text))?.["format"];
 }

@@ -7,6 +7,7 @@
  */
 import { appendFileSync, copyFileSync, type Stats, statSync, truncateSync } from "node:fs";
 import { open, stat } from "node:fs/promises";
+import { jsonFields, parseJson } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 import { EnvironmentFiles } from "./files.js";
 import { LOG_BYTES_MAX, LOG_LINE_CHARS_MAX, LOG_READ_BYTES_MAX } from "./limits.js";
@@ -79,11 +80,7 @@ async function endOf(path: string): Promise<string> {
 /** Time of a JSON line of our logger; undefined for any other line. */
 function timeOf(line: string): number | undefined {
   if (!line.startsWith("{")) return undefined;
-  try {
-    const { ts } = JSON.parse(line) as { readonly ts?: unknown };
-    const ms = typeof ts === "string" ? Date.parse(ts) : Number.NaN;
-    return Number.isFinite(ms) ? ms : undefined;
-  } catch {
-    return undefined; // The line was cut off while it was written.
-  }
+  const ts = jsonFields(parseJson(line))?.["ts"]; // Not JSON: the line was cut off while it was written.
+  const ms = typeof ts === "string" ? Date.parse(ts) : Number.NaN;
+  return Number.isFinite(ms) ? ms : undefined;
 }

@@ -1,30 +1,24 @@
 /** Formats lines of the server's log for `perdure dev`: what failed, why, and the command that helps. */
+import { jsonFields, parseJson } from "@perdure/base";
 import { harmless } from "../manage/connect.js";
 
 /** Fields of a JSON line that are shown. */
-interface LogEntry {
-  readonly level?: string;
-  readonly msg?: string;
-  readonly ingress?: string;
-  readonly admin?: string;
-  readonly code?: string;
-  readonly invocationId?: string;
-  readonly target?: string;
-  readonly attempt?: number;
-  readonly reason?: string;
-  readonly command?: string;
-  readonly action?: string;
-}
+type LogEntry = Readonly<Partial<Record<(typeof TEXTS)[number], string>>> & { readonly attempt?: number };
+
+const TEXTS = ["level", "msg", "ingress", "admin", "code", "invocationId", "target", "reason", "command", "action"] as const;
 
 /** Undefined for a line that is not a log entry: the last output of a program that cannot start. */
 export function entryOf(line: string): LogEntry | undefined {
   if (!line.startsWith("{")) return undefined;
-  try {
-    return JSON.parse(line) as LogEntry;
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return undefined;
-    throw cause;
+  const fields = jsonFields(parseJson(line));
+  if (fields === undefined) return undefined;
+  const entry: { -readonly [name in keyof LogEntry]: LogEntry[name] } = {};
+  for (const name of TEXTS) {
+    const text = fields[name];
+    if (typeof text === "string") entry[name] = text;
   }
+  if (typeof fields["attempt"] === "number") entry.attempt = fields["attempt"];
+  return entry;
 }
 
 export function textOf(line: string, entry: LogEntry | undefined): string {
