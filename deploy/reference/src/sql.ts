@@ -30,7 +30,7 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_traffic: "Invocations that workers have counted by service and period.",
   sys_partition: "Partitions, and which worker leads each.",
   sys_event_subscription:
-    "Subscriptions to events about invocations. `url` shows the address of a webhook without what may be a credential.",
+    "Subscriptions to events about invocations and the environment. `url` shows the address of a webhook without what may be a credential.",
   sys_event_delivery: "Deliveries of events: one row for each invocation that delivers one.",
   sys_operation:
     "Changes that can be undone for `undo.window`, and those of the last hour, with their undo. `target` is what the request named, `filter` the condition of a batch, and `undone` and `failed` count what the undo restored.",

@@ -39,6 +39,7 @@ import { createTunnelTransport } from "@perdure/tunnel";
 import type { StandaloneSettings } from "./config.js";
 import { openAdmin } from "./embedded-admin.js";
 import { openRegistry } from "./embedded-registry.js";
+import { startEnvironmentEvents } from "./environment-events.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
 import { STORAGE_HELD_RETRY_MS } from "./limits.js";
 import type { CheckedSettings, EndpointAccess, Foundation, Roles, WorkingRoles } from "./parts.js";
@@ -84,6 +85,7 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
     ),
   );
   await startSubscriptions(roles, ports);
+  await startEnvironmentEvents(roles, ports);
   const identityPublicKey = checked.identity?.publicKey;
   return { ingressPort: ingressListener.port, adminPort: adminListener.port, identityPublicKey };
 }

@@ -8,6 +8,7 @@ import {
   type ConfigInputs,
   choice,
   endpointSettings,
+  eventSettings,
   flowControlSetting,
   group,
   type LoadedConfig,
@@ -72,6 +73,7 @@ export const settings = group("Settings of perdure server. Every line can be set
   tunnels: tunnelSettings,
   limits: limitSettings,
   undo: group("What can be undone.", { window: undoWindowSetting, bytesMax: undoBytesSetting }),
+  events: group("Events about the environment.", eventSettings),
 });
 
 export type StandaloneSettings = z.output<typeof settings>;

@@ -4,7 +4,7 @@ export { apply } from "./apply.js";
 export * from "./command.js";
 export * from "./effect.js";
 export * from "./entry.js";
-export { DELIVERY_RETENTION_MS } from "./event/publish.js";
+export { DELIVERY_RETENTION_MS, deliveryOf, type EncodedEvent, encodeEvent } from "./event/delivery.js";
 export * from "./event/subscription.js";
 export { waitsForSlot } from "./flow/admit.js";
 export { queueOfLock, queueOfScope, routeOfQueue } from "./flow/queue.js";

@@ -38,6 +38,7 @@ export * from "./setting-file.js";
 export { attemptSettings, type RetentionSettings, retentionSettings, retryPolicyOf } from "./settings/attempts.js";
 export { type EgressSettings, egressGuardOf } from "./settings/egress.js";
 export { endpointSettings, requestHeadersOf } from "./settings/endpoints.js";
+export { eventOptionsOf, eventSettings } from "./settings/events.js";
 export { advertisedAddress, bindAddress, bindPort, loopbackAddress } from "./settings/listener.js";
 export {
   flowControlSetting,

@@ -20,7 +20,8 @@ import type {
   UndoRecord,
   WorkflowPromise,
 } from "@perdure/state-machine";
-import { EVENT_TYPES, PRIORITY_DEFAULT } from "@perdure/state-machine";
+import { PRIORITY_DEFAULT } from "@perdure/state-machine";
+import { EVENT_TYPE_NUMBERS } from "../src/codec/event-type.js";
 import { encodeEntry, encodeInvocation, encodePromise, type OutboxCommand } from "../src/index.js";
 import * as schemas from "./gen/v1/invocation_pb.js";
 import { OutboxCommandKind, OutboxCommandSchema } from "./gen/v1/outbox_pb.js";
@@ -125,7 +126,7 @@ function facts(value: InvocationFacts): MessageInitShape<typeof schemas.Invocati
     priority: value.priority === PRIORITY_DEFAULT ? undefined : value.priority,
     fork: value.fork === undefined ? undefined : { atEntry: value.fork.atEntry, editedSteps: [...value.fork.editedSteps] },
     debounce: value.debounce && { ...value.debounce, startByMs: big(value.debounce.startByMs) },
-    event: value.event && present({ ...value.event, type: EVENT_TYPES.indexOf(value.event.type) || undefined }),
+    event: value.event && present({ ...value.event, type: EVENT_TYPE_NUMBERS[value.event.type] || undefined }),
   });
 }
 

@@ -19,6 +19,7 @@ const SETTING_ROLES: readonly (readonly [prefix: string, roles: readonly LocalRo
   ["worker.invoker.abort-timeout", ["registry", "invoker-worker"]],
   ["worker.", ["invoker-worker"]],
   ["ingress.kafka-clusters", ["registry"]],
+  ["events.", ["registry"]],
   ["ingress.", ["ingress-gateway"]],
   ["admin.", ["admin-api"]],
   ["request-identity-", ["registry", "admin-api", "invoker-worker"]],

@@ -100,7 +100,12 @@ const WINGS: Readonly<Record<string, readonly (readonly string[])[]>> = {
     ["manifest", "recurrence"],
   ],
   ports: [["storage", "metadata", "control", "cloud"], ["endpoint-transport"]],
-  engine: [["introspection", "schedules", "subscriptions"], ["diagnostics"], ["invoker"], ["bundles", "partition-processor"]],
+  engine: [
+    ["introspection", "schedules", "subscriptions"],
+    ["diagnostics", "environment-events"],
+    ["invoker"],
+    ["bundles", "partition-processor"],
+  ],
   adapters: [["leveldb", "redis", "postgres", "kafka", "kubernetes", "grpc", "http-client", "lambda", "os-process"]],
   platform: [["http-server", "telemetry"], ["tunnel"], ["process-kit"], ["cluster-kit"], ["console-host"]],
   clients: [["admin-contract"], ["admin-client", "cloud-client"]],

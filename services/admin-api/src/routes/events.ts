@@ -33,7 +33,7 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
       handle: (request) => listAnswer(request, "subscriptions", registry.eventSubscriptions(), ageKey, eventSubscriptionView),
     }),
     route(createEventSubscription, {
-      summary: "Send events about invocations to a handler or a webhook",
+      summary: "Send events about invocations or the environment to a handler or a webhook",
       body: CreateEventSubscription,
       answers: {
         201: "Subscribed; the secret of a webhook is shown only here",

@@ -32,6 +32,7 @@ import { schedulesOf } from "../schedules-open.js";
 import { SCHEDULES_PREFIX } from "../schedules-stored.js";
 import type { RegistrySettings } from "./config.js";
 import { DeferredStore } from "./deferred-store.js";
+import { leadEnvironmentEvents } from "./environment-events.js";
 
 /**
  * Starts everything as parts of the lifecycle and resolves when registry and schedules are served; until the database can be reached the
@@ -74,6 +75,7 @@ export async function startRegistry(settings: RegistrySettings, ports: ProcessPo
     "schedules",
     () => new PostgresLeadership({ ...database, name: "schedules" }, { lead, clock, logger: scheduleLogger }),
   );
+  await lifecycle.start("events", () => leadEnvironmentEvents({ settings, database, store, registry, workers }, ports));
   const schedules: Schedules = schedulesOf(manager, createScheduleRunner(acting).runNow);
   const watchers = new Watchers(clock);
   const connections = () => store.connections();

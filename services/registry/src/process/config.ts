@@ -11,6 +11,7 @@ import {
 import {
   type ConfigInputs,
   endpointSettings,
+  eventSettings,
   flowControlSetting,
   group,
   type LoadedConfig,
@@ -39,6 +40,7 @@ export const settings = group("Settings of perdure-registry. Every line can be s
   }),
   tunnels: tunnelSettings,
   limits: group("Limits of an environment by the plan of its account; unlimited when not set.", planLimitSettings),
+  events: group("Events about the environment.", eventSettings),
 });
 
 export type RegistrySettings = z.output<typeof settings>;

@@ -2,7 +2,16 @@
 import { z } from "zod";
 import { listShape, TimeShape } from "../fields.js";
 
-export const EventTypeShape = z.enum(["invocation.completed", "invocation.failed", "invocation.paused"]);
+export const EventTypeShape = z.enum([
+  "invocation.completed",
+  "invocation.failed",
+  "invocation.paused",
+  "subscription.stuck",
+  "subscription.recovered",
+  "limit.saturated",
+  "limit.recovered",
+  "deployment.drained",
+]);
 
 /** The address without what may be a credential; `redacted` says whether a part is hidden (`***`). */
 const WebhookShape = z.strictObject({ url: z.string(), redacted: z.boolean() });

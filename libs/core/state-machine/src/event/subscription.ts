@@ -4,8 +4,28 @@ import type { InvocationFacts } from "../invocation.js";
 import type { Target } from "../target.js";
 
 /** `completed`: ended with a result; `failed`: ended with a failure, killed and cancelled ones among them. */
-export const EVENT_TYPES = ["invocation.completed", "invocation.failed", "invocation.paused"] as const;
+export const INVOCATION_EVENT_TYPES = ["invocation.completed", "invocation.failed", "invocation.paused"] as const;
+export type InvocationEventType = (typeof INVOCATION_EVENT_TYPES)[number];
+
+/** Events about the environment. `recovered` follows only on the event before it. */
+export const ENVIRONMENT_EVENT_TYPES = [
+  "subscription.stuck",
+  "subscription.recovered",
+  "limit.saturated",
+  "limit.recovered",
+  "deployment.drained",
+] as const;
+export type EnvironmentEventType = (typeof ENVIRONMENT_EVENT_TYPES)[number];
+
+export const EVENT_TYPES = [...INVOCATION_EVENT_TYPES, ...ENVIRONMENT_EVENT_TYPES] as const;
 export type EventType = (typeof EVENT_TYPES)[number];
+
+/** What an event is about, for the filters of subscriptions. */
+export interface EventAbout {
+  readonly services: readonly string[];
+  readonly handler: string | undefined;
+  readonly scope: string | undefined;
+}
 
 /** Undefined matches everything. */
 export interface EventFilter {
@@ -60,5 +80,19 @@ export function matchesEvent({ types, filter }: EventSubscription, type: EventTy
     (filter.service === undefined || filter.service === target.service) &&
     (filter.handler === undefined || filter.handler === target.handler) &&
     (filter.scope === undefined || filter.scope === target.scope)
+  );
+}
+
+/** Whether the subscription receives an event about the environment; a filter for something that the event does not name excludes it. */
+export function matchesEnvironmentEvent(
+  { types, filter }: EventSubscription,
+  type: EnvironmentEventType,
+  { services, handler, scope }: EventAbout,
+): boolean {
+  return (
+    types.includes(type) &&
+    (filter.service === undefined || services.includes(filter.service)) &&
+    (filter.handler === undefined || filter.handler === handler) &&
+    (filter.scope === undefined || filter.scope === scope)
   );
 }

@@ -1,6 +1,7 @@
 /** The stored form of facts that most invocations do not have: what a fork, a debounced send and the delivery of an event add. */
 import { type EventSubscriptionId, ProtoReader, type ProtoWriter } from "@perdure/base";
-import { type Debounce, EVENT_TYPES, type EventOrigin, type ForkFacts, type InvocationFacts } from "@perdure/state-machine";
+import type { Debounce, EventOrigin, ForkFacts, InvocationFacts } from "@perdure/state-machine";
+import { EVENT_TYPE_NUMBERS, eventTypeOf } from "./event-type.js";
 
 export interface RareFacts {
   fork: ForkFacts | undefined;
@@ -16,7 +17,7 @@ export function writeRareFacts(w: ProtoWriter, { fork, debounce, event }: Invoca
   }
   if (event !== undefined) {
     const { subscriptionId, eventId, type } = event;
-    w.fork(23).string(1, subscriptionId).string(2, eventId).uint32(3, EVENT_TYPES.indexOf(type)).join();
+    w.fork(23).string(1, subscriptionId).string(2, eventId).uint32(3, EVENT_TYPE_NUMBERS[type]).join();
   }
 }
 
@@ -98,5 +99,5 @@ function decodeEvent(bytes: Uint8Array): EventOrigin {
         r.skip(tag & 7);
     }
   }
-  return { subscriptionId, eventId, type: EVENT_TYPES[type] ?? EVENT_TYPES[0] };
+  return { subscriptionId, eventId, type: eventTypeOf(type) };
 }

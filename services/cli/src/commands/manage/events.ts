@@ -1,4 +1,4 @@
-/** `perdure events`: receivers of events about invocations, and the deliveries (docs/how-to/events-and-webhooks.md). */
+/** `perdure events`: receivers of events about invocations and the environment, and the deliveries (docs/how-to/events-and-webhooks.md). */
 import { type EventSubscriptionView, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -8,13 +8,22 @@ import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
 import { textOf, whenOf } from "./texts.js";
 import { type EventFilterFlag, eventDestination, eventFilter, invocationId, oneOf, wholeNumber } from "./values.js";
 
-const TYPES = ["invocation.completed", "invocation.failed", "invocation.paused"] as const;
+const TYPES = [
+  "invocation.completed",
+  "invocation.failed",
+  "invocation.paused",
+  "subscription.stuck",
+  "subscription.recovered",
+  "limit.saturated",
+  "limit.recovered",
+  "deployment.drained",
+] as const;
 
 export function registerEvents(program: Command, context: Context): void {
   const events = program
     .command("events")
     .helpGroup("Triggers and limits:")
-    .description("subscriptions to events about invocations, and their deliveries");
+    .description("subscriptions to events about invocations and the environment, and their deliveries");
   events
     .command("subscribe")
     .requiredOption("--on <types>", `${TYPES.join(", ")}; separated by commas`, oneOf(TYPES))

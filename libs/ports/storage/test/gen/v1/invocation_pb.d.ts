@@ -582,6 +582,31 @@ export enum EventType {
    * @generated from enum value: EVENT_TYPE_INVOCATION_PAUSED = 2;
    */
   INVOCATION_PAUSED = 2,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_SUBSCRIPTION_STUCK = 23;
+   */
+  SUBSCRIPTION_STUCK = 23,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_SUBSCRIPTION_RECOVERED = 24;
+   */
+  SUBSCRIPTION_RECOVERED = 24,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_LIMIT_SATURATED = 25;
+   */
+  LIMIT_SATURATED = 25,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_LIMIT_RECOVERED = 26;
+   */
+  LIMIT_RECOVERED = 26,
+
+  /**
+   * @generated from enum value: EVENT_TYPE_DEPLOYMENT_DRAINED = 27;
+   */
+  DEPLOYMENT_DRAINED = 27,
 }
 
 /**
