@@ -5,7 +5,7 @@ import { backoffMs } from "@perdure/base";
 import type { Context } from "../../context.js";
 import { pause } from "../../pause.js";
 import { ChildProgram, exitText } from "./child.js";
-import { RESTART_BOUNDS, RESTARTS_MAX } from "./limits.js";
+import { RESTART_BOUNDS, RESTART_STOP_MS_MAX, RESTARTS_MAX } from "./limits.js";
 import { startText } from "./project.js";
 
 interface AppEvents {
@@ -59,7 +59,7 @@ export class App {
     this.#child = undefined; // This end is not a crash.
     this.#generation++;
     this.#restarts = 0;
-    await old?.stop();
+    await old?.stop(RESTART_STOP_MS_MAX);
     await this.#startOrReport();
   }
 

@@ -78,10 +78,10 @@ export class ChildProgram {
   }
 
   /** Sends SIGTERM to the process group, and after a timeout SIGKILL. */
-  async stop(): Promise<void> {
+  async stop(timeoutMs = STOP_MS_MAX): Promise<void> {
     if (this.#exit !== undefined) return;
     this.signal("SIGTERM");
-    const insist = this.#clock.setTimer(STOP_MS_MAX, () => this.signal("SIGKILL"));
+    const insist = this.#clock.setTimer(timeoutMs, () => this.signal("SIGKILL"));
     await this.exited;
     insist.cancel();
   }

@@ -133,68 +133,6 @@ describe("a folder", () => {
     expect([isEmptyFolder(folder), contentOf(folder)]).toEqual([false, "main.py"]);
   });
 
-  test.each([
-    [[["package.json", '{"scripts":{"start":"x","dev":"y"}}']], "npm run --silent dev", true],
-    [
-      [
-        ["package.json", '{"scripts":{"start":"x"}}'],
-        ["pnpm-lock.yaml", ""],
-      ],
-      "pnpm run start",
-      true,
-    ],
-    [
-      [
-        ["pyproject.toml", ""],
-        ["uv.lock", ""],
-        ["app.py", ""],
-      ],
-      "uv run app.py",
-      true,
-    ],
-    [
-      [
-        ["main.py", ""],
-        ["requirements.txt", ""],
-      ],
-      "python3 main.py",
-      true,
-    ],
-    [[["main.py", ""]], "python3 main.py", false],
-    [
-      [
-        ["go.mod", ""],
-        ["main.go", ""],
-      ],
-      "go run .",
-      true,
-    ],
-    [[["Cargo.toml", ""]], "cargo run", true],
-    [
-      [
-        ["build.gradle.kts", ""],
-        ["gradlew", ""],
-      ],
-      "./gradlew run --console=plain",
-      false,
-    ],
-    [[["pom.xml", ""]], "mvn -q compile exec:java", false],
-    [
-      [
-        ["pyproject.toml", ""],
-        ["__main__.py", ""],
-      ],
-      "uv run .",
-      true,
-    ],
-    [[["deno.json", '{"tasks":{"dev":"deno run --watch main.ts"}}']], "deno task dev", true],
-    [[["deno.jsonc", '{"tasks":{"start":{"command":"deno run main.ts"}}}']], "deno task start", true],
-  ] as const)("with %j is started by '%s'", (files, command, isCertain) => {
-    write(...files);
-    const start = startOf(folder);
-    expect(start === undefined ? undefined : [startText(start), start.isCertain]).toEqual([command, isCertain]);
-  });
-
   test("that does not define a command is not started", () => {
     write(["package.json", "{broken"], ["notes.txt", ""]);
     expect(startOf(folder)).toBeUndefined();
@@ -209,23 +147,6 @@ describe("a folder", () => {
     expect(installOf(folder)).toEqual({ command: "yarn", args: ["install"] });
     write(["package/package.json", '{"dependencies":{"a":"1"}}'], ["node_modules/a/index.js", ""]);
     expect([installOf(folder), installOf(join(folder, "package"))]).toEqual([undefined, undefined]);
-  });
-
-  test.each([
-    [[["main.py", ""]], [".py"]],
-    [
-      [
-        ["go.mod", ""],
-        ["main.go", ""],
-      ],
-      [".go"],
-    ],
-    [[["Cargo.toml", ""]], [".rs"]],
-    [[["package.json", '{"scripts":{"dev":"x"}}']], []],
-    [[["deno.json", '{"tasks":{"dev":"x"}}']], []],
-  ] as const)("with %j is restarted when files with %j change", (files, extensions) => {
-    write(...files);
-    expect(startOf(folder)?.restartsOn).toEqual(extensions);
   });
 
   test("has sources, without those of dependencies, whose changes are detected", () => {

@@ -17,8 +17,9 @@ import { ChildProgram, exitText } from "./child.js";
 import { type EndpointEvents, findEndpoints, USUAL_PORTS, watchEndpoint } from "./endpoint.js";
 import { foreignPorts, reportElsewhere } from "./foreign.js";
 import { removeHolder, writeHolder } from "./holder.js";
+import type { StartCommand } from "./languages/start-command.js";
 import { ELSEWHERE_PROBE_INTERVAL, QUICK_PROBES_MAX, SEARCH_PAUSE_MS } from "./limits.js";
-import { contentOf, type Install, installOf, isEmptyFolder, type StartCommand, startOf, startText } from "./project.js";
+import { contentOf, type Install, installOf, isEmptyFolder, startGiven, startOf, startText } from "./project.js";
 import { DevReport, NOTHING_IS_LOST } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
 import { watchSources } from "./sources.js";
@@ -239,7 +240,7 @@ async function startApp(
   const start = await whatToStart(context, report, folder, options, ports);
   if (start === undefined) return undefined;
   const { restartsOn } = start;
-  const reload = restartsOn.length === 0 ? "" : `; it is restarted when a ${restartsOn.join(" or ")} file changes`;
+  const reload = restartsOn.length === 0 ? "" : "; it is restarted when a source file changes";
   report.say("starting", `Starting: ${startText(start)} (${start.because})${reload}`, { command: startText(start) });
   const app = new App(
     context,
@@ -288,7 +289,7 @@ async function whatToStart(
   ports: readonly number[],
 ): Promise<StartCommand | undefined> {
   const [command, ...args] = options.command;
-  if (command !== undefined) return { command, args, because: "the command given", isCertain: true, restartsOn: [] };
+  if (command !== undefined) return startGiven(folder, command, args);
   if ((await findEndpoints(ports)).length > 0 || options.attachOnly) return undefined; // The service runs already.
   const start = startOf(folder);
   if (start === undefined) {
@@ -315,9 +316,7 @@ async function whatToStart(
   report.say(
     "waiting",
     `Start your service, perhaps with: ${startText(start)}. perdure dev expects it at port ${ports.join(", ")}.`,
-    {
-      ports,
-    },
+    { ports },
   );
   return undefined;
 }
@@ -377,9 +376,7 @@ async function firstEndpoints(
       report.say(
         "waiting",
         `No service responds at port ${ports.join(", ")} yet. If it listens at another one: perdure dev --port <port>`,
-        {
-          ports,
-        },
+        { ports },
       );
     }
     await pause(context, attempt < QUICK_PROBES_MAX ? SEARCH_PAUSE_MS : SEARCH_PAUSE_MS * 5);

@@ -4,6 +4,8 @@
 export const SERVER_READY_MS_MAX = 60_000;
 /** Time between SIGTERM and SIGKILL of a child process: the server drains its listeners for some seconds. */
 export const STOP_MS_MAX = 10_000;
+/** The same for a restart after a change: the developer waits, and some servers wait for the connection of the Perdure server to close. */
+export const RESTART_STOP_MS_MAX = 1_500;
 /** Timeout of one discovery request on this machine: a slower service is stopped at a breakpoint. */
 export const PROBE_MS_MAX = 1_500;
 /** Pause between two polls of a service that answers. */
@@ -18,6 +20,8 @@ export const LOST_PROBES_MAX = 10;
 export const ELSEWHERE_PROBE_INTERVAL = 10;
 /** Entries of the project that are checked for changes once a second. */
 export const SOURCE_ENTRIES_MAX = 2_000;
+/** Files of a Go package that are read to find `package main`: the first file already shows it. */
+export const GO_FILES_MAX = 20;
 /** Restarts of a crashing service in a row; after so many crashes the developer must act. */
 export const RESTARTS_MAX = 5;
 /** Bounds of the random pauses before restarts. */

@@ -1,19 +1,12 @@
 /** Detects how to start the service of a folder, from the files in it: package.json, go.mod, Cargo.toml … */
-import { existsSync, opendirSync, readFileSync } from "node:fs";
+import { existsSync, opendirSync, readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { z } from "zod";
-import { ENTRIES_MAX } from "./limits.js";
-
-export interface StartCommand {
-  readonly command: string;
-  readonly args: readonly string[];
-  /** The file and entry that determined the command, as text for the user. */
-  readonly because: string;
-  /** Whether the file states the command; otherwise it is only the usual one, and is shown as advice instead of run. */
-  readonly isCertain: boolean;
-  /** Extensions of source files that require a restart after a change (`.py`); empty when the command reloads by itself, or may. */
-  readonly restartsOn: readonly string[];
-}
+import { jvmStart } from "./languages/jvm.js";
+import { pythonStart } from "./languages/python.js";
+import { GO, ofProgram, RUST } from "./languages/reload.js";
+import { denoStart, managerOf, manifestIn, ofScriptRunner, packageStart } from "./languages/scripts.js";
+import { type Has, type ReadFile, type StartCommand, startCommand } from "./languages/start-command.js";
+import { ENTRIES_MAX, GO_FILES_MAX } from "./limits.js";
 
 /** Entries of a new repository before it has content. */
 const NOTHING: ReadonlySet<string> = new Set([
@@ -46,98 +39,51 @@ export function contentOf(folder: string): string | undefined {
   }
 }
 
-const texts = z.record(z.string(), z.string()).default({});
-const packageShape = z.looseObject({
-  scripts: texts,
-  tasks: z.record(z.string(), z.unknown()).default({}),
-  dependencies: texts,
-  devDependencies: texts,
-});
-
 /** Returns the command that starts the project in this folder; undefined when no file shows it. */
 export function startOf(folder: string): StartCommand | undefined {
-  const has: Has = (name) => existsSync(join(folder, name));
-  if (has("package.json")) {
-    const script = scriptIn(readFileSync(join(folder, "package.json"), "utf8"));
-    if (script !== undefined) return { ...runScript(script, has), isCertain: true, restartsOn: [] };
-  }
-  const deno = ["deno.json", "deno.jsonc"].find(has);
-  if (deno !== undefined) {
-    const script = scriptIn(readFileSync(join(folder, deno), "utf8"), "tasks");
-    if (script !== undefined) return start("deno", ["task", script.name], `task '${script.name}' of ${deno}`, true, []);
-  }
-  if (has("__main__.py") && has("pyproject.toml"))
-    return start("uv", ["run", "."], "pyproject.toml and __main__.py", true, PYTHON);
-  const python = ["main.py", "app.py", "service.py", "example.py", "src/main.py", "src/app.py"].find(has);
-  if (python !== undefined) {
-    if (has("uv.lock") || has("pyproject.toml"))
-      return start("uv", ["run", python], `${has("uv.lock") ? "uv.lock" : "pyproject.toml"} and ${python}`, true, PYTHON);
-    return start("python3", [python], python, has("requirements.txt"), PYTHON);
-  }
-  if (has("go.mod") && has("main.go")) return start("go", ["run", "."], "go.mod", true, [".go"]);
-  if (has("Cargo.toml")) return start("cargo", ["run"], "Cargo.toml", true, [".rs"]);
-  const gradle = ["build.gradle.kts", "build.gradle"].find(has);
-  if (gradle !== undefined) return start(has("gradlew") ? "./gradlew" : "gradle", ["run", "--console=plain"], gradle, false, JVM);
-  if (has("pom.xml")) return start(has("mvnw") ? "./mvnw" : "mvn", ["-q", "compile", "exec:java"], "pom.xml", false, JVM);
-  return undefined;
+  const { has, read } = filesOf(folder);
+  return (
+    packageStart(has, read) ??
+    denoStart(has, read) ??
+    pythonStart(has) ??
+    goStart(folder, has) ??
+    (has("Cargo.toml") ? startCommand("cargo", ["run"], "Cargo.toml", true, RUST) : jvmStart(has, read))
+  );
 }
 
-const PYTHON = [".py"];
-const JVM = [".java", ".kt"];
-
-function start(
-  command: string,
-  args: readonly string[],
-  because: string,
-  isCertain: boolean,
-  restartsOn: readonly string[],
-): StartCommand {
-  return { command, args, because, isCertain, restartsOn };
+/** The command that the user gave; the files of the folder say whether it has to be restarted after changes. */
+export function startGiven(folder: string, command: string, args: readonly string[]): StartCommand {
+  const { has, read } = filesOf(folder);
+  const scripts = ofScriptRunner(args, has, read);
+  return startCommand(command, args, "the command given", true, scripts.length > 0 ? scripts : ofProgram(command, args));
 }
 
-/** `dev` before `start`; undefined when the file has neither or is not a package.json. */
-function scriptIn(text: string, field: "scripts" | "tasks" = "scripts"): { name: string } | undefined {
-  const scripts = packageIn(text)?.[field];
-  const name = ["dev", "start"].find((script) => scripts?.[script] !== undefined);
-  return name === undefined ? undefined : { name };
+function filesOf(folder: string): { readonly has: Has; readonly read: ReadFile } {
+  return { has: (path) => existsSync(join(folder, path)), read: (path) => readFileSync(join(folder, path), "utf8") };
 }
 
-function packageIn(text: string): z.infer<typeof packageShape> | undefined {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (cause) {
-    if (cause instanceof SyntaxError) return undefined;
-    throw cause;
-  }
-  const parsed = packageShape.safeParse(value);
-  return parsed.success ? parsed.data : undefined;
+/** The program may be in any file of the folder, or in a folder of `cmd` when that has only one. */
+function goStart(folder: string, has: Has): StartCommand | undefined {
+  if (!has("go.mod")) return undefined;
+  if (has("main.go") || hasGoProgram(folder)) return startCommand("go", ["run", "."], "go.mod", true, GO);
+  const programs = has("cmd") ? readdirSync(join(folder, "cmd")).filter((name) => has(join("cmd", name, "main.go"))) : [];
+  const [only] = programs;
+  return only === undefined || programs.length > 1
+    ? undefined
+    : startCommand("go", ["run", `./cmd/${only}`], `cmd/${only}/main.go`, true, GO);
 }
 
-type Has = (file: string) => boolean;
-
-/** The package manager whose lock file is there. */
-function managerOf(has: Has): "npm" | "pnpm" | "yarn" | "bun" {
-  if (has("pnpm-lock.yaml")) return "pnpm";
-  if (has("yarn.lock")) return "yarn";
-  return has("bun.lock") || has("bun.lockb") ? "bun" : "npm";
-}
-
-function runScript({ name }: { name: string }, has: Has): Omit<StartCommand, "isCertain" | "restartsOn"> {
-  const manager = managerOf(has);
-  return {
-    command: manager,
-    args: manager === "npm" ? ["run", "--silent", name] : ["run", name],
-    because: `script '${name}' of package.json`,
-  };
+function hasGoProgram(folder: string): boolean {
+  const files = readdirSync(folder).filter((name) => name.endsWith(".go") && !name.endsWith("_test.go"));
+  return files.slice(0, GO_FILES_MAX).some((name) => /^package main$/m.test(readFileSync(join(folder, name), "utf8")));
 }
 
 export type Install = Pick<StartCommand, "command" | "args">;
 
 /** Returns the command that installs the packages of the project in this folder; undefined when it has none, or they are installed. */
 export function installOf(folder: string): Install | undefined {
-  const has: Has = (name) => existsSync(join(folder, name));
-  const manifest = has("package.json") ? packageIn(readFileSync(join(folder, "package.json"), "utf8")) : undefined;
+  const { has, read } = filesOf(folder);
+  const manifest = has("package.json") ? manifestIn(read("package.json")) : undefined;
   const named = Object.keys({ ...manifest?.dependencies, ...manifest?.devDependencies });
   if (named.length === 0 || hasPackages(folder)) return undefined;
   const command = managerOf(has);

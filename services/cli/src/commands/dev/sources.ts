@@ -1,6 +1,6 @@
 /**
- * Watches source files of a service whose runtime does not reload them (Python, Go, Rust, the JVM): `perdure dev` restarts the service when
- * one changes. Modification times are read once a second, because recursive file watchers also follow dependencies and run out of handles
+ * Watches source files of a service whose command does not reload them (Python, Go, Rust, the JVM, Node without a watcher): `perdure dev`
+ * restarts the service when one changes. Modification times are read once a second, because recursive file watchers also follow dependencies and run out of handles
  * there.
  */
 import { type Dirent, readdirSync, statSync } from "node:fs";
@@ -25,6 +25,9 @@ const SKIPPED: ReadonlySet<string> = new Set([
   "obj",
 ]);
 
+/** Written by a compiler beside what it compiles. */
+const DECLARATIONS = ".d.ts";
+
 /** Files with one of these extensions (`.py`); at most SOURCE_ENTRIES_MAX entries of the folder are read, in the order of their names. */
 export function sourcesIn(folder: string, extensions: readonly string[]): Sources {
   const sources = new Map<string, string>();
@@ -36,7 +39,7 @@ export function sourcesIn(folder: string, extensions: readonly string[]): Source
       const path = join(at, entry.name);
       if (entry.isDirectory()) {
         if (!entry.name.startsWith(".") && !SKIPPED.has(entry.name)) folders.push(path);
-      } else if (extensions.includes(extname(entry.name))) {
+      } else if (extensions.includes(extname(entry.name)) && !entry.name.endsWith(DECLARATIONS)) {
         const stat = statSync(join(folder, path), { throwIfNoEntry: false });
         if (stat !== undefined) sources.set(path, `${stat.mtimeMs} ${stat.size}`);
       }
