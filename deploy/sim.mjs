@@ -1,8 +1,8 @@
 /**
  * `make sim`: runs many seeded worlds with faults (`COUNT` of them, from a random first seed or `FROM`), or with SEED one of them with its
  * trace. Of eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages
- * and late messages; one has debounced requests, and in one changes are undone. SCOPES=1, CLUSTER=1, CROWD=1, DEBOUNCE=1 and UNDO=1
- * (the last two also with CLUSTER=1) replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
+ * and late messages; one has debounced requests, and in one changes are undone. SCOPES=1, CLUSTER=1, CROWD=1, DEBOUNCE=1, UNDO=1 and STATE_TTL=1,
+ * with state that expires (the last three also with CLUSTER=1), replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
  * the seed to replay is printed.
  *
  * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and searches the worlds from 1 to COUNT for it; PLANT=all does so for every bug.
@@ -27,15 +27,18 @@ const DEBOUNCE = { options: { debounce: true }, word: " DEBOUNCE=1" };
 const UNDO = { options: { undo: true }, word: " UNDO=1" };
 const UNDO_CLUSTER = { options: { undo: true, cluster: true }, word: " UNDO=1 CLUSTER=1" };
 const DEBOUNCED_CLUSTER = { options: { debounce: true, cluster: true }, word: " DEBOUNCE=1 CLUSTER=1" };
+const STATE_TTL = { options: { stateTtl: true }, word: " STATE_TTL=1" };
+const STATE_TTL_CLUSTER = { options: { stateTtl: true, cluster: true }, word: " STATE_TTL=1 CLUSTER=1" };
 const KINDS = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, PLAIN, CLUSTER];
 /** Worlds with debounced requests and with undo are not among those that are searched for planted bugs, unless a bug names them. */
-const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, SCOPES, DEBOUNCE, CLUSTER];
+const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, STATE_TTL, DEBOUNCE, CLUSTER];
 /** The kind that the environment names; undefined: all of them in turn. */
-const KIND = [UNDO_CLUSTER, UNDO, DEBOUNCED_CLUSTER, DEBOUNCE, SCOPES, CLUSTER, CROWD].find(({ word }) =>
-  word
-    .trim()
-    .split(" ")
-    .every((one) => process.env[one.slice(0, -2)] === "1"),
+const KIND = [STATE_TTL_CLUSTER, STATE_TTL, UNDO_CLUSTER, UNDO, DEBOUNCED_CLUSTER, DEBOUNCE, SCOPES, CLUSTER, CROWD].find(
+  ({ word }) =>
+    word
+      .trim()
+      .split(" ")
+      .every((one) => process.env[one.slice(0, -2)] === "1"),
 );
 
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));

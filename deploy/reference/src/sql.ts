@@ -25,6 +25,7 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_rate_limits: "Scopes and limit keys with their use of rate limits.",
   sys_debounce: "Invocations that several sends became, with the key, the number of sends, and when they start.",
   sys_fork: "Invocations that are forks of others, with the place of the cut and the steps with edited results.",
+  sys_state_expiry: "Objects whose state has a time to live, and when it expires.",
   sys_slot_wait: "Invocations that wait for a slot of a worker.",
   sys_node: "Workers.",
   sys_traffic: "Invocations that workers have counted by service and period.",

@@ -70,6 +70,7 @@ const QUERY_TABLES = [
   "sys_scheduler",
   "sys_service",
   "sys_slot_wait",
+  "sys_state_expiry",
   "sys_traffic",
   "sys_user_limits",
   "sys_vqueue_entry_status",

@@ -118,7 +118,9 @@ let engine: ScheduleEngine;
 let server: TestServer;
 
 beforeAll(async () => {
-  endpoint = await startEndpoint("h2c", { body: aManifest([aWireService("Greeter", ["greet"])]) });
+  endpoint = await startEndpoint("h2c", {
+    body: aManifest([aWireService("Greeter", ["greet"]), aWireService("Cart", ["add"], { ty: "VIRTUAL_OBJECT" })]),
+  });
   const ports = {
     metadata: createMemoryMetadataStore(),
     registry: aRegistry({ Greeter: ["service", "greet"] }),
@@ -145,6 +147,7 @@ beforeAll(async () => {
   partitions.answers.set("pause", { kind: "accepted" });
   partitions.answers.set("undo", { kind: "undo", result: "undone", notified: [], isClientNotified: true });
   partitions.answers.set("mutateState", { kind: "done" });
+  partitions.answers.set("setStateTtl", { kind: "done" });
   const delivery = anInvocation(DELIVERY_ID, "completed", undefined);
   const event = {
     subscriptionId: "evs_15ChR1PDwZt22Rn2lfZrRo5" as EventSubscriptionId,
@@ -210,6 +213,8 @@ test("deployments and services", async () => {
   await call(contract.getServiceDocument, { service });
   await call(contract.listHandlers, { service });
   await call(contract.getHandler, { service, handler: "greet" });
+  await call(contract.modifyService, { service: "Cart" }, { state_ttl: "1h" });
+  await call(contract.setStateTtl, { service: "Cart" }, { object_key: "k", ttl: null });
   await call(contract.replaceState, { service: "Removed" }, { object_key: "k", new_state: {} });
   for (const direction of ["decode", "encode"] as const) await call(contract.convertPayload(direction), { service }, {});
   await server.send("DELETE", `/deployments/${deployment}?force=true`).then(({ status }) => expect(status).toBe(202));

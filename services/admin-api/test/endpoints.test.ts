@@ -193,6 +193,7 @@ describe("every endpoint", () => {
 
 /** Valid bodies for endpoints that need more than `{}` to reach the check of the id. */
 const BODIES: Readonly<Record<string, object>> = {
+  "PUT /services/{service}/state-ttl": { object_key: "k", ttl: "1h" },
   "POST /services/{service}/state": { object_key: "k", new_state: { a: [1] } },
   "PATCH /kafka-clusters/{cluster_name}": { properties: { "bootstrap.servers": "a:1" } },
   "POST /invocations/{invocation_id}/fork": { at: 0 },

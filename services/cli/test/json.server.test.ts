@@ -79,6 +79,7 @@ const LOCAL: readonly Row[] = [
   works("state set", () => ["Cart", "a", "sum", "1", "-y"]),
   works("state list", () => ["Cart"]),
   works("state get", () => ["Cart", "a"]),
+  works("state ttl", () => ["Cart", "a", "--set", "1h"]),
   refused("state edit", "None", "a"),
   works("state clear", () => ["Cart", "a", "-y"]),
   works("awakeables resolve", ({ awakeables }) => [awakeables[0], "1"]),

@@ -11,7 +11,7 @@ import {
   type Random,
   SummaryLog,
 } from "@perdure/base";
-import type { Partitions, RegistryView } from "@perdure/control";
+import { type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
 import type { RequestIdentity } from "@perdure/endpoint-transport";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
 import {
@@ -132,6 +132,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       },
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
+      stateTtls: (service) => stateTtlOf(registry.current(), service),
       peers,
       onFenced: (partition) => onFatal(new PerdureError("STO0002", `partition ${partition} was taken over by another process`)),
       onFatal,

@@ -36,7 +36,14 @@ export const NO_OVERRIDES: ServiceOverrides = {
   journalRetentionMs: undefined,
   inactivityTimeoutMs: undefined,
   abortTimeoutMs: undefined,
+  stateTtlMs: undefined,
 };
+
+/** Overrides of a new revision. */
+function keptOverrides(state: RegistryState, { name, kind }: ServiceDefinition): ServiceOverrides {
+  const stateTtlMs = state.latest.get(name)?.revision.overrides.stateTtlMs;
+  return kind === "virtualObject" && stateTtlMs !== undefined ? { ...NO_OVERRIDES, stateTtlMs } : NO_OVERRIDES;
+}
 
 /** Created, replaced (force) or unchanged; throws `RegistryRefusal` META0004, META0006 or META0017. */
 export function decideRegistration(
@@ -75,7 +82,7 @@ export function decideRegistration(
     services: discovered.manifest.services.map((definition) => ({
       definition,
       revision: nextRevision(state, definition.name),
-      overrides: NO_OVERRIDES,
+      overrides: keptOverrides(state, definition),
     })),
     verification: request.verification,
   };
@@ -195,7 +202,7 @@ function refuseConflicts(state: RegistryState, services: readonly ServiceDefinit
   if (conflicts.length > 0) throw new RegistryRefusal(409, "META0006", conflicts.map(describeConflict).join(" "));
 }
 
-/** Existing services keep their revision number, new ones are registered as usual; changes by hand are lost. */
+/** Existing services keep their revision number, new ones are registered as usual; of the changes by hand the time to live of state is kept. */
 function overwritten(
   state: RegistryState,
   old: DeploymentRecord,
@@ -209,7 +216,7 @@ function overwritten(
   return services.map((definition) => ({
     definition,
     revision: revisions.get(definition.name) ?? nextRevision(state, definition.name),
-    overrides: NO_OVERRIDES,
+    overrides: keptOverrides(state, definition),
   }));
 }
 

@@ -28,6 +28,7 @@ export function serviceOptions(
       overrides.inactivityTimeoutMs ?? options.inactivityTimeoutMs ?? defaults.inactivityTimeoutMs,
     ),
     abortTimeoutMs: overrides.abortTimeoutMs ?? options.abortTimeoutMs ?? defaults.abortTimeoutMs,
+    stateTtlMs: stateTtl(revision),
     enableLazyState: options.enableLazyState ?? defaults.enableLazyState,
     retry: retryPolicy([options.retry], defaults),
     notices: noticesOf(deployment, revision, defaults),
@@ -41,7 +42,7 @@ export function handlerOptions(
   handler: HandlerDefinition,
   service: EffectiveOptions,
   defaults: ServiceDefaults,
-): Omit<EffectiveOptions, "notices"> {
+): Omit<EffectiveOptions, "notices" | "stateTtlMs"> {
   const own = handler.options;
   return {
     public: service.public && own.ingressPrivate !== true,
@@ -53,6 +54,10 @@ export function handlerOptions(
     enableLazyState: own.enableLazyState ?? service.enableLazyState,
     retry: retryPolicy([own.retry, revision.definition.options.retry], defaults),
   };
+}
+
+function stateTtl({ definition, overrides: { stateTtlMs = 0 } }: ServiceRevision): number | undefined {
+  return definition.kind === "virtualObject" && stateTtlMs > 0 ? stateTtlMs : undefined;
 }
 
 /** A request/response attempt never waits for messages, so the timer has no meaning there and is shown as 0. */

@@ -5,7 +5,7 @@ import type { RegistryState, StateChange } from "./state.js";
 
 const KIND_NAMES = { service: "Service", virtualObject: "VirtualObject", workflow: "Workflow" } as const;
 
-/** Throws `RegistryRefusal` 404 for an unknown service, 400 for a workflow option on anything else. */
+/** Throws `RegistryRefusal` 404 for an unknown service, 400 for an option of another type of service. */
 export function decideModification(state: RegistryState, name: string, changes: ServiceOverrides): StateChange<LocatedRevision> {
   const located = state.latest.get(name);
   const stored = located === undefined ? undefined : state.deployments.get(located.deployment.id);
@@ -16,6 +16,14 @@ export function decideModification(state: RegistryState, name: string, changes: 
   if (changes.workflowCompletionRetentionMs !== undefined && definition.kind !== "workflow") {
     const kind = KIND_NAMES[definition.kind];
     throw new RegistryRefusal(400, undefined, `modifying retention time for service type ${kind} is unsupported`);
+  }
+  if (changes.stateTtlMs !== undefined && definition.kind !== "virtualObject") {
+    const kind = KIND_NAMES[definition.kind];
+    throw new RegistryRefusal(
+      400,
+      undefined,
+      `state with a time to live is for virtual objects only, not for service type ${kind}`,
+    );
   }
   if (Object.values(changes).every((value) => value === undefined)) return { writes: [], answer: located };
 
@@ -35,5 +43,6 @@ function merge(old: ServiceOverrides, changes: ServiceOverrides): ServiceOverrid
     journalRetentionMs: changes.journalRetentionMs ?? old.journalRetentionMs,
     inactivityTimeoutMs: changes.inactivityTimeoutMs ?? old.inactivityTimeoutMs,
     abortTimeoutMs: changes.abortTimeoutMs ?? old.abortTimeoutMs,
+    stateTtlMs: changes.stateTtlMs ?? old.stateTtlMs,
   };
 }

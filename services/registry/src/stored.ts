@@ -69,6 +69,7 @@ const StoredRevision: z.ZodType<ServiceRevision> = z.object({
     journalRetentionMs: maybe(Ms),
     inactivityTimeoutMs: maybe(Ms),
     abortTimeoutMs: maybe(Ms),
+    stateTtlMs: maybe(Ms),
   }),
 });
 

@@ -74,6 +74,7 @@ function serviceView(deployment: DeploymentRecord, revision: ServiceRevision, de
     serviceType: definition.kind,
     revision: revision.revision,
     deploymentId: deployment.id,
+    ...(service.stateTtlMs === undefined ? {} : { stateTtlMs: service.stateTtlMs }),
     handlers,
   };
 }

@@ -87,9 +87,12 @@ const UNDO: ManagementCommand = {
   sink: undefined,
 };
 
+const STATE_TTL: ManagementCommand = { kind: "setStateTtl", id: PAUSE.id, service: "S", key: "k", ttlMs: 1_000 };
+
 test.each([
   ["a fork", FORK, "cannot fork an invocation"],
   ["an undo", UNDO, "cannot undo a change"],
+  ["a time to live of state", STATE_TTL, "cannot set a time to live of state"],
 ])("%s is not sent to a worker of v0.1, which would misunderstand it: its caller is to repeat it", (_what, command, reason) => {
   const { link, sent, respond } = playedWorker();
   const answers: ExchangeResponseBody[] = [];

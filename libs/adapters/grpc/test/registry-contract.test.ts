@@ -72,6 +72,7 @@ const overrides = fc.record({
   journalRetentionMs: maybe(real),
   inactivityTimeoutMs: maybe(real),
   abortTimeoutMs: maybe(real),
+  stateTtlMs: maybe(real),
 });
 const command = fc.record({ type: text, name: maybe(text) });
 const finding: fc.Arbitrary<VerificationFinding> = fc.record({
@@ -152,6 +153,7 @@ const effective = fc.record({
   journalRetentionMs: real,
   inactivityTimeoutMs: real,
   abortTimeoutMs: real,
+  stateTtlMs: maybe(real),
   enableLazyState: flag,
   retry: retryPolicy,
   notices: fc.array(fc.record({ code, message: text })),

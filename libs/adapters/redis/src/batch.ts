@@ -23,6 +23,7 @@ import {
   type StagedPayload,
 } from "./big-values.js";
 import { BatchChanges, type HashFields, type JournalChange, type KeyedTable } from "./changes.js";
+import type { TimerSet } from "./keys.js";
 import { INLINE_BYTES_CROWDED, INLINE_BYTES_MAX, SCRIPT_ARGS_MAX, SCRIPT_BYTES_MAX } from "./limits.js";
 import { BatchPacker } from "./packer.js";
 import type { StatusCache } from "./status-cache.js";
@@ -104,6 +105,7 @@ class BatchWriter {
     if (plain.out !== undefined) this.#outbox(plain.out);
     if (timers.t !== undefined) this.#timers("t", timers.t);
     if (timers.r !== undefined) this.#timers("r", timers.r);
+    if (timers.x !== undefined) this.#timers("x", timers.x);
     this.#chunkSets();
     packer.closeList(writesAt, this.#writeCount);
     packer.list(this.#emptied.length);
@@ -218,7 +220,7 @@ class BatchWriter {
     this.#texts("ZREM", "out:at", gone);
   }
 
-  #timers(key: "t" | "r", timers: ReadonlyMap<string, number | null>): void {
+  #timers(key: TimerSet, timers: ReadonlyMap<string, number | null>): void {
     this.#open("ZADD", key);
     for (const [member, dueAtMs] of timers) {
       if (dueAtMs === null) continue;

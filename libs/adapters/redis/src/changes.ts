@@ -14,7 +14,7 @@ import {
   encodePromise,
   timerGroupOf,
 } from "@perdure/storage";
-import { objectName, timerMember } from "./keys.js";
+import { objectName, TIMER_SETS, type TimerSet, timerMember } from "./keys.js";
 
 /** Tables with a hash for each object, and a set of the objects that have one. */
 export type KeyedTable = "s" | "q" | "p";
@@ -47,7 +47,11 @@ export class BatchChanges {
     pause: undefined,
   };
   /** Member → due time, null deletes. */
-  readonly timers: Record<"t" | "r", Map<string, number | null> | undefined> = { t: undefined, r: undefined };
+  readonly timers: Record<TimerSet, Map<string, number | null> | undefined> = {
+    t: undefined,
+    r: undefined,
+    x: undefined,
+  };
 
   constructor(mutations: readonly Mutation[]) {
     for (const mutation of mutations) (RECORDERS[mutation.kind] as MutationRecorder<Mutation>)(this, mutation);
@@ -83,7 +87,7 @@ export class BatchChanges {
   }
 
   timer(timer: TimerKey, dueAtMs: number | null): void {
-    const group = timerGroupOf(timer) === "precise" ? "t" : "r";
+    const group = TIMER_SETS[timerGroupOf(timer)];
     this.timers[group] ??= new Map();
     this.timers[group].set(timerMember(timer), dueAtMs);
   }

@@ -14,8 +14,9 @@ import {
   type FetchedRow,
   JournalBytes,
   type RowKey,
+  timerGroupOf,
 } from "@perdure/storage";
-import { objectName, timerMember } from "./keys.js";
+import { objectName, TIMER_SETS, timerMember } from "./keys.js";
 import { JOURNAL_BOUNDED_ROWS_FIRST, JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOURNAL_ROWS_MAX } from "./limits.js";
 import type { CommandReply, RedisCommand } from "./link.js";
 import { payloadsOf, type StoredCell } from "./payloads.js";
@@ -108,7 +109,7 @@ class FetchPlan {
         return this.#all(`p:${objectName(key.service, key.key)}`);
       case "hasTimer": {
         const member = Buffer.from(timerMember(key.timer), "latin1");
-        const table = key.timer.kind === "sleep" || key.timer.kind === "start" ? "t" : "r";
+        const table = TIMER_SETS[timerGroupOf(key.timer)];
         return this.#command(["ZSCORE", this.#prefix + table, member], (reply) => [
           { stored: reply === null ? null : PRESENT, again: undefined },
         ]);

@@ -14,7 +14,7 @@
  *   q:<object>     hash    seq → inbox entry                      q        the same
  *   p:<object>     hash    name → workflow promise                p        the same
  *   lock           hash    object → lock
- *   t  r           sorted set  precise and retention timers by due time
+ *   t  r  x        sorted set  precise and retention timers by due time, and those of state that expires
  *   out            hash    seq → outbox message                   out:at   sorted set of their sequences
  *   dedup          hash    producer → sequence                    bucket, pause  hashes of flow control
  *   big            hash    chunk set → row of the payload         big:<set>:<n>  string, a chunk of a large payload
@@ -62,8 +62,24 @@ export function parseObjectName(object: string): { readonly service: string; rea
 
 // ── timers ───────────────────────────────────────────────────────────────────────────────────────
 
-const LETTERS: Record<TimerKey["kind"], string> = { sleep: "s", start: "b", purge: "p", purgeJournal: "j" };
-const KINDS: Readonly<Record<string, TimerKey["kind"]>> = { s: "sleep", b: "start", p: "purge", j: "purgeJournal" };
+const LETTERS: Record<TimerKey["kind"], string> = {
+  sleep: "s",
+  start: "b",
+  purge: "p",
+  purgeJournal: "j",
+  expireState: "x",
+};
+const KINDS: Readonly<Record<string, TimerKey["kind"]>> = {
+  s: "sleep",
+  b: "start",
+  p: "purge",
+  j: "purgeJournal",
+  x: "expireState",
+};
+
+/** Sorted set of each group of timers. */
+export const TIMER_SETS = { precise: "t", retention: "r", state: "x" } as const;
+export type TimerSet = (typeof TIMER_SETS)[keyof typeof TIMER_SETS];
 const ID_PREFIX = "inv_1";
 const ID_CHARS = 33;
 const WORD = 2 ** 32;

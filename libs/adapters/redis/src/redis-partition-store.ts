@@ -34,6 +34,7 @@ import {
   type StateRange,
   type StateRow,
   type StoredFlow,
+  storedStateTtls,
   type TimerGroup,
   type WorkerId,
 } from "@perdure/storage";
@@ -43,7 +44,7 @@ import type { RedisConnections } from "./connect.js";
 import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import { fetchRows, fieldCells, fieldOf, readJournal } from "./fetch.js";
 import { keptTraceOf } from "./kept-trace.js";
-import { FORMAT, objectName, parseTimerMember, partitionPrefix } from "./keys.js";
+import { FORMAT, objectName, parseTimerMember, partitionPrefix, TIMER_SETS } from "./keys.js";
 import { CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX } from "./limits.js";
 import { payloadsOf } from "./payloads.js";
 import { LeaderReads, type PartitionReads } from "./reads.js";
@@ -252,7 +253,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
-    const key = this.#prefix(partition) + (group === "precise" ? "t" : "r");
+    const key = this.#prefix(partition) + TIMER_SETS[group];
     const members = await this.#reads(partition).one(["ZRANGEBYSCORE", key, fromMs, "+inf", "LIMIT", 0, limit]);
     return (members as readonly Buffer[]).map((member) => parseTimerMember(member.toString("latin1")));
   }
@@ -286,10 +287,12 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   }
 
   async flow(partition: number): Promise<StoredFlow> {
-    const [buckets, pauses] = await Promise.all([this.#hash(partition, "bucket"), this.#hash(partition, "pause")]);
+    const hashes = [this.#hash(partition, "bucket"), this.#hash(partition, "pause")] as const;
+    const [buckets, pauses, stateTtls] = await Promise.all([...hashes, storedStateTtls(this, partition)]);
     return {
       buckets: buckets.map(([name, row]) => ({ name, bookedUntilMicros: decodeNumber(row) })),
       pauses: pauses.map(([queue, row]) => ({ queue: queue as VqueueId, pause: decodePause(row) })),
+      stateTtls,
     };
   }
 

@@ -9,7 +9,7 @@ export type { DeploymentChanges, Registration, RegistrationResult } from "./depl
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
 export type { BatchStart, BundleOptions, ForkStart, SandboxStart, TimelineOptions } from "./invocations.js";
-export type { KeyState } from "./object-state.js";
+export type { KeyExpiry, KeyState } from "./object-state.js";
 export type { SqlRow } from "./sql.js";
 export * from "./sql-text.js";
 export { bytesOfHex, type StateMap, stateVersion } from "./state.js";

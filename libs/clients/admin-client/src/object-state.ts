@@ -1,7 +1,7 @@
 /** State of one key: read as bytes, replaced as a whole, guarded by its version. */
 
-import { replaceState } from "@perdure/admin-contract";
-import type { ModifyState } from "@perdure/admin-contract/requests";
+import { replaceState, setStateTtl } from "@perdure/admin-contract";
+import type { ModifyState, ModifyStateTtl } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
@@ -13,6 +13,15 @@ export interface KeyState {
   readonly entries: StateMap;
   /** Version of exactly these entries. */
   readonly version: string;
+}
+
+/** When the state of an object expires unless it is changed before; times are RFC 3339, the duration is friendly. */
+export interface KeyExpiry {
+  readonly ttl: string;
+  /** Whether the object has a time to live of its own, or that of its service. */
+  readonly ttl_source: string;
+  readonly changed_at: string;
+  readonly expires_at: string;
 }
 
 export class ObjectStateApi {
@@ -50,6 +59,26 @@ export class ObjectStateApi {
       entries: Number(row["entries"]),
       bytes: Number(row["bytes"] ?? 0),
     }));
+  }
+
+  /** Returns when the state expires; undefined when it does not. */
+  async expiry(service: string, key: string, options: ApiCallOptions = {}): Promise<KeyExpiry | undefined> {
+    const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
+    const columns = "ttl, ttl_source, changed_at, expires_at";
+    const [row] = await this.#sql.query(`SELECT ${columns} FROM sys_state_expiry WHERE ${where}`, options);
+    if (row === undefined) return undefined;
+    return {
+      ttl: String(row["ttl"]),
+      ttl_source: String(row["ttl_source"]),
+      changed_at: String(row["changed_at"]),
+      expires_at: String(row["expires_at"]),
+    };
+  }
+
+  /** Gives one object a time to live of its own from now on, or with `null` that of its service. It ends with the state. */
+  async setTtl(service: string, key: string, ttl: string | null, { signal }: ApiCallOptions = {}): Promise<void> {
+    const json: z.input<typeof ModifyStateTtl> = { object_key: key, ttl };
+    await this.#api.send(setStateTtl, { service }, { json, signal });
   }
 
   /**

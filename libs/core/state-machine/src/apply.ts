@@ -25,6 +25,7 @@ import { attach, queryOutput } from "./invocation/outcome.js";
 import { restartAsNew } from "./invocation/restart.js";
 import { notify } from "./journal/append.js";
 import { appendCommand } from "./journal/perform-action.js";
+import { setStateTtl } from "./state/expiry.js";
 import { mutateState } from "./state/replace.js";
 import { fireTimer } from "./timer/fire.js";
 import type { Transition } from "./transition.js";
@@ -79,6 +80,8 @@ export function apply(view: PartitionView, command: PartitionCommand, out: Trans
       return view.undo?.dropExpired(out.nowMs);
     case "mutateState":
       return mutateState(view, command, out);
+    case "setStateTtl":
+      return setStateTtl(view, command, out);
     case "admit":
       return admit(view, command, out);
     case "deleteBuckets":

@@ -181,10 +181,10 @@ export interface TimerFired {
   readonly timer: TimerKey;
 }
 
-/** Identity of a timer. `sequence` is the completion id of a sleep, 0 otherwise. */
+/** Identity of a timer. `sequence` is the completion id of a sleep, 0 otherwise; `id` of `expireState` is `stateExpiryId` of an object. */
 export interface TimerKey {
   readonly dueAtMs: number;
-  readonly kind: "sleep" | "start" | "purge" | "purgeJournal";
+  readonly kind: "sleep" | "start" | "purge" | "purgeJournal" | "expireState";
   readonly id: InvocationId;
   readonly sequence: number;
 }
@@ -277,6 +277,14 @@ export interface MutateState {
   readonly expectedVersion: string | undefined;
   readonly entries: readonly UserStateEntry[];
 }
+/** Sets the time to live of the state of one object; undefined: that of its service. `id` routes, as in `MutateState`. */
+export interface SetStateTtl {
+  readonly kind: "setStateTtl";
+  readonly id: InvocationId;
+  readonly service: string;
+  readonly key: string;
+  readonly ttlMs: number | undefined;
+}
 export interface UserStateEntry {
   readonly key: string;
   readonly value: Uint8Array;
@@ -330,6 +338,7 @@ export type PartitionCommand =
   | Undo
   | ExpireUndo
   | MutateState
+  | SetStateTtl
   | Admit
   | DeleteBuckets
   | PauseQueue

@@ -15,6 +15,17 @@ export { copyPrefix } from "./invocation/restart.js";
 export * from "./invocation.js";
 export { randomSeedFor } from "./journal/completions.js";
 export * from "./mutation.js";
+export {
+  decodeStateExpiry,
+  OWN_TTL_SERVICES_KEY,
+  type ServiceTtl,
+  STATE_EXPIRY_ROW,
+  STATE_TTL_SERVICE,
+  type StateExpiry,
+  type StateTtls,
+  stateExpiryId,
+  stateTimer,
+} from "./state/expiry.js";
 export { stateVersion } from "./state/replace.js";
 export * from "./target.js";
 export * from "./transition.js";

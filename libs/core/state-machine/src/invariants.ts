@@ -21,6 +21,7 @@ import type { JournalEntry } from "./entry.js";
 import type { Completed, Invocation, Scheduled } from "./invocation.js";
 import { isInFlight } from "./invocation.js";
 import type { InboxEntry, ObjectLock, QueuePause, WorkflowPromise } from "./mutation.js";
+import { type StateExpiry, stateTimer } from "./state/expiry.js";
 import { isExclusive, isSlotted, keyspaceOf, targetText } from "./target.js";
 
 /** All rows of a partition as of one moment. */
@@ -42,6 +43,8 @@ export interface PartitionSnapshot {
     readonly promise: WorkflowPromise;
   }[];
   readonly timers: readonly TimerKey[];
+  /** Objects whose state expires; those without one are not checked. */
+  readonly expiries?: readonly StateExpiry[];
   /** The stored pauses of queues. */
   readonly pauses: readonly QueuePause[];
   /** Messages of the partition to itself that are still in transit; none by default. */
@@ -61,6 +64,7 @@ export function brokenInvariants(snapshot: PartitionSnapshot): readonly string[]
   for (const { service, key, lock } of snapshot.locks) checkLock(check, service, key, lock);
   for (const { service, key, seq, entry } of snapshot.inboxes) checkInboxEntry(check, service, key, seq, entry);
   for (const timer of check.timers) checkTimer(check, timer);
+  if (snapshot.expiries !== undefined) checkExpiries(check, snapshot.timers, snapshot.expiries);
   return check.broken;
 }
 
@@ -283,9 +287,22 @@ function checkInboxEntry(check: Check, service: string, key: string, seq: number
 
 function checkTimer(check: Check, timer: TimerKey): void {
   if (timer.kind === "sleep") return; // A sleep may outlive a handler that did not wait for it.
+  if (timer.kind === "expireState") return; // Its id is that of an object: `checkExpiries`.
   const status = check.invocations.get(timer.id)?.status;
   const requiredStatus = timer.kind === "start" ? "scheduled" : "completed";
   check.that(status === requiredStatus, () => `a ${timer.kind} timer is for ${timer.id}, which is ${status ?? "not there"}`);
+}
+
+/** State that expires has a timer, or its lock notes that the timer has fired; no other object has a timer. */
+function checkExpiries(check: Check, timers: readonly TimerKey[], expiries: readonly StateExpiry[]): void {
+  const armed = new Set(timers.filter(({ kind }) => kind === "expireState").map(timerText));
+  for (const expiry of expiries) {
+    const { service, key, expiresAtMs } = expiry;
+    const isArmed = armed.delete(timerText(stateTimer(expiry)));
+    const isNoted = check.lock(service, key)?.isStateDue === true;
+    check.that(isArmed || isNoted, () => `the state of ${service}/${key} expires at ${expiresAtMs}, but has no timer`);
+  }
+  check.that(armed.size === 0, () => `timers for state that does not expire: ${[...armed].join()}`);
 }
 
 /** A sleep is identified by its completion id alone: stores may round due times outside of the range that they can order. */

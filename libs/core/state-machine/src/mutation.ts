@@ -16,6 +16,10 @@ export interface ObjectLock {
   readonly holder: InvocationId | undefined;
   readonly head: number;
   readonly tail: number;
+  /** The holder has changed state that expires; see `state/expiry.ts`. */
+  readonly isStateChanged?: boolean | undefined;
+  /** The state came due while the holder had the lock. */
+  readonly isStateDue?: boolean | undefined;
 }
 
 /**

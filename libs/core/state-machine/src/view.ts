@@ -9,12 +9,14 @@ import type { JournalEntry } from "./entry.js";
 import type { EventSubscription } from "./event/subscription.js";
 import type { Invocation } from "./invocation.js";
 import type { InboxEntry, ObjectLock, QueuePause, WorkflowPromise } from "./mutation.js";
+import type { StateTtls } from "./state/expiry.js";
 import type { Target } from "./target.js";
 import type { UndoRows } from "./undo/rows.js";
 
 export interface PartitionView {
   /** Records of changes that can be undone; undefined when nothing can. */
   readonly undo: UndoRows | undefined;
+  readonly stateTtls: StateTtls;
   invocation(id: InvocationId): Invocation | undefined;
   entry(id: InvocationId, index: number): JournalEntry | undefined;
   /** Returns the whole journal, which has `length` entries. */

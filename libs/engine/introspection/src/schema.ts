@@ -189,6 +189,13 @@ const COLUMNS = {
     "timestamp: created_at",
   ],
   sys_debounce: ["u64: partition_key", "text: id key", "u32: sends", "timestamp: start_at latest_start_at"],
+  sys_state_expiry: [
+    "u64: partition_key",
+    "text: scope service_name service_key",
+    "duration: ttl",
+    "text: ttl_source",
+    "timestamp: changed_at expires_at",
+  ],
   sys_slot_wait: ["u64: partition_key", "text: id service", "bool: is_continuation", "timestamp: queued_at", "u64: retry_count"],
   sys_node: ["text: id address version status", "timestamp: started_at", "u32: partitions_leading"],
   sys_partition: ["u32: id", "text: status leader leader_address", "u64: epoch", "timestamp: leader_since lease_expires_at"],

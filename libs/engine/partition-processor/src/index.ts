@@ -26,3 +26,4 @@ export type { OutboxPeers } from "./outbox/outbox.js";
 export { newCounters } from "./partition-group.js";
 export type { ProcessorCounters, ProcessorMetrics, ProcessorOptions, ProcessorPorts } from "./ports.js";
 export { Processor } from "./processor.js";
+export type { StateTtlSource } from "./view/live-state-ttls.js";

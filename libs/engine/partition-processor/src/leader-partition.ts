@@ -25,6 +25,7 @@ export class LeaderPartition {
   readonly nextDueAtMs: Record<TimerGroup, number> = {
     precise: Number.POSITIVE_INFINITY,
     retention: Number.POSITIVE_INFINITY,
+    state: Number.POSITIVE_INFINITY,
   };
   /** Mailbox messages that wait until rows are loaded; undefined while nothing is being loaded. */
   blocked: Ring<MailboxMessage> | undefined;

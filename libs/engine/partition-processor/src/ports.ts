@@ -7,6 +7,7 @@ import type { EventSubscriptionSource } from "./event-subscriptions.js";
 import type { RuleSource } from "./flow/flow-control.js";
 import type { OutboxPeers } from "./outbox/outbox.js";
 import type { TrafficCounters } from "./traffic/traffic-counters.js";
+import type { StateTtlSource } from "./view/live-state-ttls.js";
 
 /** `I`: what the caller knows about the invoker that it builds. */
 export interface ProcessorPorts<I extends Invoker = Invoker> {
@@ -24,6 +25,8 @@ export interface ProcessorPorts<I extends Invoker = Invoker> {
   readonly rules: RuleSource;
   /** Subscriptions to events of invocations; without it there are none. */
   readonly events?: EventSubscriptionSource | undefined;
+  /** Times to live of state; without it only objects have them. */
+  readonly stateTtls?: StateTtlSource | undefined;
   /**
    * Called when a batch with large payloads is durable, and when large states or entries were read for an attempt, with their bytes:
    * these and their copies are garbage now or soon.

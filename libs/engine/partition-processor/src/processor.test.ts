@@ -257,7 +257,11 @@ describe.each([
 
     const invokers: ScriptedInvoker[] = [];
     const store = storeOf(kv);
-    store.timers = () => Promise.reject(new PerdureError("STO0001", "the store gave no answer"));
+    const stored = store.timers.bind(store);
+    store.timers = (partition, group, ...page) =>
+      group === "precise"
+        ? Promise.reject(new PerdureError("STO0001", "the store gave no answer"))
+        : stored(partition, group, ...page);
     const invoker = (host: InvokerHost): ScriptedInvoker => {
       const made = new ScriptedInvoker(host);
       invokers.push(made);

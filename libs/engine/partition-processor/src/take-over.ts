@@ -52,9 +52,13 @@ async function recoverPartition(
   }
   const archived = group.archive === undefined ? undefined : await readArchiveNotes(store, partition);
   view.eventSubscriptions = group.events.current;
-  const flow = group.flow.restore(view, await store.flow(partition));
+  const stored = await store.flow(partition);
+  const flow = group.flow.restore(view, stored);
+  view.stateTtls.source = group.ports.stateTtls;
+  if (stored.stateTtls !== undefined) view.stateTtls.restore(stored.stateTtls);
   const outbox = new Outbox(group, partition, epoch);
   const leader = new LeaderPartition({ partition, epoch, view, cache, outbox, flow, archived });
+  leader.nextDueAtMs.state = view.stateTtls.dueFromMs;
   group.leaders.add(leader);
   void group.archive?.learnIds(leader);
   const counted = newPopulation();

@@ -41,7 +41,7 @@ export class Timers {
   arm(leader: LeaderPartition, timer: TimerKey): void {
     const group = timerGroupOf(timer);
     this.#lower(leader, group, timer.dueAtMs);
-    if (group === "precise") this.#rearm();
+    if (group !== "retention") this.#rearm();
   }
 
   stop(): void {
@@ -57,7 +57,8 @@ export class Timers {
   #rearm(): void {
     if (this.#stopped || this.#working) return;
     let earliest = NEVER;
-    for (const { nextDueAtMs } of this.#group.leaders.values()) earliest = Math.min(earliest, nextDueAtMs.precise);
+    for (const { nextDueAtMs } of this.#group.leaders.values())
+      earliest = Math.min(earliest, nextDueAtMs.precise, nextDueAtMs.state);
     if (earliest === this.#armedFor) return;
     this.#armed?.cancel();
     this.#armed = undefined;
@@ -67,7 +68,7 @@ export class Timers {
     this.#armed = clock.setTimer(Math.max(0, earliest - clock.nowMs()), () => {
       this.#armed = undefined;
       this.#armedFor = NEVER;
-      this.#work("precise");
+      this.#work();
     });
   }
 
@@ -98,15 +99,20 @@ export class Timers {
     this.#group.post({ kind: "barrier", passed: () => this.#expireUndoOf(leader, note) });
   }
 
-  #work(group: TimerGroup): void {
+  #work(): void {
     this.#working = true;
-    this.#drain(group).then(
+    this.#drainOnTime().then(
       () => {
         this.#working = false;
         this.#rearm();
       },
       (cause: unknown) => this.#group.fail(cause),
     );
+  }
+
+  async #drainOnTime(): Promise<void> {
+    await this.#drain("precise");
+    await this.#drain("state");
   }
 
   /** Fires everything that is due, partition by partition. */
@@ -116,6 +122,7 @@ export class Timers {
       for (;;) {
         const from = leader.nextDueAtMs[group];
         if (this.#stopped || from > clock.nowMs()) break;
+        if (group === "state") await this.#beginStateRead(leader);
         // Timers armed from here on lower the mark again; those stored before are in the page.
         leader.nextDueAtMs[group] = NEVER;
         const page = await store.timers(leader.partition, group, from, TIMER_PAGE);
@@ -125,11 +132,18 @@ export class Timers {
         const later = page[due];
         if (later !== undefined) this.#lower(leader, group, later.dueAtMs);
         else if (page.length === TIMER_PAGE) this.#lower(leader, group, present(page[page.length - 1]).dueAtMs);
-        if (due === 0) break;
         if (group === "precise") this.#measure(page, due, nowMs);
-        await this.#fireAll(page.slice(0, due));
+        if (due > 0) await this.#fireAll(page.slice(0, due));
+        if (group === "state") leader.view.stateTtls.endRead(leader.nextDueAtMs.state);
+        if (due === 0) break;
       }
     }
+  }
+
+  /** Timers of state that were put before are durable when this resolves; those put since are known to the view. */
+  #beginStateRead(leader: LeaderPartition): Promise<void> {
+    leader.view.stateTtls.beginRead();
+    return new Promise((passed) => this.#group.post({ kind: "barrier", passed }));
   }
 
   /** Retention timers are not measured, since no caller waits for them. */

@@ -52,6 +52,8 @@ export interface ServiceView {
   readonly serviceType: ServiceType;
   readonly revision: number;
   readonly deploymentId: DeploymentId;
+  /** Time to live of the state of each object; undefined: the state does not expire. */
+  readonly stateTtlMs?: number | undefined;
   readonly handlers: ReadonlyMap<string, HandlerView>;
 }
 
@@ -111,4 +113,10 @@ export function retentionsOf(
     };
   }
   return { completionMs: handler.journalRetentionMs, journalMs: handler.journalRetentionMs };
+}
+
+/** Time to live of the state of a service's objects; `unknown` when the service was removed. */
+export function stateTtlOf({ services }: RegistrySnapshot, service: string): number | "never" | "unknown" {
+  const view = services.get(service);
+  return view === undefined ? "unknown" : (view.stateTtlMs ?? "never");
 }

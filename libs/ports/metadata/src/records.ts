@@ -25,6 +25,8 @@ export interface ServiceOverrides {
   readonly journalRetentionMs: number | undefined;
   readonly inactivityTimeoutMs: number | undefined;
   readonly abortTimeoutMs: number | undefined;
+  /** Virtual objects only; 0: the state does not expire. No manifest can name it, so later registrations keep it. */
+  readonly stateTtlMs: number | undefined;
 }
 
 /** One revision of a service, as one deployment serves it. */

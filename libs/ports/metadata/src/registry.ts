@@ -107,6 +107,8 @@ export interface EffectiveOptions {
   readonly journalRetentionMs: number;
   readonly inactivityTimeoutMs: number;
   readonly abortTimeoutMs: number;
+  /** Time to live of the state of each object; undefined: the state does not expire. */
+  readonly stateTtlMs: number | undefined;
   readonly enableLazyState: boolean;
   readonly retry: {
     readonly initialIntervalMs: number;

@@ -19,6 +19,9 @@ import {
   LONG_JOURNAL_ENTRIES,
   type ObjectLock,
   type PartitionCommand,
+  STATE_EXPIRY_ROW,
+  STATE_TTL_SERVICE,
+  stateExpiryId,
   type Target,
   type TimerKey,
   type WorkflowPromise,
@@ -184,6 +187,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     return rows.concat(rowsOfCompletion(invocation));
   },
   timerFired: (command, invocation) => {
+    if (command.timer.kind === "expireState") return [{ kind: "hasTimer", timer: command.timer }, expiryRow(command.id)];
     const rows: RowKey[] = [{ kind: "hasTimer", timer: command.timer }, ...itself(command, invocation)];
     if (invocation === undefined) return rows;
     if (command.timer.kind === "start") rows.push(...lockOf(invocation.facts.target));
@@ -199,6 +203,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     ...itself(command, invocation),
     ...(invocation === undefined ? [] : rowsOfForgetting(invocation)),
   ],
+  setStateTtl: ({ service, key }) => [expiryRow(stateExpiryId(service, key))],
   mutateState: ({ service, key, exclusive }) => {
     const state: RowKey = { kind: "stateOf", service, key };
     return exclusive ? [{ kind: "lock", service, key }, state] : [state];
@@ -207,6 +212,10 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
 
 function recordOf({ id, operation }: { readonly id: InvocationId; readonly operation: OperationId }): RowKey {
   return { kind: "state", ...undoRecordKey(id, operation) };
+}
+
+function expiryRow(id: InvocationId): RowKey {
+  return { kind: "state", service: STATE_TTL_SERVICE, key: id, stateKey: STATE_EXPIRY_ROW };
 }
 
 function lockOf(target: Target): readonly RowKey[] {

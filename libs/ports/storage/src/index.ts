@@ -24,3 +24,4 @@ export * from "./lead-check.js";
 export * from "./lease.js";
 export * from "./partition-store.js";
 export * from "./population.js";
+export { storedStateTtls } from "./state-ttls.js";

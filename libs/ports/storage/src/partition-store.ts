@@ -42,11 +42,15 @@ export interface SyncReads {
   dedup(partition: number, producer: string): number | undefined;
 }
 
-/** `precise` timers (sleeps, delayed starts) fire on time, `retention` timers whenever cleaning is due. */
-export type TimerGroup = "precise" | "retention";
+/**
+ * `precise` timers (sleeps, delayed starts) and `state` timers (state that expires) fire on time, `retention` timers whenever cleaning is
+ * due. No invocation waits for a `state` timer, so it wakes no environment.
+ */
+export type TimerGroup = "precise" | "retention" | "state";
 
-export function timerGroupOf(timer: TimerKey): TimerGroup {
-  return timer.kind === "sleep" || timer.kind === "start" ? "precise" : "retention";
+export function timerGroupOf({ kind }: Pick<TimerKey, "kind">): TimerGroup {
+  if (kind === "expireState") return "state";
+  return kind === "sleep" || kind === "start" ? "precise" : "retention";
 }
 
 export interface StoreCapabilities {
@@ -84,7 +88,7 @@ export interface PartitionStore extends AsyncDisposable {
    * ends, the counts of the partition have been added to `counted`; they are valid only if no commit happens meanwhile.
    */
   recoverable(partition: number, counted?: Population): AsyncIterable<Invocation>;
-  /** Returns the buckets and paused queues of flow control, which are few. */
+  /** Returns the buckets and paused queues of flow control, which are few, and where state expires. */
   flow(partition: number): Promise<StoredFlow>;
 
   /** Yields every unfinished invocation with this status, or all unfinished ones. */
@@ -101,6 +105,14 @@ export interface PartitionStore extends AsyncDisposable {
 export interface StoredFlow {
   readonly buckets: readonly BucketValue[];
   readonly pauses: readonly PauseRow[];
+  /** Undefined where no state expires. */
+  readonly stateTtls?: StoredStateTtls | undefined;
+}
+export interface StoredStateTtls {
+  /** Services of whose objects some have a time to live of their own. */
+  readonly ownServices: readonly string[];
+  /** Due time of the first `state` timer. */
+  readonly firstDueAtMs: number | undefined;
 }
 export interface PauseRow {
   readonly queue: VqueueId;

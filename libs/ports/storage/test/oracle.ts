@@ -182,8 +182,9 @@ export function oracleEvent({ kind, afterIndex, atMs, error }: JournalEvent): Or
   );
 }
 
-export function oracleLock({ holder, head, tail }: ObjectLock): OracleMessage {
-  return oracle(rows.ObjectLockSchema, { ...(holder === undefined ? {} : { holder }), head: big(head), tail: big(tail) });
+export function oracleLock({ holder, head, tail, isStateChanged = false, isStateDue = false }: ObjectLock): OracleMessage {
+  const fields = { head: big(head), tail: big(tail), isStateChanged, isStateDue };
+  return oracle(rows.ObjectLockSchema, { ...(holder === undefined ? {} : { holder }), ...fields });
 }
 
 export function oracleInbox(entry: InboxEntry): OracleMessage {

@@ -127,6 +127,8 @@ export const arbitraryLock: fc.Arbitrary<ObjectLock> = fc.record({
   holder: maybe(arbitraryId),
   head: arbitrarySafe,
   tail: arbitrarySafe,
+  isStateChanged: fc.constantFrom(undefined, true),
+  isStateDue: fc.constantFrom(undefined, true),
 });
 export const arbitraryEntry: fc.Arbitrary<JournalEntry> = fc.record({
   type: fc.integer({ min: 0, max: 0xffff }),

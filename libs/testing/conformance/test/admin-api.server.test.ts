@@ -192,6 +192,7 @@ describe("a busy server answers as its document promises", () => {
     await expectPromised("GET", "/schedules");
     await expectPromised("DELETE", "/schedules/{schedule}", [schedule]);
 
+    await expectPromised("PUT", "/services/{service}/state-ttl", ["Counter"], { object_key: "doc", ttl: "1h" });
     await expectPromised("POST", "/services/{service}/state", ["Counter"], { object_key: "doc", new_state: { a: [49] } });
     const queues = await world.admin.query("SELECT id FROM sys_vqueue_meta LIMIT 1");
     for (const { id } of queues) {

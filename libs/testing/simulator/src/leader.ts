@@ -1,6 +1,6 @@
 /** One process leading a group of partitions: a real processor and a real invoker in a simulated process that can crash at any moment. */
 import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
-import type { Partitions, RegistryView } from "@perdure/control";
+import { type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
 import { createInvoker, Slots } from "@perdure/invoker";
 import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/partition-processor";
 import type { PartitionCommand } from "@perdure/state-machine";
@@ -105,6 +105,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
         },
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
         events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
+        stateTtls: (service) => stateTtlOf(registry.current(), service),
         peers,
         onFenced: () => this.#stop("fenced"),
         onFatal: () => this.#stop("storage failed"),

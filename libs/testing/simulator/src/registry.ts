@@ -65,7 +65,15 @@ function drawDeployment(scheduler: Scheduler, settings: SimulationSettings, shap
       },
     });
   }
-  const service: ServiceView = { name: shape.name, serviceType: shape.serviceType, revision: 1, deploymentId: id, handlers };
+  const stateTtlMs = shape.serviceType === "virtualObject" ? settings.stateTtl?.ttlMs : undefined;
+  const service: ServiceView = {
+    name: shape.name,
+    serviceType: shape.serviceType,
+    revision: 1,
+    deploymentId: id,
+    stateTtlMs,
+    handlers,
+  };
   return {
     id,
     address: { kind: "http", uri: `http://${shape.name.toLowerCase()}.test:9080/`, httpVersion: "HTTP/2.0" },

@@ -4,6 +4,7 @@ import type { SeededRandom } from "@perdure/testkit";
 import type { CrowdSettings } from "./crowd/settings.js";
 import type { DebounceSettings } from "./debounce/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
+import type { StateTtlSettings } from "./state-ttl/settings.js";
 import type { UndoSettings } from "./undo/settings.js";
 import type { SimulatedClusterSettings } from "./workers/settings.js";
 
@@ -52,6 +53,8 @@ export interface SimulationSettings {
   readonly crowd: CrowdSettings | undefined;
   /** Undefined: a world without debounced requests. */
   readonly debounce: DebounceSettings | undefined;
+  /** Undefined: a world in which state does not expire. */
+  readonly stateTtl: StateTtlSettings | undefined;
   /** Undefined: a world without changes that can be undone. */
   readonly undo: UndoSettings | undefined;
   /** Undefined: leaders that are replaced when they are gone, over a store that returns reads at once. */
@@ -92,6 +95,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
     flow: undefined,
     crowd: undefined,
     debounce: undefined,
+    stateTtl: undefined,
     undo: undefined,
     cluster: undefined,
   };

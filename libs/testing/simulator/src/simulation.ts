@@ -27,6 +27,7 @@ import { drawRegistry } from "./registry.js";
 import { Scheduler } from "./scheduler.js";
 import { drawSettings, FAIR_WEATHER, type SimulationSettings } from "./settings.js";
 import { snapshotOf } from "./snapshot.js";
+import { drawStateTtlSettings } from "./state-ttl/settings.js";
 import { Trace } from "./trace.js";
 import { drawUndoSettings, undoSeed } from "./undo/settings.js";
 import { SimulatedUndoer } from "./undo/undoer.js";
@@ -48,6 +49,8 @@ export interface SimulationOptions {
   readonly crowd?: boolean;
   /** Adds debounced requests; drawn likewise. Also together with `cluster`. */
   readonly debounce?: boolean;
+  /** Adds a time to live to the state of objects; drawn likewise. Also together with `cluster`. */
+  readonly stateTtl?: boolean;
   /** Adds changes that are undone; drawn likewise. Also together with `cluster`. */
   readonly undo?: boolean;
   /** Settings that replace those of the seed. */
@@ -103,7 +106,8 @@ class Simulation {
     const debounced =
       options.debounce === true ? drawDebounceSettings(new SeededRandom(debounceSeed(options.seed)), crowded) : crowded;
     const undone = options.undo === true ? drawUndoSettings(new SeededRandom(undoSeed(options.seed)), debounced) : debounced;
-    const settings = { ...undone, ...options.settings };
+    const expiring = options.stateTtl === true ? drawStateTtlSettings(options.seed, undone) : undone;
+    const settings = { ...expiring, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
     const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
@@ -359,6 +363,7 @@ class Simulation {
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
     if (findings.first !== undefined) return;
     ledger.debounce.retentionIsOver();
+    ledger.state.ttls.allIsOver(ledger.state.objects, settings.stateTtl === undefined);
     findings.require(ledger.undo.noteCount === 0, "records of undo end", () => `${ledger.undo.noteCount} are left`);
     const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is deleted.
     const left = [...this.#kv.snapshot().keys()].filter((key) => !stays.test(key));

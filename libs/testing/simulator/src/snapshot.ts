@@ -1,6 +1,13 @@
 /** Reads a whole partition back out of the store, for the invariants. */
 import type { InvocationId } from "@perdure/base";
-import type { Invocation, JournalEntry, PartitionSnapshot } from "@perdure/state-machine";
+import {
+  decodeStateExpiry,
+  type Invocation,
+  type JournalEntry,
+  type PartitionSnapshot,
+  STATE_EXPIRY_ROW,
+  STATE_TTL_SERVICE,
+} from "@perdure/state-machine";
 import type { PartitionStore } from "@perdure/storage";
 
 /** Maximum number of rows of a snapshot: more timers and messages than any world has. */
@@ -27,7 +34,10 @@ export async function snapshotOf(store: PartitionStore, partition: number): Prom
     locks: await all(store.scanLocks(partition)),
     inboxes: await all(store.scanInboxes(partition)),
     promises: await all(store.scanPromises(partition)),
-    timers: [...precise, ...retention],
+    timers: [...precise, ...retention, ...(await store.timers(partition, "state", 0, ROWS_MAX))],
+    expiries: (await all(store.scanState(partition, STATE_TTL_SERVICE)))
+      .filter(({ stateKey }) => stateKey === STATE_EXPIRY_ROW)
+      .map(({ value }) => decodeStateExpiry(value)),
     pendingCommands: (await store.outbox(partition, -1, ROWS_MAX)).map(({ command }) => command),
     pauses: (await store.flow(partition)).pauses.map(({ pause }) => pause),
   };

@@ -38,6 +38,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
           journalRetentionMs: body.journal_retention ?? undefined,
           inactivityTimeoutMs: body.inactivity_timeout ?? undefined,
           abortTimeoutMs: body.abort_timeout ?? undefined,
+          stateTtlMs: body.state_ttl ?? undefined,
         };
         return json(200, serviceView(registry, await registry.modifyService(request.param("service"), changes)));
       },

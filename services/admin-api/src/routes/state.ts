@@ -3,8 +3,8 @@
  * its running invocation; a version that differs already now is refused instead of dropped later.
  */
 
-import { replaceState } from "@perdure/admin-contract";
-import { ModifyState } from "@perdure/admin-contract/requests";
+import { replaceState, setStateTtl } from "@perdure/admin-contract";
+import { ModifyState, ModifyStateTtl } from "@perdure/admin-contract/requests";
 import { newInvocationId } from "@perdure/base";
 import { empty } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
@@ -26,6 +26,12 @@ export function stateRoutes(ports: AdminPorts): readonly ApiRoute[] {
       },
       handle: (request) => modifyState(ports, request),
     }),
+    route(setStateTtl, {
+      summary: "Set the time to live of the state of one object, from now on",
+      body: ModifyStateTtl,
+      answers: { 202: "The time to live is stored", 400: "Only virtual objects have one", 404: "Unknown service" },
+      handle: (request) => modifyStateTtl(ports, request),
+    }),
   ];
 }
 
@@ -38,9 +44,7 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
   if (kind === undefined && body.new_state.length > 0) {
     throw new RouteError(404, `The requested service '${service}' does not exist`);
   }
-  if (body.scope !== undefined && body.scope !== null) {
-    throw new RouteError(400, "scoped state is not enabled on this server", "RT0024");
-  }
+  refuseScope(body.scope);
   const key = body.object_key;
   const answer = await partitions.submit({
     kind: "mutateState",
@@ -55,4 +59,21 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
     throw new RouteError(409, `The state of '${service}/${key}' is not at version '${body.version}' (any more); read it again`);
   }
   return empty(202);
+}
+
+/** It ends with the state: what is written after the state has expired has the time to live of the service. */
+async function modifyStateTtl({ registry, partitions, clock, random }: AdminPorts, request: ApiRequest) {
+  const service = request.param("service");
+  const { object_key: key, scope, ttl } = await request.json(ModifyStateTtl);
+  const kind = registry.service(service)?.revision.definition.kind;
+  if (kind === undefined) throw new RouteError(404, `The requested service '${service}' does not exist`);
+  if (kind !== "virtualObject") throw new RouteError(400, "State with a time to live is for virtual objects only");
+  refuseScope(scope);
+  const id = newInvocationId({ service, key, handler: "" }, clock.nowMs(), random);
+  await partitions.submit({ kind: "setStateTtl", id, service, key, ttlMs: ttl ?? undefined });
+  return empty(202);
+}
+
+function refuseScope(scope: string | null | undefined): void {
+  if (scope !== undefined && scope !== null) throw new RouteError(400, "scoped state is not enabled on this server", "RT0024");
 }

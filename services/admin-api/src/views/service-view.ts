@@ -27,6 +27,7 @@ export function serviceView(registry: Registry, located: LocatedRevision): ViewO
     journal_retention: formatDuration(options.journalRetentionMs),
     inactivity_timeout: formatDuration(options.inactivityTimeoutMs),
     abort_timeout: formatDuration(options.abortTimeoutMs),
+    state_ttl: duration(options.stateTtlMs),
     enable_lazy_state: options.enableLazyState,
     retry_policy: {
       initial_interval: formatDuration(options.retry.initialIntervalMs),

@@ -3,7 +3,7 @@
  * gRPC, and delivers their outbox to leaders elsewhere.
  */
 import { type Clock, type Logger, type Random, SummaryLog } from "@perdure/base";
-import type { Partitions, RegistryView } from "@perdure/control";
+import { type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
 import type { RequestIdentity } from "@perdure/endpoint-transport";
 import {
   directoryUpdateOf,
@@ -140,6 +140,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
         ),
       rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
       events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
+      stateTtls: (service) => stateTtlOf(registry.current(), service),
       remote,
       publish(members, holders) {
         ownLeases.update(holders);

@@ -9,7 +9,7 @@ import { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "@p
 import * as proto from "../gen/v1/commands_pb.js";
 import { given, refuse, required } from "./checks.js";
 import { deploymentId } from "./deployment.js";
-import { type FieldCodec, optional } from "./form.js";
+import { type FieldCodec, optional, whole } from "./form.js";
 import { checkedInvocationId } from "./schedules.js";
 import { queueId } from "./workers.js";
 
@@ -22,6 +22,7 @@ const MANAGEMENT_KINDS = [
   "purge",
   "purgeJournal",
   "mutateState",
+  "setStateTtl",
   "pauseQueue",
   "resumeQueue",
   "undo",
@@ -69,6 +70,8 @@ export function tagged(tag: number, body: Uint8Array): Uint8Array {
 // ── management commands ──────────────────────────────────────────────────────────────────────────
 
 const moveTo = optional(deploymentId);
+
+const ttl = optional(whole);
 
 const stateEntry: FieldCodec<UserStateEntry, proto.RemoteCommand_MutateState_Entry> = {
   to: ({ key, value }) => create(proto.RemoteCommand_MutateState_EntrySchema, { key: fromBinaryString(key), value }),
@@ -152,6 +155,10 @@ export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteComman
         const { service, key, exclusive, expectedVersion, entries } = operation.value;
         return { kind: "mutateState", id, service, key, exclusive, expectedVersion, entries: entries.map(stateEntry.from) };
       }
+      case "setStateTtl": {
+        const { service, key, ttlMs } = operation.value;
+        return { kind: "setStateTtl", id, service, key, ttlMs: ttl.from(ttlMs) };
+      }
       case "pauseQueue":
       case "resumeQueue":
         return { kind: operation.case, id, queue: queueId.from(operation.value.queueId) };
@@ -189,6 +196,13 @@ function toOperation(command: ManagementCommand): proto.RemoteCommand["operation
       const entries = command.entries.map(stateEntry.to);
       const fields = { service, key, exclusive, entries, ...given("expectedVersion", expectedVersion) };
       return { case: "mutateState", value: create(proto.RemoteCommand_MutateStateSchema, fields) };
+    }
+    case "setStateTtl": {
+      const { service, key, ttlMs } = command;
+      return {
+        case: "setStateTtl",
+        value: create(proto.RemoteCommand_SetStateTtlSchema, { service, key, ...given("ttlMs", ttl.to(ttlMs)) }),
+      };
     }
     case "pauseQueue":
       return { case: "pauseQueue", value: create(proto.RemoteCommand_PauseQueueSchema, { queueId: command.queue }) };

@@ -172,6 +172,7 @@ export const overrides = message<ServiceOverrides, typeof proto.ServiceOverrides
   journalRetentionMs: optional(number),
   inactivityTimeoutMs: optional(number),
   abortTimeoutMs: optional(number),
+  stateTtlMs: optional(number),
 });
 
 const FINDING_KINDS: Readonly<Record<FindingKind, proto.Finding_Kind>> = {

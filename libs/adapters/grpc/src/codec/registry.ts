@@ -92,6 +92,7 @@ export const effectiveOptions = message<EffectiveOptions, typeof proto.Effective
   journalRetentionMs: number,
   inactivityTimeoutMs: number,
   abortTimeoutMs: number,
+  stateTtlMs: optional(number),
   enableLazyState: flag,
   retry: nested(retryPolicy, "the retry policy of a service"),
   notices: list(message<Notice, typeof proto.NoticeSchema>(proto.NoticeSchema, { code: errorCode, message: text })),

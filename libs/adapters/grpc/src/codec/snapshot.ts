@@ -57,6 +57,7 @@ const serviceView = message<ServiceView, typeof proto.ServiceViewSchema>(proto.S
   serviceType: serviceKind,
   revision: number,
   deploymentId,
+  stateTtlMs: optional(number),
   handlers: byName(handlerView),
 });
 

@@ -18,9 +18,10 @@ import { checkedV01 } from "./checked.js";
 
 const JSON_COMMAND = 2;
 
-/** What a process of v0.1 cannot do: it would take a fork for a restart, and an undo would stop its partition. Undefined: it can. */
+/** What a process of v0.1 cannot do: it would take a fork for a restart, and an unknown command would stop its partition. Undefined: it can. */
 export function unsupportedByV01(command: ManagementCommand): string | undefined {
   if (command.kind === "restartAsNew" && command.fork !== undefined) return "fork an invocation";
+  if (command.kind === "setStateTtl") return "set a time to live of state";
   return command.kind === "undo" ? "undo a change" : undefined;
 }
 

@@ -41,6 +41,12 @@ export const getHandler = {
 
 export const replaceState = { method: "POST", path: "/services/{service}/state" } as const satisfies AdminOperation;
 
+/** The time to live of the state of one object. */
+export const setStateTtl = {
+  method: "PUT",
+  path: "/services/{service}/state-ttl",
+} as const satisfies AdminOperation;
+
 /** Returns an operation of our own tools. Its response is the payload in the other form, whatever its content type. */
 export function convertPayload<Direction extends "decode" | "encode">(direction: Direction) {
   return {

@@ -10,6 +10,18 @@ const DurationText = z.string().transform((text, context) => {
   return z.NEVER;
 });
 
+/** Timers of a partition can be so far in the future, and no clock is so wrong. */
+const STATE_TTL_MS_MAX = 3_650 * 86_400_000;
+
+const isStateTtl = (ms: number): boolean => ms >= 1_000 && ms <= STATE_TTL_MS_MAX;
+
+/** Times to live of state, in milliseconds. */
+const StateTtl = DurationText.refine(isStateTtl, "a time to live is from 1s to 3650d");
+const ServiceStateTtl = DurationText.refine(
+  (ms) => ms === 0 || isStateTtl(ms),
+  "a time to live is from 1s to 3650d, or 0s for none",
+);
+
 export const ModifyService = z
   .object({
     public: z.boolean().nullish(),
@@ -18,8 +30,17 @@ export const ModifyService = z
     journal_retention: DurationText.nullish(),
     inactivity_timeout: DurationText.nullish(),
     abort_timeout: DurationText.nullish(),
+    state_ttl: ServiceStateTtl.nullish().describe("Virtual objects only: 1s to 3650d, `0s`: state does not expire"),
   })
   .meta({ id: "ModifyServiceRequest" });
+
+export const ModifyStateTtl = z
+  .object({
+    object_key: z.string(),
+    scope: z.string().nullish(),
+    ttl: StateTtl.nullable().describe("`null`: the time to live of the service"),
+  })
+  .meta({ id: "ModifyStateTtlRequest" });
 
 /** An entry of state; `key` is a binary string of its UTF-8. */
 interface NamedState {

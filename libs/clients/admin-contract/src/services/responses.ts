@@ -48,6 +48,7 @@ export const ServiceShape = z
     journal_retention: DurationShape.optional(),
     inactivity_timeout: DurationShape,
     abort_timeout: DurationShape,
+    state_ttl: DurationShape.optional().describe("Virtual objects whose state expires only"),
     enable_lazy_state: z.boolean(),
     retry_policy: z.strictObject({
       initial_interval: DurationShape,

@@ -2,7 +2,8 @@
 import type { JournalEntry } from "../entry.js";
 import type { Inboxed, InFlight, Invocation, Invoked, Paused, Ready, Scheduled, Suspended } from "../invocation.js";
 import { takeLockOrQueue } from "../lock/lock.js";
-import { isExclusive, isSlotted, keyspaceOf } from "../target.js";
+import { expireBeforeShared } from "../state/expiry.js";
+import { hasState, isExclusive, isSlotted, keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 import { withMove } from "./moves.js";
@@ -43,6 +44,7 @@ export function begin(
     const lockResult = takeLockOrQueue(view, keyspaceOf(target), target.key, { kind: "invocation", id }, out);
     return lockResult.kind === "locked" ? startRun(out, from, firstEntries) : enqueue(from, "lock", lockResult.seq, out);
   }
+  if (hasState(target)) expireBeforeShared(view, keyspaceOf(target), target.key, out);
   if (!isSlotted(target) || !view.isGated(target, limitKey)) return startRun(out, from, firstEntries);
   const inboxed = enqueue(from, "slot", 0, out);
   out.effect({ kind: "requestSlot", invocation: inboxed });

@@ -9,6 +9,7 @@ import type { AppendCommand, Callee } from "../command.js";
 import { present } from "../invocation/attempt.js";
 import { generationMark, type Invoked, type Sink } from "../invocation.js";
 import { completePromise, getPromise, peekPromise } from "../promise/promise.js";
+import { noteStateChange } from "../state/expiry.js";
 import { keyspaceOf } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -67,10 +68,13 @@ function perform(
     case "output":
       return;
     case "setState":
-      return out.mutate({ kind: "putState", service, key, stateKey: action.key, value: action.value });
+      out.mutate({ kind: "putState", service, key, stateKey: action.key, value: action.value });
+      return noteStateChange(view, invocation, out);
     case "clearState":
-      return out.mutate({ kind: "deleteState", service, key, stateKey: action.key });
+      out.mutate({ kind: "deleteState", service, key, stateKey: action.key });
+      return noteStateChange(view, invocation, out);
     case "clearAllState":
+      noteStateChange(view, invocation, out);
       for (const stateKey of view.stateOf(service, key).keys()) out.mutate({ kind: "deleteState", service, key, stateKey });
       return;
     case "getLazyState": {

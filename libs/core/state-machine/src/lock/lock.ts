@@ -7,6 +7,7 @@ import { type InvocationId, invariant } from "@perdure/base";
 import { queueOfLock } from "../flow/queue.js";
 import { startRun } from "../invocation/start.js";
 import type { InboxEntry, ObjectLock } from "../mutation.js";
+import { expireBeforeStart, renewExpiry, settleExpiry } from "../state/expiry.js";
 import { replaceState } from "../state/replace.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
@@ -23,6 +24,7 @@ export function takeLockOrQueue(
 ): LockResult {
   const lock = view.lock(service, key) ?? heldBack(view, service, key, out);
   if (lock === undefined) {
+    expireBeforeStart(view, service, key, out);
     out.mutate({ kind: "putLock", service, key, lock: { holder: entry.id, head: 0, tail: 0 } });
     return { kind: "locked" };
   }
@@ -48,7 +50,7 @@ export function heldBack(view: PartitionView, service: string, key: string, out:
 export function queue(service: string, key: string, lock: ObjectLock, entry: InboxEntry, out: Transition): number {
   const seq = lock.tail;
   out.mutate({ kind: "putInbox", service, key, seq, entry });
-  out.mutate({ kind: "putLock", service, key, lock: { holder: lock.holder, head: lock.head, tail: seq + 1 } });
+  out.mutate({ kind: "putLock", service, key, lock: { ...lock, tail: seq + 1 } });
   return seq;
 }
 
@@ -56,6 +58,7 @@ export function queue(service: string, key: string, lock: ObjectLock, entry: Inb
 export function releaseLock(view: PartitionView, service: string, key: string, holder: InvocationId, out: Transition): void {
   const lock = view.lock(service, key);
   invariant(lock !== undefined && lock.holder === holder, "only the holder releases an object's lock");
+  settleExpiry(view, service, key, lock, out);
   if (lock.head < lock.tail && heldBack(view, service, key, out) !== undefined) {
     return out.mutate({ kind: "putLock", service, key, lock: { holder: undefined, head: lock.head, tail: lock.tail } });
   }
@@ -65,7 +68,9 @@ export function releaseLock(view: PartitionView, service: string, key: string, h
 /** The object's queue is resumed: the next entry that was held back gets the lock. */
 export function handOver(view: PartitionView, service: string, key: string, out: Transition): void {
   const lock = view.lock(service, key);
-  if (lock !== undefined && lock.holder === undefined) passOn(view, service, key, lock, out);
+  if (lock === undefined || lock.holder !== undefined) return;
+  expireBeforeStart(view, service, key, out);
+  passOn(view, service, key, lock, out);
 }
 
 /** Applies queued state edits and hands the lock to the next invocation in line. */
@@ -75,7 +80,7 @@ function passOn(view: PartitionView, service: string, key: string, lock: ObjectL
     if (entry === undefined) continue; // The entry was cancelled while it waited.
     out.mutate({ kind: "deleteInbox", service, key, seq });
     if (entry.kind === "stateMutation") {
-      replaceState(view, service, key, entry.expectedVersion, entry.entries, out);
+      if (replaceState(view, service, key, entry.expectedVersion, entry.entries, out)) renewExpiry(view, service, key, out);
       continue;
     }
     const next = view.invocation(entry.id);

@@ -5,6 +5,7 @@ import type { MutateState, UserStateEntry } from "../command.js";
 import { heldBack, queue } from "../lock/lock.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
+import { expireBeforeStart, renewExpiry } from "./expiry.js";
 
 /**
  * Version of a state (admin API §4.1): SHA-256 over the entries sorted by key bytes; each feeds its index as
@@ -58,6 +59,8 @@ export function mutateState(view: PartitionView, command: MutateState, out: Tran
     queue(service, key, lock, entry, out);
     return out.effect({ kind: "reply", answer: { kind: "pending" } });
   }
+  if (command.exclusive) expireBeforeStart(view, service, key, out);
   const applied = replaceState(view, service, key, command.expectedVersion, command.entries, out);
+  if (applied && command.exclusive) renewExpiry(view, service, key, out);
   out.effect({ kind: "reply", answer: { kind: applied ? "done" : "versionMismatch" } });
 }

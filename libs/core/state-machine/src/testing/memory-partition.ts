@@ -13,6 +13,13 @@ import { queueOfScope } from "../flow/queue.js";
 import type { PartitionSnapshot } from "../invariants.js";
 import type { Invocation } from "../invocation.js";
 import type { InboxEntry, Mutation, ObjectLock, QueuePause, WorkflowPromise } from "../mutation.js";
+import {
+  decodeStateExpiry,
+  OWN_TTL_SERVICES_KEY,
+  type ServiceTtl,
+  STATE_EXPIRY_ROW,
+  STATE_TTL_SERVICE,
+} from "../state/expiry.js";
 import type { Target } from "../target.js";
 import type { Transition } from "../transition.js";
 import type { UndoRows } from "../undo/rows.js";
@@ -40,6 +47,13 @@ export class MemoryPartition implements PartitionView, Transition {
   readonly pauses = new Map<VqueueId, QueuePause>();
   /** Scopes that a rule limits; the test admits their invocations with `admit`. */
   readonly gates = new Set<string>();
+  /** Times to live of services. */
+  readonly serviceTtls = new Map<string, ServiceTtl>();
+  readonly stateTtls = {
+    ofService: (service: string): ServiceTtl => this.serviceTtls.get(service) ?? "never",
+    hasOwn: (service: string): boolean => this.state(STATE_TTL_SERVICE, OWN_TTL_SERVICES_KEY, service) !== undefined,
+    dueFromMs: 0,
+  };
   eventSubscriptions: readonly EventSubscription[] | undefined;
   /** Read by tests only: the core never reads these back. */
   readonly outbox = new Map<number, PartitionCommand>();
@@ -91,6 +105,10 @@ export class MemoryPartition implements PartitionView, Transition {
       ),
       timers: [...this.timers.values()],
       pauses: [...this.pauses.values()],
+      expiries: [...this.states].flatMap(([name, rows]) => {
+        const row = name.startsWith(`${STATE_TTL_SERVICE}/`) ? rows.get(STATE_EXPIRY_ROW) : undefined;
+        return row === undefined ? [] : [decodeStateExpiry(row)];
+      }),
     };
   }
 

@@ -17,6 +17,7 @@ import { deleteRetentionTimers, dropJournal, free } from "../invocation/outcome.
 import { begin } from "../invocation/start.js";
 import { generationMark, type Invocation, takesCompletions } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
+import { fireStateTimer } from "../state/expiry.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -24,6 +25,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   const { timer } = command;
   if (!view.hasTimer(timer)) return;
   out.mutate({ kind: "deleteTimer", timer });
+  if (timer.kind === "expireState") return fireStateTimer(view, timer, out);
   const invocation = view.invocation(timer.id);
   switch (timer.kind) {
     case "sleep":

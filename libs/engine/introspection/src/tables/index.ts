@@ -17,6 +17,7 @@ import { operation } from "./operations.js";
 import { deployment, rules, service } from "./registry.js";
 import { schedule } from "./schedules.js";
 import { slotWait } from "./slot-wait.js";
+import { stateExpiry } from "./state-expiry.js";
 
 export const TABLES: readonly SqlTable[] = [
   invocation,
@@ -45,6 +46,7 @@ export const TABLES: readonly SqlTable[] = [
   slotWait,
   fork,
   debounce,
+  stateExpiry,
   node,
   partition,
   traffic,

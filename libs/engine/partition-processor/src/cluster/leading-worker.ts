@@ -10,6 +10,7 @@ import type { EventSubscriptionSource } from "../event-subscriptions.js";
 import type { RuleSource } from "../flow/flow-control.js";
 import { newCounters } from "../partition-group.js";
 import type { ProcessorCounters, ProcessorMetrics } from "../ports.js";
+import type { StateTtlSource } from "../view/live-state-ttls.js";
 import type { Archiving } from "./archiving.js";
 import { LeaderCourier } from "./leader-courier.js";
 import { LeaderPartitions } from "./leader-partitions.js";
@@ -40,6 +41,7 @@ export interface LeadingWorkerPorts {
   readonly invoker: (partition: number, host: InvokerHost) => Invoker;
   readonly rules: RuleSource;
   readonly events?: EventSubscriptionSource | undefined;
+  readonly stateTtls?: StateTtlSource | undefined;
   /** Delivers to leaders elsewhere. */
   readonly remote: Courier;
   /** Publishes the members and leaders of the last poll. */

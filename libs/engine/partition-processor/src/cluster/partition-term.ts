@@ -41,7 +41,7 @@ export class PartitionTerm implements LeaderHandle {
 
   #startProcessor(signal: AbortSignal, cause: HandoverCause): Promise<Processor> {
     const { ports, options, counters } = this.#worker;
-    const { store, metrics, largeGarbage, clock, soon, rules, events, archiving } = ports;
+    const { store, metrics, largeGarbage, clock, soon, rules, events, stateTtls, archiving } = ports;
     const { partitionCount, cleanupIntervalMs, undoBytesMax } = options;
     const partition = this.#partition;
     const onStopped = (): void => this.#end();
@@ -57,6 +57,7 @@ export class PartitionTerm implements LeaderHandle {
         invoker: (host) => ports.invoker(partition, host),
         rules,
         events,
+        stateTtls,
         ...(archiving === undefined ? {} : { archive: archiving.archive }),
         peers: this.#peers,
         onFenced: onStopped,

@@ -28,6 +28,7 @@ import { CommandTraffic } from "../traffic/command-traffic.js";
 import { TrafficCounters } from "../traffic/traffic-counters.js";
 import type { StoredUndo } from "../undo/stored-undo.js";
 import { type Accepted, NO_MUTATIONS, NOTHING_CAUSED } from "./accepted.js";
+import { LiveStateTtls } from "./live-state-ttls.js";
 import { type Loaded, LoadedRows } from "./loaded-rows.js";
 import { overlaidNames, overlaidState } from "./overlaid.js";
 import { Overlay, UndoLog } from "./overlay.js";
@@ -41,6 +42,7 @@ export class LiveView implements PartitionView, Transition {
   nowMs = 0;
   rules = RuleBook.EMPTY;
   eventSubscriptions: readonly EventSubscription[] | undefined;
+  readonly stateTtls = new LiveStateTtls();
   pausedQueueCount = 0;
   readonly partition: number;
   /** Counts everything that was applied, durable or not. */
@@ -165,26 +167,24 @@ export class LiveView implements PartitionView, Transition {
 
   queuePause(queue: VqueueId): QueuePause | undefined {
     const applied = this.#pauses.get(queue);
-    if (applied !== undefined) return applied ?? undefined;
-    return this.#durablePauses.get(queue);
+    return applied === undefined ? this.#durablePauses.get(queue) : (applied ?? undefined);
   }
 
   hasTimer(timer: TimerKey): boolean {
     const applied = this.#timers.get(timerName(timer));
-    if (applied !== undefined) return applied !== null;
-    return this.#reads.hasTimer(this.partition, timer);
+    return applied === undefined ? this.#reads.hasTimer(this.partition, timer) : applied !== null;
   }
 
   dedup(producer: string): number {
     const applied = this.#dedup.get(producer);
-    if (applied !== undefined) return applied ?? -1;
-    return this.#reads.dedup(this.partition, producer) ?? -1;
+    return (applied === undefined ? this.#reads.dedup(this.partition, producer) : applied) ?? -1;
   }
 
   // ── Transition ─────────────────────────────────────────────────────────────────────────────────
 
   mutate(mutation: Mutation): void {
     this.mutateUnseen(mutation);
+    this.stateTtls.applied(mutation);
     switch (mutation.kind) {
       case "putInvocation":
         this.#move(mutation.invocation.facts.id, mutation.invocation);

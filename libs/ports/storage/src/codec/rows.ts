@@ -137,7 +137,10 @@ export function decodeEvent(row: Uint8Array): JournalEvent {
 export function encodeLock(lock: ObjectLock): Uint8Array {
   const w = writer.reset();
   if (lock.holder !== undefined) w.string(1, lock.holder);
-  return w.uint64(2, lock.head).uint64(3, lock.tail).finish();
+  w.uint64(2, lock.head).uint64(3, lock.tail);
+  if (lock.isStateChanged === true) w.bool(14, true);
+  if (lock.isStateDue === true) w.bool(15, true);
+  return w.finish();
 }
 
 export function decodeLock(row: Uint8Array): ObjectLock {
@@ -145,14 +148,17 @@ export function decodeLock(row: Uint8Array): ObjectLock {
   let holder: InvocationId | undefined;
   let head = 0;
   let tail = 0;
+  const state: { isStateChanged?: boolean; isStateDue?: boolean } = {};
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) holder = r.string() as InvocationId;
     else if (tag >>> 3 === 2) head = r.uint64Number();
     else if (tag >>> 3 === 3) tail = r.uint64Number();
+    else if (tag >>> 3 === 14) state.isStateChanged = r.bool();
+    else if (tag >>> 3 === 15) state.isStateDue = r.bool();
     else r.skip(tag & 7);
   }
-  return { holder, head, tail };
+  return { holder, head, tail, ...state };
 }
 
 export function encodeInbox(entry: InboxEntry): Uint8Array {

@@ -8,6 +8,7 @@
  *   pp l <service>\0<len>:<key>   object lock                 pp q <service>\0<len>:<key><seq>  inbox
  *   pp p <service>\0<len>:<key><name>                         workflow promise
  *   pp t <due><kind><id><seq>     precise timer               pp r <due>…  retention timer
+ *   pp x <due>…                                               timer of state that expires
  *   pp o <seq>                    outbox                      pp d <producer>  dedup
  *   pp f b<name>                  bucket of a rate limit      pp f z<queue id> paused queue
  *
@@ -16,6 +17,7 @@
  */
 import { fromBinaryString, fromUtf8, type InvocationId, present, toBinaryString, utf8, type VqueueId } from "@perdure/base";
 import type { TimerKey } from "@perdure/state-machine";
+import { type TimerGroup, timerGroupOf } from "../partition-store.js";
 
 const ID_PREFIX = "inv_1";
 const INDEX_CHARS = 6;
@@ -108,17 +110,32 @@ export function parseFlowKey(key: string): { readonly kind: "bucket" | "pause"; 
   return { kind: key[3] === "b" ? "bucket" : "pause", name: key.slice(4) };
 }
 
-const TIMER_LETTER: Record<TimerKey["kind"], string> = { sleep: "s", start: "b", purge: "p", purgeJournal: "j" };
-const TIMER_KIND: Record<string, TimerKey["kind"]> = { s: "sleep", b: "start", p: "purge", j: "purgeJournal" };
+const TIMER_LETTER: Record<TimerKey["kind"], string> = {
+  sleep: "s",
+  start: "b",
+  purge: "p",
+  purgeJournal: "j",
+  expireState: "x",
+};
+const TIMER_KIND: Record<string, TimerKey["kind"]> = {
+  s: "sleep",
+  b: "start",
+  p: "purge",
+  j: "purgeJournal",
+  x: "expireState",
+};
+const TIMER_TABLE: Record<TimerGroup, string> = { precise: "t", retention: "r", state: "x" };
+
+/** Returns the start of the timers of a group; its end is `after(timerTable)`. */
+export const timerTable = (partition: number, group: TimerGroup): string => table(partition, TIMER_TABLE[group]);
 
 export function timerKeyOf(partition: number, timer: TimerKey): string {
-  const table = timer.kind === "sleep" || timer.kind === "start" ? "t" : "r";
-  return `${partitionPrefix(partition)}${table}${dueKey(timer.dueAtMs)}${TIMER_LETTER[timer.kind]}${idPart(timer.id)}${fixed(timer.sequence, SEQ_CHARS)}`;
+  return `${timerTable(partition, timerGroupOf(timer))}${dueKey(timer.dueAtMs)}${TIMER_LETTER[timer.kind]}${idPart(timer.id)}${fixed(timer.sequence, SEQ_CHARS)}`;
 }
 
 /** Returns the lower end of the timers of a group that are due at or after a time. */
-export function timersFrom(partition: number, group: "precise" | "retention", dueAtMs: number): string {
-  return `${partitionPrefix(partition)}${group === "precise" ? "t" : "r"}${dueKey(dueAtMs)}`;
+export function timersFrom(partition: number, group: TimerGroup, dueAtMs: number): string {
+  return `${timerTable(partition, group)}${dueKey(dueAtMs)}`;
 }
 
 export function parseTimerKey(key: string): TimerKey {

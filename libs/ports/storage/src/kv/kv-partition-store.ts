@@ -50,6 +50,7 @@ import type {
   TimerGroup,
 } from "../partition-store.js";
 import type { Population } from "../population.js";
+import { storedStateTtls } from "../state-ttls.js";
 import type { ActionMeter } from "./action-meter.js";
 import type { KeyValue, RowBytes, Staging } from "./key-value.js";
 import * as keys from "./keys.js";
@@ -134,7 +135,7 @@ export class KvPartitionStore implements PartitionStore {
 
   async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
     const timers: TimerKey[] = [];
-    const end = keys.after(keys.table(partition, group === "precise" ? "t" : "r"));
+    const end = keys.after(keys.timerTable(partition, group));
     for await (const [row] of this.#kv.scan(keys.timersFrom(partition, group, fromMs), end, { limit, keysOnly: true })) {
       timers.push(keys.parseTimerKey(row));
     }
@@ -171,7 +172,7 @@ export class KvPartitionStore implements PartitionStore {
       if (kind === "bucket") buckets.push({ name, bookedUntilMicros: decodeNumber(row) });
       else pauses.push({ queue: name as VqueueId, pause: decodePause(row) });
     }
-    return { buckets, pauses };
+    return { buckets, pauses, stateTtls: await storedStateTtls(this, partition) };
   }
 
   async *unfinished(partition: number, status: Invocation["status"] | undefined): AsyncIterable<Invocation> {

@@ -3,7 +3,18 @@
  * written row is decoded when the next check reads it, and kept until it is written again.
  */
 import type { InvocationId } from "@perdure/base";
-import type { Invocation, JournalEntry, PartitionCommand, PartitionSnapshot, QueuePause, TimerKey } from "@perdure/state-machine";
+import {
+  decodeStateExpiry,
+  type Invocation,
+  type JournalEntry,
+  type PartitionCommand,
+  type PartitionSnapshot,
+  type QueuePause,
+  STATE_EXPIRY_ROW,
+  STATE_TTL_SERVICE,
+  type StateExpiry,
+  type TimerKey,
+} from "@perdure/state-machine";
 import { decodeInvocation } from "../codec/invocation.js";
 import { decodeOutboxCommand } from "../codec/message.js";
 import { decodeEntry, decodeInbox, decodeLock, decodePause, decodePromise } from "../codec/rows.js";
@@ -22,6 +33,7 @@ class Rows {
   readonly inboxes = new Map<string, InboxRow>();
   readonly promises = new Map<string, PromiseRow>();
   readonly timers = new Map<string, TimerKey>();
+  readonly expiries = new Map<string, StateExpiry>();
   readonly outbox = new Map<string, PartitionCommand>();
   readonly pauses = new Map<string, QueuePause>();
   /** Invocations of which a row was written since the last snapshot. */
@@ -38,6 +50,7 @@ class Rows {
       inboxes: [...this.inboxes.values()],
       promises: [...this.promises.values()],
       timers: [...this.timers.values()],
+      expiries: [...this.expiries.values()],
       pauses: [...this.pauses.values()],
       pendingCommands: [...this.outbox.values()],
       changedIds,
@@ -74,7 +87,13 @@ class Rows {
           const { service, key: objectKey, rest } = keys.parseKeyed(key);
           return { service, key: objectKey, name: keys.parsePromiseRest(rest), promise: decodePromise(bytes) };
         });
+      case "s": {
+        if (!key.startsWith(`${STATE_TTL_SERVICE}\0`, 3)) return;
+        if (keys.parseStateRest(keys.parseKeyed(key).rest) === STATE_EXPIRY_ROW) put(this.expiries, key, row, decodeStateExpiry);
+        return;
+      }
       case "t":
+      case "x":
       case "r": {
         const timer = keys.parseTimerKey(key);
         this.#changedIds.add(timer.id);

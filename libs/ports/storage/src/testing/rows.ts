@@ -33,6 +33,7 @@ export async function everything(store: PartitionStore, partition: number): Prom
     inboxes: await all(store.scanInboxes(partition)),
     precise: await store.timers(partition, "precise", 0, 1_000),
     retention: await store.timers(partition, "retention", 0, 1_000),
+    expiring: await store.timers(partition, "state", 0, 1_000),
     recoverable: await all(store.recoverable(partition)),
     buckets: flow.buckets,
     pauses: flow.pauses,

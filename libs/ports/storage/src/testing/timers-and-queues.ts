@@ -2,7 +2,13 @@
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import { encodeInput, encodeNotification, MessageType, voidResult } from "@perdure/service-protocol";
-import type { Mutation, PartitionCommand, TimerKey } from "@perdure/state-machine";
+import {
+  type Mutation,
+  OWN_TTL_SERVICES_KEY,
+  type PartitionCommand,
+  STATE_TTL_SERVICE,
+  type TimerKey,
+} from "@perdure/state-machine";
 import { anId, someFacts } from "@perdure/state-machine/testing";
 import type { StoreUnderTest } from "./contract.js";
 import { lead } from "./rows.js";
@@ -71,11 +77,26 @@ export function timersAndQueues({ open }: StoreUnderTest): void {
         timer(1_795_000_000_000, "sleep"),
       ];
       const retention = [timer(4, "purge"), timer(6, "purgeJournal"), timer(6, "purge")];
-      await leader.put(...[...precise, ...retention].reverse().map(putTimer));
+      const expiring = [timer(3, "expireState"), timer(6, "expireState", 2)];
+      await leader.put(...[...precise, ...retention, ...expiring].reverse().map(putTimer));
       const page = await store.timers(0, "precise", 0, 100);
       expect(page.map((each) => each.dueAtMs)).toEqual([5, 5, 5, 5, 40, 1_795_000_000_000]);
       expect(new Set(page.map((each) => JSON.stringify(each)))).toEqual(new Set(precise.map((each) => JSON.stringify(each))));
       expect((await store.timers(0, "retention", 0, 100)).map((each) => each.dueAtMs)).toEqual([4, 6, 6]);
+      expect(await store.timers(0, "state", 0, 100)).toEqual(expiring);
+      expect((await store.timers(0, "state", 4, 100)).map((each) => each.dueAtMs)).toEqual([6]);
+      expect(expiring.map((each) => store.reads.hasTimer(0, each))).toEqual([true, true]);
+    });
+
+    test("a leader gets the first time at which state expires, and the services whose objects have times to live of their own", async () => {
+      await using store = await open();
+      const leader = await lead(store);
+      expect((await store.flow(0)).stateTtls).toBeUndefined();
+      await leader.put(putTimer(timer(9, "expireState")), putTimer(timer(7, "expireState", 2)));
+      expect((await store.flow(0)).stateTtls).toEqual({ ownServices: [], firstDueAtMs: 7 });
+      const own = { service: STATE_TTL_SERVICE, key: OWN_TTL_SERVICES_KEY, value: new Uint8Array(0) };
+      await leader.put({ kind: "putState", ...own, stateKey: "Cart" }, { kind: "putState", ...own, stateKey: "Session" });
+      expect((await store.flow(0)).stateTtls).toEqual({ ownServices: ["Cart", "Session"], firstDueAtMs: 7 });
     });
 
     test("a page begins at the requested time and ends at its limit; reading on from its last due time misses none", async () => {

@@ -243,6 +243,7 @@ export class Ledger {
   #put(partition: number, invocation: Invocation): void {
     const { id } = invocation.facts;
     const before = this.generation(id);
+    this.state.ttls.moved(before?.invocation, invocation, this.state);
     this.flow.put(before?.invocation, invocation);
     if (before === undefined) return this.#born(partition, invocation);
     const { facts } = before;

@@ -1,11 +1,14 @@
 /** Rules about user state: counters grow by one at a time, and the stored state is what the journals produce. */
 import { fromUtf8 } from "@perdure/base";
+import { STATE_TTL_SERVICE } from "@perdure/state-machine";
 import type { SimulationFindings } from "../findings.js";
+import { StateTtlModel } from "../state-ttl/model.js";
 
 /** State keys that programs only ever raise by one. */
 const COUNTERS: ReadonlySet<string> = new Set(["n", "m"]);
 
 export class StateModel {
+  readonly ttls: StateTtlModel;
   readonly #findings: SimulationFindings;
   /** Objects whose handler was restored after others ran: it writes the counter that it read before. */
   readonly #restored = new Set<string>();
@@ -15,6 +18,7 @@ export class StateModel {
 
   constructor(findings: SimulationFindings) {
     this.#findings = findings;
+    this.ttls = new StateTtlModel(findings);
   }
 
   /** Returns a copy of the durable state of a key. */
@@ -35,8 +39,9 @@ export class StateModel {
     this.#demanded.push({ object: `${service}/${key}`, key: stateKey, value: value && fromUtf8(value) });
   }
 
-  /** Returns whether a command of a handler in this batch requires it. */
+  /** Returns whether a command of a handler in this batch requires it, or it is a row of the partition. */
   put(service: string, key: string, stateKey: string, value: Uint8Array): boolean {
+    if (service === STATE_TTL_SERVICE) return this.ttls.put(key, value);
     const object = `${service}/${key}`;
     const state = this.#objects.get(object) ?? new Map<string, Uint8Array>();
     this.#objects.set(object, state);
@@ -55,6 +60,7 @@ export class StateModel {
 
   /** Deletes a state key. Returns whether a command of a handler in this batch requires it. */
   delete(service: string, key: string, stateKey: string): boolean {
+    if (service === STATE_TTL_SERVICE) return this.ttls.deleted(key);
     this.#objects.get(`${service}/${key}`)?.delete(stateKey);
     return this.#meet(`${service}/${key}`, stateKey, undefined);
   }

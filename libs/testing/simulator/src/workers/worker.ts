@@ -3,7 +3,7 @@
  * killed or stopped at any moment.
  */
 import type { InvocationId, Logger } from "@perdure/base";
-import type { RegistryView } from "@perdure/control";
+import { type RegistryView, stateTtlOf } from "@perdure/control";
 import type { EndpointTransport, StreamListener } from "@perdure/endpoint-transport";
 import { directoryUpdateOf, LeaderDirectory, RemotePartitions, type ServedPartitions, WorkerLink } from "@perdure/grpc";
 import { createInvoker, type Invoker, type InvokerHost, Slots } from "@perdure/invoker";
@@ -138,6 +138,7 @@ export class SimulatedWorker {
           this.#invoker(partition, host, { slots, protocolVersionMax, concurrentInvocationsMax, eagerStateBytesMax }),
         rules: { rules: () => registry.current().rules, onChange: (listener) => registry.onChange(listener) },
         events: { subscriptions: () => registry.current().events, onChange: (listener) => registry.onChange(listener) },
+        stateTtls: (service) => stateTtlOf(registry.current(), service),
         remote: {
           deliver: (delivery, delivered, undelivered) => {
             world.ledger.messageSent(delivery.producer, delivery.seq, delivery.command);

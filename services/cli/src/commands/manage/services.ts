@@ -55,6 +55,7 @@ const DURATIONS = [
   ["journal_retention", "how long journals of completed invocations are kept"],
   ["inactivity_timeout", "after how long without progress an invocation is suspended"],
   ["abort_timeout", "after how long a handler that does not suspend is aborted"],
+  ["state_ttl", "after how long the state of an object expires that is not changed, 0s for never"],
 ] as const;
 
 async function list(context: Context): Promise<void> {
@@ -218,6 +219,7 @@ async function change(context: Context, name: string, changes: ServiceChanges): 
   const { output } = context;
   output.result(asJson(service), () => {
     output.facts(Object.entries(asJson(service)).map(([key, value]) => [key, String(value)]));
-    output.note(`Valid from now on, until ${name} is registered again.`);
+    const until = Object.keys(changes).join() === "state_ttl" ? "" : `, until ${name} is registered again`;
+    output.note(`Valid from now on${until}.`);
   });
 }

@@ -11,6 +11,7 @@ import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX, STATE_APPLIED_MS, STATE_PAUSE_MS } from "./limits.js";
 import { requireService } from "./require-service.js";
+import { expiryOf, registerStateTtl } from "./state-ttl.js";
 import { bytesJson, bytesText, jsonOf } from "./texts.js";
 import { bodyOf, wholeNumber } from "./values.js";
 
@@ -66,6 +67,7 @@ export function registerState(program: Command, context: Context): void {
       clearSome(context, { service, key }, names, flags),
     ),
   );
+  registerStateTtl(state, context);
   for (const command of [set, edit, clear]) {
     command
       .option("--force", "also when the state was changed meanwhile")
@@ -109,9 +111,11 @@ async function get(context: Context, service: string, key: string, name: string 
       );
     return output.result({ service, key, name, value: bytesJson(value), version }, () => output.value(bytesText(value, 2)));
   }
-  output.result({ service, key, version, state: asJson(entries) }, () => {
+  const expiry = await expiryOf(context, admin, service, key);
+  output.result({ service, key, version, state: asJson(entries), ...(expiry === undefined ? {} : { expiry }) }, () => {
     if (entries.size === 0) return output.note(`${service}/${key} has no state.`);
     output.facts(Object.entries(asJson(entries)).map(([entry, value]) => [entry, JSON.stringify(value)]));
+    if (expiry !== undefined) output.note(`Expires at ${expiry.expires_at} unless it is changed before.`);
   });
 }
 

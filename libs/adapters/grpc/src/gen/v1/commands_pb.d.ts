@@ -99,6 +99,12 @@ export declare type RemoteCommand = Message<"perdure.control.v1.RemoteCommand"> 
      */
     value: RemoteCommand_Undo;
     case: "undo";
+  } | {
+    /**
+     * @generated from field: perdure.control.v1.RemoteCommand.SetStateTtl set_state_ttl = 23;
+     */
+    value: RemoteCommand_SetStateTtl;
+    case: "setStateTtl";
   } | { case: undefined; value?: undefined };
 };
 
@@ -382,6 +388,36 @@ export declare type RemoteCommand_MutateState_Entry = Message<"perdure.control.v
  * Use `create(RemoteCommand_MutateState_EntrySchema)` to create a new message.
  */
 export declare const RemoteCommand_MutateState_EntrySchema: GenMessage<RemoteCommand_MutateState_Entry>;
+
+/**
+ * Sets the time to live of the state of one object.
+ *
+ * @generated from message perdure.control.v1.RemoteCommand.SetStateTtl
+ */
+export declare type RemoteCommand_SetStateTtl = Message<"perdure.control.v1.RemoteCommand.SetStateTtl"> & {
+  /**
+   * @generated from field: string service = 1;
+   */
+  service: string;
+
+  /**
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * In milliseconds. Absent: that of the service.
+   *
+   * @generated from field: optional uint64 ttl_ms = 3;
+   */
+  ttlMs?: bigint | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.RemoteCommand.SetStateTtl.
+ * Use `create(RemoteCommand_SetStateTtlSchema)` to create a new message.
+ */
+export declare const RemoteCommand_SetStateTtlSchema: GenMessage<RemoteCommand_SetStateTtl>;
 
 /**
  * @generated from message perdure.control.v1.RemoteCommand.PauseQueue

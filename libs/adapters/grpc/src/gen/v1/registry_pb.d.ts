@@ -136,6 +136,13 @@ export declare type ServiceView = Message<"perdure.control.v1.ServiceView"> & {
    * @generated from field: map<string, perdure.control.v1.HandlerView> handlers = 5;
    */
   handlers: { [key: string]: HandlerView };
+
+  /**
+   * Time to live of the state of each object. Absent: the state does not expire.
+   *
+   * @generated from field: optional double state_ttl_ms = 16;
+   */
+  stateTtlMs?: number | undefined;
 };
 
 /**
@@ -847,6 +854,13 @@ export declare type ServiceOverrides = Message<"perdure.control.v1.ServiceOverri
    * @generated from field: optional double abort_timeout_ms = 6;
    */
   abortTimeoutMs?: number | undefined;
+
+  /**
+   * Virtual objects only; 0: the state does not expire. Kept by later registrations.
+   *
+   * @generated from field: optional double state_ttl_ms = 17;
+   */
+  stateTtlMs?: number | undefined;
 };
 
 /**
@@ -1152,6 +1166,13 @@ export declare type EffectiveOptions = Message<"perdure.control.v1.EffectiveOpti
    * @generated from field: repeated perdure.control.v1.Notice notices = 9;
    */
   notices: Notice[];
+
+  /**
+   * Virtual objects whose state expires only.
+   *
+   * @generated from field: optional double state_ttl_ms = 20;
+   */
+  stateTtlMs?: number | undefined;
 };
 
 /**

@@ -14,6 +14,10 @@
 //   debounce        text; state of service `:debounce`, state key `burst`, under the id that the target has with the debounce key as
 //                   idempotency key: when the newest send was created, then for each burst, newest first, the id of its invocation and the
 //                   request ids of its newest sends, separated by spaces; bursts begin with `|`. Deleted with the invocation of the newest
+//   time to live    text; state of service `:state-ttl`, state key `expiry`, under the id that the object has with the handler `:state-ttl` and
+//                   an empty idempotency key: when its state expires, when it was changed last, the time to live, whose it is (`object` or
+//                   `service`), the service (with its scope) and the key of the object, separated by spaces. Key `services`: each state key
+//                   is a service of whose objects some have a time to live of their own, with an empty value
 //   undo            state of service `:undo`: key `notes` has an `UndoNote` for each `<invocation id>/<operation id>`; of each such key, state
 //                   key `record` is an `UndoRecord`, and `deferred/<n>` a journal entry that arrived since
 //   data set mark   text, under `!s` in LevelDB, as a field of the hash `epoch` of each partition in Redis
@@ -118,6 +122,20 @@ export declare type ObjectLock = Message<"perdure.storage.v1.ObjectLock"> & {
    * @generated from field: uint64 tail = 3;
    */
   tail: bigint;
+
+  /**
+   * The holder has changed state that expires.
+   *
+   * @generated from field: bool is_state_changed = 14;
+   */
+  isStateChanged: boolean;
+
+  /**
+   * The state came due while the holder had the lock.
+   *
+   * @generated from field: bool is_state_due = 15;
+   */
+  isStateDue: boolean;
 };
 
 /**
