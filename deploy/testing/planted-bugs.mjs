@@ -344,11 +344,11 @@ export const PLANTED_BUGS = [
   inDebouncedWorlds(
     "late-request-begins-a-burst",
     "A debounced request that is sent again after its burst has begun begins another",
-    1,
+    68,
     [
       partition("invocation/debounce.ts"),
-      "  if (isRepeated(burst, command)) {\n",
-      '  if (invocation?.status === "scheduled" && isRepeated(burst, command)) {\n',
+      "  const repeated = burstOfRepeated(stored, command);\n",
+      '  const repeated = view.invocation(stored.bursts[0].id)?.status === "scheduled" ? burstOfRepeated(stored, command) : undefined;\n',
     ],
   ),
   inDebouncedWorlds(

@@ -103,8 +103,8 @@ export function endBurst(view: PartitionView, facts: InvocationFacts, out: Trans
  * newest input. If such a send never arrived before, it would have arrived before the newest one, which replaces its input.
  */
 function burstOfRepeated({ newestCreatedAtMs, bursts }: Bursts, { facts, resubmission }: Invoke): Burst | undefined {
-  const known = bursts.find(({ requestIds }) => facts.requestId !== 0 && requestIds.includes(facts.requestId));
-  return known ?? (resubmission === true && facts.createdAtMs <= newestCreatedAtMs ? bursts[0] : undefined);
+  const recorded = bursts.find(({ requestIds }) => facts.requestId !== 0 && requestIds.includes(facts.requestId));
+  return recorded ?? (resubmission === true && facts.createdAtMs <= newestCreatedAtMs ? bursts[0] : undefined);
 }
 
 /** Replaces input, facts and timer of an invocation that has not started; signals that it received stay behind the input. */

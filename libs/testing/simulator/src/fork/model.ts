@@ -1,5 +1,5 @@
 /**
- * Rules about restarts and forks, from the journal of the source alone: the new journal begins with the entries that were asked for, with the edited
+ * Rules about restarts and forks, from the journal of the source alone: the new journal begins with the requested entries, with the edited
  * results in place of the stored ones, and then has a completion for each copied command that had none among them.
  */
 import { bytesEqual, type InvocationId } from "@perdure/base";
