@@ -55,6 +55,27 @@ function undescribed(): Plugin {
 
 const DESCRIPTION = /\s*\.describe\(\s*"(?:[^"\\]|\\.)*",?\s*\)/g;
 
+/**
+ * Leaves out how zod writes a schema as JSON Schema, which only makers of OpenAPI documents need: the types of zod refer to it, so no bundler drops
+ * it. Each export becomes a function that returns undefined.
+ */
+function withoutJsonSchema(): Plugin {
+  return {
+    name: "without-json-schema",
+    apply: "build",
+    enforce: "pre",
+    transform: (code, id) => (JSON_SCHEMA_MODULE.test(id) ? { code: emptied(code), map: null } : undefined),
+  };
+}
+
+const JSON_SCHEMA_MODULE = /\/zod\/v4\/core\/(?:json-schema-processors|to-json-schema)\.js$/;
+
+function emptied(code: string): string {
+  const names = [...code.matchAll(/^export (?:const|function) (\w+)/gm)].map(([, name]) => `export const ${name} = nothing;`);
+  const renamed = [...code.matchAll(/^export \{.*\};$/gm)].map(([statement]) => statement);
+  return ["const nothing = () => undefined;", ...names, ...renamed].join("\n");
+}
+
 /** Writes which files are in the console, a path a line, for the builder of third-party notices; to the file that PERDURE_CONSOLE_MODULES names. */
 function listed(): Plugin {
   const path = process.env["PERDURE_CONSOLE_MODULES"];
@@ -83,7 +104,7 @@ function filledIn(): Plugin {
 
 export default defineConfig({
   base: "./",
-  plugins: [undescribed(), react(), compressed(), listed(), filledIn()],
+  plugins: [undescribed(), withoutJsonSchema(), react(), compressed(), listed(), filledIn()],
   build: {
     target: "es2023",
     sourcemap: false,
