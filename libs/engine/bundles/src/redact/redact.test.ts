@@ -114,7 +114,7 @@ describe("JSON payloads", () => {
       c: "eyJhbGciOiJI.eyJzdWIiOiIx.c2lnbmF0dXJl",
       d: "postgres://ada:hunter22@db/x",
       e: "4111 1111 1111 1111",
-      f: "order 1234567890123",
+      f: "order 1234567890123, 0.4111111111111111 of it",
       g: "token=abc",
     };
     expect(JSON.parse(await inputAfter(json(before)))).toEqual({
@@ -123,7 +123,7 @@ describe("JSON payloads", () => {
       c: "*".repeat(before.c.length),
       d: "postgres://ada:********@db/x",
       e: "*".repeat(19),
-      f: "order 1234567890123",
+      f: "order 1234567890123, 0.4111111111111111 of it",
       g: "token=***",
     });
   });

@@ -25,7 +25,8 @@ const FORMS: readonly RegExp[] = [
   /(?<=\/\/[^/\s:@]*:)[^/\s]+(?=@)/g,
   /(?<=(?:password|passwd|pwd|passphrase|secret|token|api[-_ ]?key|access[-_ ]?key|credential)s?["']?\s*[=:]\s*["']?)[^\s"',;}&]+/gi,
 ];
-const CARD = /\b\d(?:[ -]?\d){12,18}\b/g;
+/** Not the decimals of a number: one in ten has the check digit of a card. */
+const CARD = /(?<!\d\.)\b\d(?:[ -]?\d){12,18}\b/g;
 
 /** A value in quotes after the name of a secret is replaced up to the closing quote. */
 const QUOTED =
