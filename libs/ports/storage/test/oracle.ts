@@ -213,11 +213,18 @@ export function oraclePause({ pausedAtMs, lock }: QueuePause): OracleMessage {
   return oracle(rows.QueuePauseSchema, { pausedAtMs: big(pausedAtMs), ...(lock === undefined ? {} : lock) });
 }
 
+const UNDO_KINDS = {
+  ended: rows.UndoKind.ENDED,
+  purged: rows.UndoKind.PURGED,
+  paused: rows.UndoKind.PAUSED,
+  resumed: rows.UndoKind.RESUMED,
+} as const;
+
 export function oracleUndoNote({ kind, untilMs, generation, isUndone, deferredCount, bytes }: UndoNote): OracleMessage {
   return oracle(
     rows.UndoNoteSchema,
     present<MessageInitShape<typeof rows.UndoNoteSchema>>({
-      kind: kind === "ended" ? rows.UndoKind.ENDED : rows.UndoKind.PURGED,
+      kind: UNDO_KINDS[kind],
       untilMs: big(untilMs),
       createdAtMs: maybeBig(generation),
       isUndone,

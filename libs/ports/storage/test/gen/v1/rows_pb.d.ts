@@ -448,6 +448,16 @@ export enum UndoKind {
    * @generated from enum value: UNDO_KIND_PURGED = 1;
    */
   PURGED = 1,
+
+  /**
+   * @generated from enum value: UNDO_KIND_PAUSED = 2;
+   */
+  PAUSED = 2,
+
+  /**
+   * @generated from enum value: UNDO_KIND_RESUMED = 3;
+   */
+  RESUMED = 3,
 }
 
 /**
