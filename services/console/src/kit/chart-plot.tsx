@@ -68,7 +68,7 @@ export default function Plot({ times, series, valueText, steps, height, onPoint 
   useEffect(() => plot.current?.setData(data), [data]);
 
   return (
-    <div ref={container} aria-hidden="true">
+    <div ref={container} className="chart__plot" aria-hidden="true">
       {[...CHART_INKS, "line"].map((ink) => (
         <span key={ink} data-ink={ink} className={`chart__ink--${ink}`} hidden />
       ))}
