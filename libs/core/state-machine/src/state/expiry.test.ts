@@ -114,6 +114,21 @@ describe("a time to live of a service", () => {
     expect(world.isWhole).toBe(true);
   });
 
+  test("is put back when it came due by a clock that was ahead, beneath a handler that ends before its time", () => {
+    const world = new World();
+    world.write(1);
+    world.start(2);
+    const startedAtMs = world.nowMs;
+    world.nowMs += TTL_MS;
+    world.fireDue();
+    world.nowMs = startedAtMs + 1_000;
+    world.end(2);
+    expect([world.keys, world.isWhole]).toEqual([["a"], true]);
+    world.nowMs = startedAtMs + TTL_MS;
+    world.fireDue();
+    expect([world.keys, world.expiry]).toEqual([[], undefined]);
+  });
+
   test("is renewed when the handler beneath which it came due has changed the state", () => {
     const world = new World();
     world.write(1);

@@ -64,7 +64,8 @@ export function noteStateChange(view: PartitionView, { facts: { target } }: Invo
 /** The holder of the lock ends: state that it changed lives on from now, and state that is due expires. */
 export function settleExpiry(view: PartitionView, keyspace: string, key: string, lock: ObjectLock, out: Transition): void {
   if (lock.isStateChanged === true) return renewExpiry(view, keyspace, key, out);
-  if (lock.isStateDue === true || view.stateTtls.dueFromMs <= out.nowMs) expireIfDue(view, keyspace, key, out);
+  if (lock.isStateDue === true) return expireOrPutBack(view, keyspace, key, out);
+  if (view.stateTtls.dueFromMs <= out.nowMs) expireIfDue(view, keyspace, key, out);
 }
 
 /** State was changed and no handler holds the object. */
@@ -123,6 +124,12 @@ function ttlOfService(view: PartitionView, service: string, before: StateExpiry 
   return ttl === "never" ? undefined : ttl;
 }
 
+/** The timer has fired already. By the clock of this leader, which may be behind that of the last one, it may not be due: it is put back. */
+function expireOrPutBack(view: PartitionView, keyspace: string, key: string, out: Transition): void {
+  const expiry = expiryOf(view, keyspace, key);
+  if (expiry !== undefined) expire(view, expiry, out);
+}
+
 function expireIfDue(view: PartitionView, keyspace: string, key: string, out: Transition): void {
   const expiry = expiryOf(view, keyspace, key);
   if (expiry !== undefined && expiry.expiresAtMs <= out.nowMs) expire(view, expiry, out);
@@ -169,7 +176,8 @@ function readExpiry(view: PartitionView, id: InvocationId): StateExpiry | undefi
 
 function put(before: StateExpiry | undefined, next: Omit<StateExpiry, "expiresAtMs">, out: Transition): void {
   const expiry = { ...next, expiresAtMs: next.changedAtMs + next.ttlMs };
-  if (before !== undefined) out.mutate({ kind: "deleteTimer", timer: stateTimer(before) });
+  const isMoved = before !== undefined && before.expiresAtMs !== expiry.expiresAtMs;
+  if (isMoved) out.mutate({ kind: "deleteTimer", timer: stateTimer(before) });
   const timer = stateTimer(expiry);
   out.mutate({ kind: "putState", ...rowOf(timer.id), value: encodeStateExpiry(expiry) });
   out.mutate({ kind: "putTimer", timer });
