@@ -316,7 +316,10 @@ describe("invocations", () => {
       const again = await home.run(["invocations", "kill", ...ids, "-y"]);
       expectFailure(again, 1, "3 of 3 invocations were refused");
       expect(again.stdout).toContain("was already completed");
-      expect(await home.json(["invocations", "purge", "--key", "hold", "-y"])).toMatchObject({ succeeded: 3 });
+      // One that was killed before its start is deleted at once: those that wait, when they are killed before the one that holds the object.
+      const kept = (await Promise.all(ids.map((id) => world.admin.row(id)))).filter((row) => row !== undefined).length;
+      expect(kept).toBeGreaterThan(0);
+      expect(await home.json(["invocations", "purge", "--key", "hold", "-y"])).toMatchObject({ matched: kept, succeeded: kept });
       expect(await world.admin.row(ids[0] ?? "")).toBeUndefined();
     },
     TEST_MS,
