@@ -29,7 +29,7 @@ interface DecisionContext {
   readonly sameness: Sameness;
 }
 
-export const NO_OVERRIDES: ServiceOverrides = {
+const NO_OVERRIDES: ServiceOverrides = {
   public: undefined,
   idempotencyRetentionMs: undefined,
   workflowCompletionRetentionMs: undefined,

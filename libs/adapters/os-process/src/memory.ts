@@ -4,6 +4,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { privateKibOf } from "./proc-status.js";
 
 const KIB_PER_MIB = 1024;
 
@@ -25,16 +26,7 @@ function ofLinux(pid: number): number | undefined {
     if (code === "ENOENT" || code === "ESRCH") return undefined;
     throw cause;
   }
-  return kibOf(status);
-}
-
-/** Parses `/proc/<pid>/status`; undefined for a process that has ended and waits for its parent. Exported for its table of cases. */
-export function kibOf(status: string): number | undefined {
-  const field = (name: string): number | undefined => {
-    const match = new RegExp(`^${name}:\\s*(\\d+) kB$`, "m").exec(status)?.[1];
-    return match === undefined ? undefined : Number(match);
-  };
-  return field("RssAnon") ?? field("VmRSS");
+  return privateKibOf(status);
 }
 
 function ofPs(pid: number): number | undefined {

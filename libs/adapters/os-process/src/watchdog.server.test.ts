@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
-import { kibOf, memoryMibOf } from "./memory.js";
+import { memoryMibOf } from "./memory.js";
 import { type HealthProblem, untilUnhealthy } from "./watchdog.js";
 
 /** A process whose answers and memory a test decides, watched for some virtual seconds. */
@@ -81,10 +81,7 @@ test("without a limit, and of a process that is gone, memory is not checked", as
   }
 });
 
-test("mapped files do not count, where the system reports them separately", () => {
-  expect(kibOf("Name:\tnode\nVmRSS:\t  900 kB\nRssAnon:\t  500 kB\nRssFile:\t 400 kB\n")).toBe(500);
-  expect(kibOf("VmRSS:\t  900 kB\n")).toBe(900);
-  expect(kibOf("State:\tZ (zombie)\n")).toBeUndefined();
+test("the memory of a process can be read while it runs", () => {
   expect(memoryMibOf(process.pid)).toBeGreaterThan(10);
   expect(memoryMibOf(2 ** 22 + 1)).toBeUndefined();
 });

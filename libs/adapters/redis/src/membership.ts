@@ -52,7 +52,7 @@ export class RedisMembership implements Membership {
  * A worker as its last heartbeat stored it. Undefined when the record has no address: without one no other worker can reach it, and an
  * error here would stop the heartbeats of all workers because of one record.
  */
-export function memberOf(id: WorkerId, record: string): Member | undefined {
+function memberOf(id: WorkerId, record: string): Member | undefined {
   const fields = jsonFields(parseJson(record));
   const address = fields?.["address"];
   return typeof address === "string" ? { id, address, draining: fields?.["draining"] === true } : undefined;

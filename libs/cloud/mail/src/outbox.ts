@@ -2,7 +2,7 @@
  * The mail outbox. A mail is stored in the transaction that causes it, so neither exists without the other, and the duration of a request
  * reveals nothing about it. Any process sends pending mail; a mail may be sent twice when a process crashes in between.
  */
-import { backoffMs, fromUtf8, jsonFields, PerdureError, parseJson, RepeatedTask, utf8 } from "@perdure/base";
+import { backoffMs, RepeatedTask } from "@perdure/base";
 import type { CredentialPorts } from "@perdure/credentials";
 import type { TenancyTables } from "@perdure/postgres";
 import {
@@ -15,6 +15,7 @@ import {
   MAILS_WAITING_MAX,
 } from "./limits.js";
 import type { Mail, Mailer } from "./mailer.js";
+import { mailOf, storedBytesOf } from "./stored-mail.js";
 
 const CONTEXT = "a mail";
 
@@ -38,7 +39,7 @@ async function put(ports: PutPorts, tables: TenancyTables, mail: Mail, waitingMa
     logger.error({ subject: mail.subject, waiting: waitingMax }, "too many pending mails; dropped one");
     return;
   }
-  await tables.mails.put(ring.seal(utf8(JSON.stringify(mail)), CONTEXT, random), clock.nowMs());
+  await tables.mails.put(ring.seal(storedBytesOf(mail), CONTEXT, random), clock.nowMs());
 }
 
 interface OutboxPorts extends CredentialPorts {
@@ -79,7 +80,7 @@ type DueMail = Awaited<ReturnType<TenancyTables["mails"]["take"]>>[number];
 async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: DueMail): Promise<void> {
   const { database, ring, mailer, clock, random, logger } = ports;
   try {
-    await mailer.send(mailOf(fromUtf8(ring.open(sealed, CONTEXT))));
+    await mailer.send(mailOf(ring.open(sealed, CONTEXT)));
   } catch (cause) {
     // Only its message: other properties of the error may hold the mail.
     const reason = cause instanceof Error ? cause.message : String(cause);
@@ -93,12 +94,4 @@ async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: D
     logger.error({ reason, tries }, "a mail could not be sent and is given up");
   }
   await database.tables.mails.remove(id);
-}
-
-/** Throws STO0003, without the text, when it is not a mail: it may hold a link to sign in. */
-export function mailOf(text: string): Mail {
-  const { to, subject, text: body } = jsonFields(parseJson(text)) ?? {};
-  if (typeof to !== "string" || typeof subject !== "string" || typeof body !== "string")
-    throw new PerdureError("STO0003", "a stored mail cannot be read");
-  return { to, subject, text: body };
 }

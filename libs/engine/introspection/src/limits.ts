@@ -26,6 +26,9 @@ export const GATHERED_BYTES_MAX = 256 * 1024 * 1024;
  */
 export const CELL_BYTES_MAX = 32 * 1024 * 1024;
 
+/** Bytes of one payload that are listed as numbers: their text has at most 1 MiB. */
+export const LISTED_BYTES_MAX = 256 * 1024;
+
 /** Bytes of texts that are given to the engine at a time, at least one text: the engine holds these beside the gathered rows. */
 export const VECTOR_BYTES_MAX = 8 * 1024 * 1024;
 

@@ -4,8 +4,7 @@ import { describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { HTTP2_LEAVING, roundsUntilGone, VirtualClock } from "@perdure/testkit";
 import { lingerBeforeClose } from "./linger.js";
-import type { RequestHandlers } from "./options.js";
-import { host, open } from "./testing/port.js";
+import { host, open, type RequestHandlers } from "./testing/port.js";
 
 /** Rounds of a hundred milliseconds: more than twice the time for the rest of a body. */
 const DRIPS_MAX = 50;

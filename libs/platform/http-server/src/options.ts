@@ -9,7 +9,7 @@ import type { Http2GuardOptions } from "./http2-guard.js";
 import type { ErrorForm } from "./unreadable.js";
 
 /** Handlers of requests. They must not throw, and must watch the `close` event while they wait. */
-export interface RequestHandlers {
+interface RequestHandlers {
   request(req: IncomingMessage, res: ServerResponse): void;
   /** One HTTP/2 stream. Unset: it is translated to `request`. `rawHeaders` has pseudo-headers too, names in lower case. */
   stream?(stream: ServerHttp2Stream, headers: IncomingHttpHeaders, flags: number, rawHeaders: string[]): void;

@@ -1,8 +1,7 @@
 import { connect } from "node:net";
 import { describe, expect, test } from "@jest/globals";
 import express from "express";
-import type { RequestHandlers } from "./options.js";
-import { getHttp1, getHttp2, host, open, sayHttpVersion } from "./testing/port.js";
+import { getHttp1, getHttp2, host, open, type RequestHandlers, sayHttpVersion } from "./testing/port.js";
 
 /** A connection that stays open; each answer ends with the requested path. */
 async function kept(port: number): Promise<(path: string) => Promise<string>> {

@@ -8,6 +8,7 @@ import { type Clock, handleErrors, type Logger, type TimerHandle } from "@perdur
 import { bindTo, type ListenAddress } from "./bind.js";
 import { bridgeStreams } from "./bridge.js";
 import type { ExchangeContext } from "./exchange.js";
+import type { Protocol } from "./first-bytes.js";
 import { FirstHeaders } from "./first-headers.js";
 import { streamPassesGuard } from "./guard.js";
 import { Http1Requests } from "./http1-requests.js";
@@ -17,7 +18,7 @@ import { Http2Exchange } from "./http2-exchange.js";
 import * as limits from "./limits.js";
 import type { HttpHandlers, HttpPortOptions } from "./options.js";
 import { SecuredConnections } from "./secured.js";
-import { type Protocol, sniffProtocol } from "./sniff.js";
+import { sniffProtocol } from "./sniff.js";
 import { plainErrorForm, refuseUnreadable, TOO_SLOW } from "./unreadable.js";
 
 export interface HttpPort {

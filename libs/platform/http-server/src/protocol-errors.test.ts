@@ -3,8 +3,9 @@ import { connect as connectHttp2 } from "node:http2";
 import { describe, expect, test } from "@jest/globals";
 import { silentLogger, systemClock } from "@perdure/base";
 import { FRAME, headerBlock, http2Frame, http2ProtocolErrors, SEGMENTATIONS, sendSegments } from "@perdure/testkit";
-import type { HttpPortOptions, RequestHandlers } from "./options.js";
+import type { HttpPortOptions } from "./options.js";
 import { createHttpPort } from "./port.js";
+import type { RequestHandlers } from "./testing/port.js";
 
 const END_HEADERS = 4;
 const refusing = { hidden: [], refusal: () => ({ status: 403, headers: {}, body: "{}" }) };

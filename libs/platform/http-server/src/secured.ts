@@ -3,9 +3,9 @@ import type { Socket } from "node:net";
 import { createServer, type SecureContextOptions, type Server, type TLSSocket } from "node:tls";
 import { type Clock, handleErrors, type Logger } from "@perdure/base";
 import type { Certificate, CertificateSource } from "./certificates.js";
+import type { Protocol } from "./first-bytes.js";
 import { boundHandshakes, type Handshakes } from "./handshakes.js";
 import { STALLED_FACTOR } from "./limits.js";
-import type { Protocol } from "./sniff.js";
 
 interface SecuredPorts {
   readonly clock: Clock;

@@ -1,6 +1,7 @@
 import { constants, PerformanceObserver } from "node:perf_hooks";
 import { expect, jest, test } from "@jest/globals";
-import { HeapGrowth, IdleCollection, largeGarbage } from "./idle-collection.js";
+import { IdleChecks } from "./idle-checks.js";
+import { HeapGrowth, largeGarbage } from "./idle-collection.js";
 import { LARGE_GROWTH_MS } from "./limits.js";
 
 const MIB = 1024 * 1024;
@@ -8,7 +9,7 @@ const MIB = 1024 * 1024;
 /** A process whose old generation is `bytes` large, `alive` of it in use; returns how often it was collected. */
 function processOf(facts: { bytes: number; alive: number; busy: number }) {
   let collections = 0;
-  const collection = new IdleCollection({
+  const collection = new IdleChecks({
     busy: () => facts.busy,
     oldBytes: () => facts.bytes,
     collect: () => {

@@ -5,57 +5,15 @@
 import { performance } from "node:perf_hooks";
 import { getHeapSpaceStatistics, getHeapStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import {
-  IDLE_BUSY_MAX,
-  IDLE_CHECK_MS,
-  IDLE_CHECKS_MIN,
-  IDLE_GARBAGE_BYTES_MIN,
-  IDLE_GARBAGE_SHARE_MIN,
-  LARGE_GARBAGE_BYTES,
-  LARGE_GROWTH_BYTES,
-  LARGE_GROWTH_MS,
-} from "./limits.js";
-
-interface IdleCollectionPorts {
-  /** Average number of busy processors of this process since the last call: 0.5 is half of one. */
-  readonly busy: () => number;
-  /** Bytes in the old generation and of buffers outside the heap, garbage included. */
-  readonly oldBytes: () => number;
-  /** A full collection. */
-  readonly collect: () => void;
-}
-
-/** Decides at each check whether a collection is worth its pause. */
-export class IdleCollection {
-  readonly #ports: IdleCollectionPorts;
-  #idleChecks = 0;
-  /** Estimate of the live bytes after the last collection. */
-  #aliveBytes: number;
-
-  constructor(ports: IdleCollectionPorts) {
-    this.#ports = ports;
-    this.#aliveBytes = ports.oldBytes();
-  }
-
-  check(): void {
-    const { busy, oldBytes, collect } = this.#ports;
-    this.#idleChecks = busy() <= IDLE_BUSY_MAX ? this.#idleChecks + 1 : 0;
-    const bytes = oldBytes();
-    this.#aliveBytes = Math.min(this.#aliveBytes, bytes); // V8 collected by itself.
-    const enough = Math.max(IDLE_GARBAGE_BYTES_MIN, this.#aliveBytes * IDLE_GARBAGE_SHARE_MIN);
-    if (this.#idleChecks < IDLE_CHECKS_MIN || bytes - this.#aliveBytes < enough) return;
-    collect();
-    this.#aliveBytes = oldBytes();
-    this.#idleChecks = 0;
-  }
-}
+import { IdleChecks } from "./idle-checks.js";
+import { IDLE_CHECK_MS, LARGE_GARBAGE_BYTES, LARGE_GROWTH_BYTES, LARGE_GROWTH_MS } from "./limits.js";
 
 /** Starts the checks for this process, until disposed of. The timer does not keep the process running. */
 export function collectWhenIdle(): Disposable {
   let atMs = performance.now();
   let cpu = process.cpuUsage();
   let collect: (() => void) | undefined;
-  const collection = new IdleCollection({
+  const checks = new IdleChecks({
     // Not by how long the event loop took: on a busy machine it waits in the middle of things that are nothing.
     busy: () => {
       const nowMs = performance.now();
@@ -77,7 +35,7 @@ export function collectWhenIdle(): Disposable {
       collect();
     },
   });
-  const timer = setInterval(() => collection.check(), IDLE_CHECK_MS).unref();
+  const timer = setInterval(() => checks.check(), IDLE_CHECK_MS).unref();
   return { [Symbol.dispose]: () => clearInterval(timer) };
 }
 

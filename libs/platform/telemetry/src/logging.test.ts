@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { PerdureError, Secret } from "@perdure/base";
-import { createLogging, type LoggingOptions, MASKED_FIELDS } from "./logging.js";
+import { createLogging, type LoggingOptions } from "./logging.js";
+import { MASKED_FIELDS } from "./masked-fields.js";
 
 function aLog(options: Partial<LoggingOptions> = {}) {
   const lines: string[] = [];

@@ -7,6 +7,7 @@ import type { Logger } from "@perdure/base";
 import { type DestinationStream, type Logger as PinoLogger, pino } from "pino";
 import { type LogFilter, levelFor, parseLogFilter } from "./log-filter.js";
 import { prettyLine } from "./log-pretty.js";
+import { MASKED_FIELDS } from "./masked-fields.js";
 
 export interface LoggingOptions {
   /** `info`, or with exceptions by component: `info,invoker=debug`. */
@@ -28,23 +29,6 @@ export interface Logging {
   /** Changes levels while running; also of loggers made before. Throws RT0002 when the text is not a filter. */
   setFilter(text: string): void;
 }
-
-/** Field names whose values are masked at the top of a line and one level down. */
-export const MASKED_FIELDS: readonly string[] = [
-  "accessToken",
-  "additionalHeaders",
-  "apiKey",
-  "authorization",
-  "body",
-  "credential",
-  "headers",
-  "key",
-  "password",
-  "payload",
-  "secret",
-  "token",
-  "value",
-];
 
 /** Throws RT0002 when the filter cannot be read. */
 export function createLogging(options: LoggingOptions): Logging {

@@ -4,7 +4,7 @@ import type { RegistryView } from "@perdure/control";
 import type { SandboxResult } from "@perdure/invoker";
 import { type Registry, RegistryRefusal } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedules";
-import { routesOf } from "../admin-api.js";
+import { routesOf } from "../all-routes.js";
 import type { BatchService } from "../batches/batches.js";
 import { withConsole } from "../console/serve.js";
 import { RouteError } from "../http/errors.js";

@@ -1,7 +1,6 @@
 /** A registry, endpoints with manifests, and a client that registers them, for tests of the rules of versioning. */
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentUsage, RegisterRequest, ServiceOverrides, UpdateRequest } from "@perdure/metadata";
-import { NO_OVERRIDES } from "../deployments.js";
 import type { RegistryRole } from "../registry.js";
 import { aManifest, startEndpoint, type TestEndpoint } from "./endpoint.js";
 import { aRegisterRequest } from "./register-request.js";
@@ -9,6 +8,15 @@ import { createTestRegistry } from "./registry.js";
 
 export const signal = new AbortController().signal;
 export const at = (uri: string) => ({ kind: "http", uri, useHttp11: false }) as const;
+const NO_OVERRIDES: ServiceOverrides = {
+  public: undefined,
+  idempotencyRetentionMs: undefined,
+  workflowCompletionRetentionMs: undefined,
+  journalRetentionMs: undefined,
+  inactivityTimeoutMs: undefined,
+  abortTimeoutMs: undefined,
+  stateTtlMs: undefined,
+};
 export const overrides = (change: Partial<ServiceOverrides>): ServiceOverrides => ({ ...NO_OVERRIDES, ...change });
 
 export class RegistryWorld implements AsyncDisposable {

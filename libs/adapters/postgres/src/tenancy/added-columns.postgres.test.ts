@@ -8,12 +8,14 @@ import type { QueryResultRow } from "pg";
 import { migrate } from "../migrate.js";
 import { migrations } from "../migrations/index.js";
 import { emptyDatabase, runSql, withClient } from "../testing/direct.js";
-import { ADDED_COLUMNS } from "./added-columns.js";
 import { migrateTenancyDatabase, openTenancyDatabase } from "./database.js";
 
 const ENVIRONMENT = "env_1" as EnvironmentId;
 const ONE = { environmentId: ENVIRONMENT, name: "t", id: "1", clientVersion: undefined, workerId: undefined };
 const TUNNEL = { ...ONE, connectedAtMs: 5, inFlight: 2, ports: [9080] };
+
+const COLUMNS_OF_TENANCY = `SELECT attrelid::regclass || '.' || attname AS name, attnotnull AS "isRequired" FROM pg_attribute
+  WHERE attrelid IN (SELECT oid FROM pg_class WHERE relname LIKE 'perdure_%' AND relkind = 'r') AND attnum > 0 AND NOT attisdropped`;
 
 let server: PostgresServer;
 beforeAll(async () => {
@@ -57,12 +59,12 @@ test("all of them may be missing from what an earlier release writes, which then
   ]);
 });
 
-test("none of them is NOT NULL, and each is there after the migration", async () => {
+test("none of them is NOT NULL", async () => {
+  await withClient(server.url, (client) => migrate(client, silentLogger, migrations));
+  const columns = () => sql<{ name: string; isRequired: boolean }>(COLUMNS_OF_TENANCY);
+  const before = new Set((await columns()).map(({ name }) => name));
   await migrateTenancyDatabase(server.url, silentLogger);
-  for (const { table, column } of ADDED_COLUMNS) {
-    const [attribute] = await sql<{ attnotnull: boolean }>(
-      `SELECT attnotnull FROM pg_attribute WHERE attrelid = '${table}'::regclass AND attname = '${column}'`,
-    );
-    expect([table, column, attribute]).toEqual([table, column, { attnotnull: false }]);
-  }
+  const added = (await columns()).filter(({ name }) => !before.has(name));
+  expect(added).toContainEqual({ name: "perdure_tunnels.ports", isRequired: false });
+  expect(added.filter(({ isRequired }) => isRequired)).toEqual([]);
 });

@@ -13,7 +13,7 @@ interface AddedColumn {
 }
 
 /** Added to, never changed: databases have them. They stand after the columns of the migrations. */
-export const ADDED_COLUMNS: readonly AddedColumn[] = [{ table: "perdure_tunnels", column: "ports", type: "int[]" }];
+const ADDED_COLUMNS: readonly AddedColumn[] = [{ table: "perdure_tunnels", column: "ports", type: "int[]" }];
 
 /** Run it after the migrations. Checks first whether the columns exist: an `ALTER TABLE` waits for every transaction on the table. */
 export async function addColumns(client: Client): Promise<void> {

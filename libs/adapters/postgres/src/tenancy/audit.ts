@@ -78,7 +78,7 @@ export class AuditTable {
   }
 }
 
-export function detailsOf({ number, details }: { readonly number: number; readonly details: string }): AuditEntry["details"] {
+function detailsOf({ number, details }: { readonly number: number; readonly details: string }): AuditEntry["details"] {
   const fields = jsonFields(parseJson(details));
   if (fields === undefined) throw new PerdureError("STO0003", `the details of line ${number} of the audit log cannot be read`);
   return fields;

@@ -31,7 +31,7 @@ export class GatewaysTable {
 }
 
 /** Demands that cannot be read are left out: a report lives for seconds, and the other gateways still need their shares. */
-export function demandsOf(text: string): readonly RateDemand[] {
+function demandsOf(text: string): readonly RateDemand[] {
   const parsed = parseJson(text);
   return Array.isArray(parsed) ? parsed.map(demandOf).filter((demand) => demand !== undefined) : [];
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { cutBytesOf, jsonText, LISTED_BYTES_MAX } from "./json-text.js";
+import { LISTED_BYTES_MAX } from "../limits.js";
+import { cutBytesOf, jsonText } from "./json-text.js";
 
 describe("JSON text with bytes in it", () => {
   test("is that of the same value with lists of numbers", () => {

@@ -2,9 +2,7 @@
  * Encodes entries as JSON with bytes as lists of numbers. A list is four times the size of the bytes as text and more as an array, so the
  * text is made of the bytes directly, and long bytes are truncated.
  */
-
-/** Bytes of one payload that are listed: their text has at most 1 MiB. */
-export const LISTED_BYTES_MAX = 256 * 1024;
+import { LISTED_BYTES_MAX } from "../limits.js";
 
 /** `JSON.stringify` for plain data with bytes in it; each becomes the list of its first `LISTED_BYTES_MAX` numbers. */
 export function jsonText(value: unknown): string {

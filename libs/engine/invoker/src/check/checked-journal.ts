@@ -32,7 +32,7 @@ export interface CheckedJournal {
 }
 
 /** A command that completes nothing. No handler issues a command of this name. */
-export const STOP_NAME = "perdure: end of the checked journal";
+const STOP_NAME = "perdure: end of the checked journal";
 const STOP: JournalEntry = {
   type: MessageType.CompleteAwakeable,
   body: encodeCommand({

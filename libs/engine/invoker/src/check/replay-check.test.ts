@@ -23,7 +23,6 @@ import {
   twoSteps,
   World,
 } from "../testing/replay-world.js";
-import { STOP_NAME } from "./checked-journal.js";
 
 describe("a completed invocation", () => {
   test("replays to its end, and gives the same output", async () => {
@@ -234,7 +233,9 @@ describe("on the wire", () => {
     expect(start.state).toHaveLength(1);
     expect(plain!.frames.slice(1).map(({ body }) => [...body])).toEqual([input, sleep("nap", 1)].map(({ body }) => [...body]));
     expect(guarded!.frames).toHaveLength(4);
-    expect(decodeCommand(guarded!.frames[3]!.type, guarded!.frames[3]!.body)).toMatchObject({ name: STOP_NAME });
+    expect(decodeCommand(guarded!.frames[3]!.type, guarded!.frames[3]!.body)).toMatchObject({
+      name: "perdure: end of the checked journal",
+    });
     expect(world.clock.pendingTimers).toBe(0);
   });
 

@@ -2,8 +2,11 @@
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
 import { silentLogger, systemClock } from "@perdure/base";
-import type { HttpHandlers, HttpPortOptions, RequestHandlers } from "../options.js";
+import type { HttpHandlers, HttpPortOptions } from "../options.js";
 import { createHttpPort, type HttpPort, type HttpPortDependencies } from "../port.js";
+
+/** Handlers that Node calls with its own request and response. */
+export type RequestHandlers = Extract<HttpHandlers, { request: unknown }>;
 
 export const host = "127.0.0.1";
 export const dependencies: HttpPortDependencies = { clock: systemClock, logger: silentLogger };

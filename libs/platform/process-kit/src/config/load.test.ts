@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
-import { PerdureError } from "@perdure/base";
+import { PerdureError, Secret } from "@perdure/base";
 import { parse as parseToml } from "smol-toml";
 import { z } from "zod";
 import { type ConfigInputs, loadConfig } from "./load.js";
@@ -18,7 +18,6 @@ import {
   integer,
   optionalByteSize,
   optionalInteger,
-  optionalSecret,
   optionalText,
   port,
   text,
@@ -33,7 +32,13 @@ const schema = group("Settings of a test.", {
   quiet: boolean(false, { sentence: "Say nothing." }),
   extraHeaders: textMap({ a: "b" }, { sentence: "Headers.", secret: true }),
   logFormat: choice(["pretty", "json"], "pretty", { sentence: "Format of lines." }),
-  accessToken: optionalSecret({ sentence: "A token." }),
+  accessToken: custom(
+    z
+      .string()
+      .transform((value) => new Secret(value))
+      .optional(),
+    { sentence: "A token.", form: "scalar" },
+  ),
   ingress: group("The listener.", {
     bindPort: port(8080, { sentence: "Port." }),
     requestSizeLimit: byteSize("32MiB", { sentence: "Largest body." }),

@@ -3,7 +3,7 @@
  * "8080"), returns a plain value in one unit, and keeps the sentence, the unit and the default for `--print-config` and for messages. Every
  * setting has a default or may be absent.
  */
-import { formatByteSize, formatDuration, parseByteSize, parseDuration, Secret } from "@perdure/base";
+import { formatByteSize, formatDuration, parseByteSize, parseDuration } from "@perdure/base";
 import { z } from "zod";
 
 /** Facts about a setting beyond its value, for `--print-config` and messages. */
@@ -67,16 +67,6 @@ export function traceUrl(sentence: string) {
     .regex(/^https?:\/\/\S*\{traceId\}\S*$/, "must be an http or https address with {traceId} in it")
     .optional();
   return withFacts(schema, { sentence, show: orUnset(quoted), form: "scalar", accepts: "URL" });
-}
-
-/** A text that must not be printed; code gets a `Secret`. */
-export function optionalSecret(options: SettingOptions) {
-  const schema = z
-    .string()
-    .min(1, "must not be empty")
-    .transform((value) => new Secret(value))
-    .optional();
-  return withFacts(schema, { ...options, show: orUnset(quoted), form: "scalar", accepts: "secret text" });
 }
 
 export function boolean(fallback: boolean, options: SettingOptions) {

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { systemRandom } from "@perdure/base";
 import { bareOf, type EnvironmentId, newEnvironmentId } from "@perdure/cloud";
 import { type ChangeListener, type MetadataOnly, type ObjectCache, resources } from "@perdure/kubernetes";
-import { KubernetesHibernationMonitor } from "./hibernation-monitor.js";
+import { KubernetesHibernationMonitor } from "./kubernetes-hibernation-monitor.js";
 
 type Change = Parameters<ChangeListener<MetadataOnly>>[1];
 type State = "Closing" | "Asleep" | "Waking" | 7 | undefined;

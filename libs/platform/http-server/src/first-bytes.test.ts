@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { protocolOf, withEncodedTarget } from "./sniff.js";
+import { protocolOf, withEncodedTarget } from "./first-bytes.js";
 
 describe("the first bytes of a connection", () => {
   test.each([
