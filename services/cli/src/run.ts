@@ -1,49 +1,13 @@
-/**
- * Runs one command in one process: reads arguments and environment, runs the command, and converts failures into a message and an exit
- * code.
- */
-import { StopSignals, systemClock } from "@perdure/base";
+/** Runs one command, and converts its failure into a message and an exit code. */
 import { isErrorCode } from "@perdure/base/errors";
 import { CloudApiError } from "@perdure/cloud-client";
 import { VERSION } from "@perdure/telemetry/version";
 import { type Command, CommanderError } from "commander";
 import type { Context, ContextPorts } from "./context.js";
 import { CliError, FAILED, OK, USAGE } from "./errors.js";
-import { fetchWithTimeout } from "./fetch-with-timeout.js";
-import { REQUEST_MS_MAX } from "./limits.js";
 import { type OutputStream, terminalJson, withoutControls } from "./output/index.js";
 import { createProgram } from "./program.js";
 import { usageMessage } from "./usage-message.js";
-import { readVariables } from "./variables.js";
-
-/** Resolves with the exit code; 130 after Ctrl-C without a message, as in shells. */
-export async function runCli(args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> {
-  const stop = new AbortController();
-  stopAtSignals(stop);
-  // The reader of the output may close it after the first lines.
-  process.stdout.on("error", (cause: NodeJS.ErrnoException) => process.exit(cause.code === "EPIPE" ? OK : FAILED));
-  return await runCommand(args, {
-    variables: readVariables(environment, process.cwd()),
-    clock: systemClock,
-    stdin: process.stdin,
-    stdout: process.stdout,
-    stderr: process.stderr,
-    signal: stop.signal,
-    fetch: fetchWithTimeout(fetch, systemClock, REQUEST_MS_MAX),
-  });
-}
-
-/** The first signal aborts the command; a later one ends the process at once, and listeners of `exit` kill what it started. */
-function stopAtSignals(stop: AbortController): void {
-  const signals = new StopSignals(systemClock);
-  for (const name of ["SIGINT", "SIGTERM"] as const)
-    process.on(name, () => {
-      const meaning = signals.receive(name);
-      const reason = new Interrupted(name);
-      if (meaning === "stop") stop.abort(reason);
-      if (meaning === "at-once") process.exit(reason.exitCode);
-    });
-}
 
 /** Runs one command with `ports`; resolves with the exit code when its output and its error are written. */
 export async function runCommand(args: readonly string[], ports: ContextPorts): Promise<number> {
@@ -76,7 +40,8 @@ export async function runCommand(args: readonly string[], ports: ContextPorts): 
   }
 }
 
-class Interrupted extends Error {
+/** Reason of an abort by a signal. */
+export class Interrupted extends Error {
   override readonly name = "AbortError";
   readonly exitCode: number;
 

@@ -4,7 +4,7 @@ import type { EnvironmentResource } from "@perdure/custom-resources";
 import { type KubeObject, KubernetesApiError } from "@perdure/kubernetes";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../test/an-environment.js";
-import { FAILURE_CONDITION, type FailureReportPorts, type ReportedKind, reportingFailures } from "./failure-reports.js";
+import { type FailureReportPorts, type ReportedKind, reportingFailures } from "./failure-reports.js";
 import { SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";
 
 const READY = {
@@ -72,7 +72,7 @@ test("a 5xx of the API server adds a condition to the existing ones, with an eve
   expect(environment.status).toMatchObject({
     phase: "Running",
     namespace: "env-0123456789",
-    conditions: [READY, { type: FAILURE_CONDITION, status: "True", reason: "ApiServerError", message: cause.message }],
+    conditions: [READY, { type: "ReconcileFailed", status: "True", reason: "ApiServerError", message: cause.message }],
   });
   expect(reasons).toEqual(["ApiServerError"]);
 });
@@ -115,7 +115,7 @@ test("a write without a response is reported while it continues, once, and never
   expect(written).toEqual([]);
   await passing(waiting, slow);
   const [, condition] = environment.status?.conditions ?? [];
-  expect(condition).toMatchObject({ type: FAILURE_CONDITION, status: "True", reason: "ApiServerSlow" });
+  expect(condition).toMatchObject({ type: "ReconcileFailed", status: "True", reason: "ApiServerSlow" });
   expect(condition?.message).toContain("patch statefulsets: no response for 3 s");
   expect(reasons).toEqual(["ApiServerSlow"]);
   await failing(webhook("deadline exceeded"));

@@ -17,7 +17,7 @@ import { MANAGER } from "./applier.js";
 import type { ReconcileResult } from "./controller.js";
 import { MESSAGE_CHARS_MAX, SLOW_ANSWER_MS, SLOW_WRITE_POLL_MS } from "./limits.js";
 
-export const FAILURE_CONDITION = "ReconcileFailed";
+const FAILURE_CONDITION = "ReconcileFailed";
 export const STATUS_MANAGER = `${MANAGER}-status`;
 
 export interface FailureReportPorts {

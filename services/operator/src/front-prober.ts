@@ -7,7 +7,7 @@ import { connect } from "node:net";
 import { FRONT_CONNECT_MS_MAX } from "./limits.js";
 
 /** `unknown`: the name leads nowhere for the operator, which has another DNS than the pods of the cluster. */
-export type FrontAnswer = "accepted" | "refused" | "unknown";
+type FrontAnswer = "accepted" | "refused" | "unknown";
 
 export interface FrontProber {
   /** Result of a connection attempt; never rejects. */

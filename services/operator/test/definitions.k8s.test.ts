@@ -7,7 +7,7 @@ import { definitions } from "@perdure/custom-resources";
 import { CLUSTER_EVENTS_NAMESPACE, type KubeObject, pathOf, resourceOf, resources } from "@perdure/kubernetes";
 import { Metrics } from "@perdure/telemetry";
 import { parseAllDocuments } from "yaml";
-import { lackingIn } from "../src/definitions.js";
+import { lackingIn } from "../src/definition-differences.js";
 import type { Operator } from "../src/index.js";
 import { aService, conditionIn, statusOf } from "./services.js";
 import { conditionOf, defineAll, OPERATOR_NAMESPACE, World } from "./world.js";

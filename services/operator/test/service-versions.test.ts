@@ -4,7 +4,7 @@ import { Secret } from "@perdure/base";
 import { definitions, type ServiceDeployment, serviceDeploymentSpec } from "@perdure/custom-resources";
 import { longestPauses, VirtualClock } from "@perdure/testkit";
 import fc from "fast-check";
-import { lackingIn } from "../src/definitions.js";
+import { lackingIn } from "../src/definition-differences.js";
 import { AdminClients } from "../src/service-deployment/admin-clients.js";
 import { problemOf, replicaSet, selectorText, serviceOf } from "../src/service-deployment/desired.js";
 import { templateHash, versionName } from "../src/service-deployment/names.js";

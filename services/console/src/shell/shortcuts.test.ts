@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import type { NavGroup } from "./frame.js";
-import { LETTER_WAIT_MS, type Press, shortcutOf } from "./shortcuts.js";
+import { type Press, shortcutOf } from "./shortcuts.js";
 
 const groups: readonly NavGroup[] = [
   { label: "Run", links: [{ href: "/invocations", label: "Invocations", letter: "i" }] },
@@ -16,12 +16,12 @@ const press = (key: string, more: Partial<Press> = {}): Press => ({ key, hasModi
 
 test("g and a letter open the page of this letter", () => {
   expect(shortcutOf(press("g"), undefined, 0, groups)).toEqual({ kind: "waits" });
-  expect(shortcutOf(press("d"), { sinceMs: 0 }, LETTER_WAIT_MS, groups)).toEqual({ kind: "go", href: "/deployments" });
+  expect(shortcutOf(press("d"), { sinceMs: 0 }, 1_500, groups)).toEqual({ kind: "go", href: "/deployments" });
 });
 
 test("a letter without g, or long after it, does nothing; nor does a letter without a page", () => {
   expect(shortcutOf(press("d"), undefined, 0, groups)).toEqual({ kind: "nothing" });
-  expect(shortcutOf(press("d"), { sinceMs: 0 }, LETTER_WAIT_MS + 1, groups)).toEqual({ kind: "nothing" });
+  expect(shortcutOf(press("d"), { sinceMs: 0 }, 1_501, groups)).toEqual({ kind: "nothing" });
   expect(shortcutOf(press("x"), { sinceMs: 0 }, 1, groups)).toEqual({ kind: "nothing" });
 });
 

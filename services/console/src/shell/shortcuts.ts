@@ -21,7 +21,7 @@ type ShortcutAction =
   | { readonly kind: "go"; readonly href: string };
 
 /** Time for the second letter after `g`. */
-export const LETTER_WAIT_MS = 1_500;
+const LETTER_WAIT_MS = 1_500;
 
 const NOTHING: ShortcutAction = { kind: "nothing" };
 

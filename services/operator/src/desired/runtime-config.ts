@@ -20,7 +20,7 @@ export function hostOf({ spec }: EnvironmentResource, { region, domain }: Cell):
  * earlier object of this id had. Its workers fence those of the earlier object, and accept once that Redis holds other data than PostgreSQL
  * recorded (STO0005). The same when the loss of its volumes was accepted.
  */
-export function instanceIdOf({ spec, status, metadata }: EnvironmentResource): string | undefined {
+function instanceIdOf({ spec, status, metadata }: EnvironmentResource): string | undefined {
   const isMadeAgain = spec.backup?.restoreFrom !== undefined || metadata.annotations?.[ADOPT_ANNOTATION] !== undefined;
   const loss = status?.data?.acceptedLoss;
   if (loss !== undefined) return `${metadata.uid}-${loss}`;

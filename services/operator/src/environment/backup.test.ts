@@ -3,7 +3,8 @@ import type { KubernetesClient } from "@perdure/kubernetes";
 import { parseRecurrence, timetableOf, zoneOf } from "@perdure/recurrence";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
-import { keepBackups, nameOf, nextDueMs } from "./backup.js";
+import { keepBackups } from "./backup.js";
+import { backupNameOf, nextDueMs } from "./backup-times.js";
 import type { VolumeSnapshot } from "./snapshots.js";
 
 const createdMs = Date.parse("2026-03-01T00:00:00Z");
@@ -19,7 +20,7 @@ function everySecond() {
 /** A snapshot that was due, begun and taken at these seconds after the creation of the environment. */
 const snapshot = (due: number, begun: number, created: number): VolumeSnapshot =>
   ({
-    metadata: { name: nameOf(createdMs + due * 1_000), creationTimestamp: at(begun) },
+    metadata: { name: backupNameOf(createdMs + due * 1_000), creationTimestamp: at(begun) },
     status: { creationTime: at(created), readyToUse: true },
   }) as VolumeSnapshot;
 
@@ -68,5 +69,5 @@ test("a snapshot that its driver cannot complete blocks the others only until it
   expect(requests).toEqual([]);
   const leaving = { ...pending, metadata: { ...pending.metadata, deletionTimestamp: at(9) } };
   expect((await run(leaving)).problem).toBeUndefined();
-  expect(requests).toEqual([nameOf(createdMs + 2_000)]);
+  expect(requests).toEqual([backupNameOf(createdMs + 2_000)]);
 });

@@ -7,6 +7,7 @@ import { type EnvironmentResource, type Observation, objectNameOf } from "@perdu
 import { resources } from "@perdure/kubernetes";
 import { parseRecurrence, type Timetable, timetableOf, zoneOf } from "@perdure/recurrence";
 import { SNAPSHOT_STALE_INTERVALS, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS } from "../limits.js";
+import { backupNameOf, nextDueMs } from "./backup-times.js";
 import {
   markContent,
   type SnapshotPorts,
@@ -74,7 +75,7 @@ export async function keepBackups(
   const dueMs = nextDueMs(timetable, snapshots, createdMs);
   if (dueMs === undefined) return { ...result, againMs: undefined };
   if (dueMs > nowMs) return { ...result, againMs: Math.min(dueMs - nowMs, WAIT_REFERENCE_MS) };
-  await takeSnapshot(environment, nameOf(dueMs), "scheduled", ports, signal);
+  await takeSnapshot(environment, backupNameOf(dueMs), "scheduled", ports, signal);
   return { ...result, againMs: WAIT_SNAPSHOT_MS };
 }
 
@@ -83,27 +84,6 @@ const unavailable = (reason: string, message: string, againMs?: number): BackupR
   problem: { type: "BackupUnavailable", status: "True", reason, message },
   againMs,
 });
-
-/**
- * When the next snapshot is due, in milliseconds since 1970; undefined: never again. Counted from the start of the last one, so that one
- * snapshot replaces all that were missed while the operator was away. The last one is not simply the first in order of contents, since a
- * slow driver takes two within one second; nor is its start alone enough, since it may precede the due time where the clock of the API
- * server is behind.
- */
-export function nextDueMs(timetable: Timetable, snapshots: readonly VolumeSnapshot[], createdMs: number): number | undefined {
-  const timesMs = snapshots.flatMap(({ metadata }) => [Date.parse(metadata.creationTimestamp ?? ""), dueMsOf(metadata.name)]);
-  return timetable.next(Math.max(createdMs, ...timesMs.filter(Number.isFinite)));
-}
-
-/** The same name in every process that takes the snapshot due at that time. */
-export function nameOf(dueMs: number): string {
-  return `redis-${new Date(dueMs).toISOString().slice(0, 19).replace(/[-:]/g, "").replace("T", "-")}`;
-}
-
-/** NaN for names that others gave. */
-function dueMsOf(name: string): number {
-  return Date.parse(name.replace(/^redis-(\d{4})(\d\d)(\d\d)-(\d\d)(\d\d)(\d\d)$/, "$1-$2-$3T$4:$5:$6Z"));
-}
 
 /** The snapshot controller retries by itself. */
 function failureOf({ metadata, status }: VolumeSnapshot): Observation | undefined {

@@ -8,7 +8,6 @@ import { environmentWith } from "../../test/an-environment.js";
 import { cell, OPERATOR_NAMESPACE } from "../../test/cell.js";
 import { FakeDatabase, unavailable } from "../../test/fake-database.js";
 import { DATABASE_BACKOFF } from "../limits.js";
-import { DATABASE_CONDITION, POSTGRES_ROLE } from "./database-step.js";
 import { noteNameOf } from "./retained-notes.js";
 import { SecretTurns } from "./secret-turns.js";
 import { ensureSecrets } from "./secrets.js";
@@ -77,8 +76,8 @@ async function withPlatform() {
 
 test("pods get a URL of the environment's own role, which is made once", async () => {
   const { pass, read, database } = await withPlatform();
-  expect(await pass()).toMatchObject({ kind: "ready", type: DATABASE_CONDITION, reason: "OwnRole" });
-  const password = read(POSTGRES_ROLE, "password");
+  expect(await pass()).toMatchObject({ kind: "ready", type: "DatabaseReady", reason: "OwnRole" });
+  const password = read("postgres-role", "password");
   expect(read("postgres", "url")).toBe(`postgres://${environmentRole(ID)}:${password}@db.example.org/perdure`);
   expect([...database.passwords]).toEqual([[ID, password]]);
   expect(await pass()).toMatchObject({ kind: "ready", reason: "OwnRole" });
@@ -102,7 +101,7 @@ test("a database that does not answer leaves a new environment without pods; it 
     reason: "DatabaseUnavailable",
     message: "STO0001: the database failed: connect ECONNREFUSED",
   });
-  const password = read(POSTGRES_ROLE, "password");
+  const password = read("postgres-role", "password");
   expect(read("postgres", "url")).toBeUndefined();
   const { againMs } = await pass(); // Within the pause there is no request to the database.
   expect(database.requestedIds).toEqual([ID]);
@@ -120,21 +119,21 @@ test("a database that does not answer leaves a new environment without pods; it 
 test("an operator that ended before it wrote the URL continues with the password that it created", async () => {
   const { pass, read, deleteStored, database } = await withPlatform();
   await pass();
-  const [url, password] = [read("postgres", "url"), read(POSTGRES_ROLE, "password")];
+  const [url, password] = [read("postgres", "url"), read("postgres-role", "password")];
   deleteStored("postgres");
   await pass();
-  expect([read("postgres", "url"), read(POSTGRES_ROLE, "password"), database.requestedIds.length]).toEqual([url, password, 2]);
+  expect([read("postgres", "url"), read("postgres-role", "password"), database.requestedIds.length]).toEqual([url, password, 2]);
 });
 
 test("a deleted password is created again", async () => {
   const { pass, read, deleteStored, database } = await withPlatform();
   await pass();
-  const password = read(POSTGRES_ROLE, "password");
-  deleteStored(POSTGRES_ROLE);
+  const password = read("postgres-role", "password");
+  deleteStored("postgres-role");
   await pass();
-  expect(read(POSTGRES_ROLE, "password")).not.toBe(password);
-  expect(database.passwords.get(ID)).toBe(read(POSTGRES_ROLE, "password"));
-  expect(new URL(read("postgres", "url") as string).password).toBe(read(POSTGRES_ROLE, "password"));
+  expect(read("postgres-role", "password")).not.toBe(password);
+  expect(database.passwords.get(ID)).toBe(read("postgres-role", "password"));
+  expect(new URL(read("postgres", "url") as string).password).toBe(read("postgres-role", "password"));
 });
 
 test("an environment of an earlier operator keeps the cell's URL until nothing of it runs", async () => {

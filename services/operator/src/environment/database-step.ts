@@ -22,8 +22,8 @@ import type { SecretStore } from "./secret-store.js";
 import type { SecretTurns } from "./secret-turns.js";
 
 /** Secret with the password of the environment's role. */
-export const POSTGRES_ROLE = "postgres-role";
-export const DATABASE_CONDITION = "DatabaseReady";
+const POSTGRES_ROLE = "postgres-role";
+const DATABASE_CONDITION = "DatabaseReady";
 const PASSWORD_BYTES = 24;
 
 /** The database that an environment refers to. */

@@ -4,9 +4,11 @@ import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
-import { type FrontAnswer, tcpFrontProber } from "../front-prober.js";
+import { type FrontProber, tcpFrontProber } from "../front-prober.js";
 import { FRONT_TRY_MS_MAX } from "../limits.js";
 import { FrontChecks } from "./front-checks.js";
+
+type FrontAnswer = Awaited<ReturnType<FrontProber["connect"]>>;
 
 const SIGNAL = new AbortController().signal;
 const environment = environmentWith();

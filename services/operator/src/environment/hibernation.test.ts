@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { WorkerReport } from "../worker-client.js";
-import { type HibernationDecision, nextRest, restingEnvironment, WAKE_ANNOTATION } from "./hibernation.js";
+import { type HibernationDecision, nextRest, restingEnvironment } from "./hibernation.js";
 
 const NOW_MS = Date.parse("2026-01-01T12:00:00Z");
 const HOUR_MS = 3_600_000;
@@ -38,7 +38,7 @@ function nextRestOf(given: Case): Promise<HibernationDecision> {
     metadata: {
       name: "env-0",
       generation: given.generation ?? 1,
-      annotations: wake === undefined ? {} : { [WAKE_ANNOTATION]: wake },
+      annotations: wake === undefined ? {} : { "perdure.dev/wake": wake },
     },
     spec: { workers: { partitions: 24 }, hibernation: { afterIdle: given.afterIdle ?? "5m" }, suspended },
     status: { conditions: [{ type: "Ready", status: isReady ? "True" : "False" }], hibernation, nextWakeTime },

@@ -23,7 +23,7 @@ import {
 import type { WorkerReport } from "../worker-client.js";
 
 /** RFC 3339 time of a wake request; each new value is a new request. Gateways and the control plane write it. */
-export const WAKE_ANNOTATION = "perdure.dev/wake";
+const WAKE_ANNOTATION = "perdure.dev/wake";
 
 export interface HibernationDecision {
   /** Value for the status; undefined: awake. */

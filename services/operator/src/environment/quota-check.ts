@@ -23,10 +23,7 @@ export function quotaProblem(
 }
 
 /** The resources that do not suffice for one more pod of the smallest kind. */
-export function shortOf(
-  { hard = {}, used = {} }: NonNullable<Quota["status"]>,
-  environment: EnvironmentResource,
-): readonly string[] {
+function shortOf({ hard = {}, used = {} }: NonNullable<Quota["status"]>, environment: EnvironmentResource): readonly string[] {
   const worker = workerRequests(environment);
   const front = frontRequests(environment);
   const needs: Readonly<Record<string, number>> = {

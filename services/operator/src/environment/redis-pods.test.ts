@@ -2,8 +2,8 @@ import { expect, test } from "@jest/globals";
 import type { KubernetesClient } from "@perdure/kubernetes";
 import { environmentWith } from "../../test/an-environment.js";
 import { NODE_LOST_MS } from "../limits.js";
+import { goingMessage } from "./namespace-deletion.js";
 import { redisProblem } from "./redis-pods.js";
-import { goingMessage } from "./teardown.js";
 
 const SIGNAL = new AbortController().signal;
 const END = "2026-01-01T00:00:00Z";

@@ -1,8 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
+import type { KubernetesClient } from "@perdure/kubernetes";
+import { environmentWith } from "../../test/an-environment.js";
 import { TEMPLATE_HASH } from "../desired/workers.js";
 import type { Workload } from "../observed-objects.js";
-import { firstProblemOf, nextPartition, partitionOf } from "./rollout.js";
-import { type WorkerPod, workerPodOf } from "./worker-pods.js";
+import { nextPartition, problemOutcome } from "./rollout.js";
+import { type WorkerPod, workerPods } from "./worker-pods.js";
 
 /** `n` new and ready, `N` new and not, `o` old and ready, `O` old and not; by ordinal. */
 function pods(text: string): WorkerPod[] {
@@ -16,6 +18,28 @@ function pods(text: string): WorkerPod[] {
   }));
 }
 
+interface SetCase {
+  readonly hash: string;
+  readonly isObserved?: boolean;
+  readonly updated?: number;
+  readonly revision?: string;
+  readonly replicas?: number;
+}
+
+const aSet = ({ hash, isObserved = true, updated = 0, revision = "new", replicas = 3 }: SetCase): Workload => ({
+  apiVersion: "apps/v1",
+  kind: "StatefulSet",
+  metadata: { name: "worker", generation: 2, annotations: { [TEMPLATE_HASH]: hash } },
+  spec: { replicas, updateStrategy: { rollingUpdate: { partition: replicas } } },
+  status: {
+    observedGeneration: isObserved ? 2 : 1,
+    currentRevision: "old",
+    updateRevision: revision,
+    replicas,
+    updatedReplicas: updated,
+  },
+});
+
 test.each([
   ["oooo", 3],
   ["oooN", 3],
@@ -26,34 +50,17 @@ test.each([
   ["Onnn", 0],
   ["nnnn", 0],
   ["ooOn", 2],
-])("with pods %s those from %i on may be new", (text, partition) => {
-  expect(partitionOf(4, "new", pods(text))).toBe(partition);
+])("with pods %s those from %i on may be new", async (text, partition) => {
+  expect(await nextPartition(aSet({ hash: "a", replicas: 4 }), "a", async () => pods(text))).toBe(partition);
 });
 
 test("the highest failing pod is reported, and ready pods count as healthy", () => {
-  expect(firstProblemOf(pods("ooNN"))).toMatchObject({ ordinal: 3, reason: "CrashLoop" });
-  expect(firstProblemOf(pods("ooOn"))).toBeUndefined();
-});
-
-interface SetCase {
-  readonly hash: string;
-  readonly isObserved?: boolean;
-  readonly updated?: number;
-  readonly revision?: string;
-}
-
-const aSet = ({ hash, isObserved = true, updated = 0, revision = "new" }: SetCase): Workload => ({
-  apiVersion: "apps/v1",
-  kind: "StatefulSet",
-  metadata: { name: "worker", generation: 2, annotations: { [TEMPLATE_HASH]: hash } },
-  spec: { replicas: 3, updateStrategy: { rollingUpdate: { partition: 3 } } },
-  status: {
-    observedGeneration: isObserved ? 2 : 1,
-    currentRevision: "old",
-    updateRevision: revision,
-    replicas: 3,
-    updatedReplicas: updated,
-  },
+  const environment = environmentWith();
+  expect(problemOutcome(environment, pods("ooNN"), 2)?.observation).toMatchObject({
+    reason: "CrashLoop",
+    message: expect.stringMatching(/^worker-3 .*; workers below 2 stay/),
+  });
+  expect(problemOutcome(environment, pods("ooOn"), 2)).toBeUndefined();
 });
 
 describe("a StatefulSet", () => {
@@ -80,7 +87,10 @@ test.each([
   [{ containerStatuses: [{ state: { waiting: { reason: "ContainerCreating" } } }] }, undefined],
   [{ conditions: [{ type: "PodScheduled", status: "False", reason: "Unschedulable", message: "0/3 nodes" }] }, "Unschedulable"],
   [{}, undefined],
-])("a pod that reports %j has a problem: %s", (status, reason) => {
-  const pod = workerPodOf({ apiVersion: "v1", kind: "Pod", metadata: { name: "worker-12" }, status });
+])("a pod that reports %j has a problem: %s", async (status, reason) => {
+  const list = async () => ({ items: ["redis-0", "worker-12"].map((name) => ({ metadata: { name }, status })) });
+  const client = { list } as unknown as KubernetesClient;
+  const [pod, ...others] = await workerPods(environmentWith(), client, new AbortController().signal);
+  expect(others).toEqual([]);
   expect([pod?.ordinal, pod?.problem?.reason]).toEqual([12, reason]);
 });

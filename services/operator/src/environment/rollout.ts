@@ -29,7 +29,7 @@ export async function nextPartition(
 }
 
 /** The highest ordinal that is not of the revision and ready. */
-export function partitionOf(replicas: number, revision: string | undefined, pods: readonly WorkerPod[]): number {
+function partitionOf(replicas: number, revision: string | undefined, pods: readonly WorkerPod[]): number {
   for (let ordinal = replicas - 1; ordinal > 0; ordinal--) {
     const pod = pods.find((one) => one.ordinal === ordinal);
     if (pod === undefined || pod.revision !== revision || !pod.isReady || pod.isEnding) return ordinal;
@@ -38,7 +38,7 @@ export function partitionOf(replicas: number, revision: string | undefined, pods
 }
 
 /** The first pod that does not run and needs an action. */
-export function firstProblemOf(pods: readonly WorkerPod[]): (PodProblem & { readonly ordinal: number }) | undefined {
+function firstProblemOf(pods: readonly WorkerPod[]): (PodProblem & { readonly ordinal: number }) | undefined {
   for (const { ordinal, isReady, problem } of pods.toReversed())
     if (!isReady && problem !== undefined) return { ordinal, ...problem };
   return undefined;

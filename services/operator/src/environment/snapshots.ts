@@ -60,7 +60,7 @@ export async function snapshotsOf(
  * Times have a resolution of seconds, and a slow driver takes two snapshots within one: then the one that was requested, or due, later is
  * newer.
  */
-export function newestFirst(snapshots: readonly VolumeSnapshot[]): readonly VolumeSnapshot[] {
+function newestFirst(snapshots: readonly VolumeSnapshot[]): readonly VolumeSnapshot[] {
   const requestedAtMs = ({ metadata }: VolumeSnapshot): number => Date.parse(metadata.creationTimestamp ?? "") || 0;
   const byName = (a: VolumeSnapshot, b: VolumeSnapshot): number => (a.metadata.name < b.metadata.name ? 1 : -1);
   return snapshots.toSorted((a, b) => snapshotAtMs(b) - snapshotAtMs(a) || requestedAtMs(b) - requestedAtMs(a) || byName(a, b));

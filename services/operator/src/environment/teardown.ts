@@ -17,9 +17,10 @@ import { type Component, selectorOf } from "../desired/labels.js";
 import { removalBinding } from "../desired/namespace.js";
 import { primaryClaimOf } from "../desired/redis.js";
 import { removeFinalizer } from "../finalizer.js";
-import { MESSAGE_CHARS_MAX, WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
+import { WAIT_REFERENCE_MS, WAIT_SNAPSHOT_MS, WAIT_TERMINATING_MS } from "../limits.js";
 import type { EnvironmentDatabases } from "./databases.js";
 import { fingerprintOf } from "./key-loss.js";
+import { goingMessage } from "./namespace-deletion.js";
 import { noteNameOf, type RetainedNote, type RetainedNotes } from "./retained-notes.js";
 import { keepVolumes, releaseVolumes } from "./retained-volumes.js";
 import { readSecret } from "./secret-store.js";
@@ -275,26 +276,6 @@ async function removeDatabase(
 }
 
 // ── the rest ─────────────────────────────────────────────────────────────────────────────────────
-
-/** Conditions of a namespace that explain why it still exists: finalizers of others, kinds that cannot be listed. */
-const HINDERED: ReadonlySet<string> = new Set([
-  "NamespaceFinalizersRemaining",
-  "NamespaceDeletionDiscoveryFailure",
-  "NamespaceDeletionGroupVersionParsingFailure",
-  "NamespaceDeletionContentFailure",
-]);
-
-interface Namespace extends KubeObject {
-  readonly status?: {
-    readonly conditions?: readonly { readonly type: string; readonly status: string; readonly message?: string }[];
-  };
-}
-
-export function goingMessage({ metadata: { name }, status }: Namespace): string {
-  const hindrances = (status?.conditions ?? []).filter((one) => one.status === "True" && HINDERED.has(one.type));
-  const messages = hindrances.map(({ message = "" }) => message).filter((message) => message !== "");
-  return [`namespace ${name} is going`, ...messages].join("; ").slice(0, MESSAGE_CHARS_MAX);
-}
 
 async function removeNamespace(
   environment: EnvironmentResource,

@@ -23,7 +23,7 @@ import type { VolumeRetention } from "./retained-volumes.js";
 
 const TYPE = "StorageReady";
 
-export type VolumeRecord = NonNullable<NonNullable<EnvironmentResourceStatus["data"]>["volumes"]>[number];
+type VolumeRecord = NonNullable<NonNullable<EnvironmentResourceStatus["data"]>["volumes"]>[number];
 
 interface VolumesPorts {
   readonly client: KubernetesClient;
@@ -74,7 +74,7 @@ export async function volumesStep(
 }
 
 /** The value of `acceptDataLoss` that accepts the loss of these volumes. */
-export const lossMarkOf = (records: readonly VolumeRecord[]): string => hashOf(records.map(({ uid }) => uid).toSorted());
+const lossMarkOf = (records: readonly VolumeRecord[]): string => hashOf(records.map(({ uid }) => uid).toSorted());
 
 /** Whether none of the volumes with the data is bound. One of several is enough: the others are filled from it (desired/redis-start.ts). */
 function isLost(recorded: readonly VolumeRecord[], records: readonly VolumeRecord[]): boolean {

@@ -54,7 +54,7 @@ export async function workerPods(
 }
 
 /** Undefined for a pod that is not a member of the StatefulSet. */
-export function workerPodOf({ metadata, status = {} }: Pod): WorkerPod | undefined {
+function workerPodOf({ metadata, status = {} }: Pod): WorkerPod | undefined {
   const ordinal = /^worker-(\d+)$/.exec(metadata.name)?.[1];
   if (ordinal === undefined) return undefined;
   return {

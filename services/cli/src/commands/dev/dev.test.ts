@@ -6,13 +6,14 @@ import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { SdkEndpoint, TestListener } from "@perdure/conformance";
 import { service } from "@restatedev/restate-sdk";
-import { isForeign } from "./foreign.js";
 import { LOST_PROBES_MAX } from "./limits.js";
 import { type HandlerEndpoint, type Probed, probe } from "./probe.js";
 import { contentOf, installOf, isEmptyFolder, startOf, startText } from "./project.js";
+import { isForeign } from "./project-owner.js";
 import { changeBetween, sourcesIn } from "./sources.js";
-import { templateOf, writeTemplate } from "./template.js";
+import { templateOf } from "./template.js";
 import { Sights } from "./watcher.js";
+import { writeTemplate } from "./write-template.js";
 
 const greeter = service({ name: "Greeter", handlers: { greet: async () => "hi" } });
 const louder = service({ name: "Louder", handlers: { greet: async () => "HI" } });

@@ -22,8 +22,9 @@ import { ELSEWHERE_PROBE_INTERVAL, QUICK_PROBES_MAX, SEARCH_PAUSE_MS } from "./l
 import { contentOf, type Install, installOf, isEmptyFolder, startGiven, startOf, startText } from "./project.js";
 import { DevReport, NOTHING_IS_LOST } from "./report.js";
 import { type DevServer, requirePorts, type ServerPorts, startServer } from "./server.js";
-import { watchSources } from "./sources.js";
-import { NODE_MIN, writeTemplate } from "./template.js";
+import { watchSources } from "./source-watch.js";
+import { NODE_MIN } from "./template.js";
+import { writeTemplate } from "./write-template.js";
 
 interface DevOptions {
   /** Port of the service; the usual ports when undefined. */

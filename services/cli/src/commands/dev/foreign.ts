@@ -2,12 +2,10 @@
  * Owners of services at the usual ports. A service that another project left running must not become part of this one without a prompt; a
  * service of this project that ignores `--port` is reported.
  */
-import { realpathSync } from "node:fs";
-import { sep } from "node:path";
 import { holderOf, type PortHolder } from "@perdure/process-kit/port-holder";
 import type { Context } from "../../context.js";
 import { findEndpoints, type ProbedUrl } from "./endpoint.js";
-import { isEmptyFolder } from "./project.js";
+import { isForeign } from "./project-owner.js";
 import type { DevReport } from "./report.js";
 
 /** Ports among `ports` whose services must not be registered; reports each with the way to use it anyway. */
@@ -34,15 +32,6 @@ export async function foreignPorts(
     report.say("foreign", `${what}: not used. To use it: perdure dev --port ${port}`, { url, pid: holder?.pid });
   }
   return foreign;
-}
-
-/** A program in the project's folder, below it or above it belongs to the project; with an empty folder, an unknown program does not. */
-export function isForeign(holder: PortHolder | undefined, folder: string): boolean {
-  if (holder?.folder === undefined) return isEmptyFolder(folder);
-  const [own, its] = [realpathSync(folder), holder.folder];
-  if (its === own || its.startsWith(own + sep)) return false;
-  // A workspace starts programs from its root; the root of the file system or a home directory is not a project.
-  return isEmptyFolder(folder) || !own.startsWith(its + sep) || its === sep || its === process.env["HOME"];
 }
 
 /** Reports a service of this folder that listens at one of `ports` instead of at `port`; resolves with whether there is one. */

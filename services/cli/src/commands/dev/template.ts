@@ -1,6 +1,5 @@
 /** Template of a new service: the smallest complete project, for a durable call within a minute. */
-import { mkdirSync, writeFileSync } from "node:fs";
-import { basename, join } from "node:path";
+import { basename } from "node:path";
 
 /** The published SDK with which this release is tested. */
 const SDK = { name: "@restatedev/restate-sdk", version: "^1.17.2" };
@@ -59,19 +58,4 @@ function nameOf(folder: string): string {
     .replace(/[^a-z0-9-]+/g, "-")
     .replace(/^-+|-+$/g, "");
   return name === "" ? "my-service" : name;
-}
-
-/** Never overwrites a file. Returns the written paths. */
-export function writeTemplate(folder: string, ingressPort: number): readonly string[] {
-  const written: string[] = [];
-  for (const [path, text] of templateOf(folder, ingressPort)) {
-    if (path.includes("/")) mkdirSync(join(folder, path, ".."), { recursive: true });
-    try {
-      writeFileSync(join(folder, path), text, { flag: "wx" });
-      written.push(path);
-    } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
-    }
-  }
-  return written;
 }

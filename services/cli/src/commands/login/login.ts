@@ -4,12 +4,12 @@ import { join, resolve } from "node:path";
 import { CloudClient, type DeviceLogin, OAuthClientError, type OAuthTokens } from "@perdure/cloud-client";
 import { openBrowser } from "../../browser.js";
 import { foreignAdvice, isForeignLogin } from "../../cloud/index.js";
-import { DEFAULT_API } from "../../cloud/session.js";
 import { homeOf } from "../../config/index.js";
 import { type Context, USER_AGENT } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { showDuration, showWhen } from "../../output/index.js";
 import { loginByKey } from "./by-key.js";
+import { adviceOn } from "./login-advice.js";
 
 export interface LoginFlags {
   readonly refresh?: boolean;
@@ -87,15 +87,6 @@ function showDevice({ output, session }: Context, device: DeviceLogin, isOpened:
     output.note(`    ${output.paint("bold", device.verificationUriComplete)}`);
     output.note(`and approve this code if the page shows the same:  ${output.paint("bold", device.userCode)}`);
   });
-}
-
-/** `problem`: from the client; `apiOrigin`: where the login was tried. */
-export function adviceOn(problem: string, apiOrigin: string): string {
-  if (problem === "unreachable" || problem === "unexpected") {
-    if (apiOrigin === DEFAULT_API) return "There is no public cloud yet. Set PERDURE_API_URL to the address of yours.";
-    return "Is the address right? PERDURE_API_URL names another cloud.";
-  }
-  return "Try again: perdure login";
 }
 
 /** Shown on the page that approves the login. */

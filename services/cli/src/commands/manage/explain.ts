@@ -1,8 +1,8 @@
 /** `perdure explain`: what an invocation waits for, the invocation that really blocks it, and what an operator can do. */
-import type { ExplanationView } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { action, adminOf } from "./connect.js";
+import { commandOf } from "./remedy-command.js";
 import { invocationId } from "./values.js";
 
 export function registerExplain(program: Command, context: Context): void {
@@ -41,24 +41,4 @@ async function explain(context: Context, id: string): Promise<void> {
     for (const remedy of remedies)
       output.print(`  ${commandOf(remedy.request) ?? remedy.request}  ${output.paint("dim", remedy.effect)}`);
   });
-}
-
-const VERBS: Readonly<Record<string, string>> = {
-  cancel: "cancel",
-  kill: "kill",
-  pause: "pause",
-  resume: "resume",
-  purge: "purge",
-  "restart-as-new": "restart",
-};
-
-/** The command for a request of the API; undefined when there is none. */
-export function commandOf(request: ExplanationView["remedies"][number]["request"]): string | undefined {
-  const invocation = /^PATCH \/invocations\/([^/?\s]+)\/([a-z-]+)(?:\?deployment=([^&\s]+))?$/.exec(request);
-  const verb = VERBS[invocation?.[2] ?? ""];
-  if (invocation !== null && verb !== undefined) {
-    return `perdure invocations ${verb} ${invocation[1]}${invocation[3] === undefined ? "" : ` --deployment ${invocation[3]}`}`;
-  }
-  const queue = /^POST \/vqueues\/([^/\s]+)\/(pause|resume)$/.exec(request);
-  return queue === null ? undefined : `perdure queues ${queue[2]} ${queue[1]}`;
 }

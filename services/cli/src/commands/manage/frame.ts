@@ -46,7 +46,7 @@ function fitting(lines: readonly string[], rows: number): readonly string[] {
 }
 
 /** The line cut to so many columns, colours kept and ended: a wrapped line would take two rows, and the next frame would be misplaced. */
-export function cutTo(line: string, columns: number): string {
+function cutTo(line: string, columns: number): string {
   if ([...stripVTControlCharacters(line)].length <= columns) return line;
   let [shown, out] = [0, ""];
   for (const piece of line.matchAll(/\x1b\[[0-9;]*m|[\s\S]/gu)) {

@@ -3,9 +3,9 @@ import type { VerificationView } from "@perdure/admin-client";
 import { aHandler, aService } from "@perdure/admin-client/testing";
 import { InvalidArgumentError } from "commander";
 import { changeLines, changesOf } from "./deployment-report.js";
-import { commandOf } from "./explain.js";
-import { curlOf, shellQuoted } from "./services.js";
-import { csvLines } from "./sql.js";
+import { commandOf } from "./remedy-command.js";
+import { curlOf } from "./services.js";
+import { csvLines } from "./sql-rows.js";
 import { bytesJson, bytesText } from "./texts.js";
 import { headers, invocationId, oneOf, pairs, rulePattern, sinkUri, wholeNumber } from "./values.js";
 import { verificationLines } from "./verification.js";
@@ -58,7 +58,10 @@ describe("a ready curl", () => {
   });
 
   test("is one word for every shell", () => {
-    expect(shellQuoted(`{"a":"it's"}`)).toBe(`'{"a":"it'\\''s"}'`);
+    const handler = aHandler("add", { input_json_schema: { examples: [{ a: "it's" }] } });
+    expect(curlOf("http://localhost:8080/", serviceOf("S", 1, []), handler)).toBe(
+      `curl localhost:8080/S/add --json '{"a":"it'\\''s"}'`,
+    );
   });
 });
 

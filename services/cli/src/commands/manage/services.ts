@@ -157,7 +157,7 @@ function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
 }
 
 /** Returns the text in single quotes, which every shell accepts. */
-export function shellQuoted(text: string): string {
+function shellQuoted(text: string): string {
   return `'${text.replaceAll("'", "'\\''")}'`;
 }
 

@@ -8,6 +8,7 @@ import type { Context } from "../../context.js";
 import { USAGE } from "../../errors.js";
 import { action, adminOf, asCliError } from "./connect.js";
 import { HISTORY_LINES_MAX, SQL_CELL_CHARS } from "./limits.js";
+import { columnsOf, csvLines } from "./sql-rows.js";
 import { textOf } from "./texts.js";
 
 export function registerSql(program: Command, context: Context): void {
@@ -48,25 +49,8 @@ function show({ output }: Context, rows: readonly SqlRow[]): void {
   if (rows.length > 0) output.note(`${rows.length} ${rows.length === 1 ? "row" : "rows"}`);
 }
 
-/** Returns the columns in the order of their first appearance; the server omits null columns. */
-function columnsOf(rows: readonly SqlRow[]): readonly string[] {
-  const names = new Set<string>();
-  for (const row of rows) for (const name of Object.keys(row)) names.add(name);
-  return [...names];
-}
-
 function alignOf(rows: readonly SqlRow[], name: string): { align?: "right" } {
   return rows.every((row) => row[name] === undefined || typeof row[name] === "number") ? { align: "right" } : {};
-}
-
-/** RFC 4180. Values that a spreadsheet takes for formulas are not changed: the output is the data. */
-export function csvLines(rows: readonly SqlRow[]): readonly string[] {
-  const columns = columnsOf(rows);
-  if (columns.length === 0) return [];
-  const cell = (text: string): string => (/[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text);
-  return [columns, ...rows.map((row) => columns.map((name) => textOf(row, name) ?? ""))].map((cells) =>
-    cells.map(cell).join(","),
-  );
 }
 
 /** Interactive mode until Ctrl-D or `\q`. A statement ends with the line, or with a semicolon when it has several. */

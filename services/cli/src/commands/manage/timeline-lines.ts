@@ -49,7 +49,7 @@ function headLines({ phases, totals_ms, wall_ms, completed_at }: TimelineView, {
 }
 
 /** A bar with each phase in proportion, at least one cell each when there is space. */
-export function barOf(phases: readonly PhaseView[], totalMs: number, paint: TimelineStyle["paint"]): string {
+function barOf(phases: readonly PhaseView[], totalMs: number, paint: TimelineStyle["paint"]): string {
   if (totalMs <= 0) return "█";
   let [elapsed, cells, bar] = [0, 0, ""];
   for (const { phase, duration_ms } of phases) {

@@ -1,10 +1,10 @@
 import { describe, expect, test } from "@jest/globals";
 import type { AdminClient, AttemptView, PhaseView, StepView, TimelineView } from "@perdure/admin-client";
 import { TimelineFollower } from "./follow.js";
-import { cutTo, TerminalFrame } from "./frame.js";
-import { barOf, spanText, timelineLines } from "./timeline-lines.js";
+import { TerminalFrame } from "./frame.js";
+import { lineOf } from "./timeline-event-line.js";
+import { spanText, timelineLines } from "./timeline-lines.js";
 import { GrowingTimeline } from "./timeline-pages.js";
-import { lineOf } from "./watch.js";
 
 const AT = (ms: number): string => new Date(Date.UTC(2026, 10, 21, 11) + ms).toISOString();
 const style = { paint: (_style: string, text: string) => text };
@@ -126,8 +126,8 @@ describe("a timeline in lines", () => {
 
   test("a bar has its whole width whatever the phases are", () => {
     const phases = [aPhase("queued", 0, 1), aPhase("running", 1, 2), aPhase("suspended", 2, 100_000)];
-    expect(barOf(phases, 100_000, style.paint)).toHaveLength(60);
-    expect(barOf([], 0, style.paint)).toBe("█");
+    expect(timelineLines(aTimeline({ phases }), style)[0]).toHaveLength(60);
+    expect(timelineLines(aTimeline({ phases: [] }), style)[0]).toBe("█");
   });
 
   test("spans are precise enough to compare", () => {
@@ -208,7 +208,9 @@ describe("a frame", () => {
   });
 
   test("colours take no columns", () => {
-    expect(cutTo("\x1b[31mabc\x1b[39m", 3)).toBe("\x1b[31mabc\x1b[39m");
-    expect(cutTo("\x1b[31mabcd\x1b[39m", 3)).toBe("\x1b[31mab…\x1b[0m");
+    const written: string[] = [];
+    const lines = ["\x1b[31mabc\x1b[39m", "\x1b[31mabcd\x1b[39m"];
+    new TerminalFrame({ write: (text) => written.push(text), columns: 3, rows: 5 }).show(lines);
+    expect(written.at(-1)).toBe("\r\x1b[2K\x1b[31mabc\x1b[39m\n\x1b[2K\x1b[31mab…\x1b[0m\n\x1b[J");
   });
 });

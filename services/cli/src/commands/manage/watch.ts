@@ -5,11 +5,12 @@ import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { pause } from "../../pause.js";
 import { adminOf, harmless, ingressOf } from "./connect.js";
-import { type TimelineEvent, TimelineFollower } from "./follow.js";
+import { TimelineFollower } from "./follow.js";
 import { TerminalFrame } from "./frame.js";
 import { POLL_PAUSE_MS, POLL_PAUSE_MS_MAX, STEPS_SHOWN_MAX } from "./limits.js";
 import { bytesText } from "./texts.js";
-import { plain, stepLine, type TimelineStyle, timelineLines, titleOf, whyFailed } from "./timeline-lines.js";
+import { lineOf } from "./timeline-event-line.js";
+import { plain, type TimelineStyle, timelineLines } from "./timeline-lines.js";
 import { GrowingTimeline, wholeTimeline } from "./timeline-pages.js";
 
 export async function watch(context: Context, id: string): Promise<void> {
@@ -59,26 +60,6 @@ async function printEvents(context: Context, admin: AdminClient, id: string): Pr
     if (!follower.hasEnded) await pause(context, pacer.pauseAfter(timeline));
   }
 }
-
-export function lineOf(event: TimelineEvent, style: TimelineStyle): string {
-  switch (event.kind) {
-    case "phase": {
-      const { phase, waits_for, from } = event.phase;
-      return `${timeOf(from)} ${phase.replace("_", " ")}${waits_for === null ? "" : `, waits for ${waits_for.replace("_", " ")}`}`;
-    }
-    case "attempt_failed":
-      return `${timeOf(event.attempt.to)} ${style.paint("red", `attempt ${event.attempt.number} failed: ${whyFailed(event.attempt)}`)}`;
-    case "step_began":
-      return `${timeOf(event.step.from)}   ${String(event.step.index).padStart(3)}  ● ${titleOf(event.step)}`;
-    case "step_ended":
-      return `${timeOf(event.step.to ?? event.step.from)} ${stepLine(event.step, style)}`;
-    case "ended":
-      return `${timeOf(event.timeline.completed_at)} completed`;
-  }
-}
-
-/** `17:48:26.123` of an RFC 3339 text. */
-const timeOf = (text: string | null): string => text?.slice(11, 23) ?? "            ";
 
 // ── both ─────────────────────────────────────────────────────────────────────────────────────────
 

@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { type ConsoleSession, CSRF_HEADER, SessionClient } from "./session-client.js";
+import { type ConsoleSession, SessionClient } from "./session-client.js";
 
 const session = (csrf: string, more: Partial<ConsoleSession> = {}): ConsoleSession => ({
   user: { userId: "user_1", email: "ada@example.com" },
@@ -22,7 +22,7 @@ function clientWith(answers: Readonly<Record<string, readonly (() => Response)[]
   const others: string[] = [];
   const fakeFetch = (async (input: string, init: RequestInit = {}) => {
     const path = String(input);
-    requests.push({ path, csrf: new Headers(init.headers).get(CSRF_HEADER) });
+    requests.push({ path, csrf: new Headers(init.headers).get("x-perdure-csrf") });
     const list = left.get(path) ?? [];
     const next = (list.length > 1 ? list.shift() : list[0])?.() ?? new Response(null, { status: 404 });
     Object.defineProperty(next, "url", { value: `http://console.test${path}` });

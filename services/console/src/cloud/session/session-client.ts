@@ -29,7 +29,7 @@ interface SessionClientOptions {
 
 /** A request is repeated after an answered question, and after a session changed its proof; beyond that something is wrong. */
 const REPEATS_MAX = 3;
-export const CSRF_HEADER = "x-perdure-csrf";
+const CSRF_HEADER = "x-perdure-csrf";
 
 /** The signed-in user. Undefined when no user is signed in; rejects when the server does not answer. */
 export async function fetchSession(fetchFn: typeof fetch, signal?: AbortSignal): Promise<ConsoleSession | undefined> {

@@ -112,7 +112,7 @@ export function queueHref(id: string): string {
 }
 
 /** `PT90S` and `PT0.5S`, as SQL shows durations. */
-export function msOf(text: string | undefined): number | undefined {
+function msOf(text: string | undefined): number | undefined {
   const match = /^PT(\d+(?:\.\d+)?)S$/.exec(text ?? "");
   return match === null ? undefined : Math.round(Number(match[1]) * 1_000);
 }

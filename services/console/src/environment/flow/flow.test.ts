@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { msOf, queueHref, queueOf, rulesOf, scopeHref, usageOf } from "./flow-rows.js";
+import { queueHref, queueOf, rulesOf, scopeHref, usageOf } from "./flow-rows.js";
 import { ruleChange, ruleFields, ruleProblems, ruleTurned } from "./rule-form.js";
 
 const [rule] = rulesOf(
@@ -80,5 +80,8 @@ test("a queue shows what its head waits for", () => {
 });
 
 test("durations of SQL are read", () => {
-  expect([msOf("PT60S"), msOf("PT0.5S"), msOf("P0D"), msOf(undefined)]).toEqual([60_000, 500, undefined, undefined]);
+  const perMs = (period?: string) =>
+    rulesOf([{ pattern: "a" }], [{ pattern: "a", rate_limit: 1, ...(period === undefined ? {} : { rate_period: period }) }])[0]
+      ?.rate?.perMs;
+  expect([perMs("PT60S"), perMs("PT0.5S"), perMs("P0D"), perMs()]).toEqual([60_000, 500, undefined, undefined]);
 });

@@ -3,7 +3,7 @@ import { INVOCATION_VERBS } from "@perdure/admin-contract";
 import { remedyOf, whyNot, whyNotMove } from "./action-rules.js";
 import { eventAt, eventOf, partsOf } from "./failure-text.js";
 import { durationMs, factsOf } from "./invocation-facts.js";
-import { beginning, hexOf, inOneLine, sizeText, valueOfBytes, valueOfPayload } from "./value-text.js";
+import { beginning, inOneLine, sizeText, valueOfBytes, valueOfPayload } from "./value-text.js";
 
 const utf8 = (text: string) => new TextEncoder().encode(text);
 
@@ -21,7 +21,7 @@ describe("values", () => {
   test("that are not text are digits", () => {
     expect(valueOfBytes(Uint8Array.of(0xff, 0x00, 0x10)).text).toBe("ff 00 10");
     expect(valueOfBytes(utf8("a\u0000b")).kind).toBe("hex");
-    expect(hexOf(new Uint8Array(17))).toBe(`${Array(16).fill("00").join(" ")}\n00`);
+    expect(valueOfBytes(new Uint8Array(17)).text).toBe(`${Array(16).fill("00").join(" ")}\n00`);
   });
 
   test("values that the server cut are not formatted, and are marked as cut", () => {

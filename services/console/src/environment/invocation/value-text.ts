@@ -51,7 +51,7 @@ function layOut(text: string): string | undefined {
 const BYTES_PER_LINE = 16;
 
 /** Sixteen bytes a line, in pairs of digits. */
-export function hexOf(bytes: Uint8Array): string {
+function hexOf(bytes: Uint8Array): string {
   const lines: string[] = [];
   for (let at = 0; at < bytes.length; at += BYTES_PER_LINE) {
     lines.push(Array.from(bytes.subarray(at, at + BYTES_PER_LINE), (byte) => byte.toString(16).padStart(2, "0")).join(" "));

@@ -4,17 +4,18 @@ import type { InvocationFilter } from "@perdure/admin-client";
 import { type FormEvent, type Ref, useEffect, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, ChoiceField, Icon, TextField } from "../../kit/index.js";
-import { chipsOf, idIn, lineOf, queryOf, type Sort, STATUS_CHOICES, statusesOf, withStatuses } from "./filter-address.js";
+import { chipsOf, idIn, lineOf, queryOf, SORTS, type Sort, STATUS_CHOICES, statusesOf, withStatuses } from "./filter-address.js";
 import { FilterDialog } from "./filter-dialog.js";
 import { FilterHelp } from "./filter-help.js";
 import { ViewsMenu } from "./views-menu.js";
 
-const SORTS = [
-  { value: "-created", label: "Newest first" },
-  { value: "created", label: "Oldest first" },
-  { value: "-modified", label: "Last modified first" },
-  { value: "modified", label: "Longest unmodified first" },
-] as const;
+const SORT_LABELS: Readonly<Record<Sort, string>> = {
+  "-created": "Newest first",
+  created: "Oldest first",
+  "-modified": "Last modified first",
+  modified: "Longest unmodified first",
+};
+const SORT_CHOICES = SORTS.map((value) => ({ value, label: SORT_LABELS[value] }));
 
 interface FilterBarProps {
   readonly filter: InvocationFilter;
@@ -45,7 +46,13 @@ export function FilterBar({ filter, sort, onChange, problem, formRef, counts }: 
           Help
         </Button>
         <div className="runs-filter__sort">
-          <ChoiceField label="Order" isLabelHidden value={sort} choices={SORTS} onChange={(next) => onChange(filter, next)} />
+          <ChoiceField
+            label="Order"
+            isLabelHidden
+            value={sort}
+            choices={SORT_CHOICES}
+            onChange={(next) => onChange(filter, next)}
+          />
         </div>
       </div>
       <StatusChoices filter={filter} counts={counts} onChange={set} />

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { HEAD_ROWS } from "./limits.js";
-import { freshCount, isSame, type ListResponse, NOTHING_SHOWN, nextShown, type Shown, spliced, withPage } from "./listed.js";
+import { type ListResponse, NOTHING_SHOWN, nextShown, type Shown, withPage } from "./listed.js";
+import { freshCount, isSame, spliced } from "./listed-ids.js";
 import type { Cursor, InvocationIdPage } from "./statements.js";
 
 const aPage = (ids: readonly string[], next?: Cursor): InvocationIdPage => ({ ids, next });

@@ -4,7 +4,8 @@ import { type Dispatch, type SetStateAction, useEffect, useRef, useState } from 
 import { LIVE_MS, useRequest } from "../request.js";
 import type { Sort } from "./filter-address.js";
 import { HEAD_ROWS, HEAD_SHARE, LISTED_MAX, PAGE_AHEAD_ROWS } from "./limits.js";
-import { freshCount, NOTHING_SHOWN, nextShown, type Shown, withPage } from "./listed.js";
+import { NOTHING_SHOWN, nextShown, type Shown, withPage } from "./listed.js";
+import { freshCount } from "./listed-ids.js";
 import { type Cursor, headStatement, idsOfHead, pageOf, pageStatement } from "./statements.js";
 
 export interface InvocationList {

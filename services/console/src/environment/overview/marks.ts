@@ -7,7 +7,7 @@ import { storedOr } from "../stored.js";
 import { type Cause, fingerprint } from "./causes.js";
 
 /** Marks of one environment; the oldest are dropped first. */
-export const MARKS_MAX = 200;
+const MARKS_MAX = 200;
 /** A failure that has not been acknowledged again for this long is shown as a new one. */
 const ACKNOWLEDGED_MS_MAX = 7 * 86_400_000;
 

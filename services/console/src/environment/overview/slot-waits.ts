@@ -9,7 +9,7 @@ export const SLOT_WAITS = `SELECT service, count(*) AS n, epoch_ms(now()) - epoc
 FROM sys_slot_wait GROUP BY 1 ORDER BY n DESC LIMIT 20`;
 
 /** Shorter waits belong to every burst of calls; the alert PerdureSlotsExhausted has the same bound. */
-export const LONG_WAIT_MS = 10_000;
+const LONG_WAIT_MS = 10_000;
 
 export interface ServiceSlotWait {
   readonly service: string;

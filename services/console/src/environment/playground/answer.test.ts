@@ -1,6 +1,14 @@
 import { expect, test } from "@jest/globals";
-import { bodyOf } from "./answer.js";
+import type { CallResult } from "@perdure/admin-client";
+import { answered } from "./answer.js";
 import { ANSWER_CHARS_MAX } from "./limits.js";
+
+/** The body as the page shows it. */
+function bodyOf(body: Uint8Array, contentType: string | undefined) {
+  const response = answered({ status: 200, invocationId: "inv_1", contentType, body } as CallResult, 5);
+  if (response.kind !== "answered") throw new Error(response.kind);
+  return response.body;
+}
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

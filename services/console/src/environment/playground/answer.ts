@@ -42,7 +42,7 @@ export function failureTitle(cause: unknown): string {
 }
 
 /** JSON is formatted for reading; bytes that are not text are shown as hexadecimal digits. */
-export function bodyOf(bytes: Uint8Array, contentType: string | undefined): CallResponseBody {
+function bodyOf(bytes: Uint8Array, contentType: string | undefined): CallResponseBody {
   const text = textOf(bytes);
   if (text === undefined) return cut("text", hexOf(bytes.subarray(0, ANSWER_CHARS_MAX / 3)), bytes.length);
   const pretty = contentType === undefined || /json/i.test(contentType) ? laidOut(text) : undefined;

@@ -1,17 +1,7 @@
 import { expect, test } from "@jest/globals";
 import type { HandlerMetadata, ServiceMetadata } from "@perdure/admin-client";
 import { aHandler, aService } from "@perdure/admin-client/testing";
-import {
-  bodyKindOf,
-  bodyProblems,
-  type Draft,
-  firstBody,
-  headersOf,
-  inputOf,
-  isNotRetained,
-  NO_EXTRAS,
-  obstacleOf,
-} from "./call.js";
+import { bodyKindOf, bodyProblems, type Draft, firstBody, inputOf, isNotRetained, NO_EXTRAS, obstacleOf } from "./call.js";
 
 const SCHEMA = { type: "object", required: ["amount"], properties: { amount: { type: "integer" } } };
 const handler = (more: Partial<HandlerMetadata> = {}) => aHandler("take", { input_description: "application/json", ...more });
@@ -61,7 +51,8 @@ test("the schema reports the errors of a body", () => {
 });
 
 test("headers are lines", () => {
-  expect(headersOf("X-A: b:c\n\n x-d:\n").headers).toEqual({ "x-a": "b:c", "x-d": "" });
+  const extras = { ...NO_EXTRAS, headers: "X-A: b:c\n\n x-d:\n" };
+  expect(inputOf(draft({ extras })).headers).toEqual({ "x-a": "b:c", "x-d": "" });
 });
 
 test("only what was written is sent", () => {

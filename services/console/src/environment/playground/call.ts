@@ -79,7 +79,7 @@ interface ReadHeaders {
 }
 
 /** `name: value`, a line each; names in lower case. */
-export function headersOf(text: string): ReadHeaders {
+function headersOf(text: string): ReadHeaders {
   const headers: Record<string, string> = {};
   for (const line of text.split("\n")) {
     if (line.trim() === "") continue;

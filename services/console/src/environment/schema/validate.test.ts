@@ -1,6 +1,6 @@
 import { expect, test } from "@jest/globals";
 import { exampleOf } from "./example.js";
-import { PROBLEMS_MAX, problemsOf } from "./validate.js";
+import { problemsOf } from "./validate.js";
 
 const ORDER = {
   type: "object",
@@ -61,7 +61,7 @@ test.each([
 
 test("no end of problems is cut, and what contains itself ends", () => {
   const schema = { type: "array", items: { type: "string" } };
-  expect(problemsOf(Array(100).fill(1), schema)).toHaveLength(PROBLEMS_MAX);
+  expect(problemsOf(Array(100).fill(1), schema)).toHaveLength(20);
   const tree = { type: "object", properties: { left: { $ref: "#" } } };
   expect(problemTexts({ left: { left: { left: 1 } } }, tree)).toEqual(["left.left.left: must be an object"]);
 });

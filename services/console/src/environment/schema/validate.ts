@@ -11,7 +11,7 @@ export interface SchemaProblem {
 }
 
 /** Maximum number of errors: more than a user corrects at a time. */
-export const PROBLEMS_MAX = 20;
+const PROBLEMS_MAX = 20;
 const DEPTH_MAX = 64;
 
 export function problemsOf(value: unknown, root: unknown): readonly SchemaProblem[] {

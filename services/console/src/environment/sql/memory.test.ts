@@ -1,11 +1,15 @@
 import { expect, test } from "@jest/globals";
 import { HISTORY_MAX, REMEMBERED_CHARS_MAX } from "./limits.js";
-import { memoryOf, NO_MEMORY, withoutSaved, withRun, withSaved } from "./memory.js";
+import { memoryOf, withoutSaved, withRun, withSaved } from "./memory.js";
+
+const NO_MEMORY = memoryOf(null);
 
 test("what was stored is read, and what is something else is nothing", () => {
   const memory = withSaved(withRun(NO_MEMORY, "select 1", 5), "one", "select 1");
   expect(memoryOf(JSON.stringify(memory))).toEqual(memory);
-  expect([null, "{", "[]", '{"history":[{"statement":1}],"saved":[]}'].map(memoryOf)).toEqual(Array(4).fill(NO_MEMORY));
+  expect([null, "{", "[]", '{"history":[{"statement":1}],"saved":[]}'].map(memoryOf)).toEqual(
+    Array(4).fill({ history: [], saved: [] }),
+  );
 });
 
 test("a statement is in the history once, the last first, and the history has an end", () => {

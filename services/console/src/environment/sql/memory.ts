@@ -11,7 +11,7 @@ const memoryShape = z.object({
 });
 export type Memory = z.infer<typeof memoryShape>;
 
-export const NO_MEMORY: Memory = { history: [], saved: [] };
+const NO_MEMORY: Memory = { history: [], saved: [] };
 
 /** Empty when nothing valid is stored. */
 export function memoryOf(stored: string | null): Memory {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "@jest/globals";
-import { countedSince, quantileOf, rowsOfCounts } from "./counted.js";
+import { countedSince, rowsOfCounts } from "./counted-rows.js";
 import { servicesOf, trafficOf } from "./figures.js";
 import { HOUR_WINDOW } from "./windows.js";
 
@@ -38,15 +38,18 @@ test("counts become the figures of the charts and of the services", () => {
 });
 
 test.each([
-  ["nothing", [], 0.5, undefined],
-  ["one class", [{ msMax: 1_448, count: 10 }], 0.5, 1_236],
+  ["nothing", [], "p50", undefined],
+  ["one class", [{ ms: 1_448, completed: 10 }], "p50", 1_236],
   [
     "the class in which the share is reached",
     [
-      { msMax: 8, count: 98 },
-      { msMax: 1_448, count: 2 },
+      { ms: 8, completed: 98 },
+      { ms: 1_448, completed: 2 },
     ],
-    0.99,
+    "p99",
     1_236,
   ],
-])("a quantile of %s is estimated", (_what, classes, share, expected) => expect(quantileOf(classes, share)).toBe(expected));
+])("a quantile of %s is estimated", (_what, classes, quantile, expected) => {
+  const [ofService] = rowsOfCounts(classes.map((one) => ({ service: "Greeter", ...one })));
+  expect(ofService?.[quantile]).toBe(expected);
+});
