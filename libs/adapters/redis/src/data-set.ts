@@ -4,11 +4,12 @@
  * compare it. The mark is in the hash of the epoch, because in a Redis Cluster a script can only read the keys of one partition.
  */
 
+import { present } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix, partitionPrefix } from "./keys.js";
 import { INSTANCE_EPOCHS } from "./limits.js";
 import type { RedisCommand } from "./link.js";
-import { answer } from "./requester.js";
+import { bytesReply } from "./replies.js";
 import { markScript } from "./scripts.js";
 
 /** Stands for any data set, or for none, in the arguments of scripts. */
@@ -47,7 +48,7 @@ export async function readMarks(
   const read = async (partition: number): Promise<string | undefined> => {
     const command: RedisCommand = ["HGET", `${partitionPrefix(redis, environment, partition)}epoch`, "mark"];
     const [reply] = await redis.reads.request([command]);
-    return (answer(reply as Buffer | null | Error) as Buffer | null)?.toString();
+    return bytesReply(present(reply))?.toString();
   };
   return Promise.all(Array.from({ length: partitionCount }, (_, partition) => read(partition)));
 }
@@ -78,7 +79,7 @@ export async function placeMarks(
 
 /** The number of partitions that is stored in Redis; undefined when none is stored. Writes nothing. */
 export async function storedPartitionCount(redis: RedisConnections, environment: string): Promise<number | undefined> {
-  const stored = (await redis.reads.one(["GET", `${environmentPrefix(redis, environment)}partitions`])) as Buffer | null;
+  const stored = bytesReply(await redis.reads.one(["GET", `${environmentPrefix(redis, environment)}partitions`]));
   const count = Number(stored ?? 0);
   return Number.isSafeInteger(count) && count > 0 ? count : undefined;
 }

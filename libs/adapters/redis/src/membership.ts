@@ -4,6 +4,7 @@ import type { Member, Membership, WorkerId } from "@perdure/storage";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";
 import { MEMBER_MS } from "./limits.js";
+import { listReply } from "./replies.js";
 import { answer } from "./requester.js";
 import { beatScript } from "./scripts.js";
 
@@ -29,7 +30,7 @@ export class RedisMembership implements Membership {
   async beat({ id, address, draining }: Member): Promise<readonly Member[]> {
     const args = [id, JSON.stringify({ address, draining }), this.#memberMs];
     const options = { timeoutMs: this.#memberMs };
-    const listed = (await this.#redis.leases.one({ script: beatScript, keys: this.#keys, args }, options)) as readonly Buffer[];
+    const listed = listReply(await this.#redis.leases.one({ script: beatScript, keys: this.#keys, args }, options));
     const members: Member[] = [];
     for (let i = 0; i + 1 < listed.length; i += 2) {
       const member = memberOf(present(listed[i]).toString(), present(listed[i + 1]).toString());

@@ -5,12 +5,13 @@
 import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix } from "./keys.js";
+import { bytesReply } from "./replies.js";
 
 /** The number to use. Rejects with STO0001 when Redis does not answer, STO0003 when the stored value is not a number. */
 export async function agreedPartitionCount(redis: RedisConnections, environment: string, setting: number): Promise<number> {
   const key = `${environmentPrefix(redis, environment)}partitions`;
   await redis.commits.one(["SET", key, String(setting), "NX"], { replicated: true });
-  const count = Number((await redis.commits.one(["GET", key])) as Buffer | null);
+  const count = Number(bytesReply(await redis.commits.one(["GET", key])));
   if (!Number.isSafeInteger(count) || count < 1)
     throw new PerdureError("STO0003", `the Redis key '${key}' is not a number of partitions`);
   return count;

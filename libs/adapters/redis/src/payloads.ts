@@ -4,7 +4,7 @@ import { type ChunkSet, chunkKeys, storedPayload } from "./big-values.js";
 import { CHUNKS_AT_ONCE, READ_ATTEMPTS_MAX } from "./limits.js";
 import type { RedisCommand } from "./link.js";
 import type { PartitionReads } from "./reads.js";
-import { answer } from "./requester.js";
+import { bytesReply } from "./replies.js";
 
 /**
  * A stored value. `again` reads the value anew, because its chunks are deleted when it is replaced. Without `again` the value was deleted
@@ -49,7 +49,7 @@ async function readAgain(
   if (again === undefined) return undefined;
   let missing = gone;
   for (let attempt = 1; attempt < READ_ATTEMPTS_MAX; attempt++) {
-    const stored = (await requester.one(again)) as Buffer | null;
+    const stored = bytesReply(await requester.one(again));
     const payload = stored === null ? undefined : storedPayload(stored);
     if (payload === undefined || payload instanceof Uint8Array) return payload;
     const [whole] = await readSets(requester, prefix, [payload]);
@@ -69,12 +69,13 @@ async function readSets(
   const chunks: (Buffer | null)[] = [];
   for (let from = 0; from < keys.length; from += CHUNKS_AT_ONCE) {
     const replies = await requester.request(keys.slice(from, from + CHUNKS_AT_ONCE).map((key) => ["GET", prefix + key]));
-    for (const reply of replies) chunks.push(answer(reply) as Buffer | null);
+    for (const reply of replies) chunks.push(bytesReply(reply));
   }
   let at = 0;
   return sets.map((set) => {
     const own = chunks.slice(at, at + set.chunks);
     at += set.chunks;
-    return own.some((chunk) => chunk === null) ? undefined : concatBytes(...(own as Buffer[]));
+    const found = own.filter((chunk) => chunk !== null);
+    return found.length === own.length ? concatBytes(...found) : undefined;
   });
 }

@@ -2,6 +2,7 @@
 import { present } from "@perdure/base";
 import { type LeadToken, requireLead, type StoredLead } from "@perdure/storage";
 import type { CommandReply, RedisCommand } from "./link.js";
+import { fieldsReply } from "./replies.js";
 import { answer, type RedisRequester } from "./requester.js";
 
 /** Reads of one partition. */
@@ -35,13 +36,13 @@ export class LeaderReads implements PartitionReads {
   }
 
   async one(command: RedisCommand): Promise<Exclude<CommandReply, Error>> {
-    const [reply, carried] = (await this.#requester.request([command, this.#check])) as [CommandReply, CommandReply];
-    requireLead(this.#partition, this.#lead, storedLead(carried));
-    return answer(reply);
+    const [reply, carried] = await this.#requester.request([command, this.#check]);
+    requireLead(this.#partition, this.#lead, storedLead(present(carried)));
+    return answer(present(reply));
   }
 }
 
 function storedLead(reply: CommandReply): StoredLead {
-  const [mark, epoch] = answer(reply) as readonly (Buffer | null)[];
+  const [mark, epoch] = fieldsReply(reply);
   return { mark: mark?.toString("latin1"), epoch: epoch == null ? undefined : Number(epoch.toString("latin1")) };
 }

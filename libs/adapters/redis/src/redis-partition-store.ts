@@ -48,7 +48,7 @@ import { FORMAT, objectName, parseTimerMember, partitionPrefix, TIMER_SETS } fro
 import { CHUNKS_AT_ONCE, COMMITS_QUEUED_MAX } from "./limits.js";
 import { payloadsOf } from "./payloads.js";
 import { LeaderReads, type PartitionReads } from "./reads.js";
-import { answer } from "./requester.js";
+import { bytesReply, fieldsReply, listReply, numberReply } from "./replies.js";
 import { scanHash } from "./scans.js";
 import { claimScript, commitScript } from "./scripts.js";
 import { stageCalls } from "./stage-calls.js";
@@ -121,12 +121,12 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     };
     const { commits } = this.#redis;
     const replies = await commits.request([call, ["HGETALL", `${prefix}big`]], { replicated: true });
-    const epoch = answer(present(replies[0])) as number;
+    const epoch = numberReply(present(replies[0]));
     if (epoch === OTHER_DATA_SET)
       throw new PerdureError("STO0005", `partition ${partition} does not carry the mark ${mark} of the data set`);
     if (epoch < 0) throw new PerdureError("STO0002", `the lease of partition ${partition} is not held by this worker`);
     const cache = {
-      sets: new ChunkSets(epoch, answer(present(replies[1])) as readonly Buffer[]),
+      sets: new ChunkSets(epoch, listReply(present(replies[1]))),
       statuses: new StatusCache(),
     };
     const reads = new LeaderReads(this.#redis.reads, partition, prefix, { mark, epoch });
@@ -199,7 +199,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
       if (refused !== undefined) return { kind: "fenced", partition, by: refused };
       const call = { script: commitScript, keys: [`${prefix}epoch`], args: [packed, leadership.mark] };
       const [reply] = await this.#redis.commits.request([call], REPLICATED);
-      const written = answer(present(reply)) as number;
+      const written = numberReply(present(reply));
       return written > 0 ? COMMITTED : { kind: "fenced", partition, by: epochOf(written) };
     } catch (cause) {
       leadership.broken = PerdureError.from(cause);
@@ -215,14 +215,14 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const calls = stageCalls(prefix, epoch, mark, staged);
     for (let from = 0; from < calls.length; from += CHUNKS_AT_ONCE) {
       const replies = await this.#redis.commits.request(calls.slice(from, from + CHUNKS_AT_ONCE));
-      const refused = replies.map((reply) => answer(reply) as number).find((written) => written < 0);
+      const refused = replies.map((reply) => numberReply(reply)).find((written) => written < 0);
       if (refused !== undefined) return epochOf(refused);
     }
     return undefined;
   }
 
   async #storedEpoch(partition: number): Promise<number> {
-    return Number(((await this.#redis.reads.one(["HGET", `${this.#prefix(partition)}epoch`, "epoch"])) as Buffer | null) ?? 0);
+    return Number(bytesReply(await this.#redis.reads.one(["HGET", `${this.#prefix(partition)}epoch`, "epoch"])) ?? 0);
   }
 
   // ── rows ───────────────────────────────────────────────────────────────────────────────────────
@@ -249,29 +249,22 @@ export class RedisPartitionStore implements AsyncPartitionStore {
 
   async promisesOf(partition: number, service: string, key: string): Promise<readonly string[]> {
     const hash = `${this.#prefix(partition)}p:${objectName(service, key)}`;
-    return ((await this.#reads(partition).one(["HKEYS", hash])) as readonly Buffer[]).map((name) => name.toString());
+    return listReply(await this.#reads(partition).one(["HKEYS", hash])).map((name) => name.toString());
   }
 
   async timers(partition: number, group: TimerGroup, fromMs: number, limit: number): Promise<readonly TimerKey[]> {
     const key = this.#prefix(partition) + TIMER_SETS[group];
     const members = await this.#reads(partition).one(["ZRANGEBYSCORE", key, fromMs, "+inf", "LIMIT", 0, limit]);
-    return (members as readonly Buffer[]).map((member) => parseTimerMember(member.toString("latin1")));
+    return listReply(members).map((member) => parseTimerMember(member.toString("latin1")));
   }
 
   async outbox(partition: number, afterSeq: number, limit: number): Promise<readonly OutboxMessage[]> {
     const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
-    const seqs = (await reads.one([
-      "ZRANGEBYSCORE",
-      `${prefix}out:at`,
-      `(${afterSeq}`,
-      "+inf",
-      "LIMIT",
-      0,
-      limit,
-    ])) as readonly Buffer[];
+    const range = ["ZRANGEBYSCORE", `${prefix}out:at`, `(${afterSeq}`, "+inf", "LIMIT", 0, limit] as const;
+    const seqs = listReply(await reads.one(range));
     if (seqs.length === 0) return [];
-    const rows = (await reads.one(["HMGET", `${prefix}out`, ...seqs])) as readonly (Buffer | null)[];
+    const rows = fieldsReply(await reads.one(["HMGET", `${prefix}out`, ...seqs]));
     const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}out`, present(seqs[n])] as const }));
     const messages: OutboxMessage[] = [];
     for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
@@ -300,7 +293,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   async #hash(partition: number, hash: string): Promise<[name: string, row: Uint8Array][]> {
     const reads = this.#reads(partition);
     const prefix = this.#prefix(partition);
-    const cells = fieldCells(prefix + hash, (await reads.one(["HGETALL", prefix + hash])) as readonly Buffer[]);
+    const cells = fieldCells(prefix + hash, listReply(await reads.one(["HGETALL", prefix + hash])));
     const rows: [string, Uint8Array][] = [];
     for (const [n, payload] of (await payloadsOf(reads, prefix, cells)).entries()) {
       if (payload !== undefined) rows.push([fieldOf(present(cells[n])).toString(), payload]);
@@ -316,7 +309,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
     const prefix = this.#prefix(partition);
     const sizes = [["HLEN", `${prefix}inv`] as const, ["HLEN", `${prefix}status`] as const, ["ZCARD", `${prefix}t`] as const];
     const replies = await this.#reads(partition).request(sizes);
-    const [unfinished, moving, timers] = replies.map((reply) => Number(answer(reply))) as [number, number, number];
+    const [unfinished = 0, moving = 0, timers = 0] = replies.map(numberReply);
     counted.suspended += unfinished - moving;
     counted.timers += timers;
   }
@@ -351,7 +344,7 @@ export class RedisPartitionStore implements AsyncPartitionStore {
   async completedBefore(partition: number, beforeMs: number, limit: number): Promise<readonly InvocationId[]> {
     const key = `${this.#prefix(partition)}done:at`;
     const ids = await this.#reads(partition).one(["ZRANGEBYSCORE", key, "-inf", `(${beforeMs}`, "LIMIT", 0, limit]);
-    return (ids as readonly Buffer[]).map((id) => id.toString() as InvocationId);
+    return listReply(ids).map((id) => id.toString() as InvocationId);
   }
 
   scanState(partition: number, service: string | undefined, where: StateRange = "everywhere"): AsyncIterable<StateRow> {

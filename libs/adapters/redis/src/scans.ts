@@ -10,7 +10,7 @@ import { SCAN_OBJECTS, SCAN_ROWS } from "./limits.js";
 import type { RedisCommand } from "./link.js";
 import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
-import { answer } from "./requester.js";
+import { listReply, scanReply } from "./replies.js";
 
 /** Pages of a hash as fields and payloads. `matches` selects values by their stored form; payloads of the others are not read. */
 export async function* scanHash(
@@ -56,7 +56,7 @@ export async function* scanObjects(
       const some = objects.slice(from, from + SCAN_OBJECTS);
       const replies = await requester.request(some.map((object): RedisCommand => ["HGETALL", `${prefix}${table}:${object}`]));
       for (const [n, object] of some.entries()) {
-        const cells = fieldCells(`${prefix}${table}:${object}`, answer(present(replies[n])) as readonly Buffer[]);
+        const cells = fieldCells(`${prefix}${table}:${object}`, listReply(present(replies[n])));
         yield { object, cells, payloads: await payloadsOf(requester, prefix, cells) };
       }
     }
@@ -81,8 +81,8 @@ async function* cursor(
 ): AsyncIterable<readonly Buffer[]> {
   let returnedNames: Set<string> | undefined;
   for (let at = "0"; ; ) {
-    const [next, items] = (await requester.one([command, key, at, "COUNT", SCAN_ROWS])) as [Buffer, readonly Buffer[]];
-    at = next.toString();
+    const { next, items } = scanReply(await requester.one([command, key, at, "COUNT", SCAN_ROWS]));
+    at = next;
     if (returnedNames === undefined && at === "0") {
       if (items.length > 0) yield items; // All of it in one page.
       return;

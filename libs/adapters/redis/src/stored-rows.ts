@@ -19,7 +19,7 @@ import { parseObjectName } from "./keys.js";
 import type { RedisCommand } from "./link.js";
 import { payloadsOf } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
-import { answer } from "./requester.js";
+import { bytesReply, fieldsReply } from "./replies.js";
 import { scanHash, scanObjects, scanValues } from "./scans.js";
 
 /** Location of a partition's rows: the reads and the prefix of their keys. */
@@ -41,7 +41,7 @@ export async function* invocationsByStatus(
     if (counted !== undefined) for (const [, byte] of page) countStatus(statusOf(Uint8Array.of(Number(byte))), counted);
     const ids = page.filter(([, byte]) => matches(Uint8Array.of(Number(byte)))).map(([id]) => id);
     if (ids.length === 0) continue;
-    const rows = (await reads.one(["HMGET", `${prefix}inv`, ...ids])) as readonly (Buffer | null)[];
+    const rows = fieldsReply(await reads.one(["HMGET", `${prefix}inv`, ...ids]));
     const cells = rows.map((stored, n) => ({ stored, again: ["HGET", `${prefix}inv`, present(ids[n])] as const }));
     for (const row of await payloadsOf(reads, prefix, cells)) if (row !== undefined && matches(row)) yield decodeInvocation(row);
   }
@@ -69,7 +69,7 @@ export async function storedInvocation({ reads, prefix }: PartitionRows, id: Inv
   // In this order an invocation that completes in between is found in both places rather than in none.
   const commands = ["inv", "done"].map((table): RedisCommand => ["HGET", `${prefix}${table}`, id]);
   const replies = await reads.request(commands);
-  const cells = commands.map((again, n) => ({ stored: answer(present(replies[n])) as Buffer | null, again }));
+  const cells = commands.map((again, n) => ({ stored: bytesReply(present(replies[n])), again }));
   const [unfinished, done] = await payloadsOf(reads, prefix, cells);
   return unfinished ?? done;
 }

@@ -9,7 +9,7 @@ import { PerdureError } from "@perdure/base";
 import type { RedisConnections } from "./connect.js";
 import { environmentPrefix, partitionPrefix } from "./keys.js";
 import type { RedisCommand } from "./link.js";
-import { answer } from "./requester.js";
+import { bytesReply, fieldsReply } from "./replies.js";
 
 interface ActionsDone {
   /** Names the data: totals of another source begin at zero. */
@@ -25,7 +25,7 @@ interface ActionsDone {
 export async function readActions(redis: RedisConnections, environment: string, newSource: () => string): Promise<ActionsDone> {
   const prefix = environmentPrefix(redis, environment);
   const name = await nameOf(redis, `${prefix}usage-source`, newSource);
-  const partitionCount = Number((await redis.reads.one(["GET", `${prefix}partitions`])) as Buffer | null);
+  const partitionCount = Number(bytesReply(await redis.reads.one(["GET", `${prefix}partitions`])));
   const commands: RedisCommand[] = [];
   for (let partition = 0; partition < partitionCount; partition++)
     commands.push(["HMGET", `${partitionPrefix(redis, environment, partition)}epoch`, "actions", "incarnation"]);
@@ -33,7 +33,7 @@ export async function readActions(redis: RedisConnections, environment: string, 
   const instances = new Set<string>();
   let actions = 0;
   for (const reply of replies) {
-    const [done, instance] = answer(reply) as readonly (Buffer | null)[];
+    const [done, instance] = fieldsReply(reply);
     actions += Number(done ?? 0);
     instances.add(String(instance ?? ""));
   }
@@ -45,7 +45,7 @@ export async function readActions(redis: RedisConnections, environment: string, 
 
 /** The first caller decides. */
 async function nameOf({ reads, commits }: RedisConnections, key: string, newName: () => string): Promise<string> {
-  const storedName = (await reads.one(["GET", key])) as Buffer | null;
+  const storedName = bytesReply(await reads.one(["GET", key]));
   if (storedName !== null) return String(storedName);
   await commits.one(["SET", key, newName(), "NX"], { replicated: true });
   return String(await commits.one(["GET", key]));
