@@ -2,7 +2,7 @@
  * Runs reconciles. Names of objects arrive from changes, timers and failures. A few objects are reconciled at a time, and one object never
  * twice at once. An error is counted, logged and retried later; it never ends the process (kubernetes.md §3.1, §3.3).
  */
-import { type Clock, type Logger, PerdureError } from "@perdure/base";
+import { type Clock, causeCode, type Logger, PerdureError } from "@perdure/base";
 import { type AcquiredKey, KubernetesApiError, type Priority, WorkQueue, type WorkQueueOptions } from "@perdure/kubernetes";
 import type { Edge, EdgeOperation } from "@perdure/telemetry";
 import { PARTS_DEBOUNCE_MS, QUIET_FAILURES, WORKERS, WORKERS_FOR_CHANGES } from "./limits.js";
@@ -162,6 +162,5 @@ function errorOf(cause: unknown): ReconcileError {
     return cause.status >= 500 ? "server" : "invalid";
   }
   // Errors of sockets have a code; errors of our own bugs have none.
-  const code = (cause as { readonly code?: unknown } | undefined)?.code;
-  return typeof code === "string" && !(cause instanceof PerdureError) ? "transport" : "bug";
+  return causeCode(cause) !== undefined && !(cause instanceof PerdureError) ? "transport" : "bug";
 }

@@ -5,7 +5,7 @@
 import { lookup } from "node:dns/promises";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
 import { isIP } from "node:net";
-import { BoundedCache, type Clock, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
+import { BoundedCache, type Clock, causeMessage, handleErrors, type Logger, type SummaryLog } from "@perdure/base";
 import { type ProxyPath, RUNTIME_TOKEN_HEADER } from "@perdure/tunnel";
 import {
   PEER_HOLDS_MS,
@@ -170,7 +170,7 @@ export class RelayPeers {
       }
       this.#resolvedAtMs = this.#clock.monotonicMs();
     } catch (cause) {
-      const fields = { host, cause: cause instanceof Error ? cause.message : String(cause) };
+      const fields = { host, cause: causeMessage(cause) };
       this.#failures.warn(this.#logger, { service: "tunnel-relay", code: host }, fields, "relays cannot be looked up");
     }
   }

@@ -4,7 +4,7 @@ import { open } from "node:fs/promises";
 import { join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import { crc32 } from "node:zlib";
-import { PerdureError } from "@perdure/base";
+import { causeCode, causeMessage, PerdureError } from "@perdure/base";
 import { BLOB_PAGE_BYTES_MAX, BLOB_PIECE_BYTES } from "./limits.js";
 import { type BlobReference, readValue, type StoredPart } from "./stored-value.js";
 
@@ -150,7 +150,6 @@ function checkSum({ file, crc }: BlobReference, actual: number): void {
 
 function damage({ file }: BlobReference, cause: unknown): PerdureError {
   if (cause instanceof PerdureError) return cause;
-  const { code, message } = cause as NodeJS.ErrnoException;
-  if (code === "ENOENT") return new PerdureError("STO0003", `blob file ${file} is missing`, { cause });
-  return new PerdureError("STO0001", `blob file ${file} cannot be read: ${message}`, { cause });
+  if (causeCode(cause) === "ENOENT") return new PerdureError("STO0003", `blob file ${file} is missing`, { cause });
+  return new PerdureError("STO0001", `blob file ${file} cannot be read: ${causeMessage(cause)}`, { cause });
 }

@@ -2,7 +2,7 @@
  * The metadata store of a single process, in LevelDB beside its partitions. Writes are synced and serialised, so that expected versions
  * are compared with the stored ones.
  */
-import { invariant, PerdureError } from "@perdure/base";
+import { causeCode, causeMessage, invariant, PerdureError } from "@perdure/base";
 import {
   checkKey,
   checkWrites,
@@ -131,7 +131,7 @@ async function guard<T>(operation: () => Promise<T>): Promise<T> {
     return await operation();
   } catch (cause) {
     if (cause instanceof PerdureError) throw cause;
-    if ((cause as { code?: unknown }).code === undefined) throw cause; // Not an error of LevelDB but a bug.
-    throw new PerdureError("STO0001", `metadata storage failed: ${(cause as Error).message}`, { cause });
+    if (causeCode(cause) === undefined) throw cause; // Not an error of LevelDB but a bug.
+    throw new PerdureError("STO0001", `metadata storage failed: ${causeMessage(cause)}`, { cause });
   }
 }

@@ -4,7 +4,7 @@
  */
 import { access, mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type ErrorCode, jsonFields, PerdureError, parseJson } from "@perdure/base";
+import { causeCode, causeMessage, type ErrorCode, jsonFields, PerdureError, parseJson } from "@perdure/base";
 
 /** The latest format. */
 export const STORAGE_FORMAT = 3;
@@ -41,9 +41,8 @@ export async function prepareStorageDirectory(directory: StorageDirectory): Prom
 
 /** The error for a file in the way, a read-only file system or missing permissions, none of which is a defect of the server. */
 function unusable({ path, setting }: StorageDirectory, cause: unknown): PerdureError {
-  const { code, message } = cause as NodeJS.ErrnoException;
-  const detail = `the storage directory ${path} cannot be used: ${message}. Make it writable, or set ${setting} to another directory.`;
-  return new PerdureError(code === "ENOSPC" ? "STO0004" : "STO0001", detail, { cause });
+  const detail = `the storage directory ${path} cannot be used: ${causeMessage(cause)}. Make it writable, or set ${setting} to another directory.`;
+  return new PerdureError(causeCode(cause) === "ENOSPC" ? "STO0004" : "STO0001", detail, { cause });
 }
 
 async function prepare({ path, setting, missing }: StorageDirectory): Promise<string> {

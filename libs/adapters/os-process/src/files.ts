@@ -21,7 +21,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
-import { jsonFields, parseJson } from "@perdure/base";
+import { causeCode, jsonFields, parseJson } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 
 const OWNER_ONLY_FOLDER = 0o700;
@@ -160,7 +160,7 @@ function readText(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return undefined;
+    if (causeCode(cause) === "ENOENT") return undefined;
     throw cause;
   }
 }

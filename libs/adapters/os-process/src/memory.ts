@@ -2,9 +2,10 @@
  * Measures the memory of a runtime. A runtime that takes more than its environment may have takes it from the others. Only memory that it
  * does not share counts.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { causeCode } from "@perdure/base";
 import { privateKibOf } from "./proc-status.js";
+import { psField } from "./ps.js";
 
 const KIB_PER_MIB = 1024;
 
@@ -22,7 +23,7 @@ function ofLinux(pid: number): number | undefined {
   try {
     status = readFileSync(`/proc/${pid}/status`, "utf8");
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = causeCode(cause);
     if (code === "ENOENT" || code === "ESRCH") return undefined;
     throw cause;
   }
@@ -30,11 +31,6 @@ function ofLinux(pid: number): number | undefined {
 }
 
 function ofPs(pid: number): number | undefined {
-  try {
-    const text = execFileSync("ps", ["-o", "rss=", "-p", String(pid)], { encoding: "utf8" }).trim();
-    return text === "" ? undefined : Number(text);
-  } catch (cause) {
-    if (typeof (cause as { status?: unknown }).status === "number") return undefined; // There is no such process.
-    throw cause;
-  }
+  const text = psField(pid, "rss");
+  return text === undefined ? undefined : Number(text);
 }

@@ -2,12 +2,13 @@
  * Identifies a process by its id and its start time, because the system uses process ids again. A signal is never sent to a process that
  * has only the id.
  */
-import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
+import { causeCode } from "@perdure/base";
+import { psField } from "./ps.js";
 
 /** Returns the start time of the process in the text of the system; undefined when the process has ended. */
 export function identityOf(pid: number): string | undefined {
-  return process.platform === "linux" ? ofLinux(pid) : ofPs(pid);
+  return process.platform === "linux" ? ofLinux(pid) : psField(pid, "lstart");
 }
 
 /** Whether the process with this id is still the same one; false when it has ended, also when another process has its id now. */
@@ -21,7 +22,7 @@ export function signal(pid: number, identity: string, name: "SIGTERM" | "SIGKILL
   try {
     process.kill(pid, name);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause;
+    if (causeCode(cause) !== "ESRCH") throw cause;
   }
 }
 
@@ -33,7 +34,7 @@ function ofLinux(pid: number): string | undefined {
   try {
     stat = readFileSync(`/proc/${pid}/stat`, "utf8");
   } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
+    const code = causeCode(cause);
     if (code === "ENOENT" || code === "ESRCH") return undefined;
     throw cause;
   }
@@ -41,13 +42,4 @@ function ofLinux(pid: number): string | undefined {
   const [state, startedAt] = [fields[0], fields[19]];
   // The process has ended, but its parent has not read its exit status.
   return state === "Z" || state === "X" || startedAt === undefined ? undefined : `${bootId()} ${startedAt}`;
-}
-
-function ofPs(pid: number): string | undefined {
-  try {
-    return execFileSync("ps", ["-o", "lstart=", "-p", String(pid)], { encoding: "utf8" }).trim() || undefined;
-  } catch (cause) {
-    if (typeof (cause as { status?: unknown }).status === "number") return undefined; // There is no such process.
-    throw cause;
-  }
 }

@@ -5,7 +5,17 @@
  *                                                   ├▸ other settings: stop, start
  *                                                   └▸ hangs, or takes too much memory: ended, then as above
  */
-import { backoffMs, type Clock, type Logger, NO_COMMIT, pause, type Random, type Secret, type TimerHandle } from "@perdure/base";
+import {
+  backoffMs,
+  type Clock,
+  causeMessage,
+  type Logger,
+  NO_COMMIT,
+  pause,
+  type Random,
+  type Secret,
+  type TimerHandle,
+} from "@perdure/base";
 import { type EnvironmentId, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
 import type { EnvironmentFiles, RuntimeLaunch } from "./files.js";
 import {
@@ -141,7 +151,7 @@ export class Runtime {
       this.#process ??= startProcess(launch, this.#ports, id);
       return await this.#watch(this.#process, launch, changed);
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = causeMessage(cause);
       return { kind: "ended", reason: `it could not be started: ${reason}`, wasStable: false };
     }
   }

@@ -5,7 +5,7 @@
  */
 import { mkdirSync, readFileSync, rmdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { PerdureError } from "@perdure/base";
+import { causeCode, causeMessage, PerdureError } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 import { CGROUP_MEMORY_SLACK, CGROUP_SQL_MIB, CGROUP_TASKS_MAX, NICENESS } from "./limits.js";
 
@@ -36,7 +36,7 @@ export function cgroupShares(group: string): Shares {
     if (missing.length > 0) throw new Error(`it has no controller '${missing.join("', '")}'`);
     writeFileSync(join(group, "cgroup.subtree_control"), NEEDED.map((name) => `+${name}`).join(" "));
   } catch (cause) {
-    const why = cause instanceof Error ? cause.message : String(cause);
+    const why = causeMessage(cause);
     throw new PerdureError("OPS0001", `'provisioner.cgroup' ${group} cannot be used: ${why}`, { cause });
   }
   const ofEnvironment = (id: EnvironmentId): string => join(group, id);
@@ -56,7 +56,7 @@ export function cgroupShares(group: string): Shares {
         rmdirSync(ofEnvironment(id));
       } catch (cause) {
         // The group was never made, or the kernel still counts processes that have ended; an empty group costs nothing.
-        const { code } = cause as NodeJS.ErrnoException;
+        const code = causeCode(cause);
         if (code !== "ENOENT" && code !== "EBUSY" && code !== "ENOTEMPTY") throw cause;
       }
     },

@@ -1,6 +1,7 @@
 /** Stops the runtimes of a folder when no provisioner manages them any more. */
 import { readdirSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { causeCode } from "@perdure/base";
 import type { EnvironmentId } from "@perdure/cloud";
 import { EnvironmentFiles } from "./files.js";
 import { STOP_MS_MAX, WATCH_EVERY_MS } from "./limits.js";
@@ -25,7 +26,7 @@ function environmentsOf(directory: string): readonly EnvironmentId[] {
   try {
     return readdirSync(directory).filter((name): name is EnvironmentId => name.startsWith("env_"));
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT") return [];
+    if (causeCode(cause) === "ENOENT") return [];
     throw cause;
   }
 }

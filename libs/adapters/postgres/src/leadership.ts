@@ -3,7 +3,7 @@
  * the database ends the connection of a leader that has gone silent. For a moment two processes may act as leader (a broken connection is
  * noticed late): the work of the leader must then be safe, and only wasteful.
  */
-import { backoffMs, type Clock, type Logger, type Random, type TimerHandle } from "@perdure/base";
+import { backoffMs, type Clock, causeMessage, type Logger, type Random, type TimerHandle } from "@perdure/base";
 import pg from "pg";
 import { CONNECT_TIMEOUT_MS, LEADER_POLL_MS, LEADER_POLL_TIMEOUT_MS, LEADER_SILENT_MS } from "./limits.js";
 
@@ -87,7 +87,7 @@ export class PostgresLeadership implements AsyncDisposable, LeaderTerm {
       }
       this.#isAway = false;
     } catch (cause) {
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = causeMessage(cause);
       if (this.#work !== undefined) logger.warn({ leadership: name, reason }, "lost the leadership");
       else if (!this.#isAway) logger.warn({ leadership: name, reason }, "cannot request the leadership; retrying");
       this.#isAway = true;

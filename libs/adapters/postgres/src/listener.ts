@@ -1,5 +1,5 @@
 /** Receives the notifications of committed writers (LISTEN/NOTIFY), over a connection of its own that is opened again when it breaks. */
-import { Backoff, type Logger, type Random } from "@perdure/base";
+import { Backoff, causeMessage, type Logger, type Random } from "@perdure/base";
 import pg from "pg";
 import {
   CONNECT_TIMEOUT_MS,
@@ -65,7 +65,7 @@ export class NotificationListener {
           this.#notify(undefined);
           this.#scheduleCheck(client);
         },
-        (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
+        (cause: unknown) => this.#lost(client, causeMessage(cause)),
       );
   }
 
@@ -75,7 +75,7 @@ export class NotificationListener {
     this.#checkTimer = setTimeout(() => {
       client.query("SELECT 1").then(
         () => this.#scheduleCheck(client),
-        (cause: unknown) => this.#lost(client, cause instanceof Error ? cause.message : String(cause)),
+        (cause: unknown) => this.#lost(client, causeMessage(cause)),
       );
     }, LISTEN_CHECK_MS);
   }

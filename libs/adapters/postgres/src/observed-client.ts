@@ -1,5 +1,7 @@
 /** Measures and traces every statement that a process sends to PostgreSQL, at the connection. */
+
 import type { Operation, OperationObserver } from "@perdure/base";
+import { causeCode } from "@perdure/base";
 import pg from "pg";
 import { STATEMENT_NAMES_MAX } from "./limits.js";
 
@@ -51,8 +53,8 @@ function endWithResult(result: Promise<unknown>, operation: Operation): void {
 /** PostgreSQL's class of the error, two characters, or `transport`. */
 function codeOf(error: unknown): string | undefined {
   if (error === null || error === undefined) return undefined;
-  const { code } = error as { readonly code?: unknown };
-  return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code.slice(0, 2) : "transport";
+  const code = causeCode(error);
+  return code !== undefined && /^[0-9A-Z]{5}$/.test(code) ? code.slice(0, 2) : "transport";
 }
 
 interface StatementName {

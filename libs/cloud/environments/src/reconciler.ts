@@ -7,7 +7,7 @@
  * ACTIVE     keep it running ─▸ failing for half an hour: FAILED      SUSPENDED  keep it, without running handlers
  * FAILED     no runtime          DELETING   no runtime ─▸ after the window: erase data, delete the key, DELETED
  */
-import { backoffMs, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
+import { backoffMs, causeMessage, type Logger, PerdureError, Secret, type TimerHandle } from "@perdure/base";
 import type { DesiredRuntime, EnvironmentId, Provisioner, RuntimeState, Upstream } from "@perdure/cloud";
 import type { AuditEntry, EnvironmentRecord, StatusTransition, TenancyTables } from "@perdure/postgres";
 import { UPSTREAM_SECRET, upstreamOf } from "./facts.js";
@@ -243,7 +243,7 @@ class Reconciler implements AsyncDisposable {
       return undefined;
     } catch (cause) {
       this.#requestedAtMs.delete(id);
-      return cause instanceof Error ? cause.message : String(cause);
+      return causeMessage(cause);
     }
   }
 

@@ -2,7 +2,7 @@
  * Polls runtimes for their usage. They return totals that are as durable as what they count (`GET /internal/usage`), so polling twice, or
  * after a crash of either side, counts nothing twice and loses nothing.
  */
-import { RepeatedTask } from "@perdure/base";
+import { causeMessage, RepeatedTask } from "@perdure/base";
 import { type EnvironmentId, NO_USAGE, RUNTIME_SECRET_HEADER, type Upstream } from "@perdure/cloud";
 import { z } from "zod";
 import { upstreamOf } from "./facts.js";
@@ -52,7 +52,7 @@ async function pollAll(ports: UsagePollerPorts): Promise<void> {
         const upstream = upstreamOf(ports, environment);
         if (upstream !== undefined) await poll(ports, environment.id, upstream);
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause);
+        const reason = causeMessage(cause);
         ports.logger.debug({ environmentId: environment.id, reason }, "a runtime did not report its usage; retrying");
       }
     }),

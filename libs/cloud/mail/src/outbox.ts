@@ -2,7 +2,7 @@
  * The mail outbox. A mail is stored in the transaction that causes it, so neither exists without the other, and the duration of a request
  * reveals nothing about it. Any process sends pending mail; a mail may be sent twice when a process crashes in between.
  */
-import { backoffMs, RepeatedTask } from "@perdure/base";
+import { backoffMs, causeMessage, RepeatedTask } from "@perdure/base";
 import type { CredentialPorts } from "@perdure/credentials";
 import type { TenancyTables } from "@perdure/postgres";
 import {
@@ -83,7 +83,7 @@ async function sendOne(ports: OutboxPorts, { id, sealed, createdAtMs, tries }: D
     await mailer.send(mailOf(ring.open(sealed, CONTEXT)));
   } catch (cause) {
     // Only its message: other properties of the error may hold the mail.
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = causeMessage(cause);
     const nowMs = clock.nowMs();
     if (nowMs - createdAtMs < MAIL_GIVEN_UP_MS) {
       const pauseMs = backoffMs(tries - 1, { firstMs: MAIL_AGAIN_FIRST_MS, longestMs: MAIL_AGAIN_LONGEST_MS }, random);

@@ -9,6 +9,7 @@ export * from "./bounded-cache.js";
 export type { Brand } from "./brand.js";
 export * from "./byte-size.js";
 export * from "./bytes.js";
+export * from "./cause.js";
 export * from "./clock.js";
 export * from "./duration.js";
 export * from "./error-events.js";

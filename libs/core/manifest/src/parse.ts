@@ -2,7 +2,9 @@
  * Decodes a manifest, checks every rule of service-protocol.md §13.3 that needs only the manifest itself, and normalises it; each error
  * names the rule that failed.
  */
+
 import type { ErrorCode } from "@perdure/base";
+import { causeMessage } from "@perdure/base";
 import type { Manifest } from "./definition.js";
 import { QUOTED_RESPONSE_CHARS_MAX } from "./limits.js";
 import { checkRules } from "./rules.js";
@@ -45,7 +47,7 @@ export function parseManifest(contentType: string | undefined, text: string): Pa
   try {
     json = JSON.parse(text);
   } catch (cause) {
-    return undecodable((cause as SyntaxError).message, text);
+    return undecodable(causeMessage(cause), text);
   }
   const wire = WireManifest.safeParse(json);
   if (!wire.success) {

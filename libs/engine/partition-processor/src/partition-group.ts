@@ -3,7 +3,7 @@
  * one object that the parts of a processor receive; each part reads from it what it needs and stores its own data here or in a
  * `LeaderPartition`.
  */
-import { PerdureError } from "@perdure/base";
+import { causeMessage, PerdureError } from "@perdure/base";
 import type { Invoker } from "@perdure/invoker";
 import { isLeadLost } from "@perdure/storage";
 import { ArchiveCoordinator } from "./archive/archive-coordinator.js";
@@ -160,7 +160,7 @@ export class PartitionGroup<I extends Invoker = Invoker> {
   /** Runs in the background. Without it, attempts in back-off would call endpoints again and again beside the next leader. */
   #abortAttempts(): void {
     this.invoker[Symbol.asyncDispose]().then(undefined, (cause: unknown) => {
-      this.ports.logger.warn({ error: cause instanceof Error ? cause.message : String(cause) }, "stopping attempts failed");
+      this.ports.logger.warn({ error: causeMessage(cause) }, "stopping attempts failed");
     });
   }
 }

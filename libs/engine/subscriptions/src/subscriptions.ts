@@ -6,6 +6,7 @@ import {
   Backoff,
   backoffMs,
   type Clock,
+  causeMessage,
   type InvocationId,
   type Logger,
   present,
@@ -354,5 +355,5 @@ function topicOf({ source }: SubscriptionRecord): string {
 }
 
 function reasonOf(cause: unknown): string {
-  return (cause instanceof Error ? cause.message : String(cause)).slice(0, REASON_CHARS_MAX);
+  return causeMessage(cause).slice(0, REASON_CHARS_MAX);
 }

@@ -1,7 +1,7 @@
 /** Settings that only processes of a cluster have: addresses of other processes, and credentials. */
 import { X509Certificate } from "node:crypto";
-import { PerdureError, Secret } from "@perdure/base";
-import type { MutualTls, PeerCredentials } from "@perdure/grpc";
+import { causeMessage, PerdureError, Secret } from "@perdure/base";
+import type { PeerCredentials } from "@perdure/grpc";
 import {
   bindPort,
   boolean,
@@ -132,17 +132,17 @@ export const tlsSettings = group(
 
 /** Undefined: no authentication. Throws OPS0001 when only some of the files are named, or one cannot be read or used. */
 export function peerCredentialsOf(settings: z.output<typeof tlsSettings>): PeerCredentials | undefined {
-  const files = [
-    ["tls.authority-file", settings.authorityFile],
-    ["tls.certificate-file", settings.certificateFile],
-    ["tls.private-key-file", settings.privateKeyFile],
-  ] as const;
-  const { tokenFile } = settings;
-  if (files.every(([, path]) => path === undefined)) return tokenFile === undefined ? undefined : { token: tokenIn(tokenFile) };
+  const { authorityFile, certificateFile, privateKeyFile, tokenFile } = settings;
+  if (authorityFile === undefined && certificateFile === undefined && privateKeyFile === undefined)
+    return tokenFile === undefined ? undefined : { token: tokenIn(tokenFile) };
   if (tokenFile !== undefined)
     throw new PerdureError("OPS0001", "'tls.token-file' is for processes without the other files of 'tls'");
-  const [authority, certificate, privateKey] = files.map(([name, path]) => readSettingFile(name, required(name, path)));
-  return { authority, certificate, privateKey } as MutualTls;
+  const read = (name: string, path: string | undefined): string => readSettingFile(name, required(name, path));
+  return {
+    authority: read("tls.authority-file", authorityFile),
+    certificate: read("tls.certificate-file", certificateFile),
+    privateKey: read("tls.private-key-file", privateKeyFile),
+  };
 }
 
 function tokenIn(path: string): Secret {
@@ -195,6 +195,6 @@ function checkAuthorities(file: string, protocol: string): void {
     new X509Certificate(readSettingFile("redis.ca-file", file));
   } catch (cause) {
     if (cause instanceof PerdureError) throw cause;
-    throw new PerdureError("OPS0001", `'redis.ca-file' has no certificate: ${(cause as Error).message}`, { cause });
+    throw new PerdureError("OPS0001", `'redis.ca-file' has no certificate: ${causeMessage(cause)}`, { cause });
   }
 }

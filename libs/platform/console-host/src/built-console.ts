@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { constants } from "node:fs";
 import { type FileHandle, open, readdir } from "node:fs/promises";
 import { extname, join } from "node:path";
-import { PerdureError } from "@perdure/base";
+import { causeCode, PerdureError } from "@perdure/base";
 import { ALL_BYTES_MAX, DEPTH_MAX, FILE_BYTES_MAX, FILES_MAX } from "./limits.js";
 
 type Encoding = "br" | "gzip" | "identity";
@@ -124,7 +124,7 @@ async function readAll(directory: string): Promise<ReadonlyMap<string, Buffer>> 
   try {
     await readFolder("", 1);
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code === "ENOENT" && read.size === 0) return read;
+    if (causeCode(cause) === "ENOENT" && read.size === 0) return read;
     throw cause;
   }
   return read;

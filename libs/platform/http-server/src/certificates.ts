@@ -4,7 +4,7 @@
  */
 import { X509Certificate } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
-import { type Clock, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
+import { type Clock, causeMessage, type Logger, PerdureError, type TimerHandle } from "@perdure/base";
 
 /** PEM texts: the certificate with its chain, and its key. */
 export interface Certificate {
@@ -74,7 +74,7 @@ export class WatchedCertificate<T extends Pick<Certificate, "certificate">> impl
       for (const listener of this.#listeners) listener(current);
       this.#logger.info({ file }, "a new certificate is in use");
     } catch (cause) {
-      const problem = (cause as Error).message;
+      const problem = causeMessage(cause);
       if (problem === this.#problem) return;
       this.#problem = problem;
       const { code } = cause instanceof PerdureError ? cause : new PerdureError("OPS0001", problem);

@@ -4,7 +4,7 @@
  * missing. The code that Node sets on the error shows whether it concerns one connection: those errors are logged and counted, and the
  * process continues (docs/decisions/0038).
  */
-import type { Clock, Logger } from "@perdure/base";
+import { type Clock, causeCode, type Logger } from "@perdure/base";
 import type { Counter, Metrics } from "@perdure/telemetry";
 import { CONNECTION_ERRORS_LOGGED_MAX, CONNECTION_ERRORS_WINDOW_MS } from "./limits.js";
 
@@ -76,9 +76,10 @@ const OF_OPEN_SOCKETS: ReadonlySet<unknown> = new Set(["read", "write", "shutdow
 
 /** The kind of connection that the exception concerns; undefined when it does not belong to one connection for certain. */
 export function connectionErrorKind(cause: unknown, origin: UncaughtOrigin): ConnectionErrorKind | undefined {
-  if (!(cause instanceof Error)) return undefined;
-  const { code, syscall, stack = "" } = cause as NodeJS.ErrnoException;
-  if (typeof code !== "string") return undefined;
+  const code = causeCode(cause);
+  if (!(cause instanceof Error) || code === undefined) return undefined;
+  const { stack = "" } = cause;
+  const syscall = "syscall" in cause ? cause.syscall : undefined;
   if (HTTP2.has(code)) return "http2";
   if (HTTP1.has(code) || code.startsWith("HPE_")) return "http1";
   if (STREAM.has(code) && OF_THE_NETWORK.test(stack)) return "stream";

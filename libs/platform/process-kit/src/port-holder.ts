@@ -2,7 +2,7 @@
 import { execFileSync } from "node:child_process";
 import { readdirSync, readFileSync, readlinkSync } from "node:fs";
 import { createServer } from "node:net";
-import { handleErrors, present } from "@perdure/base";
+import { causeCode, handleErrors, present } from "@perdure/base";
 
 export interface PortHolder {
   readonly pid: number;
@@ -84,7 +84,7 @@ function linkOrEmpty(path: string): string {
 
 /** Processes may end meanwhile, and those of other users cannot be read. */
 function unreadable<T>(cause: unknown, nothing: T): T {
-  if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes((cause as NodeJS.ErrnoException).code ?? "")) return nothing;
+  if (["ENOENT", "ESRCH", "EACCES", "EPERM"].includes(causeCode(cause) ?? "")) return nothing;
   throw cause;
 }
 

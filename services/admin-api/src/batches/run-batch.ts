@@ -5,7 +5,7 @@
  *     page ids ─▶ apply, some at a time ─▶ { results of the page, record: next page } ─▶ next page
  *                                           └ a crash before this write: the page is applied again, after a check of each invocation
  */
-import { Backoff, type Clock, InvariantError, type InvocationId, type Logger } from "@perdure/base";
+import { Backoff, type Clock, causeMessage, InvariantError, type InvocationId, type Logger } from "@perdure/base";
 import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import type { VerbOutcome } from "../invocation-operations.js";
 import { BATCH_RETRY_BOUNDS, BATCH_TRIES_MAX, BATCH_WORKERS_MAX } from "../limits.js";
@@ -130,7 +130,7 @@ export class BatchRun {
           logger.error({ cause, batchId: this.#record.id, invocationId: id }, "an operation of a batch failed");
           return { status: 500, problem: "Internal error; the server's log says more", newId: undefined };
         }
-        if (tries === BATCH_TRIES_MAX) return { status: 503, problem: (cause as Error).message, newId: undefined };
+        if (tries === BATCH_TRIES_MAX) return { status: 503, problem: causeMessage(cause), newId: undefined };
         sinceMs ??= startedAtMs;
         if (await isHaltedWithin(clock, backoff.next(), halt)) return undefined;
       }

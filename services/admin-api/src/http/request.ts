@@ -1,5 +1,5 @@
 /** A request as routes see it: parsed and bounded, independent of the server. */
-import { fromUtf8Strict, unreachable } from "@perdure/base";
+import { causeMessage, fromUtf8Strict, unreachable } from "@perdure/base";
 import { type BodyGate, BodyNotRead, readWholeBody } from "@perdure/http-server";
 import type { z } from "zod";
 import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
@@ -72,7 +72,7 @@ export class ApiRequest {
     try {
       value = JSON.parse(body);
     } catch (cause) {
-      throw new RouteError(400, `Failed to parse the request body as JSON: ${(cause as SyntaxError).message}`);
+      throw new RouteError(400, `Failed to parse the request body as JSON: ${causeMessage(cause)}`);
     }
     const parsed = schema.safeParse(value);
     if (parsed.success) return parsed.data;

@@ -5,7 +5,7 @@
 import { linkSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { dirname } from "node:path";
-import { type Clock, pause } from "@perdure/base";
+import { type Clock, causeCode, pause } from "@perdure/base";
 import { FAILED, fail } from "../errors.js";
 import { LOCK_AGE_MS_MAX, LOCK_POLL_MS, LOCK_WAIT_MS_MAX } from "../limits.js";
 
@@ -36,7 +36,7 @@ function tryAcquire(path: string, token: string): boolean {
     writeFileSync(path, token, { flag: "wx", mode: 0o600 });
     return true;
   } catch (cause) {
-    if (codeOf(cause) === "EEXIST") return false;
+    if (causeCode(cause) === "EEXIST") return false;
     throw cause;
   }
 }
@@ -50,7 +50,7 @@ function removeStale(path: string, token: string, clock: Clock): void {
     renameSync(path, aside);
     if (textOf(aside) !== text) linkSync(aside, path);
   } catch (cause) {
-    if (codeOf(cause) !== "ENOENT" && codeOf(cause) !== "EEXIST") throw cause;
+    if (causeCode(cause) !== "ENOENT" && causeCode(cause) !== "EEXIST") throw cause;
   }
   rmSync(aside, { force: true });
 }
@@ -68,7 +68,7 @@ function isAlive(pid: number): boolean {
     process.kill(pid, 0);
     return true;
   } catch (cause) {
-    return codeOf(cause) === "EPERM";
+    return causeCode(cause) === "EPERM";
   }
 }
 
@@ -76,11 +76,7 @@ function textOf(path: string): string | undefined {
   try {
     return readFileSync(path, "utf8");
   } catch (cause) {
-    if (codeOf(cause) === "ENOENT") return undefined;
+    if (causeCode(cause) === "ENOENT") return undefined;
     throw cause;
   }
-}
-
-function codeOf(cause: unknown): unknown {
-  return typeof cause === "object" && cause !== null && "code" in cause ? cause.code : undefined;
 }

@@ -2,6 +2,7 @@
 
 import { setTimeout as delay } from "node:timers/promises";
 import { inspect } from "node:util";
+import { causeMessage } from "@perdure/base";
 import type { HandlerLog } from "../engine/sdk-endpoint.js";
 import type { TestEnvironment } from "../environment.js";
 import { STUCK_CHECK_MS } from "../limits.js";
@@ -56,7 +57,7 @@ async function outcomeOf(environment: TestEnvironment, scenario: Scenario, runMs
     .then(() => scenario(environment))
     .then(
       (value) => `returned ${inspect(value, { depth: 8, breakLength: Number.POSITIVE_INFINITY })}`,
-      (error: unknown) => `threw ${error instanceof Error ? error.message : String(error)}`,
+      (error: unknown) => `threw ${causeMessage(error)}`,
     );
   const outcome = await Promise.race([scenarioOutcome, stuck(environment, runMsMax, ending.signal)]);
   ending.abort();

@@ -1,6 +1,7 @@
 /** The command `test-server`: an environment in a process of its own, for tests in any language. */
 import { fstatSync } from "node:fs";
 import { parseArgs } from "node:util";
+import { causeMessage } from "@perdure/base";
 import { type SkipTime, TestEnvironment } from "../environment.js";
 import { PARENT_CHECK_MS } from "../limits.js";
 import { testingRoutes } from "./testing-routes.js";
@@ -72,7 +73,7 @@ function optionsOf(args: readonly string[]): Options | string {
     if (startAt !== undefined && Number.isNaN(startAt.getTime())) return `--start-at '${values["start-at"]}' is not a time.`;
     return { skipTime, alwaysReplay: values["always-replay"], startAt };
   } catch (cause) {
-    return `${cause instanceof Error ? cause.message : String(cause)}.`;
+    return `${causeMessage(cause)}.`;
   }
 }
 

@@ -1,6 +1,6 @@
 /** Composes the relay as a process, with tenancy over gRPC. */
 import { X509Certificate } from "node:crypto";
-import { PerdureError } from "@perdure/base";
+import { causeMessage, PerdureError } from "@perdure/base";
 import { openPeerCredentials, openPublicCertificate, openTenancy, required } from "@perdure/cluster-kit";
 import { WatchedCertificate } from "@perdure/http-server";
 import { type ProcessPorts, type ReadyFacts, readSettingFile } from "@perdure/process-kit";
@@ -75,7 +75,7 @@ function requireCertificate(setting: string, pem: string): void {
   try {
     new X509Certificate(pem);
   } catch (cause) {
-    throw new PerdureError("OPS0001", `'${setting}' has no certificate: ${(cause as Error).message}`, { cause });
+    throw new PerdureError("OPS0001", `'${setting}' has no certificate: ${causeMessage(cause)}`, { cause });
   }
 }
 

@@ -1,4 +1,5 @@
 /** Sign-in at another provider: redirection there and back. */
+import { causeMessage } from "@perdure/base";
 import { networkOf, newUserId, type UserId } from "@perdure/cloud";
 import { TenancyApiError } from "@perdure/cloud-requests";
 import type { Identity } from "@perdure/identity";
@@ -91,7 +92,7 @@ export class ProviderPages {
 
   #failed(cause: unknown): TenancyApiError {
     // Only the message: other properties of the error may hold data that the provider sent.
-    const reason = cause instanceof Error ? cause.message : String(cause);
+    const reason = causeMessage(cause);
     this.#pageSessions.ports.logger.warn({ reason }, "sign-in at the OpenID Connect provider failed");
     return new TenancyApiError("PERD0503", "The other provider did not sign you in: try again");
   }

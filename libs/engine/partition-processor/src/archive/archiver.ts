@@ -3,7 +3,9 @@
  * only when that is durable. After a crash between the two steps it repeats them with the same result. While the archive is unavailable
  * nothing leaves the store; when it is available again, the archiver catches up page by page.
  */
+
 import type { Clock, InvocationId, Logger, TimerHandle } from "@perdure/base";
+import { causeMessage } from "@perdure/base";
 import type { Completed } from "@perdure/state-machine";
 import { type ArchivableStore, type Archive, type ArchiveOutcome, type ArchiveRecord, archiveRecord } from "@perdure/storage";
 import { ARCHIVE_PAGE, ARCHIVE_PUT_BYTES, ARCHIVED_BYTES_MAX, TOO_LARGE_MAX } from "../limits.js";
@@ -81,7 +83,7 @@ export class Archiver implements AsyncDisposable {
       this.#isAway = false;
     } catch (cause) {
       if (this.#isClosed) return;
-      const reason = cause instanceof Error ? cause.message : String(cause);
+      const reason = causeMessage(cause);
       if (!this.#isAway) logger.warn({ reason }, "archiving failed; completed invocations stay in the store until it succeeds");
       this.#isAway = true;
     }

@@ -8,7 +8,7 @@
  *
  * A lease ends by the worker's own clock, whether or not the medium is reachable; its expiry does not depend on any response.
  */
-import { type Clock, type Logger, present, type TimerHandle } from "@perdure/base";
+import { type Clock, causeMessage, type Logger, present, type TimerHandle } from "@perdure/base";
 import {
   balancedAssignment,
   type HeldLease,
@@ -165,7 +165,7 @@ export class PartitionLeadership implements AsyncDisposable {
     this.#watch?.cancel();
     const { membership, logger } = this.#ports;
     await membership.leave(this.#options.id).catch((cause: unknown) => {
-      logger.debug({ reason: reasonOf(cause) }, "could not remove this worker from the list of workers; its entry expires");
+      logger.debug({ reason: causeMessage(cause) }, "could not remove this worker from the list of workers; its entry expires");
     });
   }
 
@@ -249,7 +249,7 @@ export class PartitionLeadership implements AsyncDisposable {
   /** The medium does not respond: the worker continues polling, and its leases end by its own clock. */
   #silence(cause: unknown): void {
     if (!this.#isSilent && !this.#isClosed) {
-      this.#ports.logger.warn({ reason: reasonOf(cause) }, "leases cannot be renewed; partitions stop when their leases end");
+      this.#ports.logger.warn({ reason: causeMessage(cause) }, "leases cannot be renewed; partitions stop when their leases end");
     }
     this.#isSilent = true;
   }
@@ -286,7 +286,7 @@ export class PartitionLeadership implements AsyncDisposable {
         logger.info({ partition }, "leading");
         this.#publishLeader(partition, epoch);
       } catch (cause) {
-        logger.warn({ partition, reason: reasonOf(cause) }, "could not take the lead");
+        logger.warn({ partition, reason: causeMessage(cause) }, "could not take the lead");
         // A lease that was lost meanwhile may belong to a successor, so it is not ours to release.
         if (this.#vacate(leased)) await leases.release([partition]);
       }
@@ -357,7 +357,7 @@ export class PartitionLeadership implements AsyncDisposable {
   #move(work: () => Promise<void>): void {
     const move = work()
       .catch((cause: unknown) => {
-        this.#ports.logger.warn({ reason: reasonOf(cause) }, "moving a partition failed; its lease ends by itself");
+        this.#ports.logger.warn({ reason: causeMessage(cause) }, "moving a partition failed; its lease ends by itself");
       })
       .finally(() => {
         this.#moves.delete(move);
@@ -372,8 +372,4 @@ export class PartitionLeadership implements AsyncDisposable {
     this.#drained = [];
     for (const resolve of drained) resolve();
   }
-}
-
-function reasonOf(cause: unknown): string {
-  return cause instanceof Error ? cause.message : String(cause);
 }

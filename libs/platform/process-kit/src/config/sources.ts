@@ -3,7 +3,7 @@
  * and its origin for messages. A value without a place in the schema becomes a `Problem` with the nearest setting.
  */
 import { readFileSync, statSync } from "node:fs";
-import { PerdureError } from "@perdure/base";
+import { causeCode, causeMessage, PerdureError } from "@perdure/base";
 import { parse as parseToml, TomlError } from "smol-toml";
 import { CONFIG_FILE_BYTES_MAX } from "./limits.js";
 import { dottedName, foldName, kebabName, nearestName } from "./names.js";
@@ -66,8 +66,7 @@ function readText(path: string): string {
     bytes = statSync(path).size;
     if (bytes <= CONFIG_FILE_BYTES_MAX) return readFileSync(path, "utf8");
   } catch (cause) {
-    const { code, message } = cause as NodeJS.ErrnoException;
-    const reason = code === "ENOENT" ? "there is no such file" : message;
+    const reason = causeCode(cause) === "ENOENT" ? "there is no such file" : causeMessage(cause);
     throw new PerdureError("RT0002", `the configuration file ${path} cannot be read: ${reason}`, { cause });
   }
   const limit = `more than a settings file may have (${CONFIG_FILE_BYTES_MAX})`;
@@ -161,12 +160,19 @@ interface RestateSource extends SourceResult {
   readonly ignored: readonly string[];
 }
 
+/** A `RestateSource` that is being filled. */
+interface FoundSettings {
+  readonly given: GivenSetting[];
+  readonly problems: SettingProblem[];
+  readonly ignored: string[];
+}
+
 /**
  * `RESTATE_` variables of the reference server, so that existing set-ups and its testcontainers library work. A variable without a
  * setting here is not a mistake, because the reference has settings that mean nothing here: it is listed in `ignored`.
  */
 export function restateSource(environment: Readonly<Record<string, string | undefined>>, names: SettingNames): RestateSource {
-  const out = { given: [] as GivenSetting[], problems: [] as SettingProblem[], ignored: [] as string[] };
+  const out: FoundSettings = { given: [], problems: [], ignored: [] };
   for (const [variable, text] of Object.entries(environment)) {
     if (text === undefined || !variable.toUpperCase().startsWith(RESTATE_PREFIX)) continue;
     const rest = variable.slice(RESTATE_PREFIX.length);

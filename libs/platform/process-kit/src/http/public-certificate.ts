@@ -1,7 +1,7 @@
 /** The public certificate of a process: read from the files that the settings name, checked, and shown as a metric. */
 import { X509Certificate } from "node:crypto";
 import { createSecureContext } from "node:tls";
-import { PerdureError } from "@perdure/base";
+import { causeMessage, PerdureError } from "@perdure/base";
 import type { Certificate } from "@perdure/http-server";
 import type { Metrics } from "@perdure/telemetry";
 import { readSettingFile } from "../setting-file.js";
@@ -41,7 +41,7 @@ export function checkPair(
     if (authority !== undefined) new X509Certificate(authority);
     createSecureContext({ cert: certificate, key: privateKey, ...(authority === undefined ? {} : { ca: authority }) });
   } catch (cause) {
-    const reason = (cause as Error).message;
+    const reason = causeMessage(cause);
     throw new PerdureError("OPS0001", `the files of '${group}' cannot be used together: ${reason}`, { cause });
   }
 }

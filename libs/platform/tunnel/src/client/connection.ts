@@ -5,7 +5,7 @@
  */
 import { constants, performServerHandshake, type ServerHttp2Session, type ServerHttp2Stream } from "node:http2";
 import type { Socket } from "node:net";
-import { type Clock, handleErrors, present, type TimerHandle } from "@perdure/base";
+import { type Clock, causeMessage, handleErrors, present, type TimerHandle } from "@perdure/base";
 import {
   DRAIN_PATH,
   DRAINING_HEADER,
@@ -88,7 +88,7 @@ export class ClientConnection {
       const socket = await dial(server, ca, clock, this.#abort.signal);
       this.#serve(socket);
     } catch (cause) {
-      this.#end(cause instanceof Error ? cause.message : String(cause));
+      this.#end(causeMessage(cause));
     }
     return this.#outcome.promise;
   }

@@ -2,7 +2,7 @@
  * The tunnel client: connects to relays and serves the allowed destinations until it is closed. When a relay drains, the client opens
  * another connection before the old one ends; failed connections are retried (cloud.md §2.1, §2.9).
  */
-import { Backoff, PerdureError, pause, present } from "@perdure/base";
+import { Backoff, causeMessage, PerdureError, pause, present } from "@perdure/base";
 import type { TunnelHello } from "../handshake.js";
 import { IdentityVerifier, parsePublicKey } from "../identity.js";
 import { BACKOFF_BOUNDS, BACKOFF_RESET_MS, DRAIN_MS, RESOLVE_EVERY_MS, RESOLVE_RETRY_BOUNDS, SERVERS_MAX } from "../limits.js";
@@ -118,7 +118,7 @@ class OpenTunnel implements ClientTunnel {
         backoff.reset();
         if (!this.#stop.signal.aborted) this.#reconcile(records);
       } catch (cause) {
-        const reason = cause instanceof Error ? cause.message : String(cause);
+        const reason = causeMessage(cause);
         this.#onEvent({ kind: "resolveFailed", srv, reason });
         waitMs = backoff.next();
       }

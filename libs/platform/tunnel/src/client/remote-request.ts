@@ -1,7 +1,7 @@
 /** One request at a remote port, which is forwarded to the environment with a credential. Bytes are forwarded as they arrive. */
 import { type Agent, type ClientRequest, request as httpRequest, type IncomingMessage } from "node:http";
 import { request as httpsRequest } from "node:https";
-import { handleErrors } from "@perdure/base";
+import { causeMessage, handleErrors } from "@perdure/base";
 import { type BodyReceiver, type ExchangeObserver, endToEndHeaders, type HttpExchange } from "@perdure/http-server";
 import { errorBody, isFinalStatus } from "../http-headers.js";
 import type { RemotePortEvent } from "./remote-port.js";
@@ -40,7 +40,7 @@ export class RemoteRequest implements BodyReceiver, ExchangeObserver {
       this.#send(authorization);
       this.#exchange.startBody(this);
     } catch (cause) {
-      this.#refuse(cause instanceof Error ? cause.message : String(cause));
+      this.#refuse(causeMessage(cause));
     }
   }
 

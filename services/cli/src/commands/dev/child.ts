@@ -5,6 +5,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import type { Clock } from "@perdure/base";
+import { causeCode } from "@perdure/base";
 import { LAST_LINES, LINE_CHARS_MAX, STOP_MS_MAX } from "./limits.js";
 
 interface ProgramExit {
@@ -91,7 +92,7 @@ export class ChildProgram {
     try {
       process.kill(-this.#process.pid, name);
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "ESRCH") throw cause; // The group ended in this moment.
+      if (causeCode(cause) !== "ESRCH") throw cause; // The group ended in this moment.
     }
   }
 }

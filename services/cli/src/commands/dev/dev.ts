@@ -6,7 +6,7 @@
 import { dirname, resolve } from "node:path";
 import { AdminClient } from "@perdure/admin-client";
 import { type NodeTransport, nodeTransport } from "@perdure/admin-client/node";
-import { present } from "@perdure/base";
+import { causeCode, present } from "@perdure/base";
 import { isPortFree } from "@perdure/process-kit/port-holder";
 import { type Context, USER_AGENT } from "../../context.js";
 import { LOCAL } from "../../environment.js";
@@ -272,7 +272,7 @@ async function startedOrAdvised<T>(context: Context, command: string, start: () 
   try {
     return await start();
   } catch (cause) {
-    if ((cause as NodeJS.ErrnoException).code !== "ENOENT") throw cause;
+    if (causeCode(cause) !== "ENOENT") throw cause;
     return context.fail(
       FAILED,
       `There is no program '${command}' here`,

@@ -1,6 +1,7 @@
 /** Records which `perdure dev` uses a data folder: written while it runs, read when a second one finds the data locked. */
 import { readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { causeCode } from "@perdure/base";
 import { z } from "zod";
 import { CliError, FAILED } from "../../errors.js";
 
@@ -39,8 +40,7 @@ function readHolder(data: string): z.infer<typeof holderShape> | undefined {
     process.kill(parsed.data.pid, 0);
     return parsed.data;
   } catch (cause) {
-    if (cause instanceof SyntaxError || ["ENOENT", "ESRCH"].includes((cause as NodeJS.ErrnoException).code ?? ""))
-      return undefined;
+    if (cause instanceof SyntaxError || ["ENOENT", "ESRCH"].includes(causeCode(cause) ?? "")) return undefined;
     throw cause;
   }
 }

@@ -1,6 +1,7 @@
 /** Source files of a service, with the times of their last changes. */
 import { type Dirent, readdirSync, statSync } from "node:fs";
 import { extname, join } from "node:path";
+import { causeCode } from "@perdure/base";
 import { SOURCE_ENTRIES_MAX } from "./limits.js";
 
 /** Modification time and size by path, relative to the folder. */
@@ -47,7 +48,7 @@ function entriesOf(folder: string): readonly Dirent[] {
   try {
     return readdirSync(folder, { withFileTypes: true }).sort((a, b) => (a.name < b.name ? -1 : 1));
   } catch (cause) {
-    if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes((cause as NodeJS.ErrnoException).code ?? "")) return [];
+    if (["ENOENT", "ENOTDIR", "EACCES", "EPERM"].includes(causeCode(cause) ?? "")) return [];
     throw cause;
   }
 }

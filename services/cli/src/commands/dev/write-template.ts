@@ -1,5 +1,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { causeCode } from "@perdure/base";
 import { templateOf } from "./template.js";
 
 /** Writes the template of a new service into `folder`. Never overwrites a file. Returns the written paths. */
@@ -11,7 +12,7 @@ export function writeTemplate(folder: string, ingressPort: number): readonly str
       writeFileSync(join(folder, path), text, { flag: "wx" });
       written.push(path);
     } catch (cause) {
-      if ((cause as NodeJS.ErrnoException).code !== "EEXIST") throw cause;
+      if (causeCode(cause) !== "EEXIST") throw cause;
     }
   }
   return written;
