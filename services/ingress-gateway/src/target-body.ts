@@ -1,5 +1,5 @@
 /** Attach, output and lookup by POST name their target in a JSON body (ingress.md §5.3). */
-import { fromUtf8Strict } from "@perdure/base";
+import { fromUtf8Strict, jsonFields } from "@perdure/base";
 import { type IngressRefusal, unreadableBody } from "./refusal.js";
 import type { ResultTarget } from "./route.js";
 import { checkScope } from "./scope.js";
@@ -16,8 +16,9 @@ export function parseTargetBody(bytes: Uint8Array, what: "lookup body" | "reques
   } catch (cause) {
     return bad(what, cause instanceof SyntaxError ? cause.message : "it is not JSON");
   }
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return bad(what, "expected an object");
-  const target = readTarget(value as BodyFields);
+  const fields = jsonFields(value);
+  if (fields === undefined) return bad(what, "expected an object");
+  const target = readTarget(fields);
   if (typeof target === "string") return bad(what, target);
   if (target.kind === "id" || target.scope === undefined) return target;
   return checkScope(target.scope) ?? target;

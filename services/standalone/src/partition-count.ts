@@ -2,7 +2,7 @@
  * The number of partitions of a data directory. An invocation's partition follows from its id and this number, so the number must never
  * change under existing data. It is stored at the first start; later the setting only matters to new data directories.
  */
-import { type Logger, PerdureError } from "@perdure/base";
+import { jsonFields, type Logger, PerdureError } from "@perdure/base";
 import type { MetadataStore } from "@perdure/metadata";
 
 export const PARTITIONS_KEY = "cluster/partitions";
@@ -14,12 +14,12 @@ export async function partitionCountOf(metadata: MetadataStore, setting: number,
     await metadata.write([{ kind: "put", key: PARTITIONS_KEY, value: { count: setting }, expectedVersion: 0 }]);
     return setting;
   }
-  const { count } = (stored.value ?? {}) as { count?: unknown };
-  if (!Number.isSafeInteger(count) || (count as number) < 1)
+  const { count } = jsonFields(stored.value) ?? {};
+  if (typeof count !== "number" || !Number.isSafeInteger(count) || count < 1)
     throw new PerdureError("STO0003", `the metadata document '${PARTITIONS_KEY}' cannot be read`);
   if (count !== setting)
     logger.info({ numPartitions: count, setting }, "the data directory keeps the number of partitions it was made with");
-  return count as number;
+  return count;
 }
 
 /** Overwrites the stored number: only for data that do not belong to the metadata. */

@@ -40,10 +40,10 @@ function detailOf({ code, message }: RegistryRefusal): string {
 }
 
 export function statusOf(error: PerdureError | RegistryRefusal): Pick<StatusObject, "code" | "details" | "metadata"> {
-  const refusal = error instanceof RegistryRefusal ? error : undefined;
-  const code = refusal === undefined ? status[(error as PerdureError).grpc as keyof typeof status] : codeOf(refusal.status);
-  const detail = refusal === undefined ? (error as PerdureError).detail : detailOf(refusal);
-  const httpStatus: Record<string, string> = refusal === undefined ? {} : { [HTTP_STATUS]: String(refusal.status) };
+  const isRefusal = error instanceof RegistryRefusal;
+  const code = isRefusal ? codeOf(error.status) : status[error.grpc];
+  const detail = isRefusal ? detailOf(error) : error.detail;
+  const httpStatus: Record<string, string> = isRefusal ? { [HTTP_STATUS]: String(error.status) } : {};
   const metadata = new Metadata();
   metadata.set(DETAILS, Buffer.from(encodeStatus(code, detail, error.code, httpStatus)));
   return { code, details: detail, metadata };
@@ -51,7 +51,7 @@ export function statusOf(error: PerdureError | RegistryRefusal): Pick<StatusObje
 
 /** The error as a `google.rpc.Status`. */
 export function encodeError(error: PerdureError): Uint8Array {
-  return encodeStatus(status[error.grpc as keyof typeof status], error.detail, error.code, {});
+  return encodeStatus(status[error.grpc], error.detail, error.code, {});
 }
 
 function encodeStatus(code: status, message: string, reason: string | undefined, metadata: Record<string, string>): Uint8Array {
@@ -99,5 +99,5 @@ function errorIn(bytes: Uint8Array): PerdureError | RegistryRefusal | undefined 
 
 /** Whether the other process does not have the method that was called: it is of an earlier release. */
 export function isUnimplemented(error: unknown): boolean {
-  return (error as Partial<ServiceError> | undefined)?.code === status.UNIMPLEMENTED;
+  return typeof error === "object" && error !== null && "code" in error && error.code === status.UNIMPLEMENTED;
 }

@@ -4,7 +4,7 @@
  */
 import { promisify } from "node:util";
 import { constants, zstdCompress, zstdDecompress } from "node:zlib";
-import { EMPTY_BYTES, fromUtf8, utf8 } from "@perdure/base";
+import { EMPTY_BYTES, fromUtf8, jsonFields, utf8 } from "@perdure/base";
 import { COMPRESS_FROM_BYTES, RESPONSE_BYTES_MAX, ZSTD_LEVEL } from "./limits.js";
 
 const compress = promisify(zstdCompress);
@@ -58,15 +58,16 @@ export async function decodeResponse(payload: Uint8Array | undefined): Promise<L
   };
 }
 
-function parse(payload: Uint8Array | undefined): Record<string, unknown> {
+function parse(payload: Uint8Array | undefined): Readonly<Record<string, unknown>> {
   let parsed: unknown;
   try {
     parsed = JSON.parse(fromUtf8(payload ?? EMPTY_BYTES));
   } catch (cause) {
     throw new Error("the function did not return JSON", { cause });
   }
-  if (typeof parsed !== "object" || parsed === null) throw new Error("the function did not return an object");
-  return parsed as Record<string, unknown>;
+  const fields = jsonFields(parsed);
+  if (fields === undefined) throw new Error("the function did not return an object");
+  return fields;
 }
 
 function flatHeaders(given: unknown): Record<string, string> {

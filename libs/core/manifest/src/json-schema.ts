@@ -1,4 +1,5 @@
 /** Validates schemas of inputs and outputs at registration, because they are shown in the console and copied into OpenAPI documents. */
+import { jsonFields } from "@perdure/base";
 import { Ajv } from "ajv";
 import { Ajv2019 } from "ajv/dist/2019.js";
 import { Ajv2020 } from "ajv/dist/2020.js";
@@ -11,25 +12,24 @@ const checkers = new Map<string, SchemaChecker>();
 /** The problem of a schema by its own dialect, or `undefined`. A schema of an unknown dialect is not validated. */
 export function jsonSchemaProblem(schema: unknown): string | undefined {
   if (typeof schema === "boolean") return undefined;
-  if (typeof schema !== "object" || schema === null || Array.isArray(schema)) return "a JSON schema is an object or a boolean";
-  const dialect = dialectOf(schema);
+  const fields = jsonFields(schema);
+  if (fields === undefined) return "a JSON schema is an object or a boolean";
+  const { $schema: named, ...rest } = fields;
+  const dialect = dialectOf(named);
   if (dialect === undefined) return undefined;
   const checker = checkerOf(dialect);
-  const { $schema: _named, ...rest } = schema as Record<string, unknown>;
   return checker.validateSchema(rest) === true ? undefined : checker.errorsText();
 }
 
 /** A short text for lists: `JSON 'Order'` by its title, else `JSON object` by its type; `undefined` where it has neither. */
 export function describeJsonSchema(schema: unknown): string | undefined {
-  if (typeof schema !== "object" || schema === null) return undefined;
-  const { title, type } = schema as { readonly title?: unknown; readonly type?: unknown };
+  const { title, type } = jsonFields(schema) ?? {};
   if (typeof title === "string" && title !== "") return `JSON '${title}'`;
   return typeof type === "string" ? `JSON ${type}` : undefined;
 }
 
-function dialectOf(schema: object): string | undefined {
-  const named = (schema as { $schema?: unknown }).$schema;
-  if (named === undefined) return "2020-12";
+/** `named`: the member `$schema`. */
+function dialectOf(named: unknown): string | undefined {
   if (typeof named !== "string") return "2020-12";
   if (named.includes("2020-12")) return "2020-12";
   if (named.includes("2019-09")) return "2019-09";

@@ -2,7 +2,7 @@
  * Resolves what a suspended handler awaits: the stored tree of completion ids becomes a tree of named things (this timer, this call, this
  * awakeable), so that an operator sees what would end the wait.
  */
-import { awakeableId, type InvocationId } from "@perdure/base";
+import { awakeableId, type InvocationId, jsonFields } from "@perdure/base";
 import { attachedId, type Combinator, cancelSignalIndex, type Future, firstUserSignalIndex } from "@perdure/service-protocol";
 import { AWAITED_LEAVES_MAX } from "./limits.js";
 import { attachText, type JournalStep, type ParsedJournal } from "./steps.js";
@@ -128,14 +128,14 @@ function nodeFromJson(value: unknown): Future | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   const [entry] = Object.entries(value);
   const combinator = entry === undefined ? undefined : COMBINATORS.get(entry[0]);
-  const list: unknown = entry?.[1];
-  if (combinator === undefined || !Array.isArray(list)) return undefined;
+  const children: unknown = entry?.[1];
+  if (combinator === undefined || !Array.isArray(children)) return undefined;
   const completions: number[] = [];
   const signalIndexes: number[] = [];
   const signalNames: string[] = [];
   const nested: Future[] = [];
-  for (const child of list as unknown[]) {
-    const single = (child as { Single?: Record<string, unknown> } | null)?.Single;
+  for (const child of children) {
+    const single = jsonFields(jsonFields(child)?.["Single"]);
     if (single === undefined) {
       const node = nodeFromJson(child);
       if (node !== undefined) nested.push(node);

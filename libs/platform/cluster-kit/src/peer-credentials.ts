@@ -1,4 +1,5 @@
 /** Certificates between the processes of a cluster: read again when the files are replaced; a metric shows when they expire. */
+import { invariant } from "@perdure/base";
 import type { MutualTls, PeerCredentials } from "@perdure/grpc";
 import { WatchedCertificate } from "@perdure/http-server";
 import type { ProcessPorts } from "@perdure/process-kit";
@@ -20,7 +21,8 @@ export async function openPeerCredentials(
     return first;
   }
   const read = (): MutualTls => {
-    const pair = peerCredentialsOf(settings) as MutualTls;
+    const pair = peerCredentialsOf(settings);
+    invariant(pair !== undefined && "authority" in pair, "the settings name the same files as before");
     checkPair("tls", pair);
     return pair;
   };

@@ -1,4 +1,5 @@
 /** Selects the encoding of a file that suits the client (RFC 9110 §12.5.3), and whether the client has the file already (§13.1.2). */
+import { present } from "@perdure/base";
 import type { EncodedFile } from "./built-console.js";
 import { HEADER_CHARS_MAX } from "./limits.js";
 
@@ -8,7 +9,7 @@ import { HEADER_CHARS_MAX } from "./limits.js";
  */
 export function formFor(forms: readonly EncodedFile[], acceptEncoding: string | undefined): EncodedFile {
   const weights = weightsOf(acceptEncoding ?? "");
-  const identity = forms.at(-1) as EncodedFile;
+  const identity = present(forms.at(-1));
   let best = identity;
   let bestWeight = weights.get("identity") ?? 0;
   for (const form of forms) {

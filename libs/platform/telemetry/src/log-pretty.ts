@@ -1,7 +1,14 @@
 /** Formats log lines for a terminal: time, level, component, message, then the fields in grey; stack traces below. */
-import { styleText } from "node:util";
 
-const COLORS = { debug: "gray", info: "green", warn: "yellow", error: "red" } as const;
+import { styleText } from "node:util";
+import { jsonFields } from "@perdure/base";
+
+const COLORS: ReadonlyMap<string, "gray" | "green" | "yellow" | "red"> = new Map([
+  ["debug", "gray"],
+  ["info", "green"],
+  ["warn", "yellow"],
+  ["error", "red"],
+]);
 /** Widths that keep sentences aligned for the components and levels there are. */
 const LEVEL_CHARS = 5;
 const COMPONENT_CHARS = 10;
@@ -18,9 +25,9 @@ const CONTROLS_OR_BREAKS = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/g;
  */
 export function prettyLine(json: string, colors: boolean): string {
   const paint: Paint = colors ? (style, text) => styleText(style, text, { validateStream: false }) : (_, text) => text;
-  const { ts, level, msg, component, service: _service, ...fields } = JSON.parse(json) as Record<string, unknown>;
+  const { ts, level, msg, component, service: _service, ...fields } = jsonFields(JSON.parse(json)) ?? {};
   const name = String(level);
-  const color = name in COLORS ? COLORS[name as keyof typeof COLORS] : "white";
+  const color = COLORS.get(name) ?? "white";
   const head = [
     paint("gray", timeOfDay(String(ts))),
     paint(color, name.padEnd(LEVEL_CHARS)),

@@ -82,7 +82,7 @@ function destination(options: LoggingOptions): DestinationStream {
 function describeError(value: unknown): unknown {
   if (!types.isNativeError(value)) return value;
   const { name, message, stack, cause } = value;
-  const code = (value as { code?: unknown }).code;
+  const code = "code" in value ? value.code : undefined;
   return {
     type: name,
     message,
@@ -129,7 +129,7 @@ class ComponentLogger implements Logger {
   }
 
   child(fields: object): Logger {
-    const { component } = fields as { component?: unknown };
+    const component = "component" in fields ? fields.component : undefined;
     const own = typeof component === "string" ? component : this.#component;
     return new ComponentLogger(this.#pino.child(fields), own, this.#current, this.#all);
   }

@@ -3,7 +3,7 @@
  * Official tunnel clients leave the check of the path to the SDK behind them.
  */
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
-import { BoundedCache, type Clock } from "@perdure/base";
+import { BoundedCache, type Clock, jsonFields, parseJson } from "@perdure/base";
 import { SIGNATURES_MAX, TOKEN_CHARS_MAX } from "./limits.js";
 
 const ALPHABET = "123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
@@ -90,13 +90,9 @@ function claimsOf(claims: Readonly<Record<string, unknown>> | undefined): Claims
   return typeof aud === "string" && typeof exp === "number" && typeof nbf === "number" ? { aud, exp, nbf } : undefined;
 }
 
+/** Undefined when it is not a token. */
 function jsonOf(part: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const value: unknown = JSON.parse(Buffer.from(part, "base64url").toString("utf8"));
-    return typeof value === "object" && value !== null ? (value as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined; // It is not a token.
-  }
+  return jsonFields(parseJson(Buffer.from(part, "base64url").toString("utf8")));
 }
 
 function base58Decode(text: string): Uint8Array | undefined {

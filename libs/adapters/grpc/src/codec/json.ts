@@ -26,7 +26,12 @@ function replace(_key: string, value: unknown): unknown {
 
 function revive(_key: string, value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
-  if ("$bytes" in value) return new Uint8Array(Buffer.from(value.$bytes as string, "base64"));
-  if ("$map" in value) return new Map(value.$map as [unknown, unknown][]);
-  return "$bigint" in value ? BigInt(value.$bigint as string) : value;
+  if ("$bytes" in value && typeof value.$bytes === "string") return new Uint8Array(Buffer.from(value.$bytes, "base64"));
+  if ("$map" in value && Array.isArray(value.$map)) return new Map(value.$map.map(entryOf));
+  return "$bigint" in value && typeof value.$bigint === "string" ? BigInt(value.$bigint) : value;
+}
+
+function entryOf(value: unknown): [unknown, unknown] {
+  if (!Array.isArray(value) || value.length !== 2) throw new SyntaxError("an entry of a map is a pair");
+  return [value[0], value[1]];
 }

@@ -10,7 +10,7 @@
 type CatalogueEntry = { title: string; http: number; grpc: GrpcStatus };
 
 /** The gRPC status names we use. */
-type GrpcStatus =
+export type GrpcStatus =
   | "INVALID_ARGUMENT"
   | "NOT_FOUND"
   | "ALREADY_EXISTS"

@@ -2,7 +2,7 @@
  * The error with a code of the catalogue. Every error that leaves the program has a code, so that operators find its page and tools can
  * branch on it.
  */
-import { catalogue, type ErrorCode } from "./catalogue.js";
+import { catalogue, type ErrorCode, type GrpcStatus } from "./catalogue.js";
 
 /** A coded error. `message` is `[CODE] detail`; the client receives `detail`, so it holds no secrets and no payloads. */
 export class PerdureError extends Error {
@@ -22,7 +22,7 @@ export class PerdureError extends Error {
   }
 
   /** gRPC status name for calls between roles. */
-  get grpc(): string {
+  get grpc(): GrpcStatus {
     return catalogue[this.code].grpc;
   }
 

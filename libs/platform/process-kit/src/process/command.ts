@@ -10,13 +10,14 @@ export interface ProcessCommand {
 
 /** Removes the words that are not settings; the settings check the rest. */
 export function processCommand(args: readonly string[], environment: NodeJS.ProcessEnv): ProcessCommand {
-  const command = { file: environment["PERDURE_CONFIG"], printConfig: false, flags: [] as string[] };
+  const flags: string[] = [];
+  const command = { file: environment["PERDURE_CONFIG"], printConfig: false, flags };
   for (let i = 0; i < args.length; i++) {
     const arg = args[i]!;
     if (arg === "--print-config") command.printConfig = true;
     else if (arg === "--config-file") command.file = args[++i] ?? "";
     else if (arg.startsWith("--config-file=")) command.file = arg.slice("--config-file=".length);
-    else command.flags.push(arg);
+    else flags.push(arg);
   }
   return command;
 }
