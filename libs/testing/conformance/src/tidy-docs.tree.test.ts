@@ -109,6 +109,20 @@ test("the walk of one invocation has at most 20 hops, and names functions and me
   expect(identifiers.filter((name) => !isDefined(name))).toEqual([]);
 });
 
+test("the architecture names every package and service, and paths that exist", () => {
+  const text = read("ARCHITECTURE.md");
+  const foldersOf = (folder: string): string[] =>
+    readdirSync(join(ROOT, folder), { withFileTypes: true })
+      .filter((entry) => entry.isDirectory())
+      .map(({ name }) => name);
+  const packages = [...foldersOf("libs").flatMap((wing) => foldersOf(join("libs", wing))), ...foldersOf("services")];
+  expect(packages.length).toBeGreaterThan(50);
+  expect(packages.filter((name) => !text.includes(`\`${name}\``))).toEqual([]);
+  const paths = [...text.matchAll(/`((?:libs|services|proto|deploy|charts|docs)\/[\w./-]*\w)`/g)].map(([, path = ""]) => path);
+  expect(paths.length).toBeGreaterThan(20);
+  expect(paths.filter((path) => !existsSync(join(ROOT, path)))).toEqual([]);
+});
+
 test("headings have the anchors that GitHub gives them", () => {
   expect(["`perdure server`", "Why is it stuck?", "[Limits](limits.md) of a key", "sys_node"].map(slugOf)).toEqual([
     "perdure-server",
