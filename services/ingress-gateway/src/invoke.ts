@@ -141,7 +141,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const badLimits = checkLimitKeyOf(exchange, query, this.#scope) ?? checkPriorityOf(exchange, query, this.#scope);
     if (badLimits !== undefined) return this.#refuse(badLimits);
     const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
-    if (!Array.isArray(headers)) return this.#refuse(headers as IngressRefusal);
+    if ("kind" in headers) return this.#refuse(headers);
     if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
     if (delayMs !== undefined && this.#debounce !== undefined) return this.#refuse(refusal.delayedDebounce);
     this.#submit({ headers, body: bytes, spaceBytes }, this.#debounce?.quietMs ?? delayMs, query);

@@ -5,7 +5,6 @@ import {
   Metadata,
   type MethodDefinition,
   type ServerWritableStream,
-  type ServiceError,
   status,
 } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
@@ -64,8 +63,8 @@ export async function* readPages<In, Page>(
   try {
     for await (const page of stream) yield page as Page;
   } catch (cause) {
-    const { details } = cause as Partial<ServiceError>;
-    throw new PerdureError("OPS0004", `${callee} cannot be reached: ${details ?? "no answer"}`, { cause });
+    const details = cause instanceof Error && "details" in cause ? String(cause.details) : "no answer";
+    throw new PerdureError("OPS0004", `${callee} cannot be reached: ${details}`, { cause });
   } finally {
     stream.on("error", () => undefined); // `cancel` emits an error on the stream.
     stream.cancel();

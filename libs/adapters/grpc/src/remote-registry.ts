@@ -314,7 +314,7 @@ async function snapshotOf(channel: Client): Promise<RegistrySnapshot | undefined
       return snapshot && snapshotCodec.snapshot.from(snapshot);
     }
   } catch (cause) {
-    return isUnimplemented((cause as Error).cause) ? snapshotOfV01(channel, options) : undefined;
+    return cause instanceof Error && isUnimplemented(cause.cause) ? snapshotOfV01(channel, options) : undefined;
   }
   return undefined;
 }

@@ -134,7 +134,7 @@ export class RemoteTenancy implements Tenancy {
       } catch (cause) {
         last = cause;
       }
-      if (isUnimplemented((last as Error).cause)) {
+      if (last instanceof Error && isUnimplemented(last.cause)) {
         try {
           return await callTenancyV01(client, methodV01, valuesV01, options);
         } catch (cause) {

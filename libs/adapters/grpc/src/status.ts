@@ -17,6 +17,11 @@ const HTTP_STATUS = "http_status";
 
 const REFUSALS = [400, 403, 404, 409, 422, 429, 500] as const satisfies readonly RegistryRefusal["status"][];
 
+/** `status` when the management API answers a refusal with it. */
+export function refusalStatus(status: number): RegistryRefusal["status"] | undefined {
+  return REFUSALS.find((each) => each === status);
+}
+
 function codeOf(httpStatus: RegistryRefusal["status"]): status {
   switch (httpStatus) {
     case 403:
@@ -90,7 +95,7 @@ function errorIn(bytes: Uint8Array): PerdureError | RegistryRefusal | undefined 
     const info = anyUnpack(detail, ErrorInfoSchema);
     if (info?.domain !== DOMAIN) continue;
     const code = isErrorCode(info.reason) ? info.reason : undefined;
-    const httpStatus = REFUSALS.find((each) => String(each) === info.metadata[HTTP_STATUS]);
+    const httpStatus = refusalStatus(Number(info.metadata[HTTP_STATUS]));
     if (httpStatus !== undefined) return new RegistryRefusal(httpStatus, code, message);
     if (code !== undefined) return new PerdureError(code, message);
   }

@@ -104,7 +104,8 @@ function parse(text: string): Recurrence {
       `it has ${fields.length} fields; minute, hour, day of month, month, day of week make five, six begin with the second`,
     );
   }
-  const [second, minute, hour, day, month, weekday] = (fields.length === 5 ? ["0", ...fields] : fields) as Six;
+  const six = fields.length === 5 ? ["0", ...fields] : fields;
+  const [second = "", minute = "", hour = "", day = "", month = "", weekday = ""] = six;
   const hours = values(HOUR, hour);
   return {
     kind: "cron",
@@ -117,8 +118,6 @@ function parse(text: string): Recurrence {
     isHourly: hours.length === 24,
   };
 }
-
-type Six = [string, string, string, string, string, string];
 
 function parseInterval(text: string): Interval {
   const parsed = parseDuration(text);

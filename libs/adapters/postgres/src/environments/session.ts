@@ -1,5 +1,5 @@
 /** A connection for changes of roles, which are rare: one connection per change, with transactions that leave nothing half done. */
-import { PerdureError, type Secret } from "@perdure/base";
+import { causeCode, causeMessage, PerdureError, type Secret } from "@perdure/base";
 import pg from "pg";
 import { failure } from "../failure.js";
 import { CONNECT_TIMEOUT_MS, QUERY_TIMEOUT_MS, ROLE_LOCK_TIMEOUT_MS, STATEMENT_TIMEOUT_MS } from "../limits.js";
@@ -59,8 +59,9 @@ export const literal = pg.escapeLiteral;
 
 function named(cause: unknown): PerdureError {
   if (cause instanceof PerdureError) return cause;
-  const { code, message, detail } = cause as { readonly code?: string; readonly message?: string; readonly detail?: string };
+  const [code, message] = [causeCode(cause), causeMessage(cause)];
   if (code === INSUFFICIENT_PRIVILEGE) return refused(`the database does not allow it: ${message}`, cause);
-  if (code === OBJECTS_DEPEND) return refused(`${message}: ${detail ?? ""}`, cause);
+  const detail = typeof cause === "object" && cause !== null && "detail" in cause ? cause.detail : undefined;
+  if (code === OBJECTS_DEPEND) return refused(`${message}: ${typeof detail === "string" ? detail : ""}`, cause);
   return failure(cause);
 }

@@ -2,7 +2,7 @@
  * The database of tenancy: tables to read, transactions to change them, and change events of all processes. Every change and its line in
  * the audit log are one transaction.
  */
-import type { Logger, OperationObserver } from "@perdure/base";
+import { causeCode, type Logger, type OperationObserver } from "@perdure/base";
 import type { TenancyChange } from "@perdure/cloud";
 import pg from "pg";
 import { failure } from "../failure.js";
@@ -168,7 +168,7 @@ const DEADLOCK = "40P01";
 
 function isDeadlock(cause: unknown): boolean {
   const inner = cause instanceof Error ? (cause.cause ?? cause) : cause;
-  return (inner as { readonly code?: string } | undefined)?.code === DEADLOCK;
+  return causeCode(inner) === DEADLOCK;
 }
 
 /** BEGIN and COMMIT fail in pg's words. */

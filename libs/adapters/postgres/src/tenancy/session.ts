@@ -2,6 +2,7 @@
  * Queries of the tables of tenancy, on a connection of the pool or inside one transaction; errors are converted to the errors of the
  * project.
  */
+import { causeCode } from "@perdure/base";
 import type { TenancyChange } from "@perdure/cloud";
 import type pg from "pg";
 import { failure } from "../failure.js";
@@ -53,12 +54,17 @@ export class SqlSession {
 
   async #run(text: string, values: readonly Value[]): Promise<pg.QueryResult<Record<string, unknown>>> {
     try {
-      return await this.#queryable.query<Record<string, unknown>>(text, values as unknown[]);
+      return await this.#queryable.query<Record<string, unknown>>(text, [...values]);
     } catch (cause) {
-      const { code, constraint } = cause as { readonly code?: string; readonly constraint?: string };
-      throw code === UNIQUE_VIOLATION && constraint !== undefined ? new AlreadyThere(constraint, cause) : failure(cause);
+      const constraint = causeCode(cause) === UNIQUE_VIOLATION ? constraintOf(cause) : undefined;
+      throw constraint === undefined ? failure(cause) : new AlreadyThere(constraint, cause);
     }
   }
 }
 
 const UNIQUE_VIOLATION = "23505";
+
+function constraintOf(cause: unknown): string | undefined {
+  const isNamed = typeof cause === "object" && cause !== null && "constraint" in cause;
+  return isNamed && typeof cause.constraint === "string" ? cause.constraint : undefined;
+}

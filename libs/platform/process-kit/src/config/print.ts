@@ -2,7 +2,7 @@
  * `--print-config`: every setting as a TOML file that can be saved, edited and used, with its meaning, its value and the source of the
  * value.
  */
-import type { z } from "zod";
+import { jsonFields } from "@perdure/base";
 import type { LoadedConfig } from "./load.js";
 import { dottedName, kebabName } from "./names.js";
 import { type GroupSchema, type SettingNode, settingTree } from "./tree.js";
@@ -10,23 +10,24 @@ import { type GroupSchema, type SettingNode, settingTree } from "./tree.js";
 /** Ends in a newline. Secrets are "***". */
 export function printConfig<S extends GroupSchema>(schema: S, loaded: LoadedConfig<S>): string {
   const blocks: string[] = [];
-  printGroup(settingTree(schema), loaded.values, loaded as LoadedConfig<z.ZodType>, blocks);
+  printGroup(settingTree(schema), loaded.values, loaded.origins, blocks);
   const ignored = loaded.ignoredVariables.map((name) => `# ${name} has no setting here and is ignored`);
   if (ignored.length > 0) blocks.push(ignored.join("\n"));
   return `${blocks.join("\n\n")}\n`;
 }
 
+type SettingOrigins = LoadedConfig<GroupSchema>["origins"];
 type GroupNode = Extract<SettingNode, { kind: "group" }>;
 
-function printGroup(node: SettingNode, value: unknown, loaded: LoadedConfig<z.ZodType>, blocks: string[]): void {
+function printGroup(node: SettingNode, value: unknown, origins: SettingOrigins, blocks: string[]): void {
   if (node.kind !== "group") return;
-  const values = value as Readonly<Record<string, unknown>>;
+  const values = jsonFields(value) ?? {};
   if (node.path.length > 0) blocks.push(`# ${node.facts.sentence}\n[${node.path.map(kebabName).join(".")}]`);
   else blocks.push(`# ${node.facts.sentence}`);
   // In TOML a table's own values come before the tables inside it.
   for (const [name, member] of settingsFirst(node)) {
-    if (member.kind === "group") printGroup(member, values[name], loaded, blocks);
-    else blocks.push(printSetting(member, name, values[name], loaded.origins.get(dottedName(member.path))));
+    if (member.kind === "group") printGroup(member, values[name], origins, blocks);
+    else blocks.push(printSetting(member, name, values[name], origins.get(dottedName(member.path))));
   }
 }
 

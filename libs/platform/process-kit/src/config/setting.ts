@@ -3,7 +3,7 @@
  * "8080"), returns a plain value in one unit, and keeps the sentence, the unit and the default for `--print-config` and for messages. Every
  * setting has a default or may be absent.
  */
-import { formatByteSize, formatDuration, parseByteSize, parseDuration } from "@perdure/base";
+import { formatByteSize, formatDuration, jsonFields, parseByteSize, parseDuration } from "@perdure/base";
 import { z } from "zod";
 
 /** Facts about a setting beyond its value, for `--print-config` and messages. */
@@ -144,7 +144,7 @@ function durationText(minMs: number) {
   });
 }
 
-const shownDuration = (value: unknown): string => quoted(formatDuration(value as number));
+const shownDuration = (value: unknown): string => quoted(formatDuration(Number(value)));
 
 /** A duration; code gets milliseconds. */
 export function duration(fallback: string, options: SettingOptions & { readonly minMs?: number }) {
@@ -170,7 +170,7 @@ function byteSizeText() {
 
 /** Exact when re-read: sizes that no unit divides are shown in bytes. */
 function shownByteSize(value: unknown): string {
-  const bytes = value as number;
+  const bytes = Number(value);
   const friendly = formatByteSize(bytes);
   const back = parseByteSize(friendly);
   return back.ok && back.bytes === bytes ? quoted(friendly) : String(bytes);
@@ -189,9 +189,7 @@ export function optionalByteSize(options: SettingOptions) {
 export function textMap(fallback: Readonly<Record<string, string>>, options: SettingOptions & { readonly secret?: boolean }) {
   const schema = z.record(z.string(), z.string(), { error: "must be a table of texts" }).prefault({ ...fallback });
   const show = (value: unknown) =>
-    inlineTable(
-      Object.entries(value as Record<string, string>).map(([key, text]) => [key, options.secret === true ? "***" : text]),
-    );
+    inlineTable(Object.entries(jsonFields(value) ?? {}).map(([key, text]) => [key, options.secret === true ? "***" : text]));
   return withFacts(schema, { sentence: options.sentence, show, form: "structure", accepts: "table of texts" });
 }
 
