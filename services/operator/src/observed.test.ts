@@ -22,6 +22,11 @@ const linesOf = (metrics: Metrics, name: string): readonly string[] =>
     .filter((line) => line.startsWith(name))
     .toSorted();
 
+function anEnvironmentOfId(id: string, status: Record<string, unknown> | undefined, metadata = {}): EnvironmentResource {
+  const environment = anEnvironment(id, status, metadata);
+  return { ...environment, spec: { ...environment.spec, environmentId: `env_${id}` } } as EnvironmentResource;
+}
+
 describe("gauges of the operator", () => {
   test("count environments by phase and reason, reported by the leader only", () => {
     const metrics = new Metrics();
@@ -52,17 +57,13 @@ describe("gauges of the operator", () => {
     const metrics = new Metrics();
     const { observed } = operatorMetrics(metrics, () => NOW_MS);
     const ready = (status: string) => [{ type: "Ready", status, reason: "Any" }];
-    const named = (id: string, status: Record<string, unknown> | undefined, metadata = {}): EnvironmentResource => {
-      const environment = anEnvironment(id, status, metadata);
-      return { ...environment, spec: { ...environment.spec, environmentId: `env_${id}` } } as EnvironmentResource;
-    };
     const all = [
-      named("up", { phase: "Running", conditions: ready("True") }),
-      named("down", { phase: "Degraded", conditions: ready("False") }),
-      named("new", undefined),
-      named("asleep", { phase: "Hibernated", conditions: ready("False") }),
-      named("suspended", { phase: "Suspended", conditions: ready("False") }),
-      named("going", { phase: "Running", conditions: ready("True") }, { deletionTimestamp: "2026-01-01T00:05:00Z" }),
+      anEnvironmentOfId("up", { phase: "Running", conditions: ready("True") }),
+      anEnvironmentOfId("down", { phase: "Degraded", conditions: ready("False") }),
+      anEnvironmentOfId("new", undefined),
+      anEnvironmentOfId("asleep", { phase: "Hibernated", conditions: ready("False") }),
+      anEnvironmentOfId("suspended", { phase: "Suspended", conditions: ready("False") }),
+      anEnvironmentOfId("going", { phase: "Running", conditions: ready("True") }, { deletionTimestamp: "2026-01-01T00:05:00Z" }),
     ];
     observed.environments = { values: () => all };
     expect(linesOf(metrics, "perdure_operator_environment_ready{")).toEqual([]);
@@ -71,6 +72,32 @@ describe("gauges of the operator", () => {
       'perdure_operator_environment_ready{env="env_down"} 0',
       'perdure_operator_environment_ready{env="env_new"} 0',
       'perdure_operator_environment_ready{env="env_up"} 1',
+    ]);
+  });
+
+  test("name each environment whose lost primary of Redis has no replica that may be promoted, with the reason, while that lasts", () => {
+    const metrics = new Metrics();
+    const { observed } = operatorMetrics(metrics, () => NOW_MS);
+    const refused = (reason: string, status = "True") => ({
+      phase: "Degraded",
+      conditions: [
+        { type: "Ready", status: "False", reason: "RedisUnreachable" },
+        { type: "RedisPromotionRefused", status, reason },
+      ],
+    });
+    const all = [
+      anEnvironmentOfId("fine", withReason("Running", "Ready")),
+      anEnvironmentOfId("alone", refused("ReplicaUnreachable")),
+      anEnvironmentOfId("other", refused("HistoriesDiffer")),
+      anEnvironmentOfId("before", refused("ReplicaUnreachable", "False")),
+      anEnvironmentOfId("going", refused("ReplicaUnreachable"), { deletionTimestamp: "2026-01-01T00:05:00Z" }),
+    ];
+    observed.environments = { values: () => all };
+    expect(linesOf(metrics, "perdure_operator_redis_promotion_refused{")).toEqual([]);
+    observed.isLeading = () => true;
+    expect(linesOf(metrics, "perdure_operator_redis_promotion_refused{")).toEqual([
+      'perdure_operator_redis_promotion_refused{env="env_alone",reason="ReplicaUnreachable"} 1',
+      'perdure_operator_redis_promotion_refused{env="env_other",reason="HistoriesDiffer"} 1',
     ]);
   });
 

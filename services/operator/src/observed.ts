@@ -56,6 +56,9 @@ const REASONS: ReadonlySet<string> = new Set([
   "NoWorkers",
 ]);
 
+/** Reasons of `RedisPromotionRefused`. */
+const REFUSALS: ReadonlySet<string> = new Set(["ReplicaUnreachable", "ReplicaSyncing", "HistoriesDiffer", "OtherPrimary"]);
+
 export function observeOperator(metrics: Metrics, nowMs: () => number): ObservedParts {
   const parts: ObservedParts = { controllers: [], caches: [], environments: undefined, isLeading: () => false };
   const managedEnvironments = (): Iterable<EnvironmentResource> =>
@@ -95,6 +98,16 @@ export function observeOperator(metrics: Metrics, nowMs: () => number): Observed
     },
     () => readinessOf(managedEnvironments()),
   );
+  metrics.observedEach(
+    {
+      type: "gauge",
+      name: "perdure_operator_redis_promotion_refused",
+      help: "1 for each environment whose primary of Redis is lost while no replica may be promoted, by reason; reported by the leader only",
+      labels: ["env", "reason"],
+      seriesMax: ENVIRONMENTS_SHOWN_MAX,
+    },
+    () => refusedPromotionsOf(managedEnvironments()),
+  );
   metrics.observed(
     {
       type: "gauge",
@@ -125,6 +138,15 @@ function* readinessOf(environments: Iterable<EnvironmentResource>): Iterable<Obs
     if (metadata.deletionTimestamp !== undefined || RESTING.has(phase)) continue;
     const isReady = status?.conditions?.find(({ type }) => type === "Ready")?.status === "True";
     yield { labels: [spec.environmentId], value: isReady ? 1 : 0 };
+  }
+}
+
+function* refusedPromotionsOf(environments: Iterable<EnvironmentResource>): Iterable<ObservedValue> {
+  for (const { metadata, spec, status } of environments) {
+    if (metadata.deletionTimestamp !== undefined) continue;
+    const refused = status?.conditions?.find(({ type }) => type === "RedisPromotionRefused");
+    if (refused?.status === "True")
+      yield { labels: [spec.environmentId, REFUSALS.has(refused.reason) ? refused.reason : "other"], value: 1 };
   }
 }
 

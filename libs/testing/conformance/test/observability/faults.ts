@@ -265,6 +265,17 @@ export const faults: readonly Fault[] = [
     firesMinute: 12,
   },
   {
+    alert: "PerdureRedisPromotionRefused",
+    series: [
+      {
+        series: 'perdure_operator_redis_promotion_refused{env="env_b",reason="ReplicaUnreachable"}',
+        values: `_x9 1+0x${MINUTES}`,
+      },
+    ],
+    quietMinute: 9,
+    firesMinute: 12,
+  },
+  {
     alert: "PerdureEnvDeletionStuck",
     series: [rising("perdure_operator_oldest_deletion_seconds", 0, 60)],
     quietMinute: 65,

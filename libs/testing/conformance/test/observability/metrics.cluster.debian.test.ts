@@ -73,7 +73,11 @@ describe("docs/operating/metrics.md", () => {
   test("lets no text of users become a label", () => {
     const documented = [...documentedMetrics().values()];
     const ofEnvironments = documented.filter((metric) => metric.labels.has("env")).map(({ name }) => name);
-    expect(ofEnvironments).toEqual(["perdure_cloud_gateway_environment_requests_total", "perdure_operator_environment_ready"]);
+    expect(ofEnvironments).toEqual([
+      "perdure_cloud_gateway_environment_requests_total",
+      "perdure_operator_environment_ready",
+      "perdure_operator_redis_promotion_refused",
+    ]);
     const labels = new Set(documented.flatMap((metric) => [...metric.labels]));
     for (const label of ["environment", "account", "service", "handler", "key", "path", "invocation", "message"]) {
       expect([...labels]).not.toContain(label);
