@@ -96,3 +96,8 @@ ipFamilies: [{{ eq .Values.global.ipFamily "ipv6" | ternary "IPv6" "IPv4" }}]
 {{- define "perdure.has" -}}
 {{- if .root.Capabilities.APIVersions.Has .api -}}yes{{- end -}}
 {{- end -}}
+
+{{/* Components with a listener for probes, separated by spaces. */}}
+{{- define "perdure.components" -}}
+{{ if .Values.platform.enabled }}gateway tenancy {{ end }}operator{{ if and .Values.platform.enabled .Values.tunnelRelay.enabled }} tunnel-relay{{ end }}
+{{- end -}}

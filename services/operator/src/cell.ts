@@ -13,6 +13,8 @@ export interface Cell {
   readonly region: string;
   /** Hosts are `<id>.env.<region>.<domain>`. */
   readonly domain: string;
+  /** Whether a cloud gateway serves these hosts; else an environment is called at its Service, inside the cluster. */
+  readonly hasCloudGateway: boolean;
   /** Suffix of names inside: `cluster.local`. */
   readonly clusterDns: string;
   /** Prefix of all image names, without a slash at the end. */

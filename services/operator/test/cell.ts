@@ -9,6 +9,7 @@ export const OPERATOR_USER = "perdure-operator";
 export const cell: Cell = {
   region: "eu",
   domain: "example.org",
+  hasCloudGateway: true,
   clusterDns: "cluster.local",
   imageRegistry: "images.example.org/perdure",
   runtimeDigests: {},

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
 import { ADOPT_ANNOTATION } from "./labels.js";
-import { runtimeSettings } from "./runtime-config.js";
+import { hostOf, ingressUrlOf, runtimeSettings } from "./runtime-config.js";
 
 const instanceIdWith = (spec: object, metadata: object = {}): string | undefined =>
   runtimeSettings(environmentWith(spec, { uid: "uid-of-this-object", ...metadata }), cell)["worker.incarnation"];
@@ -14,4 +14,13 @@ test("a new environment has no incarnation, so its workers lead nothing when Red
 test("an environment made again from a snapshot, or annotated to, has the uid of its object as incarnation", () => {
   expect(instanceIdWith({ backup: { restoreFrom: { snapshotId: "snap_1" } } })).toBe("uid-of-this-object");
   expect(instanceIdWith({}, { annotations: { [ADOPT_ANNOTATION]: "uid-of-the-note" } })).toBe("uid-of-this-object");
+});
+
+test("clients are given the host at the cloud gateway, or the Service of the environment where there is no gateway", () => {
+  const environment = environmentWith({ environmentId: "env_0123456789ab" });
+  expect(hostOf(environment, cell)).toBe("0123456789ab.env.eu.example.org");
+  expect(ingressUrlOf(environment, cell)).toBe("https://0123456789ab.env.eu.example.org:8080/");
+  const alone = { ...cell, hasCloudGateway: false };
+  expect(hostOf(environment, alone)).toBe("runtime.env-0123456789ab.svc.cluster.local");
+  expect(ingressUrlOf(environment, alone)).toBe("http://runtime.env-0123456789ab.svc.cluster.local:8080/");
 });

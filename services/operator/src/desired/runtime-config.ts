@@ -4,6 +4,7 @@ import { type EnvironmentResource, objectNameOf, secondsOf } from "@perdure/cust
 import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
 import { ADOPT_ANNOTATION, childOf } from "./labels.js";
+import { PORTS } from "./network-policies.js";
 import { type EnvVariable, settingName } from "./pods.js";
 import { isReplicated } from "./redis.js";
 import { frontsOf, frontsOfSize, sizingOf } from "./sizes.js";
@@ -11,9 +12,15 @@ import { tunnelSettings } from "./tunnels.js";
 
 const CONFIG_MAP = "runtime-config";
 
-export function hostOf({ spec }: EnvironmentResource, { region, domain }: Cell): string {
+/** Where clients call an environment: its host at the cloud gateway, or its Service where there is none. */
+export function hostOf({ spec }: EnvironmentResource, { region, domain, clusterDns, hasCloudGateway }: Cell): string {
+  if (!hasCloudGateway) return `runtime.${objectNameOf(spec.environmentId)}.svc.${clusterDns}`;
   return `${spec.environmentId.slice("env_".length)}.env.${region}.${domain}`;
 }
+
+/** Address of the ingress that clients are given. Inside the cluster there is no TLS. */
+export const ingressUrlOf = (environment: EnvironmentResource, cell: Cell): string =>
+  `${cell.hasCloudGateway ? "https" : "http"}://${hostOf(environment, cell)}:${PORTS.ingress}/`;
 
 /**
  * Identity of an environment that was created again, from a snapshot or deliberately with the value of `adopt-retained`: a name that no

@@ -69,6 +69,7 @@ function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...mor
   return {
     region: needed("cell.region", cell.region),
     domain: needed("cell.domain", cell.domain),
+    hasCloudGateway: cell.cloudGateway,
     clusterDns,
     imageRegistry: needed("images.registry", images.registry).replace(/\/$/, ""),
     runtimeDigests: images.digests,

@@ -71,6 +71,9 @@ export const settings = group("Settings of perdure-operator. Every line can be s
   cell: group("Cell of this operator.", {
     region: regionName,
     domain: optionalText({ sentence: "Hosts of environments are <id>.env.<region>.<domain>." }),
+    cloudGateway: boolean(true, {
+      sentence: "Whether a cloud gateway serves these hosts; without one the address of an environment is that of its Service.",
+    }),
   }),
   probes: group("The HTTP listener for orchestrators: /livez, /readyz, /metrics.", {
     bindAddress: loopbackAddress(),

@@ -20,7 +20,18 @@ import { makeCertificates } from "@perdure/testkit";
 import { eventually } from "../../src/index.js";
 import { PlayedJobs } from "./played-jobs.js";
 import { PlayedPod } from "./played-pod.js";
-import { CHART, containersIn, hookOf, NAMESPACE, nameOf, objectsIn, type Rendered, render, VALUES } from "./release.js";
+import {
+  CHART,
+  type Container,
+  containersIn,
+  hookOf,
+  NAMESPACE,
+  nameOf,
+  objectsIn,
+  type Rendered,
+  render,
+  VALUES,
+} from "./release.js";
 
 const FIRST_MS = 45 * 60_000;
 const TEST_MS = 240_000;
@@ -305,6 +316,42 @@ test(
       "Secret/perdure-signing-root",
     ]);
     expect(await signingRoot()).toBe(root);
+  },
+  TEST_MS,
+);
+
+test(
+  "without the platform the operator is installed alone, gets ready, and makes an environment that is called at its Service",
+  async () => {
+    const alone = ["-f", `${CHART}/ci/operator.yaml`];
+    expect(await helm("install", ...alone)).toContain("The operator alone");
+    const containers = containersIn(await objects());
+    expect(containers.map(({ name }) => name)).toEqual(["operator"]);
+    expect(await find("Deployment", "perdure-tenancy", "apps/v1")).toBeUndefined();
+    const id = "env_fedcba9876543210";
+    const spec = {
+      environmentId: id,
+      accountId: "acc_0123456789abcdef",
+      region: "home",
+      version: "0.1.0",
+      redis: { bundled: {} },
+    };
+    const metadata = { name: "env-fedcba9876543210" };
+    await create(environments, { apiVersion: "perdure.dev/v1alpha1", kind: "Environment", metadata, spec });
+    await using operator = await PlayedPod.start({
+      bundle: bundles["operator"] as string,
+      container: containers[0] as Container,
+      references: {},
+      environment: { KUBECONFIG: await kubernetes.kubeconfigFile() },
+      flags: ["--probes.bind-port=0", "--probes.bind-address=127.0.0.1"],
+    });
+    expect(await operator.probed()).toBe(200);
+    const front = `/apis/apps/v1/namespaces/${metadata.name}/deployments/front`;
+    await eventually("the environment has front pods", async () => (await get(front)).status === 200);
+    const address = `runtime.${metadata.name}.svc.cluster.local`;
+    expect((await get(front)).text).toContain(`http://${address}:8080/`);
+    const made = `${environments}/${metadata.name}`;
+    await eventually("its status has the host", async () => (await get(made)).text.includes(`"host":"${address}"`));
   },
   TEST_MS,
 );

@@ -8,7 +8,7 @@ import { parseAllDocuments } from "yaml";
 export const CHART = join(ROOT, "charts/perdure");
 export const DEFINITIONS_CHART = join(ROOT, "charts/perdure-crds");
 export const NAMESPACE = "perdure-system";
-export const VALUES = ["minimal", "everything", "loadbalancer", "ingress"] as const;
+export const VALUES = ["minimal", "everything", "loadbalancer", "ingress", "operator"] as const;
 export type ValuesName = (typeof VALUES)[number];
 
 /** Groups that a cluster may lack. */

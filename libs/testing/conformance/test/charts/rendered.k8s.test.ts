@@ -14,8 +14,10 @@ import {
   DEFINITIONS_CHART,
   hookOf,
   nameOf,
+  objectsIn,
   type Rendered,
   render,
+  renderText,
   selects,
   templateOf,
   VALUES,
@@ -194,7 +196,7 @@ describe.each(VALUES)("with the values '%s'", (values) => {
   test("one switch moves every image, those of environments too", async () => {
     const objects = await render({ values, sets: ["global.imageRegistry=mirror.test:5000/p"] });
     const containers = containersIn(objects);
-    expect(containers.length).toBeGreaterThanOrEqual(values === "loadbalancer" ? 4 : 5);
+    expect(containers.length).toBeGreaterThanOrEqual({ loadbalancer: 4, operator: 3 }[values as string] ?? 5);
     for (const { image } of containers) expect(image).toMatch(/^mirror\.test:5000\/p\/perdure-[a-z-]+:[^:]+$/);
     for (const { image } of containers) expect(image).not.toMatch(/:latest$/);
     const registry = containers.flatMap(({ env }) => env).find(({ name }) => name === "PERDURE_IMAGES__REGISTRY");
@@ -287,6 +289,36 @@ test("tenancy may do what its suite runs with, and no more", () => {
     ["Role", namespaceRules],
   ]);
 });
+
+test("without the platform the operator comes alone: one program, its listener, its rights, and no Secret", () => {
+  const objects = of("operator");
+  expect(workloadsIn(objects).map(nameOf).toSorted()).toEqual([
+    "Deployment/perdure-operator",
+    "Job/perdure-predelete",
+    "Job/perdure-test",
+  ]);
+  const names = (kind: string): string[] => objects.filter((object) => object.kind === kind).map(({ metadata }) => metadata.name);
+  expect(names("Service")).toEqual(["perdure-operator"]);
+  expect(names("ClusterRole")).not.toContain("perdure-tenancy");
+  for (const kind of ["Secret", "Gateway", "HTTPRoute", "Ingress", "Certificate"])
+    expect([kind, names(kind)]).toEqual([kind, []]);
+  const variables = containersIn(objects).flatMap(({ env }) => env);
+  expect(variables).toContainEqual({ name: "PERDURE_CELL__CLOUD_GATEWAY", value: "false" });
+  const url = "http://perdure-operator.perdure-system.svc.cluster.local:9091/readyz";
+  expect(variables).toContainEqual({ name: "READY_URLS", value: url });
+});
+
+test(
+  "without the platform only the operator is scraped, and missed when it is gone",
+  async () => {
+    const sets = ["monitoring.serviceMonitor.enabled=true", "monitoring.prometheusRule.enabled=true"];
+    const text = await renderText({ values: "operator", sets });
+    expect([...text.matchAll(/absent\(perdure_build_info\{role="([a-z-]+)"/g)].map(([, role]) => role)).toEqual(["operator"]);
+    const monitor = named(objectsIn(text), "ServiceMonitor/perdure");
+    expect(monitor.spec.selector).toMatchObject({ matchExpressions: [{ values: ["operator"] }] });
+  },
+  TEST_MS,
+);
 
 describe("hooks", () => {
   test("come in order, and bring whatever they need", () => {
