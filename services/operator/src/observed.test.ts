@@ -1,6 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import { Metrics } from "@perdure/telemetry";
+import { ACTION_REASONS } from "./environment/action-reasons.js";
 import { operatorMetrics } from "./metrics.js";
 
 const NOW_MS = Date.parse("2026-01-01T00:10:00Z");
@@ -51,6 +52,18 @@ describe("gauges of the operator", () => {
     expect(linesOf(metrics, "perdure_operator_oldest_deletion_seconds")).toEqual([
       "perdure_operator_oldest_deletion_seconds 300",
     ]);
+  });
+
+  test("count environments by each reason that requires an action", () => {
+    const metrics = new Metrics();
+    const { observed } = operatorMetrics(metrics, () => NOW_MS);
+    const reasons = [...ACTION_REASONS].toSorted();
+    expect(reasons).toEqual(expect.arrayContaining(["CrashLoop", "ImagePull", "NodeLost", "Unschedulable"]));
+    observed.environments = { values: () => reasons.map((reason) => anEnvironment(reason, withReason("Degraded", reason))) };
+    observed.isLeading = () => true;
+    expect(linesOf(metrics, "perdure_operator_environments{")).toEqual(
+      reasons.map((reason) => `perdure_operator_environments{phase="Degraded",reason="${reason}"} 1`),
+    );
   });
 
   test("names each environment that must run and whether it is ready; those at rest and those that are being deleted are not named", () => {

@@ -5,6 +5,7 @@
 import { type EnvironmentResource, PHASES } from "@perdure/custom-resources";
 import type { ObjectCache } from "@perdure/kubernetes";
 import type { Metrics, ObservedValue } from "@perdure/telemetry";
+import { ACTION_REASONS } from "./environment/action-reasons.js";
 import { ENVIRONMENT_SERIES_MAX, ENVIRONMENTS_SHOWN_MAX, KIND_SERIES_MAX } from "./limits.js";
 import type { ReconciledKind } from "./metrics.js";
 
@@ -28,6 +29,7 @@ interface ObservedParts {
 
 /** Reasons of `Ready` and `Deleting` that dashboards show; kubernetes.md §1.1. */
 const REASONS: ReadonlySet<string> = new Set([
+  ...ACTION_REASONS,
   "Ready",
   "Pending",
   "RollingOut",
@@ -36,24 +38,10 @@ const REASONS: ReadonlySet<string> = new Set([
   "GatewayLag",
   "FrontUnreachable",
   "Suspended",
+  "Hibernating",
   "Hibernated",
   "Waking",
-  "WrongRegion",
-  "InvalidReference",
-  "NotOwned",
-  "RetainedData",
-  "VersionSkip",
-  "Downgrade",
-  "Invalid",
-  "Forbidden",
-  "Conflict",
-  "ResizeFailed",
-  "RedisUnreachable",
   "DeletionBlocked",
-  "DataLost",
-  "SigningKeyLost",
-  "RedisPasswordLost",
-  "NoWorkers",
 ]);
 
 /** Reasons of `RedisPromotionRefused`. */

@@ -3,6 +3,7 @@
  */
 import type { EnvironmentResource, EnvironmentResourceStatus } from "@perdure/custom-resources";
 import type { EventRecorder } from "@perdure/kubernetes";
+import { ACTION_REASONS } from "./action-reasons.js";
 import type { summary } from "./observe.js";
 
 /** Operators of services must configure the keys with which requests to them are signed. */
@@ -25,37 +26,6 @@ export async function reportPasswordRestored(environment: EnvironmentResource, e
   await events.record(environment, event);
 }
 
-/** Conditions that require an action of an operator. */
-const WARNED: ReadonlySet<string> = new Set([
-  "WrongRegion",
-  "VersionSkip",
-  "Downgrade",
-  "InvalidReference",
-  "NotOwned",
-  "RetainedData",
-  "Invalid",
-  "Forbidden",
-  "Conflict",
-  "PolicyDisabled",
-  "ResizeFailed",
-  "RedisUnreachable",
-  "AuthFailed",
-  "RedisEvicts",
-  "DeadlineExceeded",
-  "CrashLoop",
-  "ImagePull",
-  "Unschedulable",
-  "NodeLost",
-  "DataLossRefused",
-  "DataLost",
-  "SigningKeyLost",
-  "RedisPasswordLost",
-  "NoWorkers",
-  "SharedRole",
-  "DatabaseUnavailable",
-  "DatabaseRefused",
-]);
-
 export async function warnOfNew(
   environment: EnvironmentResource,
   now: ReturnType<typeof summary>,
@@ -64,7 +34,7 @@ export async function warnOfNew(
   const before = environment.status?.conditions ?? [];
   for (const { type, status, reason, message } of now) {
     const isNew = before.find((one) => one.type === type)?.reason !== reason;
-    if (type === "Ready" || status === "True" || !isNew || !WARNED.has(reason)) continue;
+    if (type === "Ready" || status === "True" || !isNew || !ACTION_REASONS.has(reason)) continue;
     await events.record(environment, { type: "Warning", reason, action: "Reconcile", note: message });
   }
 }
