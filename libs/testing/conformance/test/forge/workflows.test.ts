@@ -20,7 +20,7 @@ const WORKFLOW = "github-workflow.json";
 const DEPENDABOT = "dependabot-2.0.json";
 
 test("the workflows are those that the page about releases names", () => {
-  expect(workflows.map(({ name }) => name).sort()).toEqual(["ci.yml", "codeql.yml", "release.yml", "scorecard.yml"]);
+  expect(workflows.map(({ name }) => name).sort()).toEqual(["ci.yml", "codeql.yml", "kind.yml", "release.yml", "scorecard.yml"]);
 });
 
 describe.each(workflows)("the workflow $name", ({ workflow }) => {
@@ -73,6 +73,22 @@ describe("CI", () => {
       if (programs.some((one) => /^javac?$/.test(one)))
         expect([target, toolsOf(target)]).toEqual([target, expect.stringContaining("java")]);
     }
+  });
+});
+
+describe("a cluster with nodes", () => {
+  const steps = workflows.find(({ name }) => name === "kind.yml")?.workflow.jobs["install"]?.steps ?? [];
+
+  test("gets the cell of deploy/kind, is tested with helm, and shows its state when that fails", () => {
+    const scripts = steps.flatMap(({ run }) => (run === undefined ? [] : [run]));
+    expect(scripts).toContain("deploy/kind/up.sh");
+    expect(existsSync(join(ROOT, "deploy/kind/up.sh"))).toBe(true);
+    expect(scripts).toContain("helm test perdure --namespace perdure-system --logs");
+    expect(readFileSync(join(ROOT, "deploy/kind/up.sh"), "utf8")).toContain("helm upgrade --install perdure ");
+    expect(steps.at(-1)).toMatchObject({
+      if: "failure()",
+      run: expect.stringContaining("kubectl describe environments.perdure.dev"),
+    });
   });
 });
 
