@@ -96,7 +96,7 @@ test-sdks: build ## Run the published SDKs of every language against a server
 	@$(NODE) libs/testing/conformance/sdks/run.mjs $(PATTERNS)
 	@$(NODE) deploy/examples/testing/run.mjs $(PATTERNS)
 
-test-examples: $(TO_TEST) ## Run the examples that are not in TypeScript (Python, Go, Java with Maven)
+test-examples: $(TO_TEST) ## Run the examples that are not in TypeScript (Python, Go, Java with Maven), and perdure dev in a project of each language
 	@$(TIERS) examples $(PATTERNS)
 
 test-all: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples ## Run all of these

@@ -12,16 +12,12 @@ import type { RunningCommand } from "@perdure/processes";
 import { freePorts } from "@perdure/servers";
 import { service } from "@restatedev/restate-sdk";
 import { templateOf } from "../src/commands/dev/template.js";
+import { event, eventsOf } from "./dev-events.js";
 import { Home } from "./home.js";
 
 const TEST_MS = 120_000;
 /** From an empty folder to the answer of a durable call (issue 5, item 7). */
 const FIRST_CALL_MS_MAX = 60_000;
-
-interface Event {
-  readonly event: string;
-  readonly [fact: string]: unknown;
-}
 
 let home: Home;
 let running: RunningCommand | undefined;
@@ -55,18 +51,6 @@ async function freePort(): Promise<number> {
 function dev(folder: string, ...args: readonly string[]): RunningCommand {
   running = home.start(["dev", "--json", "--ingress-port", "0", "--admin-port", "0", ...args], { folder });
   return running;
-}
-
-const eventsOf = ({ stdout }: RunningCommand): readonly Event[] =>
-  stdout
-    .split("\n")
-    .slice(0, -1)
-    .map((line) => JSON.parse(line) as Event);
-
-/** The `count`th event of this name. */
-async function event(dev: RunningCommand, name: string, count = 1): Promise<Event> {
-  await dev.until(new RegExp(`(?:"event":"${name}"[\\s\\S]*?\\n[\\s\\S]*?){${count}}`));
-  return eventsOf(dev).filter((one) => one.event === name)[count - 1] as Event;
 }
 
 async function call(ingressUrl: unknown, path: string, json: unknown): Promise<string> {

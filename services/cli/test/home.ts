@@ -18,6 +18,8 @@ export interface RunOptions {
   readonly stdin?: string;
   /** Below the home; `.` is the home itself. */
   readonly folder?: string;
+  /** Time after which the command is killed; TIMEOUT_MS when undefined. */
+  readonly timeoutMs?: number;
 }
 
 export interface HomeOptions {
@@ -140,9 +142,13 @@ export class Home implements Disposable {
     return { PATH: process.env["PATH"], HOME: this.path, NO_COLOR: "1", DO_NOT_TRACK: "1", ...this.#env };
   }
 
-  #start(program: string, args: readonly string[], { env, folder, stdin = "" }: RunOptions): RunningCommand {
+  #start(
+    program: string,
+    args: readonly string[],
+    { env, folder, stdin = "", timeoutMs = TIMEOUT_MS }: RunOptions,
+  ): RunningCommand {
     const cwd = folder === undefined ? this.path : join(this.path, folder);
-    return new RunningCommand(program, args, { cwd, stdin, timeoutMs: TIMEOUT_MS, env: { ...this.env, ...env } });
+    return new RunningCommand(program, args, { cwd, stdin, timeoutMs, env: { ...this.env, ...env } });
   }
 
   get config(): string {

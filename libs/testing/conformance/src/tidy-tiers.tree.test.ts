@@ -46,6 +46,7 @@ const STARTED_BY_A_PROGRAM: Readonly<Record<string, string>> = {
   "deploy/cluster/test/cluster.kafka.test.ts": "the demo of the cluster starts Kafka",
   "deploy/examples/patterns/test/languages.sdks.test.ts": "the demo builds the endpoints with the tools of their languages",
   "deploy/packages/test/install.packages.test.ts": "package managers install what is published",
+  "services/cli/test/dev-languages.sdks.test.ts": "perdure dev builds and starts projects with the tools of their languages",
   "services/tunnel-relay/test/official-cli.namespace.test.ts": "unshare makes the network",
 };
 

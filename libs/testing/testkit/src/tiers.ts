@@ -77,6 +77,14 @@ const MAVEN_FOR_SDK: ProgramNeed = {
   programs: ["mvn"],
   missing: "Maven is missing: install it (`mvn` on the PATH), which builds examples in Java.",
 };
+const CARGO: ProgramNeed = {
+  programs: ["cargo"],
+  missing: "Rust is missing: install Rust 1.90 (`cargo` on the PATH), whose SDK serves a project of perdure dev.",
+};
+const LSOF: ProgramNeed = {
+  programs: ["lsof"],
+  missing: "lsof is missing: install it (`lsof` on the PATH), which a command of the tutorial of the cluster needs.",
+};
 const CHROMIUM: ProgramNeed = {
   programs: ["chromium", "chromium-browser", "google-chrome", "chrome"],
   inLockFileOn: "linux-x64",
@@ -97,14 +105,19 @@ export const TIERS: readonly Tier[] = [
     suffixes: ["redis", "postgres", "cluster", "debian", "namespace"],
     needs: [...DATABASES, PROMTOOL],
   },
-  { name: "kafka", target: "test-kafka", suffixes: ["kafka"], needs: [JAVA, MAVEN, ...DATABASES] },
+  { name: "kafka", target: "test-kafka", suffixes: ["kafka"], needs: [JAVA, MAVEN, LSOF, ...DATABASES] },
   { name: "browser", target: "test-browser", suffixes: ["browser"], needs: [CHROMIUM, ...DATABASES] },
   { name: "k8s", target: "test-k8s", suffixes: ["k8s"], needs: [GO, ...DATABASES, PROMTOOL] },
   { name: "images", target: "test-images", suffixes: ["images"], needs: [GO, ...DATABASES] },
   // Installs packages with npm, pnpm, Yarn and Bun, which come from the registry that npm is configured for.
   { name: "packages", target: "test-packages", suffixes: ["packages"], needs: [] },
-  // Examples in the languages of the other SDKs; the scenarios of every SDK are `make test-sdks`.
-  { name: "examples", target: "test-examples", suffixes: ["sdks"], needs: [PYTHON, GO_FOR_SDK, JAVA_FOR_SDK, MAVEN_FOR_SDK] },
+  // Examples and projects of `perdure dev` in the languages of the SDKs; the scenarios of every SDK are `make test-sdks`.
+  {
+    name: "examples",
+    target: "test-examples",
+    suffixes: ["sdks"],
+    needs: [PYTHON, GO_FOR_SDK, JAVA_FOR_SDK, MAVEN_FOR_SDK, CARGO],
+  },
 ];
 
 const TIER_SUFFIXES: ReadonlySet<string> = new Set(TIERS.flatMap(({ suffixes }) => suffixes));
