@@ -1,6 +1,7 @@
 /** Runs one command, and converts its failure into a message and an exit code. */
 import { isErrorCode } from "@perdure/base/errors";
 import { CloudApiError } from "@perdure/cloud-client";
+import { DOCS_URL_VARIABLE, errorPageUrl } from "@perdure/telemetry/error-page";
 import { VERSION } from "@perdure/telemetry/version";
 import { type Command, CommanderError } from "commander";
 import type { Context, ContextPorts } from "./context.js";
@@ -56,13 +57,17 @@ function everywhere(command: Command, change: (command: Command) => void): void 
   for (const child of command.commands) everywhere(child, change);
 }
 
+/** Not from `.env`, whose author must not choose the links that a user follows. */
+const docsUrlOf = ({ variables }: Context): string | undefined => variables.ofShell(DOCS_URL_VARIABLE)?.value;
+
 function reportError(error: CliError, context: Context, stderr: OutputStream, isJson: boolean): void {
   const { message, code, requestId, exitCode, facts } = error;
-  const page = code !== undefined && isErrorCode(code) ? `More: perdure errors ${code}` : undefined;
+  const docs = code !== undefined && isErrorCode(code) ? errorPageUrl(code, docsUrlOf(context)) : undefined;
+  const page = docs === undefined ? undefined : `More: perdure errors ${code}${isJson || context.json ? "" : `, or ${docs}`}`;
   const advice =
     [error.advice, page].filter((part) => part !== undefined).join(isJson || context.json ? " " : "\n  ") || undefined;
   if (isJson || context.json) {
-    stderr.write(`${terminalJson({ error: { message, advice, code, requestId, exitCode, ...facts } })}\n`);
+    stderr.write(`${terminalJson({ error: { message, advice, code, docs, requestId, exitCode, ...facts } })}\n`);
     return;
   }
   const { output } = context;

@@ -89,9 +89,13 @@ describe("deployments and services", () => {
 
   test("refusals come with code, advice and the page of the code", async () => {
     const refused = await home.run(["deployments", "register", "http://127.0.0.1:1", "-y"]);
-    expectFailure(refused, 1, "META0003", "More: perdure errors META0003");
-    const asJson = await home.run(["deployments", "register", "127.0.0.1:1", "--json"]);
-    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: "META0003", exitCode: 1 } });
+    const page = `https://perdure.dev/docs/v${VERSION}/errors/META0003`;
+    expectFailure(refused, 1, "META0003", `More: perdure errors META0003, or ${page}`);
+    const register = ["deployments", "register", "127.0.0.1:1", "--json"];
+    const asJson = await home.run(register);
+    expect(JSON.parse(asJson.stderr)).toMatchObject({ error: { code: "META0003", docs: page, exitCode: 1 } });
+    const elsewhere = await home.run(register, { env: { PERDURE_DOCS_URL: "https://docs.acme.example/" } });
+    expect(JSON.parse(elsewhere.stderr).error.docs).toBe("https://docs.acme.example/errors/META0003");
     const away = await home.run(["services", "list"], { env: { PERDURE_ADMIN_URL: "http://127.0.0.1:1" } });
     expectFailure(away, 1, "cannot be reached", "perdure dev");
   });

@@ -1,5 +1,6 @@
 /** Text for an error that keeps a process from running: what is wrong, and what to do next. */
 import { catalogue, type ErrorCode, type PerdureError } from "@perdure/base";
+import { DOCS_URL_VARIABLE, errorPageUrl } from "@perdure/telemetry/error-page";
 
 export type ErrorAdvice = Readonly<Partial<Record<ErrorCode, string>>>;
 
@@ -17,10 +18,10 @@ function commonAdvice(program: string): ErrorAdvice {
 }
 
 /** Some lines for a user: code, what happened, what to do, where to read on. `own` advice replaces the general advice. */
-export function explain(error: PerdureError, program: string, own: ErrorAdvice = {}): string {
+export function explain(error: PerdureError, program: string, environment: NodeJS.ProcessEnv, own: ErrorAdvice = {}): string {
   const lines = [`${error.code}: ${catalogue[error.code].title}`, "", `  ${error.detail.replaceAll("\n", "\n  ")}`];
   const advice = own[error.code] ?? commonAdvice(program)[error.code];
   if (advice !== undefined) lines.push("", `What to do: ${advice}`);
-  lines.push(`More: perdure errors ${error.code}`);
+  lines.push(`More: perdure errors ${error.code}, or ${errorPageUrl(error.code, environment[DOCS_URL_VARIABLE])}`);
   return lines.join("\n");
 }

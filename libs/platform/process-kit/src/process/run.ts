@@ -122,7 +122,7 @@ export async function runProcess<S extends GroupSchema>(
     using _levels = followLogFilter(command.file, read, logging, process);
     return await serve(spec, own, logging, environment);
   } catch (cause) {
-    return refuse(spec, cause);
+    return refuse(spec, cause, environment);
   }
 }
 
@@ -130,10 +130,11 @@ export async function runProcess<S extends GroupSchema>(
 export function refuse(
   { program, advice }: Pick<ProcessSpec<GroupSchema>, "program" | "advice">,
   cause: unknown,
+  environment: NodeJS.ProcessEnv,
   headline = "perdure cannot start.",
 ): number {
   const error = PerdureError.from(cause);
-  process.stderr.write(`${headline}\n\n${explain(error, program, advice)}\n`);
+  process.stderr.write(`${headline}\n\n${explain(error, program, environment, advice)}\n`);
   if (error !== cause) process.stderr.write(`\n${cause instanceof Error ? cause.stack : String(cause)}\n`);
   return FAILED;
 }
@@ -208,7 +209,7 @@ async function serve<S extends GroupSchema>(
       return OK;
     case "failed":
       process.stderr.write(
-        `perdure stopped because of an error that it cannot recover from.\n\n${explain(ending.error, program, advice)}\n`,
+        `perdure stopped because of an error that it cannot recover from.\n\n${explain(ending.error, program, environment, advice)}\n`,
       );
       return FAILED;
   }

@@ -42,7 +42,7 @@ export async function runTask<S extends GroupSchema>(
     await Promise.race([spec.run(own, { clock: systemClock, logger }), stopped]); // Unfinished work ends with the process.
     return OK;
   } catch (cause) {
-    return refuse(spec, cause, `${spec.program} failed.`);
+    return refuse(spec, cause, environment, `${spec.program} failed.`);
   } finally {
     for (const name of STOP_SIGNALS) process.removeListener(name, onSignal);
   }

@@ -84,7 +84,7 @@ export function recordScopesOf(settings: {
 }
 
 /**
- * `PERDURE_` variables that are not settings: the launcher's, and those of the command line client and of tunnels, which may well
+ * `PERDURE_` variables that are not settings: the launcher's, the address of the documentation, and those of the command line client and of tunnels, which may well
  * be set where a server is started.
  */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
@@ -98,6 +98,7 @@ export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
     "CLI_CONFIG",
     "CLI_CONFIG_HOME",
     "CONFIG_HOME",
+    "DOCS_URL",
     "ENVIRONMENT",
     "HOST",
     "HOST_SCHEME",
