@@ -1,4 +1,7 @@
-/** Runs `make cloud` as a user would: the demo succeeds with both command-line tools, data is found again, nothing is left running. */
+/**
+ * Runs `make cloud` as a user would: the demo succeeds with both command-line tools, the tutorial comes true, data is found again, nothing is
+ * left running.
+ */
 
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -9,6 +12,7 @@ import { eventually } from "@perdure/conformance";
 import { programBundle } from "@perdure/dev-cluster";
 import { ChildProgram } from "@perdure/processes";
 import { freePortRange, freePorts } from "@perdure/servers";
+import { playCloudTutorial } from "./tutorial.js";
 
 const WHOLE_TEST_MS = 600_000;
 /** The machine may be busy with other suites. */
@@ -41,11 +45,13 @@ interface CloudPorts {
   readonly greeter: number;
   /** Where the tunnel brings the environment's ingress. */
   readonly ingressHere: number;
+  /** Of the service of the tutorial. */
+  readonly service: number;
 }
 
 async function choosePorts(): Promise<CloudPorts> {
-  const [api, greeter, ingressHere] = (await freePorts(3)) as [number, number, number];
-  return { row: (await freePortRange(ROW)).first, api, greeter, ingressHere };
+  const [api, greeter, ingressHere, service] = (await freePorts(4)) as [number, number, number, number];
+  return { row: (await freePortRange(ROW)).first, api, greeter, ingressHere, service };
 }
 
 const outputOf = ({ lines }: ChildProgram): string => lines.join("\n");
@@ -101,7 +107,7 @@ async function expectTheIngressHere({ ingressHere }: CloudPorts): Promise<void> 
 }
 
 test(
-  "the demo succeeds; what a crash of all supervision leaves is stopped; the next run finds accounts, environments and state",
+  "the demo succeeds, and the tutorial; what a crash of all supervision leaves is stopped; the next run finds accounts, environments and state",
   async () => {
     const ports = await choosePorts();
     await using cleanup = new AsyncDisposableStack();
@@ -115,6 +121,7 @@ test(
     expectDemo(outputOf(first), ports, 1);
     await expectTheConsole(outputOf(first), ports);
     await expectTheIngressHere(ports);
+    await playCloudTutorial({ api: ports.api, service: ports.service }, join(data, "reader"));
     expect(outputOf(first)).not.toContain("\u001b[");
 
     const listed = JSON.parse(readFileSync(join(data, "running.json"), "utf8")) as { name: string; pid: number }[];

@@ -1,4 +1,7 @@
-/** Runs `make cluster` as a user would: the demo succeeds, data is found again, nothing is left running, not even after a crash. */
+/**
+ * Runs `make cluster` as a user would: the demo succeeds, the tutorial comes true, data is found again, nothing is left running, not even
+ * after a crash.
+ */
 
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer, type Server } from "node:net";
@@ -8,13 +11,14 @@ import { afterAll, expect, test } from "@jest/globals";
 import { eventually } from "@perdure/conformance";
 import { programBundle } from "@perdure/dev-cluster";
 import { ChildProgram, startOf } from "@perdure/processes";
+import { playClusterTutorial } from "./tutorial.js";
 
 const WHOLE_TEST_MS = 600_000;
 /** The machine may be busy with other suites. */
 const STAYS_UP_MS = 300_000;
 /** Ports that follow on each other. */
 const INNER_PORTS = 11;
-const PUBLIC_PORT_COUNT = 4;
+const PUBLIC_PORT_COUNT = 5;
 const FIRST_PORT = 12_000;
 const PORTS_TO_CHOOSE_FROM = 18_000;
 
@@ -38,7 +42,7 @@ async function freeRow(): Promise<number> {
   }
 }
 
-/** Two ports for clients, one for the management API, one for the greeter; behind the row of the others. */
+/** Two ports for clients, one for the management API, one for the greeter, one for the service of the tutorial; behind the row of the others. */
 const publicPortsOf = (row: number): number[] => Array.from({ length: PUBLIC_PORT_COUNT }, (_, i) => row + INNER_PORTS + i);
 
 async function start(row: number, ...args: string[]): Promise<ChildProgram> {
@@ -75,7 +79,7 @@ function expectDemo(output: string, count: number): void {
 }
 
 test(
-  "the demo succeeds; what a crash of all supervision leaves is stopped by its list; the next run finds the data",
+  "the demo succeeds, and the tutorial; what a crash of all supervision leaves is stopped by its list; the next run finds the data",
   async () => {
     const row = await freeRow();
     await using cleanup = new AsyncDisposableStack();
@@ -88,6 +92,8 @@ test(
     expect(first.isRunning ? "" : outputOf(first)).toBe("");
     expectDemo(outputOf(first), 1);
     expect(outputOf(first)).not.toContain("\u001b[");
+    const [ingress, , admin, , service] = publicPortsOf(row) as [number, number, number, number, number];
+    await playClusterTutorial({ ingress, admin, service }, data);
 
     const all = running();
     expect(all.map(({ name }) => name)).toEqual(

@@ -11,5 +11,6 @@ export * from "./sdk-endpoint.js";
 export { SdkProgram } from "./sdks/endpoint.js";
 export * from "./server.js";
 export * from "./stubborn-client.js";
+export * from "./tutorials/page.js";
 export * from "./tutorials/scenarios.js";
 export * from "./world.js";
