@@ -59,8 +59,8 @@ run: build ## Demo: a greeter survives kill -9 of the server, then both stay up
 example: build ## Demo of one pattern, with a kill -9 in the middle (NAME=saga, SDK=python; without a name: the list)
 	@$(NODE) deploy/run-ts.mjs deploy/examples/patterns/src/demo/main.ts $(NAME) $(SDK)
 
-cluster: build ## Demo: a whole cluster (PostgreSQL, Redis, Kafka, every role) on this machine, which stays up
-	@exec $(CLUSTER_PROGRAM) up
+cluster: build ## Demo: a whole cluster (PostgreSQL, Redis, Kafka, every role) on this machine, which stays up (WORKERS=3)
+	@PERDURE_CLUSTER_WORKERS="$${PERDURE_CLUSTER_WORKERS:-$(WORKERS)}" exec $(CLUSTER_PROGRAM) up
 
 cluster-down: build ## Stop it from elsewhere, also after a crash; its data stay
 	@exec $(CLUSTER_PROGRAM) down

@@ -11,7 +11,7 @@ import { attach, call, get, post, register, type ServerAddresses } from "@perdur
 import { fact, heading, paint, waitFor } from "@perdure/example-greeter/demo/terminal";
 import type { ProcessGroup } from "@perdure/processes";
 import { DEMO_MS_MAX, POLL_MS, RESULT_AGE_MS_MAX } from "./limits.js";
-import type { ChosenPorts, LocalClusterSettings } from "./settings.js";
+import { type ChosenPorts, type LocalClusterSettings, type WorkerPorts, workerPortsOf } from "./settings.js";
 import { ensureTopic, writeRecord } from "./topic.js";
 
 const TOPIC = "visits";
@@ -29,15 +29,18 @@ export class ClusterDemo {
   readonly #cluster: DevCluster;
   readonly #group: ProcessGroup;
   readonly #ports: ChosenPorts;
+  readonly #workerPorts: readonly WorkerPorts[];
   readonly #server: ServerAddresses;
   readonly #memory: string;
 
   /** `party`: records the steps that the greeter prints. */
-  constructor(cluster: DevCluster, group: ProcessGroup, party: Party, { ports, directory }: LocalClusterSettings) {
+  constructor(cluster: DevCluster, group: ProcessGroup, party: Party, settings: LocalClusterSettings) {
+    const { ports, directory } = settings;
     this.#cluster = cluster;
     this.#group = group;
     this.#party = party;
     this.#ports = ports;
+    this.#workerPorts = workerPortsOf(settings);
     this.#server = { ingress: `http://localhost:${ports.ingress}`, admin: `http://localhost:${ports.admin}` };
     this.#memory = join(directory, "last-run.json");
   }
@@ -91,8 +94,7 @@ export class ClusterDemo {
   async #workerWithAttempt(): Promise<ServiceProgram> {
     for (const deadline = performance.now() + DEMO_MS_MAX; performance.now() < deadline; await delay(POLL_MS)) {
       for (const [i, worker] of this.#cluster.workers.entries()) {
-        const port = i === 0 ? this.#ports.worker1Probes : this.#ports.worker2Probes;
-        const response = await fetch(`http://127.0.0.1:${port}/metrics`);
+        const response = await fetch(`http://127.0.0.1:${this.#workerPorts[i]?.probes}/metrics`);
         if (Number(/^perdure_worker_attempts_running (\d+)$/m.exec(await response.text())?.[1] ?? 0) > 0) return worker;
       }
     }

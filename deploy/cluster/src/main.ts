@@ -27,6 +27,7 @@ const USAGE = `usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set
   --bare        without greeter and demo; --no-kafka leaves out Kafka as well
   --set         another setting of a role: --set worker:worker.cleanup-interval=10s
 
+Workers: two, or as many as PERDURE_CLUSTER_WORKERS says (make cluster WORKERS=3).
 Which worker leads which partition: perdure cluster status. Logs: the folder logs beside the data, which up prints.`;
 
 process.exit(await main(process.argv.slice(2)));
@@ -109,9 +110,13 @@ function run(settings: LocalClusterSettings, options: ClusterRunOptions): Promis
   return supervise(placeOf(settings), work, supervisionMessages("cluster"));
 }
 
-async function checkPorts({ ports }: LocalClusterSettings, { bare }: ClusterRunOptions): Promise<void> {
+async function checkPorts({ ports, furtherWorkers }: LocalClusterSettings, { bare }: ClusterRunOptions): Promise<void> {
   const names = (Object.keys(ports) as PortName[]).filter((name) => !bare || name !== "greeter");
-  await ProcessGroup.checkPorts(names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cluster`] as const));
+  const advised = names.map((name) => [name, ports[name], `${adviceFor(name, ports)} make cluster`] as const);
+  const further = furtherWorkers.flatMap(({ grpc, probes }, i) =>
+    [grpc, probes].map((port) => [`worker${i + 3}`, port, `${adviceFor("worker1", ports)} make cluster`] as const),
+  );
+  await ProcessGroup.checkPorts([...advised, ...further]);
 }
 
 /** All data are below one directory, and the next run uses them again. */
@@ -122,7 +127,8 @@ function startCluster(settings: LocalClusterSettings, group: ProcessGroup, optio
     return path;
   };
   return DevCluster.start({
-    ports: clusterPortsOf(settings.ports, options),
+    ports: clusterPortsOf(settings, options),
+    workers: 2 + settings.furtherWorkers.length,
     directories: { postgres: folder("postgres"), redis: folder("redis"), kafka: folder("kafka") },
     settings: settings.roles,
     // Our own variables are settings of the cluster, not of its roles.

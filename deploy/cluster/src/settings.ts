@@ -2,6 +2,7 @@
 import { join, resolve } from "node:path";
 import { type ClusterPorts, type LocalRole, ROOT, type RoleSettings } from "@perdure/dev-cluster";
 import { chosenPort } from "@perdure/processes";
+import { WORKERS } from "./limits.js";
 
 /** Ports that users connect to have variables of their own; all others follow on `PERDURE_CLUSTER_PORTS`. */
 const PUBLIC_PORTS = {
@@ -11,6 +12,7 @@ const PUBLIC_PORTS = {
   greeter: { variable: "GREETER_PORT", fallback: 9080 },
 } as const;
 const INNER = { variable: "PERDURE_CLUSTER_PORTS", fallback: 17_600 } as const;
+const WORKERS_VARIABLE = "PERDURE_CLUSTER_WORKERS";
 const INNER_NAMES = [
   "postgres",
   "redis",
@@ -28,17 +30,25 @@ const INNER_NAMES = [
 export type PortName = keyof typeof PUBLIC_PORTS | (typeof INNER_NAMES)[number];
 export type ChosenPorts = Readonly<Record<PortName, number>>;
 
+export interface WorkerPorts {
+  readonly grpc: number;
+  readonly probes: number;
+}
+
 export interface LocalClusterSettings {
   /** Data, logs, and the list of what runs. */
   readonly directory: string;
   readonly ports: ChosenPorts;
+  /** Ports of the third worker and of those after it; they follow on the other ports. */
+  readonly furtherWorkers: readonly WorkerPorts[];
   /** Settings of roles beyond those that make them one cluster. */
   readonly roles: Readonly<Partial<Record<LocalRole, RoleSettings>>>;
 }
 
 /** Throws when a variable or an argument makes no sense. `overrides`: `role[,role]:name=value`, as given with `--set`. */
 export function settingsFrom(environment: NodeJS.ProcessEnv, overrides: readonly string[] = []): LocalClusterSettings {
-  const first = chosenPort(environment, INNER, INNER_NAMES.length);
+  const furtherWorkerCount = workerCountOf(environment) - 2;
+  const first = chosenPort(environment, INNER, INNER_NAMES.length + 2 * furtherWorkerCount);
   const ports: Record<string, number> = {};
   for (const [name, setting] of Object.entries(PUBLIC_PORTS)) ports[name] = chosenPort(environment, setting);
   for (const [i, name] of INNER_NAMES.entries()) ports[name] = first + i;
@@ -46,8 +56,20 @@ export function settingsFrom(environment: NodeJS.ProcessEnv, overrides: readonly
   return {
     directory: directory === "" ? join(ROOT, "perdure-data", "cluster") : resolve(directory),
     ports: ports as ChosenPorts,
+    furtherWorkers: Array.from({ length: furtherWorkerCount }, (_, i) => {
+      const grpc = first + INNER_NAMES.length + 2 * i;
+      return { grpc, probes: grpc + 1 };
+    }),
     roles: rolesFrom(overrides),
   };
+}
+
+function workerCountOf(environment: NodeJS.ProcessEnv): number {
+  const text = environment[WORKERS_VARIABLE] ?? "";
+  const count = text === "" ? WORKERS.fallback : Number(text);
+  if (!Number.isInteger(count) || count < WORKERS.min || count > WORKERS.max)
+    throw new Error(`${WORKERS_VARIABLE} must be a number from ${WORKERS.min} to ${WORKERS.max}, not '${text}'`);
+  return count;
 }
 
 /** The setting to change when `port` is in use, e.g. `GREETER_PORT=9081`. */
@@ -56,16 +78,23 @@ export function adviceFor(name: PortName, ports: ChosenPorts): string {
   return setting === undefined ? `${INNER.variable}=${ports.postgres + 100}` : `${setting.variable}=${ports[name] + 1}`;
 }
 
+/** In the order of the workers. */
+export function workerPortsOf({ ports, furtherWorkers }: LocalClusterSettings): readonly WorkerPorts[] {
+  return [
+    { grpc: ports.worker1, probes: ports.worker1Probes },
+    { grpc: ports.worker2, probes: ports.worker2Probes },
+    ...furtherWorkers,
+  ];
+}
+
 /** Ports of the programs of the cluster. */
-export function clusterPortsOf(ports: ChosenPorts, { withKafka }: { readonly withKafka: boolean }): ClusterPorts {
+export function clusterPortsOf(settings: LocalClusterSettings, { withKafka }: { readonly withKafka: boolean }): ClusterPorts {
+  const { ports } = settings;
   const { postgres, redis, kafka, registry, registryProbes, admin } = ports;
   return {
     ...{ postgres, redis, registry, registryProbes, admin },
     ...(withKafka ? { kafka } : {}),
-    workers: [
-      { grpc: ports.worker1, probes: ports.worker1Probes },
-      { grpc: ports.worker2, probes: ports.worker2Probes },
-    ],
+    workers: workerPortsOf(settings),
     gateways: [
       { ingress: ports.ingress, probes: ports.gateway1Probes },
       { ingress: ports.secondIngress, probes: ports.gateway2Probes },

@@ -17,7 +17,7 @@ const WHOLE_TEST_MS = 600_000;
 /** The machine may be busy with other suites. */
 const STAYS_UP_MS = 300_000;
 /** Ports that follow on each other. */
-const INNER_PORTS = 11;
+const INNER_PORTS = 13;
 const PUBLIC_PORT_COUNT = 5;
 const FIRST_PORT = 12_000;
 const PORTS_TO_CHOOSE_FROM = 18_000;
@@ -45,7 +45,11 @@ async function freeRow(): Promise<number> {
 /** Two ports for clients, one for the management API, one for the greeter, one for the service of the tutorial; behind the row of the others. */
 const publicPortsOf = (row: number): number[] => Array.from({ length: PUBLIC_PORT_COUNT }, (_, i) => row + INNER_PORTS + i);
 
-async function start(row: number, ...args: string[]): Promise<ChildProgram> {
+function start(row: number, ...args: string[]): Promise<ChildProgram> {
+  return startWith({}, row, ...args);
+}
+
+async function startWith(settings: Readonly<Record<string, string>>, row: number, ...args: string[]): Promise<ChildProgram> {
   const [ingress, secondIngress, admin, greeter] = publicPortsOf(row).map(String);
   const env = {
     PATH: process.env["PATH"],
@@ -57,6 +61,7 @@ async function start(row: number, ...args: string[]): Promise<ChildProgram> {
     PERDURE_CLUSTER_SECOND_INGRESS_PORT: secondIngress,
     PERDURE_ADMIN__BIND_PORT: admin,
     GREETER_PORT: greeter,
+    ...settings,
   };
   return ChildProgram.start({ command: process.execPath, args: [await programBundle("deploy/cluster"), ...args], env });
 }
@@ -73,7 +78,7 @@ const isAlive = (pid: number): boolean => startOf(pid) !== undefined;
 
 function expectDemo(output: string, count: number): void {
   expect(output).toContain("finished steps were not repeated");
-  expect(output).toMatch(/worker[12], which ran it, was killed with SIGKILL/);
+  expect(output).toMatch(/worker[123], which ran it, was killed with SIGKILL/);
   expect(output).toMatch(new RegExp(`Counter/demo/add, a virtual object +${count}`));
   expect(output).toContain(`${count - 1} + 1 = ${count}`); // The record of Kafka, counted once.
 }
@@ -112,10 +117,11 @@ test(
     expect(outputOf(down)).toContain("left over from a crash");
     expect(others.filter(({ pid }) => isAlive(pid))).toEqual([]);
 
-    const again = await start(row, "up", "--once");
+    const again = await startWith({ PERDURE_CLUSTER_WORKERS: "3" }, row, "up", "--once");
     expect((await again.exited).code === 0 ? "" : outputOf(again)).toBe("");
     expect(outputOf(again)).toMatch(/of the last run +"Ada-\w+'s party is ready: 6 steps\."/);
     expectDemo(outputOf(again), 2);
+    expect(outputOf(again)).toContain("worker3 is ready");
     const nothing = await start(row, "down");
     expect((await nothing.exited).code).toBe(0);
     expect(outputOf(nothing)).toBe("no cluster is running here");

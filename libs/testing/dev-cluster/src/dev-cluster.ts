@@ -254,9 +254,13 @@ class Roles {
 /** Until each worker leads as many partitions as the others, or a while has passed: a slow machine only interrupts more attempts. */
 async function untilBalanced(workers: readonly ServiceProgram[]): Promise<void> {
   const end = performance.now() + BALANCED_MS_MAX;
+  let partitionCount = 0; // The most that had a leader at once: fewer have one while some move.
   do {
-    const counts = await Promise.all(workers.map(leaderPartitionCount));
-    if (counts.every((count) => count !== undefined && count > 0 && count === counts[0])) return;
+    const counts = await Promise.all(workers.map(async (worker) => (await leaderPartitionCount(worker)) ?? 0));
+    const sum = counts.reduce((total, count) => total + count, 0);
+    partitionCount = Math.max(partitionCount, sum);
+    const fewest = Math.min(...counts);
+    if (fewest > 0 && Math.max(...counts) - fewest <= 1 && sum === partitionCount) return;
     await delay(POLL_MS);
   } while (performance.now() < end);
 }
