@@ -1,4 +1,5 @@
 /** All commands with their flags, help and actions. */
+import { DOCS_URL_VARIABLE, docsUrl } from "@perdure/telemetry/error-page";
 import { Command, Option } from "commander";
 import { register as registerAccount } from "./commands/account/index.js";
 import { register as registerAudit } from "./commands/audit/index.js";
@@ -56,7 +57,8 @@ export function createProgram(ports: ContextPorts, version: string): CliProgram 
     .addOption(new Option("-y, --yes", "skip confirmations").helpGroup("Everywhere:"))
     .addOption(new Option("--no-color", "print without colours").helpGroup("Everywhere:"))
     .showSuggestionAfterError(true)
-    .configureHelp({ sortSubcommands: false, showGlobalOptions: false });
+    .configureHelp({ sortSubcommands: false, showGlobalOptions: false })
+    .addHelpText("after", () => `\nDocumentation: ${docsUrl(ports.variables.ofShell(DOCS_URL_VARIABLE)?.value)}`);
   const context = new Context(ports, () => command.opts<GlobalFlags>());
   const { server, ...others } = PROGRAMS;
   addPrograms(command, context, { server });

@@ -110,6 +110,7 @@ describe("deployments and services", () => {
       expect.stringMatching(/^# META0003: endpoint.*## What to do\n.* META0014 /s),
     ]);
     expect(shown.stdout).not.toContain(".md");
+    expect((await home.run(["--help"], away)).stdout).toContain(`\nDocumentation: https://perdure.dev/docs/v${VERSION}\n`);
     expectFailure(await home.run(["errors", "META9999"], away), 2, "not an error code", "perdure errors lists");
   });
 
@@ -200,6 +201,7 @@ describe("calls", () => {
       const { exitCode, stderr } = await call.ended;
       const id = /perdure invocations cancel (inv_\w+)/.exec(stderr)?.[1] as string;
       expect([exitCode, stderr]).toEqual([130, expect.stringContaining(`${id} continues in the server`)]);
+      expect(stderr).not.toContain("    at "); // The stack trace is left to `perdure invocations describe`.
       remaining.failures = 0;
       await untilStatus(id, "completed");
     },

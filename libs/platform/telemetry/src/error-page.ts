@@ -5,7 +5,12 @@ import { VERSION } from "./version.js";
 export const DOCS_URL_VARIABLE = "PERDURE_DOCS_URL";
 const PUBLISHED_DOCS_URL = `https://perdure.dev/docs/v${VERSION}`;
 
-/** The page of an error code. `docsUrl`: the value of `DOCS_URL_VARIABLE`; the published documentation when undefined or empty. */
-export function errorPageUrl(code: string, docsUrl: string | undefined): string {
-  return `${(docsUrl || PUBLISHED_DOCS_URL).replace(/\/+$/, "")}/errors/${code}`;
+/** Without a slash at the end. `given`: the value of `DOCS_URL_VARIABLE`; the published documentation when undefined or empty. */
+export function docsUrl(given: string | undefined): string {
+  return (given || PUBLISHED_DOCS_URL).replace(/\/+$/, "");
+}
+
+/** The page of an error code; `given` as in `docsUrl`. */
+export function errorPageUrl(code: string, given: string | undefined): string {
+  return `${docsUrl(given)}/errors/${code}`;
 }

@@ -8,6 +8,7 @@ import type { Context } from "../../context.js";
 import { pause } from "../../pause.js";
 import { harmless } from "./connect.js";
 import { CALL_SEARCHES_MAX, CALL_SILENCE_MS, POLL_PAUSE_MS_MAX } from "./limits.js";
+import { firstLine } from "./texts.js";
 
 export class CallProgress implements Disposable {
   readonly #context: Context;
@@ -86,12 +87,14 @@ export class CallProgress implements Disposable {
   }
 }
 
+/** A failure has its stack trace behind the first line; `perdure invocations describe` shows all of it. */
+const FAILURE_CHARS_MAX = 300;
 const COLUMNS = "id, status, retry_count, last_failure";
 
 function statusText(row: Readonly<Record<string, unknown>>): string {
   const { status, retry_count: attempts, last_failure: failure } = row;
   if (typeof failure !== "string" || failure === "") return `is ${String(status)}`;
-  return `is ${String(status)}; attempt ${String(attempts)} failed: ${harmless(failure)}`;
+  return `is ${String(status)}; attempt ${String(attempts)} failed: ${firstLine(failure, FAILURE_CHARS_MAX)}`;
 }
 
 function quoted(text: string): string {
