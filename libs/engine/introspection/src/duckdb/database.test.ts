@@ -1,5 +1,6 @@
 import { DuckDBConnection, DuckDBInstance } from "@duckdb/node-api";
 import { expect, jest, test } from "@jest/globals";
+import { anEngine, NO_SOURCE, rowsOf } from "../../test/querying.js";
 import type { SqlTable } from "../table.js";
 import { openDatabase } from "./database.js";
 
@@ -17,4 +18,15 @@ test("an engine that cannot be set up is closed, with all its connections", asyn
   database.close();
   expect(closedConnections).toHaveBeenCalledTimes(2 * OPTIONS.sessions);
   expect(closedInstances).toHaveBeenCalledTimes(2);
+});
+
+test("the engine plans a statement once, although it runs again when its rows are gathered", async () => {
+  const engine = anEngine(NO_SOURCE, {}, [table]);
+  await rowsOf(engine, "SELECT 1"); // Sets up the engine.
+  const planned = jest.spyOn(DuckDBConnection.prototype, "extractStatements");
+  const plannedAndRun = jest.spyOn(DuckDBConnection.prototype, "run");
+  expect(await rowsOf(engine, "SELECT count(*) AS n FROM sys_one WHERE id LIKE 'x%'")).toEqual([{ n: 0 }]);
+  expect(planned).toHaveBeenCalledTimes(1);
+  expect(plannedAndRun).not.toHaveBeenCalled();
+  await engine[Symbol.asyncDispose]();
 });

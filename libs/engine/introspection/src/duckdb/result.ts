@@ -9,7 +9,7 @@ import {
   type DuckDBIntervalValue,
   type DuckDBListType,
   type DuckDBListValue,
-  type DuckDBResult,
+  type DuckDBMaterializedResult,
   type DuckDBTimestampMillisecondsValue,
   type DuckDBTimestampNanosecondsValue,
   type DuckDBTimestampSecondsValue,
@@ -25,7 +25,7 @@ import { ValueOutOfRange, ValueTooLarge } from "../errors.js";
 import { CELL_BYTES_MAX, rowsPerTurn } from "../limits.js";
 
 /** The result as typed batches. */
-export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
+export function rowsOf(result: DuckDBMaterializedResult, signal: AbortSignal): ResultRows {
   const names = result.columnNames();
   const readers = result.columnTypes().map(readerOf);
   const columns = readers.map(({ type }, i) => ({ name: OTHER_NAMES[names[i] ?? ""] ?? names[i] ?? "", type }));
@@ -34,19 +34,19 @@ export function rowsOf(result: DuckDBResult, signal: AbortSignal): ResultRows {
 
 /** The engine's chunks in pieces that one turn of the event loop handles. */
 async function* batchesOf(
-  result: DuckDBResult,
+  result: DuckDBMaterializedResult,
   columns: readonly ResultColumn[],
   readers: readonly ValueReader[],
   signal: AbortSignal,
 ): AsyncIterable<ResultBatch> {
   const turn = rowsPerTurn(readers.length);
   let before = 0;
-  for (;;) {
+  const { chunkCount } = result;
+  for (let at = 0; at < chunkCount; at++) {
     signal.throwIfAborted();
-    const chunk = await result.fetchChunk();
-    if (chunk === null || chunk.rowCount === 0) return;
+    const chunk = result.getChunk(at); // Not `fetchChunk`, which passes through another thread twice for the smallest result.
     for (let start = 0; start < chunk.rowCount; start += turn) {
-      if (start > 0) await nextTurn();
+      if (at > 0 || start > 0) await nextTurn();
       const end = Math.min(start + turn, chunk.rowCount);
       const values = columns.map(({ name }, i) => {
         const read = columnValues(chunk, i, present(readers[i]), start, end);

@@ -4,6 +4,7 @@
  * again. Each round adds columns, and no run takes long before it has requested all it reads. Queries for keys (`keys.ts`) run in the
  * same way before their table is gathered.
  */
+import type { PreparedText } from "../duckdb/database.js";
 import type { StatementRows } from "../duckdb/table-function.js";
 import type { ResultRows } from "../encode/result.js";
 import { isEngineBroken, TooMuchData, ValueTooLarge } from "../errors.js";
@@ -36,11 +37,11 @@ export class StatementReads implements StatementRows {
   }
 
   /** Rejects with the engine's error, `TooMuchData` or the signal's reason. */
-  async run(text: string, readingSignal: AbortSignal): Promise<ResultRows> {
+  async run(statement: PreparedText, readingSignal: AbortSignal): Promise<ResultRows> {
     for (;;) {
       this.#signal.throwIfAborted();
       try {
-        return await this.#ports.session.run(text, this, readingSignal);
+        return await statement.run(this, readingSignal);
       } catch (cause) {
         this.#signal.throwIfAborted();
         if (this.#requested.size === 0) throw cause;
@@ -112,8 +113,10 @@ export class StatementReads implements StatementRows {
   async #keysOf({ query, type }: KeySource): Promise<ReadonlySet<string> | undefined> {
     let rows: ResultRows;
     try {
-      const text = await this.#ports.session.print(query);
-      rows = await this.run(`SELECT DISTINCT k FROM (${text}) AS keys(k) LIMIT ${KEYS_MAX + 1}`, this.#signal);
+      const { session } = this.#ports;
+      const text = await session.print(query);
+      using statement = await session.prepare(`SELECT DISTINCT k FROM (${text}) AS keys(k) LIMIT ${KEYS_MAX + 1}`);
+      rows = await this.run(statement, this.#signal);
     } catch (cause) {
       this.#signal.throwIfAborted();
       if (cause instanceof TooMuchData || cause instanceof ValueTooLarge || isEngineBroken(cause)) throw cause;

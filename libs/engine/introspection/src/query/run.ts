@@ -29,9 +29,12 @@ export async function runStatement(
   const tree = await session.parse(statement.query);
   checkPermitted(tree, new Set(tables.map(({ name }) => name)));
   const names = statement.text === statement.query ? namesOf(tree) : undefined;
-  await session.check(statement.query);
+  using query = await session.prepare(statement.query);
+  query.checkReads();
   const reads = new StatementReads({ session, source, tables }, tree, budget, signal);
-  return named(await reads.run(statement.text, readingSignal), names);
+  if (statement.text === statement.query) return named(await reads.run(query, readingSignal), names);
+  using text = await session.prepare(statement.text); // EXPLAIN or DESCRIBE of the query.
+  return await reads.run(text, readingSignal);
 }
 
 function named(rows: ResultRows, names: readonly (string | undefined)[] | undefined): ResultRows {
