@@ -1,9 +1,10 @@
 /**
  * The engine behind `POST /query`: a statement arrives as text and the result is returned as rows.
  *
- *     check the text ▸ wait for a turn ▸ parse, check again ▸ run ─┬─▸ rows ▸ encode, chunk by chunk
- *                                                           ▲     │ columns are missing
- *                                                           └── gather them ◀─┘ only those, and only rows that can matter
+ *     check the text ▸ wait for a turn ─┬─▸ plain: gather rows, sort ───────────────┬─▸ rows ▸ encode, chunk by chunk
+ *                                       └─▸ other: parse, check again ▸ plan ▸ run ─┤
+ *                                                                            ▲      │ columns are missing
+ *                                                                            └── gather them: only those, and only rows that can matter
  */
 import type { Clock, Logger } from "@perdure/base";
 import type { SqlDatabase } from "./duckdb/database.js";
@@ -12,7 +13,9 @@ import type { ResultBatch, ResultRows } from "./encode/result.js";
 import { isEngineBroken, refusalOf, refused, TimedOut } from "./errors.js";
 import { RETRY_AFTER_SECONDS } from "./limits.js";
 import { SQL_ENGINE_DEFAULTS, type SqlEngine, type SqlEngineOptions } from "./options.js";
-import type { SourcePort, SqlAnswer, SqlFormat } from "./ports.js";
+import { plainQueryOf } from "./plain/parse.js";
+import { runPlainQuery } from "./plain/run.js";
+import type { IntrospectionSource, SourcePort, SqlAnswer, SqlFormat } from "./ports.js";
 import { runStatement } from "./query/run.js";
 import { type CheckedStatement, checkStatement } from "./query/statement.js";
 import type { SqlTable } from "./table.js";
@@ -58,30 +61,41 @@ export function createSqlEngine(
   }
 
   async function execute(statement: CheckedStatement & { kind: "statement" }, callerSignal: AbortSignal): Promise<ResultRows> {
-    const home = await open();
-    const session = home.idle.pop();
-    if (session === undefined) throw new Error("there are as many sessions as turns");
     const timeout = new AbortController();
     const timer = clock.setTimer(bounds.statementTimeoutMs, () =>
       timeout.abort(new TimedOut(`the query took longer than ${bounds.statementTimeoutMs / 1000} seconds`)),
     );
     const signal = AbortSignal.any([callerSignal, timeout.signal]);
-    const interrupt = () => session.interrupt();
-    signal.addEventListener("abort", interrupt, { once: true });
     try {
       await using opened = source.open();
-      return await runStatement(
-        statement,
-        { session, source: opened, tables },
-        { bytesLeft: bounds.gatheredBytesMax },
-        signal,
-        callerSignal,
-      );
+      const plain = plainQueryOf(statement.text, tables);
+      const rows = plain && (await runPlainQuery(plain, opened, { bytesLeft: bounds.gatheredBytesMax }, signal, callerSignal));
+      return rows ?? (await executeInEngine(statement, opened, signal, callerSignal));
     } catch (cause) {
-      if (isEngineBroken(cause)) database = undefined;
       throw signal.aborted ? signal.reason : cause; // An interrupted engine throws an error text of its own.
     } finally {
       timer.cancel();
+    }
+  }
+
+  async function executeInEngine(
+    statement: CheckedStatement & { kind: "statement" },
+    opened: IntrospectionSource,
+    signal: AbortSignal,
+    readingSignal: AbortSignal,
+  ): Promise<ResultRows> {
+    const home = await open();
+    const session = home.idle.pop();
+    if (session === undefined) throw new Error("there are as many sessions as turns");
+    const interrupt = () => session.interrupt();
+    signal.addEventListener("abort", interrupt, { once: true });
+    try {
+      const ports = { session, source: opened, tables };
+      return await runStatement(statement, ports, { bytesLeft: bounds.gatheredBytesMax }, signal, readingSignal);
+    } catch (cause) {
+      if (isEngineBroken(cause)) database = undefined;
+      throw cause;
+    } finally {
       signal.removeEventListener("abort", interrupt);
       home.idle.push(session);
     }

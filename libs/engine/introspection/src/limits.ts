@@ -90,6 +90,12 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
 /** SELECTs in a statement, those of subqueries and UNIONs counted: thousands take the planner a minute and gigabytes. */
 export const QUERY_PARTS_MAX = 256;
 
+/** Rows of a query that runs without the engine. They stay in the process until the result is read, and many results may be open. */
+export const PLAIN_BYTES_MAX = 4 * 1024 * 1024;
+
+/** A LIMIT of more digits is left to the engine. */
+export const LIMIT_DIGITS_MAX = 9;
+
 /** JSON text is passed on at this length: long enough to be worth a write. */
 export const JSON_CHUNK_CHARS = 64 * 1024;
 
