@@ -1,5 +1,5 @@
 /** How little is read of a partition store for a statement. */
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
+import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
 import { partitionKeyOf } from "@perdure/base";
 import type { SqlEngine } from "../src/options.js";
 import { anEngine, rowsOf } from "./querying.js";
@@ -225,4 +225,14 @@ describe("a statement over sys_invocation", () => {
       (await query("select s.name, i.id from sys_service s left join sys_invocation i on i.id = 'x' order by 1")).length,
     ).toBe(3);
   });
+});
+
+test("a journal is shown without the services unless it has calls, and then they are read once", async () => {
+  const services = jest.spyOn(world.source.live, "services");
+  const entries = (id: string) => query(`SELECT entry_json FROM sys_journal WHERE id = '${id}'`);
+  expect(await entries(world.ids.failed)).toHaveLength(1);
+  expect(services).not.toHaveBeenCalled();
+  expect((await entries(world.ids.done)).length).toBeGreaterThan(1);
+  expect(services).toHaveBeenCalledTimes(1);
+  services.mockRestore();
 });

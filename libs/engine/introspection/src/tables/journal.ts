@@ -3,7 +3,7 @@
  * callee of a call is in a later notification.
  */
 import { type InvocationId, partitionKeyOf, partitionOf } from "@perdure/base";
-import { decodeCommand, isCommand, isFault, journalEntryTypeName } from "@perdure/service-protocol";
+import { decodeCommand, isCommand, isFault, journalEntryTypeName, MessageType } from "@perdure/service-protocol";
 import type { JournalEntry } from "@perdure/state-machine";
 import { InvocationFields } from "@perdure/storage";
 import { mapAhead } from "../ahead.js";
@@ -42,10 +42,11 @@ export const journal = defineTable<EntryRow>({
   },
   async *rows(source, hints) {
     const areCalleesShown = isRead(hints, "entry_json") || isRead(hints, "entry_lite_json");
-    const services = areCalleesShown ? await servicesOf(source) : undefined;
+    let read: Promise<ReadonlyMap<string, ServiceRow>> | undefined;
+    const services = areCalleesShown ? () => (read ??= servicesOf(source)) : undefined;
     for await (const rows of findInvocations(source, hints, anyStatus)) {
-      const read = (journal: JournalRequest) => readJournal(source, services, journal);
-      for await (const { id, entries, context } of mapAhead(withJournals(rows), JOURNALS_AHEAD, read, isLarge)) {
+      const journals = mapAhead(withJournals(rows), JOURNALS_AHEAD, (one) => readJournal(source, services, one), isLarge);
+      for await (const { id, entries, context } of journals) {
         for (const [index, entry] of entries.entries()) yield { id, index, entry, context };
       }
     }
@@ -78,6 +79,9 @@ function isLarge({ entries }: InvocationJournal): boolean {
   return bytes > JOURNAL_BYTES_AHEAD_MAX;
 }
 
+/** Latest revisions by name, requested once for a statement and only when a journal has calls. */
+type Services = () => Promise<ReadonlyMap<string, ServiceRow>>;
+
 async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<string, ServiceRow>> {
   const services = new Map<string, ServiceRow>();
   for await (const service of live.services()) services.set(service.name, service);
@@ -87,24 +91,28 @@ async function servicesOf({ live }: IntrospectionSource): Promise<ReadonlyMap<st
 /** `services` only when the statement shows callees. */
 async function readJournal(
   source: IntrospectionSource,
-  services: ReadonlyMap<string, ServiceRow> | undefined,
+  services: Services | undefined,
   { id, length }: JournalRequest,
 ): Promise<InvocationJournal> {
   const entries = await source.store.readJournal(partitionOf(id, source.partitionCount), id, length);
-  const context = services === undefined ? NO_CALLEES : await contextOf(source, services, entries);
+  const context = services === undefined || !entries.some(isCall) ? NO_CALLEES : await contextOf(source, services, entries);
   return { id, entries, context };
 }
 
-/** Context of statements that show no callees. */
+function isCall({ type }: JournalEntry): boolean {
+  return type === MessageType.Call || type === MessageType.OneWayCall;
+}
+
+/** Context of statements that show no callees, and of journals without calls. */
 const NO_CALLEES: JournalContext = { facts: new Map(), services: new Map(), callees: new Map() };
 
 async function contextOf(
   source: IntrospectionSource,
-  services: ReadonlyMap<string, ServiceRow>,
+  services: Services,
   entries: readonly JournalEntry[],
 ): Promise<JournalContext> {
   const callees = calleesOf(entries);
-  return { facts: await factsOfCallees(source, callees), services, callees };
+  return { facts: await factsOfCallees(source, callees), services: await services(), callees };
 }
 
 /** The label that user code gave a command, "" when none; notifications have none. */
