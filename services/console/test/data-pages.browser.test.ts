@@ -61,6 +61,34 @@ test("a concurrent change of another user is shown before anything is overwritte
   await page.getByRole("heading", { name: "This key has no state" }).waitFor();
 });
 
+test("the state of a key has a time to live, of its own or of its service", async () => {
+  await ui.world.ingress.result(["Stock", "vase", "take"], 1);
+  const page = await ui.open("/state/Stock/vase", { mayFail: true });
+  await page.getByText("The state of this key does not expire.").waitFor();
+  await press(page, "Set time to live");
+  await page.getByRole("textbox", { name: "Time to live" }).fill("soon");
+  await press(page, "Save");
+  await page.getByText("The time to live was not changed.").waitFor();
+  await expectAccessible(page);
+  await page.getByRole("textbox", { name: "Time to live" }).fill("1h");
+  await press(page, "Save");
+  await page.getByText("1h, of this key").waitFor();
+
+  const list = await ui.open("/state?service=Stock&find=vase", { width: 360 });
+  await list.getByRole("row", { name: /vase/ }).getByText(/^in (1 h|59 min|60 min)/).waitFor();
+  await expectNoSidewaysScroll(list);
+
+  const service = await ui.open("/services/Stock");
+  await press(service, "Edit configuration");
+  await service.getByRole("textbox", { name: "State time to live" }).fill("2h");
+  await press(service, "Save");
+  await service.getByRole("row", { name: /State time to live/ }).getByText("2h").waitFor();
+  await press(page, "Set time to live");
+  await press(page, "Use that of the service");
+  await page.getByText("2h, of the service").waitFor();
+  await ui.world.admin.http.request("PATCH", "/services/Stock", { json: { state_ttl: "0s" } });
+});
+
 test("a key that is locked shows the invocation that holds it, and a change waits behind it", async () => {
   const page = await ui.open("/state/Stock/lamp", { width: 360, dark: true });
   await page.getByRole("link", { name: "Stock/lamp/count" }).waitFor();

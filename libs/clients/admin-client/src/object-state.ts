@@ -2,6 +2,7 @@
 
 import { replaceState, setStateTtl } from "@perdure/admin-contract";
 import type { ModifyState, ModifyStateTtl } from "@perdure/admin-contract/requests";
+import { formatDuration } from "@perdure/base";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
@@ -64,11 +65,11 @@ export class ObjectStateApi {
   /** Returns when the state expires; undefined when it does not. */
   async expiry(service: string, key: string, options: ApiCallOptions = {}): Promise<KeyExpiry | undefined> {
     const where = `service_name = ${sqlText(service)} AND service_key = ${sqlText(key)}`;
-    const columns = "ttl, ttl_source, changed_at, expires_at";
+    const columns = "epoch(ttl) * 1000 AS ttl_ms, ttl_source, changed_at, expires_at";
     const [row] = await this.#sql.query(`SELECT ${columns} FROM sys_state_expiry WHERE ${where}`, options);
     if (row === undefined) return undefined;
     return {
-      ttl: String(row["ttl"]),
+      ttl: formatDuration(Number(row["ttl_ms"])),
       ttl_source: String(row["ttl_source"]),
       changed_at: String(row["changed_at"]),
       expires_at: String(row["expires_at"]),

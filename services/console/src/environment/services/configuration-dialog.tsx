@@ -36,7 +36,10 @@ export function ConfigurationDialog({ service, onClose }: { readonly service: Se
             autoComplete="off"
           />
         ))}
-        <p className="quiet small">Applies to new invocations, until the next registration of the service.</p>
+        <p className="quiet small">
+          Applies to new invocations, until the next registration of the service
+          {service.ty === "VirtualObject" && "; the time to live of state stays"}.
+        </p>
         {change.isError && <ProblemNote cause={change.error} title="The configuration was not changed." />}
         <DialogActions>
           <Button onClick={onClose}>Cancel</Button>

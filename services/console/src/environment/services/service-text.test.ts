@@ -25,6 +25,11 @@ test("only what differs is changed, and only what the service has", () => {
   expect(optionsOf({ ty: "Workflow" })).toHaveLength(5);
 });
 
+test("only virtual objects have a time to live of state", () => {
+  const hasTtl = (ty: string) => optionsOf({ ty }).some(({ name }) => name === "state_ttl");
+  expect(["Service", "VirtualObject", "Workflow"].filter(hasTtl)).toEqual(["VirtualObject"]);
+});
+
 test("handlers with options of their own are named", () => {
   expect(handlersWithOwn(SERVICE.handlers, "journal_retention")).toEqual(["place: 2d"]);
 });

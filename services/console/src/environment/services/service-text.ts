@@ -18,7 +18,8 @@ export type OptionName =
   | "workflow_completion_retention"
   | "journal_retention"
   | "inactivity_timeout"
-  | "abort_timeout";
+  | "abort_timeout"
+  | "state_ttl";
 
 export interface Option {
   readonly name: OptionName;
@@ -52,16 +53,28 @@ export const OPTIONS: readonly Option[] = [
     label: "Abort timeout",
     means: "When the handler has not suspended within this time, the attempt is aborted and retried.",
   },
+  {
+    name: "state_ttl",
+    label: "State time to live",
+    means:
+      "After how long the state of an object expires that no handler changes; 1s to 3650d, 0s for never. Applies to existing objects, too, and later registrations keep it.",
+  },
 ];
+
+/** Types of services that have an option; all types when absent. */
+const TYPE_OF: Readonly<Partial<Record<OptionName, string>>> = {
+  workflow_completion_retention: "Workflow",
+  state_ttl: "VirtualObject",
+};
 
 /** Options that this type of service has. */
 export function optionsOf({ ty }: Pick<ServiceMetadata, "ty">): readonly Option[] {
-  return OPTIONS.filter(({ name }) => name !== "workflow_completion_retention" || ty === "Workflow");
+  return OPTIONS.filter(({ name }) => (TYPE_OF[name] ?? ty) === ty);
 }
 
-/** The option as the handler sets it itself; handlers have no retention of workflows. */
+/** The option as the handler sets it itself; handlers have no retention of workflows and no time to live of state. */
 export function ownOption(handler: HandlerMetadata, name: OptionName): string | undefined {
-  return name === "workflow_completion_retention" ? undefined : handler[name];
+  return name === "workflow_completion_retention" || name === "state_ttl" ? undefined : handler[name];
 }
 
 /** Settings of handlers that differ from those of the service: `place: 5m`. */

@@ -22,6 +22,7 @@ import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { changedBeside, clashesOf, type StateChanges } from "./changes.js";
 import { ClashDialog } from "./clash-dialog.js";
 import { EntryDialog } from "./entry-dialog.js";
+import { ExpirySection } from "./expiry.js";
 import { VALUE_CHARS_SHOWN } from "./limits.js";
 import { OccupancySection, useOccupancy } from "./occupancy.js";
 import { type Saved, saveState } from "./save-state.js";
@@ -48,6 +49,7 @@ export default function KeyPage() {
       lead="State entries of this key."
     >
       <OccupancySection query={occupancy} />
+      <ExpirySection place={{ service, key }} />
       <Loaded query={state}>
         {(now) => (
           <Entries key={`${service}/${key}`} place={{ service, key }} now={now} isHeld={occupancy.data?.holder !== undefined} />

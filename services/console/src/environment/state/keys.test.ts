@@ -1,5 +1,5 @@
 import { expect, test } from "@jest/globals";
-import { keyHref, keyLine, keysStatement, valuesHref } from "./keys.js";
+import { expiriesOf, expiriesStatement, keyHref, keyLine, keysStatement, valuesHref } from "./keys.js";
 
 test("the user's text stays inside its literal", () => {
   expect(keysStatement("Stock", "o'b", "a'")).toBe(
@@ -21,4 +21,12 @@ test("values of all keys are queried with SQL, with the name of the service in i
   expect(query).toBe(
     "SELECT service_key, key, value_utf8 FROM state WHERE service_name = 'O''Stock' ORDER BY service_key, key LIMIT 100",
   );
+});
+
+test("expiries are read for the keys that are shown", () => {
+  expect(expiriesStatement("Cart", ["a", "o'b"])).toBe(
+    "SELECT service_key, expires_at FROM sys_state_expiry WHERE service_name = 'Cart' AND service_key IN ('a', 'o''b')",
+  );
+  const expiries = expiriesOf([{ service_key: "a", expires_at: "2026-11-27T10:00:00Z" }]);
+  expect([expiries.get("a"), expiries.get("b")]).toEqual(["2026-11-27T10:00:00Z", undefined]);
 });

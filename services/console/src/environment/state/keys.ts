@@ -1,5 +1,5 @@
 /** Finds keys by a part of their text, page by page. Pure: text in, SQL out. */
-import { type SqlRow, sqlText } from "@perdure/admin-client";
+import { type SqlRow, sqlOneOf, sqlText } from "@perdure/admin-client";
 import { numberOf, textOf } from "../rows.js";
 import { KEYS_SHOWN_MAX } from "./limits.js";
 
@@ -24,6 +24,16 @@ export function keysStatement(service: string, part: string, after: string | und
 
 export function keyLine(row: SqlRow): KeyLine {
   return { key: textOf(row, "service_key") ?? "", entries: numberOf(row, "entries"), bytes: numberOf(row, "bytes") };
+}
+
+/** When the state of these keys expires; keys without a time to live have no row. */
+export function expiriesStatement(service: string, keys: readonly string[]): string {
+  return `SELECT service_key, expires_at FROM sys_state_expiry WHERE service_name = ${sqlText(service)} AND ${sqlOneOf("service_key", keys)}`;
+}
+
+/** Moments of expiry by key. */
+export function expiriesOf(rows: readonly SqlRow[]): ReadonlyMap<string, string> {
+  return new Map(rows.map((row) => [textOf(row, "service_key") ?? "", textOf(row, "expires_at") ?? ""]));
 }
 
 /** Below an environment. */

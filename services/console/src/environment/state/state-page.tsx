@@ -1,11 +1,23 @@
 /** The state of objects and workflows, found by service and key. */
-import { type FormEvent, useEffect, useState } from "react";
+import { type FormEvent, type ReactNode, useEffect, useState } from "react";
 import { Link, useLocation } from "wouter";
-import { Breakable, Button, ChoiceField, Empty, Loaded, Page, Snippet, Table, TextField } from "../../kit/index.js";
+import {
+  Breakable,
+  Button,
+  ChoiceField,
+  Empty,
+  Loaded,
+  Moment,
+  Page,
+  Snippet,
+  Table,
+  type TableColumn,
+  TextField,
+} from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
 import { useRequest, useSql } from "../request.js";
-import { type KeyLine, keyHref, keyLine, keysStatement, valuesHref } from "./keys.js";
+import { expiriesOf, expiriesStatement, type KeyLine, keyHref, keyLine, keysStatement, valuesHref } from "./keys.js";
 import { KEYS_SHOWN_MAX } from "./limits.js";
 import { sizeText } from "./state-values.js";
 import "./state.css";
@@ -73,20 +85,9 @@ function Keys({ service, services }: { readonly service: string; readonly servic
       <Loaded query={rows}>
         {(loaded) => (
           <>
-            <Table
-              label={`Keys of ${service}`}
-              rows={loaded.slice(0, KEYS_SHOWN_MAX).map(keyLine)}
-              keyOf={({ key }) => key}
-              columns={[
-                {
-                  name: "Key",
-                  cell: ({ key }: KeyLine) => (
-                    <Link href={keyHref(service, key)}>{key === "" ? "(empty)" : <Breakable text={key} />}</Link>
-                  ),
-                },
-                { name: "Entries", isNumber: true, cell: ({ entries }: KeyLine) => entries.toLocaleString() },
-                { name: "Size", isNumber: true, cell: ({ bytes }: KeyLine) => sizeText(bytes) },
-              ]}
+            <KeyTable
+              service={service}
+              lines={loaded.slice(0, KEYS_SHOWN_MAX).map(keyLine)}
               empty={<NoKeys service={service} isSearched={find !== "" || after !== undefined} />}
             />
             <div className="row">
@@ -101,6 +102,29 @@ function Keys({ service, services }: { readonly service: string; readonly servic
       </Loaded>
     </>
   );
+}
+
+interface KeyTableProps {
+  readonly service: string;
+  readonly lines: readonly KeyLine[];
+  readonly empty: ReactNode;
+}
+
+/** The column of expiry appears with the first key that has a time to live: most services have none. */
+function KeyTable({ service, lines, empty }: KeyTableProps) {
+  const keys = lines.map(({ key }) => key);
+  const { data: rows = [] } = useSql(expiriesStatement(service, keys), { isOff: keys.length === 0 });
+  const expiries = expiriesOf(rows);
+  const columns: readonly TableColumn<KeyLine>[] = [
+    {
+      name: "Key",
+      cell: ({ key }) => <Link href={keyHref(service, key)}>{key === "" ? "(empty)" : <Breakable text={key} />}</Link>,
+    },
+    { name: "Entries", isNumber: true, cell: ({ entries }) => entries.toLocaleString() },
+    { name: "Size", isNumber: true, cell: ({ bytes }) => sizeText(bytes) },
+    ...(expiries.size > 0 ? [{ name: "Expires", cell: ({ key }: KeyLine) => <Moment at={expiries.get(key)} /> }] : []),
+  ];
+  return <Table label={`Keys of ${service}`} rows={lines} keyOf={({ key }) => key} columns={columns} empty={empty} />;
 }
 
 function NoKeys({ service, isSearched }: { readonly service: string; readonly isSearched: boolean }) {
