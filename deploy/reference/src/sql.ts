@@ -35,6 +35,8 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_event_delivery: "Deliveries of events: one row for each invocation that delivers one.",
   sys_operation:
     "Changes that can be undone for `undo.window`, and those of the last hour, with their undo. `target` is what the request named, `filter` the condition of a batch, and `undone` and `failed` count what the undo restored.",
+  sys_condition:
+    "Conditions of the environment that caused an event and are not over: stuck subscriptions, saturated limits, drained deployments. A condition is checked while an event subscription names its event.",
   sys_schedule: "Schedules.",
 };
 

@@ -3,6 +3,7 @@ export { createAdminApi } from "./admin-api.js";
 export { openAdminListener } from "./admin-listener.js";
 export { type BatchService, openBatches, openSharedBatches } from "./batches/batches.js";
 export { createCallEndpoint } from "./call-endpoint.js";
+export { conditionRows } from "./condition-rows.js";
 export { type AdminSettings, adminSettings, adminSettingsShape, sqlOptionsOf } from "./config.js";
 export { browserGuard } from "./http/browser-guard.js";
 export type { RequestListener } from "./http/server.js";

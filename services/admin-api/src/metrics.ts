@@ -47,6 +47,7 @@ export function sqlEndings(metrics: Metrics): (reason: (typeof SQL_ENDINGS)[numb
 /** Tables that statements can query. */
 const QUERY_TABLES = [
   "state",
+  "sys_condition",
   "sys_debounce",
   "sys_deployment",
   "sys_event_delivery",

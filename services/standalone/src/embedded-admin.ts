@@ -1,6 +1,7 @@
 /** The admin API of the single process, with what it needs and nothing else uses: schedules, the SQL engine and batch operations. */
 import {
   type AdminPorts,
+  conditionRows,
   createCallEndpoint,
   type DataSetUsage,
   openAdminListener,
@@ -76,12 +77,13 @@ function startSchedules(
 }
 
 function startSql(
-  { settings, worker, registry, directory, completedChanges, partitionCount }: Roles,
+  { settings, worker, registry, metadata, directory, completedChanges, partitionCount }: Roles,
   { schedules, operations }: { readonly schedules: SchedulesPort; readonly operations: OperationsPort },
   { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<SqlEngine> {
   const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs(), clock);
-  const rowPorts = { invoker: worker, registry, flow: worker, schedules, operations, cluster, completedChanges };
+  const conditions = conditionRows(metadata);
+  const rowPorts = { invoker: worker, registry, flow: worker, schedules, operations, conditions, cluster, completedChanges };
   const live = liveRowsOf({ ...rowPorts, partitionCount, clock });
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const logger = root.child({ component: "sql" });

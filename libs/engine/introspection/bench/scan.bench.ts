@@ -118,6 +118,7 @@ function aSource(): IntrospectionSource {
       completedChanges: () => [null],
       schedules: () => [],
       operations: () => [],
+      conditions: () => [],
       nodes: () => [],
       partitions: () => [],
       traffic: () => [],

@@ -78,6 +78,7 @@ const SMALL_TABLES: ReadonlySet<string> = new Set([
     "sys_rules",
     "sys_event_subscription",
     "sys_operation",
+    "sys_condition",
     "sys_schedule",
     "sys_slot_wait",
     "sys_node",

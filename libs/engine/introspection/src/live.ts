@@ -7,6 +7,7 @@ import type { WorkerTraffic } from "@perdure/storage";
 import type {
   ClusterPort,
   CompletedChangesPort,
+  ConditionsPort,
   DeploymentRow,
   FlowPort,
   HeldInvocation,
@@ -28,6 +29,8 @@ interface LivePorts {
   readonly schedules?: SchedulesPort;
   /** Absent where no operation can be undone. */
   readonly operations?: OperationsPort | undefined;
+  /** Absent in processes that read no conditions. */
+  readonly conditions?: ConditionsPort;
   /** Absent: there are no rows of nodes and partitions. */
   readonly cluster?: ClusterPort;
   /** Absent: no changes are recorded. */
@@ -46,6 +49,7 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
   eventSubscriptions: true,
   schedules: true,
   operations: true,
+  conditions: true,
   nodes: true,
   partitions: true,
   traffic: true,
@@ -57,13 +61,14 @@ export const LIVE_METHODS: { readonly [method in keyof LiveRows]: true } = {
 };
 
 export function liveRowsOf(ports: LivePorts): LiveRows {
-  const { invoker, registry, flow, schedules, operations, cluster, completedChanges, partitionCount, clock } = ports;
+  const { invoker, registry, flow, schedules, operations, conditions, cluster, completedChanges, partitionCount, clock } = ports;
   const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   return {
     held: (ids) => (ids === undefined ? invoker.statuses() : heldOf(invoker, ids)),
     ...registryRowsOf(registry),
     schedules: () => schedules?.rows() ?? [],
     operations: () => operations?.rows() ?? [],
+    conditions: () => conditions?.rows() ?? [],
     nodes: () => cluster?.nodes() ?? [],
     partitions: () => cluster?.partitions() ?? [],
     traffic: () => cluster?.traffic() ?? [],

@@ -102,6 +102,7 @@ export interface LiveRows {
   eventSubscriptions(): RowSource<EventSubscriptionRow>;
   schedules(): RowSource<ScheduleRow>;
   operations(): RowSource<OperationRow>;
+  conditions(): RowSource<ConditionRow>;
   /** Processes that may lead partitions. */
   nodes(): RowSource<NodeRow>;
   /** All partitions, whether or not they have a leader. */
@@ -299,6 +300,22 @@ export interface ScheduleRow {
   readonly version: number;
   readonly createdAtMs: number;
   readonly modifiedAtMs: number;
+}
+
+/** The store of conditions of the environment. */
+export interface ConditionsPort {
+  rows(): RowSource<ConditionRow>;
+}
+/** A condition that holds now and caused an event. */
+export interface ConditionRow {
+  /** Type of the event: `subscription.stuck` … */
+  readonly type: string;
+  readonly subject: string;
+  readonly services: readonly string[];
+  readonly handler: string | undefined;
+  readonly scope: string | undefined;
+  /** Milliseconds since 1970. */
+  readonly sinceMs: number;
 }
 
 /** The store of operations that can be undone. */

@@ -228,6 +228,7 @@ const COLUMNS = {
     "u64: undone failed",
     "textList: cannot_be_undone",
   ],
+  sys_condition: ["text: type subject", "textList: services", "text: handler scope", "timestamp: since"],
   sys_schedule: [
     "text: id name description status cron zone",
     "duration: jitter",

@@ -59,6 +59,10 @@ afterAll(() => world[Symbol.asyncDispose]());
 
 const { send, rules, inside, done } = gate(() => world);
 
+/** Conditions that hold, by SQL. */
+const conditionsOf = (subject: string) =>
+  world.admin.query(`SELECT type, services, handler, scope FROM sys_condition WHERE subject = '${subject}'`);
+
 async function subscribe(types: readonly string[], filter: object = {}): Promise<string> {
   const to = { service: "Alerts", handler: "receive" };
   const answer = await world.admin.post("/event-subscriptions", { types, to, filter });
@@ -90,12 +94,14 @@ test(
       data: { scope: "full", rule: "full", running: 1, concurrency: 1, waiting_queues: 1 },
     });
     await killServer();
+    expect(await conditionsOf("full")).toEqual([{ type: "limit.saturated", services: [], scope: "full" }]);
     await inside("full", 1);
     admissionGate.group("full").isOpen = true;
     for (const leave of admissionGate.group("full").leaving.values()) leave();
     await done(ids);
     await eventually("the end", () => typesOf("full").length === 2);
     expect(typesOf("full")).toEqual(["limit.saturated", "limit.recovered"]);
+    await eventually("no condition", async () => (await conditionsOf("full")).length === 0);
     const rows = await world.admin.query(
       `select event_type, subject, status from sys_event_delivery where subscription_id = '${id}' order by created_at`,
     );
@@ -121,6 +127,7 @@ test(
       type: "subscription.stuck",
       data: { source: "kafka://away/orders", consuming: false, lag: 0 },
     });
+    expect(await conditionsOf(subject)).toEqual([{ type: "subscription.stuck", services: ["Gate"], handler: "pass" }]);
     await killServer();
     await new Promise((resolve) => setTimeout(resolve, 4_000));
     expect(typesOf(subject)).toEqual(["subscription.stuck"]);

@@ -26,6 +26,7 @@ import { grpcSpan, postgresSpan, tracedEdge, tracedOperations } from "@perdure/t
 import { openAdminListener } from "../admin-listener.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { createCallEndpoint } from "../call-endpoint.js";
+import { conditionRows } from "../condition-rows.js";
 import { sqlOptionsOf } from "../config.js";
 import { sqlEndings } from "../metrics.js";
 import { operationRows } from "../operations/operation-rows.js";
@@ -96,7 +97,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
 
   const where = whereText({ environment, redis, postgresUrl: url });
   const operations = operationsOf({ ...batchParts, batches }, settings.undo.window);
-  const sqlRows = { rows, operations: operationRows({ operations, batches, clock }) };
+  const sqlRows = { rows, operations: operationRows({ operations, batches, clock }), conditions: conditionRows(metadata) };
   const sqlPorts = { registry, ...sqlRows, partitionCount, where, onEnd: sqlEndings(metrics), clock, random };
   const sql = await lifecycle.start("SQL engine", () =>
     openClusterSql({ ...sqlPorts, logger: logger.child({ component: "sql" }) }, sqlOptionsOf(settings.admin)),

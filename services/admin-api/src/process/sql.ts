@@ -6,6 +6,7 @@
 import type { Clock, Logger, Random } from "@perdure/base";
 import type { RemoteRegistry, RemoteRows } from "@perdure/grpc";
 import {
+  type ConditionsPort,
   createSqlProcesses,
   type LiveRows,
   NOT_RECORDED,
@@ -39,6 +40,7 @@ interface ClusterSqlPorts {
   readonly registry: RemoteRegistry;
   readonly rows: RemoteRows;
   readonly operations: OperationsPort;
+  readonly conditions: ConditionsPort;
   /** 0 until a worker has reported the number. */
   readonly partitionCount: () => number;
   /** Addresses of Redis and the archive for the process of statements, see `where-text.ts`. */
@@ -85,7 +87,7 @@ export function openClusterSql(ports: ClusterSqlPorts, options: Partial<SqlEngin
   };
 }
 
-function liveRows({ registry, rows, operations, clock }: ClusterSqlPorts): LiveRows {
+function liveRows({ registry, rows, operations, conditions, clock }: ClusterSqlPorts): LiveRows {
   return {
     held: (ids) => rows.statuses(ids),
     ...registryRowsOf(registry),
@@ -93,6 +95,7 @@ function liveRows({ registry, rows, operations, clock }: ClusterSqlPorts): LiveR
       for (const schedule of await registry.schedules.list()) yield scheduleRow(schedule);
     },
     operations: () => operations.rows(),
+    conditions: () => conditions.rows(),
     nodes: () => rows.nodes(),
     partitions: () => rows.partitions(),
     traffic: () => rows.traffic(),

@@ -1,6 +1,7 @@
 /** The list of all tables. */
 import type { SqlTable } from "../table.js";
 import { node, partition, traffic } from "./cluster.js";
+import { condition } from "./conditions.js";
 import { debounce } from "./debounces.js";
 import { eventDelivery, eventSubscription } from "./events.js";
 import { scheduler, vqueueEntryStatus, vqueueMeta, vqueues } from "./flow.js";
@@ -42,6 +43,7 @@ export const TABLES: readonly SqlTable[] = [
   eventSubscription,
   eventDelivery,
   operation,
+  condition,
   schedule,
   slotWait,
   fork,
