@@ -85,6 +85,11 @@ const PAGES: readonly PageCase[] = [
     path: () => "/subscriptions",
     content: (page) => page.getByRole("heading", { name: "No subscriptions yet" }),
   },
+  {
+    route: "/events",
+    path: () => "/events",
+    content: (page) => page.getByRole("heading", { name: "No event subscriptions yet" }),
+  },
   { route: "/sql", path: () => "/sql?q=SELECT%201%20AS%20one", content: region("Query result"), press: "Run" },
   { route: "/tour", path: () => "/tour", content: (page) => page.getByText(/^Registered:/) },
 ];

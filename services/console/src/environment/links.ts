@@ -39,6 +39,7 @@ export function environmentLinks(): readonly NavGroup[] {
         { href: "/schedules", label: "Schedules", icon: "schedules", keywords: "cron timer calendar", letter: "c" },
         { href: "/flow", label: "Rules and queues", icon: "flow", keywords: "limits concurrency rates priorities", letter: "f" },
         { href: "/subscriptions", label: "Subscriptions", icon: "subscriptions", keywords: "kafka topics lag", letter: "b" },
+        { href: "/events", label: "Events", icon: "events", keywords: "alerts webhooks notifications", letter: "e" },
       ],
     },
     {

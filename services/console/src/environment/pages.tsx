@@ -28,6 +28,7 @@ const ROUTES: readonly (readonly [path: string, load: Loader])[] = [
   ["/schedules", () => import("./schedules/schedules-page.js")],
   ["/flow", () => import("./flow/flow-page.js")],
   ["/subscriptions", () => import("./subscriptions/subscriptions-page.js")],
+  ["/events", () => import("./events/events-page.js")],
   ["/sql", () => import("./sql/sql-page.js")],
   ["/tour", () => import("./tour/tour-page.js")],
   ["/errors/:code", () => import("../errors/error-page.js")],

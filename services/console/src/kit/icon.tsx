@@ -41,6 +41,7 @@ import Settings from "lucide-react/icons/settings";
 import SquareTerminal from "lucide-react/icons/square-terminal";
 import Trash2 from "lucide-react/icons/trash-2";
 import Users from "lucide-react/icons/users";
+import Webhook from "lucide-react/icons/webhook";
 import X from "lucide-react/icons/x";
 
 /** Icons by their meaning in the console. */
@@ -60,6 +61,7 @@ const ICONS = {
   developers: CodeXml,
   edit: Pencil,
   environments: Layers,
+  events: Webhook,
   export: Download,
   filter: Funnel,
   flow: Gauge,
