@@ -75,14 +75,20 @@ test("the state of a key has a time to live, of its own or of its service", asyn
   await page.getByText("1h, of this key").waitFor();
 
   const list = await ui.open("/state?service=Stock&find=vase", { width: 360 });
-  await list.getByRole("row", { name: /vase/ }).getByText(/^in (1 h|59 min|60 min)/).waitFor();
+  await list
+    .getByRole("row", { name: /vase/ })
+    .getByText(/^in (1 h|59 min|60 min)/)
+    .waitFor();
   await expectNoSidewaysScroll(list);
 
   const service = await ui.open("/services/Stock");
   await press(service, "Edit configuration");
   await service.getByRole("textbox", { name: "State time to live" }).fill("2h");
   await press(service, "Save");
-  await service.getByRole("row", { name: /State time to live/ }).getByText("2h").waitFor();
+  await service
+    .getByRole("row", { name: /State time to live/ })
+    .getByText("2h")
+    .waitFor();
   await press(page, "Set time to live");
   await press(page, "Use that of the service");
   await page.getByText("2h, of the service").waitFor();

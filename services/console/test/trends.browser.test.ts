@@ -21,6 +21,17 @@ test.each([360, 1440])(
   },
 );
 
+test.each([360, 1440])(
+  "at %i px: the page of a service shows its calls and its unfinished invocations by minute",
+  async (width) => {
+    const page = await ui.open("/services/Orders", { width, dark: width === 360 });
+    await page.getByRole("img", { name: /^Per minute\. calls: .*failures: / }).waitFor();
+    await page.getByRole("img", { name: /^Waiting, running or suspended\. unfinished: / }).waitFor();
+    await expectNoSidewaysScroll(page);
+    await expectAccessible(page);
+  },
+);
+
 const BY_SERVICE = "SELECT target_service_name AS service, count(*) AS calls FROM sys_invocation GROUP BY 1 ORDER BY 1";
 const OVER_TIME =
   "SELECT time_bucket(INTERVAL '1 hour', created_at) AS at, target_service_name AS service, count(*) AS calls FROM sys_invocation GROUP BY 1, 2";

@@ -1,5 +1,14 @@
 import { describe, expect, test } from "@jest/globals";
-import { countsOf, deploymentIssues, issuesOf, reasonsOf, servicesOf, trafficOf, withoutReason } from "./figures.js";
+import {
+  countsOf,
+  deploymentIssues,
+  issuesOf,
+  reasonsOf,
+  servicesOf,
+  trafficOf,
+  unfinishedOf,
+  withoutReason,
+} from "./figures.js";
 import { againAfterMs, trafficStatement } from "./questions.js";
 import { HOUR_WINDOW, WINDOWS, windowOf } from "./windows.js";
 
@@ -47,6 +56,12 @@ test("the hour has its sixty whole minutes, with nothing where nothing happened"
   expect(traffic.failed.slice(-2)).toEqual([0, 2]);
   expect(traffic.p99Ms.slice(-2)).toEqual([null, 90]);
   expect(traffic.total).toEqual({ ended: 21, failed: 4, p50Ms: 12, p99Ms: 85 });
+});
+
+test("unfinished invocations of the past follow from those of now", () => {
+  const nowMs = Date.UTC(2026, 10, 22, 1, 2, 30);
+  const { times } = trafficOf(HOUR, nowMs, HOUR_WINDOW);
+  expect(unfinishedOf(HOUR, times, HOUR_WINDOW, countsOf(NOW)).slice(-3)).toEqual([7, 14, 8]);
 });
 
 test("each window has whole points, and the statement and the charts count by the same", () => {

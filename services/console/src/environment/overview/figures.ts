@@ -1,5 +1,6 @@
 /** Computes the contents of the overview from the rows of its statements. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
+import { backlogOf, type PointFlow } from "../backlog.js";
 import { countOf, numberOf, textOf } from "../rows.js";
 import type { Window } from "./windows.js";
 
@@ -107,6 +108,24 @@ export function trafficOf(rows: readonly SqlRow[], nowMs: number, { spanMs, buck
       ...(p99 === undefined ? {} : { p99Ms: p99 }),
     },
   };
+}
+
+/** Unfinished invocations at the end of each point of `times`. */
+export function unfinishedOf(
+  rows: readonly SqlRow[],
+  times: readonly number[],
+  { bucketMs }: Window,
+  now: StatusCounts,
+): readonly number[] {
+  const flows = rows.flatMap((row): PointFlow[] => {
+    const part = numberOf(row, "part");
+    const [made, ended] = [countOf(row, "made"), countOf(row, "ended")];
+    if (part === BY_MADE && made !== undefined) return [{ atMs: made, created: numberOf(row, "n"), completed: 0 }];
+    if (part === BY_ENDED && ended !== undefined) return [{ atMs: ended, created: 0, completed: numberOf(row, "n_ended") }];
+    return [];
+  });
+  const unfinishedNow = LIVE_STATUSES.reduce((sum, status) => sum + now[status], 0);
+  return backlogOf({ times, bucketMs, flows, unfinishedNow });
 }
 
 /** Similar invocations that need an action, and the one of them that changed last. */

@@ -1,12 +1,13 @@
 /** The overview of an environment: health, load, latency, and what needs attention. */
 import type { SqlRow } from "@perdure/admin-client";
-import { useState } from "react";
+import { lazy, Suspense, useMemo, useState } from "react";
 import { Link } from "wouter";
 import { Button, Loaded, Loading, Page, Section } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import type { ConsoleEnvironment } from "../environment.js";
 import { useRequest } from "../request.js";
 import { ByService } from "./by-service.js";
+import { CONDITIONS, conditionsOf } from "./condition-rows.js";
 import { CountCards } from "./count-cards.js";
 import { readFailed, readTraffic } from "./counted.js";
 import { countsOf, issuesOf, servicesOf } from "./figures.js";
@@ -18,6 +19,8 @@ import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
 import { HOUR_WINDOW, WINDOWS, type Window, windowOf } from "./windows.js";
 import "./overview.css";
+
+const Conditions = lazy(() => import("./conditions.js"));
 
 /** New services appear when they are registered. */
 const SERVICES_EVERY_MS = 10_000;
@@ -41,6 +44,9 @@ function Figures({ names }: { readonly names: readonly string[] }) {
   const now = usePaced("now", rowsOf(NOW, ISSUES_STATEMENT, SLOT_WAITS));
   const traffic = usePaced(`traffic ${window.name}`, (environment, signal) => readTraffic(environment, window, signal));
   const failed = usePaced("failed", readFailed);
+  const conditions = conditionsOf(usePaced("conditions", readConditions).data ?? []);
+  const live = now.data?.[0];
+  const counts = useMemo(() => live && countsOf(live), [live]);
   // Data of another range would be drawn in the wrong places.
   const rows = traffic.isPlaceholderData ? undefined : traffic.data?.rows;
   return (
@@ -58,11 +64,16 @@ function Figures({ names }: { readonly names: readonly string[] }) {
           <Loading what="Loading traffic" />
         ) : (
           <Loaded query={traffic}>
-            {(read) => <TrafficCharts traffic={read} nowMs={traffic.dataUpdatedAt} window={window} />}
+            {(read) => <TrafficCharts traffic={read} nowMs={traffic.dataUpdatedAt} window={window} counts={counts} />}
           </Loaded>
         )}
       </Section>
       <Section title="Needs attention">
+        {conditions.length > 0 && (
+          <Suspense fallback={null}>
+            <Conditions conditions={conditions} />
+          </Suspense>
+        )}
         <Loaded query={now}>
           {([live = [], stuck = [], waits = []]) => (
             <NeedsYou
@@ -117,6 +128,11 @@ function rowsOf(...statements: readonly string[]): OverviewRead<readonly (readon
     for (const statement of statements) answers.push(await admin.sql.query(statement, { signal }));
     return answers;
   };
+}
+
+/** No rows when the server has no such table. */
+function readConditions({ admin }: ConsoleEnvironment, signal: AbortSignal): Promise<readonly SqlRow[]> {
+  return admin.sql.query(CONDITIONS, { signal }).catch(() => []);
 }
 
 /** Reads again and again, and the less often the longer it takes. */

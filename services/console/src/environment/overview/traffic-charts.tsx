@@ -2,16 +2,18 @@
 import { useMemo } from "react";
 import { Chart, DURATION_STEPS, durationText, Facts } from "../../kit/index.js";
 import type { TrafficRows } from "./counted.js";
-import { trafficOf } from "./figures.js";
+import { type StatusCounts, trafficOf, unfinishedOf } from "./figures.js";
 import type { Window } from "./windows.js";
 
 interface TrafficChartsProps {
   readonly traffic: TrafficRows;
   readonly nowMs: number;
   readonly window: Window;
+  /** Of the moment; undefined before they are loaded. */
+  readonly counts: StatusCounts | undefined;
 }
 
-export function TrafficCharts({ traffic: { rows, isCounted }, nowMs, window }: TrafficChartsProps) {
+export function TrafficCharts({ traffic: { rows, isCounted }, nowMs, window, counts }: TrafficChartsProps) {
   const traffic = useMemo(() => trafficOf(rows, nowMs, window), [rows, nowMs, window]);
   const { times, total } = traffic;
   const requests = useMemo(
@@ -28,6 +30,10 @@ export function TrafficCharts({ traffic: { rows, isCounted }, nowMs, window }: T
     ],
     [traffic],
   );
+  const unfinished = useMemo(() => {
+    if (counts === undefined) return undefined;
+    return [{ name: "unfinished", values: unfinishedOf(rows, traffic.times, window, counts), isFilled: true }];
+  }, [rows, traffic, window, counts]);
   return (
     <>
       <Facts
@@ -45,6 +51,11 @@ export function TrafficCharts({ traffic: { rows, isCounted }, nowMs, window }: T
         <div className="card">
           <Chart label="Duration" times={times} series={latencies} valueText={durationText} steps={DURATION_STEPS} />
         </div>
+        {unfinished !== undefined && (
+          <div className="card">
+            <Chart label="Waiting, running or suspended" times={times} series={unfinished} />
+          </div>
+        )}
       </div>
       <p className="quiet small">
         {isCounted

@@ -14,6 +14,7 @@ import { Metadata } from "./metadata.js";
 import { Reach } from "./reach.js";
 import { Revisions } from "./revisions.js";
 import { handlersWithOwn, type Option, optionsOf, serviceRetryText, typeLabel } from "./service-text.js";
+import { TrafficSection } from "./traffic-section.js";
 import "./services.css";
 
 export default function ServicePage() {
@@ -40,6 +41,7 @@ export default function ServicePage() {
         {(service) => (
           <>
             <Summary service={service} />
+            <TrafficSection service={service.name} />
             <Section title="Handlers">
               {service.handlers.map((handler) => (
                 <HandlerCard key={handler.name} service={service} handler={handler} />
@@ -145,7 +147,8 @@ function Configuration({ service }: { readonly service: ServiceMetadata }) {
       <Table label="Configuration" rows={rows} columns={COLUMNS} keyOf={({ label }) => label} />
       <p className="quiet small">
         Order of precedence: the handler’s own option, a value edited here, the code of the service, the settings of the server.
-        Values edited here apply until the next registration of the service.
+        Values edited here apply until the next registration of the service
+        {service.ty === "VirtualObject" && "; the time to live of state stays"}.
       </p>
     </Section>
   );

@@ -1,0 +1,37 @@
+/** Rows of `sys_condition` that need an action. Pure. */
+import type { SqlRow } from "@perdure/admin-client";
+import { textOf } from "../rows.js";
+
+/** The largest number that is readable here. */
+const SHOWN_MAX = 20;
+
+/** A drained deployment needs no attention: it can be removed. */
+const TEXTS = { "subscription.stuck": "subscription stuck", "limit.saturated": "limit saturated" } as const;
+type ShownType = keyof typeof TEXTS;
+
+export const CONDITIONS = `SELECT type, subject, array_to_string(services, ', ') AS services, handler, since FROM sys_condition
+WHERE type IN ('subscription.stuck', 'limit.saturated') ORDER BY since LIMIT ${SHOWN_MAX}`;
+
+export interface Condition {
+  readonly type: ShownType;
+  readonly subject: string;
+  /** `Checkout/pay`; undefined for a limit. */
+  readonly target: string | undefined;
+  readonly since: string | undefined;
+}
+
+export function conditionsOf(rows: readonly SqlRow[]): readonly Condition[] {
+  return rows.flatMap((row): readonly Condition[] => {
+    const [type, subject] = [textOf(row, "type"), textOf(row, "subject")];
+    if ((type !== "subscription.stuck" && type !== "limit.saturated") || subject === undefined) return [];
+    const target = [textOf(row, "services"), textOf(row, "handler")].filter(Boolean).join("/");
+    return [{ type, subject, target: target === "" ? undefined : target, since: textOf(row, "since") }];
+  });
+}
+
+export const conditionText = ({ type }: Condition): string => TEXTS[type];
+
+/** The page that explains the condition. */
+export function conditionHref({ type, subject }: Condition): string {
+  return type === "limit.saturated" ? "/flow" : `/subscriptions?${new URLSearchParams({ show: subject })}`;
+}
