@@ -86,6 +86,9 @@ export const REQUEST_HEADERS: Readonly<Record<string, string>> = {
   "x-restate-debounce":
     "Makes a burst of requests one invocation: `5s;max=1m;key=customer-7`. See [Debounce invocations](../how-to/debounce.md).",
   "x-perdure-debounce": "The same as `x-restate-debounce`.",
+  "x-restate-throttle":
+    "Lets at most `limit` of the requests of a period run: `1m;limit=3;key=customer-7;over=join`. See [Throttle invocations](../how-to/throttle.md).",
+  "x-perdure-throttle": "The same as `x-restate-throttle`.",
   "x-perdure-trace": "`1` samples the trace of this request although the sample ratio would not.",
   traceparent: "Parent of the trace of the invocation.",
   tracestate: "Belongs to `traceparent`.",

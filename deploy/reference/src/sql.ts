@@ -26,6 +26,7 @@ const SENTENCES: Readonly<Record<TableName, string>> = {
   sys_debounce: "Invocations that several sends became, with the key, the number of sends, and when they start.",
   sys_fork: "Invocations that are forks of others, with the place of the cut and the steps with edited results.",
   sys_state_expiry: "Objects whose state has a time to live, and when it expires.",
+  sys_throttle: "Keys with a throttle, how many invocations their present period has admitted, and when it ends.",
   sys_slot_wait: "Invocations that wait for a slot of a worker.",
   sys_node: "Workers.",
   sys_traffic: "Invocations that workers have counted by service and period.",

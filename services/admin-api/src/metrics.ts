@@ -72,6 +72,7 @@ const QUERY_TABLES = [
   "sys_service",
   "sys_slot_wait",
   "sys_state_expiry",
+  "sys_throttle",
   "sys_traffic",
   "sys_user_limits",
   "sys_vqueue_entry_status",

@@ -13,6 +13,30 @@ export function answerRefusal(exchange: IngressExchange, refusal: IngressRefusal
   answerError(exchange, refusal.status, "ingress", refusal.status, refusal.message, undefined, undefined);
 }
 
+/** A refusal by the throttle: when to try again, and the newest invocation that the period admitted. */
+export function answerThrottled(
+  exchange: IngressExchange,
+  refusal: IngressRefusal,
+  newestId: InvocationId,
+  waitMs: number,
+): void {
+  const headers = commonHeaders(exchange);
+  headers.push("x-restate-error-source", "ingress", "content-type", JSON_TYPE, "x-restate-id", newestId);
+  headers.push("retry-after", String(retryAfterS(waitMs)));
+  const message = JSON.stringify(refusal.message);
+  const metadata = `{"error_code":"${refusal.code}","invocation_id":"${newestId}"}`;
+  exchange.send(
+    refusal.status,
+    headers,
+    `{"code":${refusal.status},"message":${message},"metadata":${metadata},"source":"ingress"}`,
+  );
+}
+
+/** Whole seconds, so that a client that waits for them comes after the period. */
+function retryAfterS(waitMs: number): number {
+  return Math.max(1, Math.ceil(waitMs / 1000));
+}
+
 /** The outcome of an invocation. `output` is the output rule of its handler in the latest revision. */
 export function answerCompletion(
   exchange: IngressExchange,
@@ -41,10 +65,17 @@ export function answerInvocationFailure(exchange: IngressExchange, id: Invocatio
   answerError(exchange, code, "invocation", code, message, { id, expiresAtMs: undefined }, undefined);
 }
 
-/** A JSON body with status 200 or 202; `id` when it belongs to an invocation. */
-export function answerJson(exchange: IngressExchange, status: number, body: string, id: InvocationId | undefined): void {
+/** A JSON body with status 200 or 202; `id` when it belongs to an invocation, `retryAfterMs` when a throttle did not run the request. */
+export function answerJson(
+  exchange: IngressExchange,
+  status: number,
+  body: string,
+  id: InvocationId | undefined,
+  retryAfterMs?: number,
+): void {
   const headers = commonHeaders(exchange);
   headers.push("content-type", JSON_TYPE);
+  if (retryAfterMs !== undefined) headers.push("retry-after", String(retryAfterS(retryAfterMs)));
   if (id !== undefined) headers.push("x-restate-id", id);
   exchange.send(status, headers, body);
 }

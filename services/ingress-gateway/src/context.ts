@@ -18,6 +18,8 @@ export interface IngressMetrics {
   answered(kind: ExchangeKind, status: number, code: ErrorCode | undefined, durationMs: number): void;
   /** An invocation is durable, this long after its whole request arrived. */
   accepted(kind: ExchangeKind, durationMs: number): void;
+  /** A request did not become an invocation of its own: it was debounced into an earlier one, or the throttle of its key refused it. */
+  paced(kind: ExchangeKind, by: "debounce" | "throttle"): void;
   /** Whether a path named an existing service. */
   countLookup(isHit: boolean): void;
   /** Counts bytes of bodies. */

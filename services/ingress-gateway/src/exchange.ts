@@ -19,6 +19,7 @@ export interface ExchangeOwner {
 }
 
 const DEBOUNCE_HEADER = /^x-(?:restate|perdure)-debounce$/i;
+const THROTTLE_HEADER = /^x-(?:restate|perdure)-throttle$/i;
 
 export class IngressExchange implements ExchangeObserver {
   readonly method: string;
@@ -35,6 +36,7 @@ export class IngressExchange implements ExchangeObserver {
   limitKey: string | undefined = undefined;
   priority: string | undefined = undefined;
   debounce: string | undefined = undefined;
+  throttle: string | undefined = undefined;
   origin: string | undefined = undefined;
   traceparent: string | undefined = undefined;
   tracestate: string | undefined = undefined;
@@ -144,6 +146,7 @@ export class IngressExchange implements ExchangeObserver {
         case 18:
           if (name.toLowerCase() === "x-perdure-priority") this.priority ??= raw[i + 1]!;
           else if (DEBOUNCE_HEADER.test(name)) this.debounce ??= raw[i + 1]!;
+          else if (THROTTLE_HEADER.test(name)) this.throttle ??= raw[i + 1]!;
           break;
         case 19:
           if (name.toLowerCase() === "x-restate-limit-key") this.limitKey ??= raw[i + 1]!;

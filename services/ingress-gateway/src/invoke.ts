@@ -6,19 +6,29 @@ import {
   formatTimestampNanos,
   type InvocationId,
   idempotentInvocationId,
+  invariant,
   newInvocationId,
   type Random,
+  unreachable,
   workflowInvocationId,
 } from "@perdure/base";
 import { type Completion, type HandlerView, type InvokeObserver, type OutputRule, retentionsOf } from "@perdure/control";
 import type { BodyFailure, WholeBodyReceiver } from "@perdure/http-server";
 import { encodeInput, type Header } from "@perdure/service-protocol";
-import { type Invocation, type InvocationFacts, PRIORITY_DEFAULT, type Target } from "@perdure/state-machine";
-import { answerCompletion, answerInvocationFailure, answerJson } from "./answer.js";
+import {
+  type Debounce,
+  type Invocation,
+  type InvocationFacts,
+  PRIORITY_DEFAULT,
+  type Target,
+  type Throttle,
+  type Throttled,
+} from "@perdure/state-machine";
+import { answerCompletion, answerInvocationFailure, answerJson, answerThrottled } from "./answer.js";
 import type { IngressContext } from "./context.js";
-import { type DebounceRule, debouncedInvocationId, parseDebounce } from "./debounce.js";
 import type { IngressExchange } from "./exchange.js";
 import { checkInput } from "./input-rule.js";
+import { debouncedInvocationId, type Pacing, pacingOf, throttledInvocationId } from "./pacing.js";
 import { percentDecode, type RequestPath } from "./path.js";
 import { NO_PARAMETERS, parseDelay, parseQuery, type QueryParameters } from "./query.js";
 import type { IngressRefusal } from "./refusal.js";
@@ -33,9 +43,9 @@ export function handleInvoke(context: IngressContext, exchange: IngressExchange,
   const scope = route.scope === undefined ? undefined : (percentDecode(route.scope) ?? route.scope);
   const refused = checkHead(context, exchange, route, scope);
   if (refused !== undefined) return context.refuse(exchange, refused);
-  const debounce = debounceOf(exchange, route);
-  if (debounce !== undefined && "kind" in debounce) return context.refuse(exchange, debounce);
-  const request = new InvokeRequest(context, exchange, route, path, scope, debounce);
+  const pacing = pacingOf(exchange, route.handler);
+  if (pacing?.kind === "refused") return context.refuse(exchange, pacing);
+  const request = new InvokeRequest(context, exchange, route, path, scope, pacing);
   exchange.startBody(context.bodies.open(request, exchange.contentLength));
 }
 
@@ -66,6 +76,16 @@ interface Input {
   readonly spaceBytes: number;
 }
 
+/** What the rule of a request makes of it. */
+interface Identity {
+  readonly id: InvocationId;
+  readonly idempotencyKey: string | undefined;
+  readonly debounce: Debounce | undefined;
+  readonly throttle: Throttle | undefined;
+}
+
+const NOT_PACED = { debounce: undefined, throttle: undefined } as const;
+
 /** One call or send: reads the body, submits, responds. */
 class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #context: IngressContext;
@@ -73,7 +93,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #route: InvokeRoute;
   readonly #path: RequestPath;
   readonly #scope: string | undefined;
-  readonly #debounce: DebounceRule | undefined;
+  #pacing: Pacing | undefined;
   #id: InvocationId | undefined = undefined;
   #executionTimeMs: number | undefined = undefined;
   /** Monotonic clock; set only when metrics are on. */
@@ -85,14 +105,14 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     route: InvokeRoute,
     path: RequestPath,
     scope: string | undefined,
-    debounce: DebounceRule | undefined,
+    pacing: Pacing | undefined,
   ) {
     this.#context = context;
     this.#exchange = exchange;
     this.#route = route;
     this.#path = path;
     this.#scope = scope;
-    this.#debounce = debounce;
+    this.#pacing = pacing;
   }
 
   body(bytes: Uint8Array, spaceBytes: number): void {
@@ -114,11 +134,32 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const { handler, wait } = this.#route;
     const { metrics, clock } = this.#context.ports;
     metrics?.accepted(wait ? "call" : "send", clock.monotonicMs() - this.#submittedAtMs);
+    if (this.#pacing?.kind === "debounce" && (previous?.facts.debounce?.sendCount ?? 1) > 1)
+      metrics?.paced(this.#exchange.kind, "debounce");
     if (!wait) return this.#answerSend(id, previous);
     if (previous !== undefined && handler.handlerType === "workflow") {
       this.#exchange.waiting?.detach();
       answerInvocationFailure(this.#exchange, id, 409, "the workflow method was already invoked");
     }
+  }
+
+  throttled(refused: Throttled): void {
+    const { clock, metrics } = this.#context.ports;
+    const { newestId, retryAtMs } = refused;
+    const pacing = this.#pacing;
+    invariant(pacing?.kind === "throttle", "only a request with a throttle is throttled");
+    metrics?.paced(this.#exchange.kind, "throttle");
+    const waitMs = retryAtMs - clock.nowMs();
+    const exchange = this.#exchange;
+    exchange.waiting = undefined;
+    const reject = () => {
+      const refusedWith = refusal.throttled(refused, pacing.rule);
+      exchange.refusedWith = refusedWith.code;
+      answerThrottled(exchange, refusedWith, newestId, waitMs);
+    };
+    if (pacing.rule.over === "reject") return reject();
+    if (this.#route.wait) return this.#join(newestId, reject);
+    answerJson(exchange, 202, `{"invocationId":"${newestId}","status":"PreviouslyAccepted"}`, newestId, waitMs);
   }
 
   completed(completion: Completion): void {
@@ -143,8 +184,13 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const headers = passedHeaders(exchange.rawHeaders, this.#path.full);
     if ("kind" in headers) return this.#refuse(headers);
     if (delayMs !== undefined && wait) return this.#refuse(refusal.delayedCall);
-    if (delayMs !== undefined && this.#debounce !== undefined) return this.#refuse(refusal.delayedDebounce);
-    this.#submit({ headers, body: bytes, spaceBytes }, this.#debounce?.quietMs ?? delayMs, query);
+    const debounce = this.#pacing?.kind === "debounce" ? this.#pacing : undefined;
+    if (delayMs !== undefined && debounce !== undefined) {
+      if (!debounce.isOption) return this.#refuse(refusal.delayedDebounce);
+      this.#pacing = undefined; // What the request says wins over the option of the handler.
+      return this.#submit({ headers, body: bytes, spaceBytes }, delayMs, query);
+    }
+    this.#submit({ headers, body: bytes, spaceBytes }, debounce?.rule.quietMs ?? delayMs, query);
   }
 
   #submit({ headers, body, spaceBytes }: Input, delayMs: number | undefined, query: QueryParameters): void {
@@ -158,14 +204,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const { handler, key, wait } = this.#route;
     const nowMs = clock.nowMs();
     const target = targetOf(handler, key, scope);
-    const rule = this.#debounce;
-    const debounceKey = rule?.key ?? exchange.idempotencyKey ?? "";
-    // With a debounce the key separates bursts, and a send with the same key after the burst begins another one.
-    const idempotencyKey = rule === undefined ? exchange.idempotencyKey : undefined;
-    const id =
-      rule === undefined
-        ? invocationIdFor(target, idempotencyKey, nowMs, random)
-        : debouncedInvocationId(target, debounceKey, nowMs, random);
+    const { id, idempotencyKey, debounce, throttle } = this.#identify(target, nowMs);
     this.#id = id;
     this.#executionTimeMs = delayMs === undefined ? undefined : nowMs + delayMs;
     const retentions = retentionsOf(handler, idempotencyKey);
@@ -184,11 +223,47 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
       trace: startSpan === undefined ? caller : (startSpan(caller, target, id, exchange.isTraceRequested) ?? caller),
       limitKey: scope === undefined ? undefined : limitKeyOf(exchange, query),
       priority: scope === undefined ? PRIORITY_DEFAULT : Number(priorityTextOf(exchange, query) ?? PRIORITY_DEFAULT),
-      debounce: rule === undefined ? undefined : { key: debounceKey, startByMs: nowMs + rule.maxMs, sendCount: 1 },
+      debounce,
       bytes: undefined,
     };
     const input = encodeInput(headers, body, spaceBytes);
-    const waiting = partitions.invoke({ kind: "invoke", id, facts, input, sink: undefined }, wait, this);
+    const waiting = partitions.invoke({ kind: "invoke", id, facts, input, sink: undefined, throttle }, wait, this);
+    if (exchange.isCompleted) waiting.detach();
+    else exchange.waiting = waiting;
+  }
+
+  /** With a debounce the idempotency key separates bursts, and a send with the same key after the burst begins another one. */
+  #identify(target: Target, nowMs: number): Identity {
+    const { random } = this.#context.ports;
+    const { idempotencyKey } = this.#exchange;
+    const pacing = this.#pacing;
+    switch (pacing?.kind) {
+      case undefined:
+        return { ...NOT_PACED, id: invocationIdFor(target, idempotencyKey, nowMs, random), idempotencyKey };
+      case "debounce": {
+        const key = pacing.rule.key ?? idempotencyKey ?? "";
+        const debounce = { key, startByMs: nowMs + pacing.rule.maxMs, sendCount: 1 };
+        return { ...NOT_PACED, id: debouncedInvocationId(target, key, nowMs, random), idempotencyKey: undefined, debounce };
+      }
+      case "throttle": {
+        const { periodMs, limit, key = "" } = pacing.rule;
+        const id = throttledInvocationId(target, key, idempotencyKey, nowMs, random);
+        return { ...NOT_PACED, id, idempotencyKey, throttle: { key, periodMs, limit } };
+      }
+      default:
+        return unreachable(pacing);
+    }
+  }
+
+  /** Waits for the invocation that the throttle runs in place of this request. */
+  #join(newestId: InvocationId, refused: () => void): void {
+    const exchange = this.#exchange;
+    this.#id = newestId;
+    const waiting = this.#context.ports.partitions.attach(newestId, {
+      completed: (completion) => this.completed(completion),
+      notFound: refused, // Its result is not kept, and another invocation would be one too many.
+      unavailable: (reason) => this.unavailable(reason),
+    });
     if (exchange.isCompleted) waiting.detach();
     else exchange.waiting = waiting;
   }
@@ -196,7 +271,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   #answerSend(id: InvocationId, previous: Invocation | undefined): void {
     const executionTimeMs = previous === undefined ? this.#executionTimeMs : previous.facts.executionTimeMs;
     const time = executionTimeMs === undefined ? "" : `,"executionTime":"${formatTimestampNanos(executionTimeMs)}"`;
-    const isAccepted = previous === undefined || this.#debounce !== undefined;
+    const isAccepted = previous === undefined || this.#pacing?.kind === "debounce";
     const status = isAccepted ? "Accepted" : "PreviouslyAccepted";
     answerJson(this.#exchange, 202, `{"invocationId":"${id}"${time},"status":"${status}"}`, id);
   }
@@ -211,11 +286,6 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   #refuse(refused: IngressRefusal): void {
     this.#context.refuse(this.#exchange, refused);
   }
-}
-
-function debounceOf(exchange: IngressExchange, route: InvokeRoute): DebounceRule | IngressRefusal | undefined {
-  if (exchange.debounce === undefined) return undefined;
-  return route.handler.handlerType === "workflow" ? refusal.debouncedWorkflow : parseDebounce(exchange.debounce);
 }
 
 const INGRESS = { kind: "ingress" } as const;

@@ -18,18 +18,6 @@ export const headerBytesMax = 320 * 1024;
 /** Header lines of one request. The reference's HTTP library stops at 100 too. */
 export const headerLinesMax = 100;
 
-/** Longest time without another send that a debounced invocation can wait for. */
-export const debounceMsMax = 24 * 3_600_000;
-
-/** Longest delay of a debounced invocation, however many sends follow the first. */
-export const debounceDelayMsMax = 7 * 24 * 3_600_000;
-
-/** Longest delay without `max`, as a multiple of the duration: a steady stream of sends must not postpone the invocation for ever. */
-export const debounceDelayFactor = 10;
-
-/** As long as keys of other systems, e.g. two UUIDs and a name; it is stored with the invocation. */
-export const debounceKeyCharsMax = 256;
-
 /** Slashes in a path: fewer name no handler, more match no form (ingress.md §2). */
 export const pathSlashesMin = 2;
 export const pathSlashesMax = 7;

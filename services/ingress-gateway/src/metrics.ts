@@ -31,7 +31,13 @@ export function ingressMetrics(metrics: Metrics): IngressMetrics {
     help: "Bytes of bodies: of accepted requests, and of answers",
     labels: { direction: ["in", "out"] },
   });
+  const paced = metrics.counter({
+    name: "perdure_gateway_paced_requests_total",
+    help: "Requests that became no invocation of their own, because of a debounce or a throttle",
+    labels: { kind: ["call", "send"], by: ["debounce", "throttle"] },
+  });
   return {
+    paced: (kind, by) => paced.inc(kind, by),
     countLookup: (isHit) => lookups.inc(isHit ? "hit" : "unknown"),
     bytes: (direction, count) => bytes.add(count, direction),
     accepted: (kind, durationMs) => overheads.observe(durationMs / 1000, kind),

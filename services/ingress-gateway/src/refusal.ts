@@ -2,8 +2,9 @@
  * Refusals of the ingress as data, until one place writes them. Texts are part of the wire contract (ingress.md §10): clients print them
  * and tests compare them. Codes are for logs and metrics only.
  */
-import { catalogue, type ErrorCode, unreachable } from "@perdure/base";
+import { catalogue, type ErrorCode, formatDuration, type ThrottleRule, unreachable } from "@perdure/base";
 import type { BodyFailure } from "@perdure/http-server";
+import type { Throttled } from "@perdure/state-machine";
 
 export interface IngressRefusal {
   readonly kind: "refused";
@@ -74,6 +75,14 @@ export const delayedDebounce = refuse(
   "ING0010",
   "cannot use the delay query parameter with the header x-restate-debounce, which has a delay itself",
 );
+export const debouncedThrottle = refuse(
+  "ING0011",
+  "cannot use the headers x-restate-throttle and x-restate-debounce together. A debounced burst is one invocation already.",
+);
+export const throttledWorkflow = refuse(
+  "ING0011",
+  "cannot use the header x-restate-throttle with workflow handlers. A workflow runs once for each key.",
+);
 export const scopesDisabled = refuse("ING0003", "scoped invocations require vqueues to be enabled");
 export const scopedObject = refuse("ING0003", "scope is not supported for Virtual Object targets");
 export const badPriority = refuse("ING0003", "invalid priority: expected a whole number from 1 (first) to 5 (last)");
@@ -124,6 +133,20 @@ export function badDebounce(reason: string): IngressRefusal {
   return refuse(
     "ING0010",
     `bad header x-restate-debounce: ${reason}. Expected a duration, and perhaps max and key: 5s;max=1m;key=customer-7`,
+  );
+}
+export function badThrottle(reason: string): IngressRefusal {
+  return refuse(
+    "ING0011",
+    `bad header x-restate-throttle: ${reason}. Expected a duration, and perhaps limit, key and over: 1m;limit=3;key=customer-7;over=join`,
+  );
+}
+/** `newestId` is in the response too. */
+export function throttled({ newestId, admittedCount }: Throttled, { periodMs }: ThrottleRule): IngressRefusal {
+  const count = admittedCount === 1 ? "1 invocation has" : `${admittedCount} invocations have`;
+  return refuse(
+    "RT0103",
+    `throttled: ${count} begun in this period of ${formatDuration(periodMs)}, and the throttle allows no more. The newest is ${newestId}. Nothing was stored; retry after the period.`,
   );
 }
 export function badScope(reason: string): IngressRefusal {

@@ -11,8 +11,10 @@ const KEPT_BACK: ReadonlySet<string> = new Set([
   "idempotency-expires",
   "x-perdure-debounce",
   "x-perdure-priority",
+  "x-perdure-throttle",
   "x-perdure-trace",
   "x-restate-debounce",
+  "x-restate-throttle",
   // Baggage of tracers is written by callers, and would be passed to everything that handlers call.
   "baggage",
   PATH_HEADER,

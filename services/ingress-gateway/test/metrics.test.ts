@@ -17,6 +17,7 @@ describe("metrics", () => {
       },
       abandoned: (kind: ExchangeKind) => outcomes.push([kind, "abandoned", undefined]),
       accepted: (_kind: ExchangeKind, durationMs: number) => expect(durationMs).toBeGreaterThanOrEqual(0),
+      paced: () => undefined,
       countLookup: (isHit: boolean) => void lookups.push(isHit),
       bytes: (direction: "in" | "out", count: number) => void passed.push([direction, count]),
     };

@@ -1,10 +1,11 @@
 /** Requests to a partition that follow its leader: they are sent again when another worker leads. */
 import { type InvocationId, PerdureError } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver } from "@perdure/control";
-import type { CommandAnswer, Invoke, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, Invoke, PartitionCommand, Throttle } from "@perdure/state-machine";
 import { decodeFailure, decodeOptionalInvocation, SUCCESS_FORM } from "./codec/answers.js";
 import { encodeStoredCommand } from "./codec/commands.js";
 import type { CompletedResponse, ExchangeResponseBody } from "./codec/exchange.js";
+import { checkedInvocationId } from "./codec/schedules.js";
 import type { OpenExchange, WorkerLink, WorkerRequest } from "./link.js";
 import { decodeError } from "./status.js";
 import { decodeFailureV01 } from "./v01/exchange.js";
@@ -66,6 +67,7 @@ export abstract class RoutedRequest implements OpenExchange {
 export class RoutedInvoke extends RoutedRequest implements Detach {
   readonly #command: Uint8Array;
   readonly #wait: boolean;
+  readonly #throttle: Throttle | undefined;
   #observer: InvokeObserver | undefined;
   #isAccepted = false;
   /** The invocation that was accepted: an earlier one when a debounced send has joined it. */
@@ -78,6 +80,7 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
     this.#command = encodeStoredCommand(command);
     this.#isResubmission = command.resubmission === true;
     this.#wait = wait;
+    this.#throttle = command.throttle;
     this.#observer = observer;
   }
 
@@ -85,7 +88,7 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
     if (this.#isAccepted) return { case: "attach", value: this.#acceptedId };
     const resubmission = this.#isResubmission;
     this.#isResubmission = true; // From now on the request may have arrived.
-    return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch } };
+    return { case: "invoke", value: { command: this.#command, wait: this.#wait, resubmission, epoch, throttle: this.#throttle } };
   }
 
   protected received(response: ExchangeResponseBody): boolean {
@@ -109,6 +112,13 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
         }
         this.#observer = undefined;
         observer?.completed(completion);
+        return true;
+      }
+      case "throttled": {
+        const { admittedCount, retryAtMs } = response.value;
+        const newestId = checkedInvocationId(response.value.newestId);
+        this.#observer = undefined;
+        observer?.throttled?.({ kind: "throttled", newestId, admittedCount, retryAtMs });
         return true;
       }
       case "notFound":

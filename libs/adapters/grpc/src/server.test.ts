@@ -71,7 +71,13 @@ const invokeBody = (
   more: { readonly resubmission?: boolean; readonly epoch?: number | undefined },
 ): ExchangeRequestBody => ({
   case: "invoke",
-  value: { command: encodeStoredCommand(command), wait: true, resubmission: more.resubmission === true, epoch: more.epoch },
+  value: {
+    command: encodeStoredCommand(command),
+    wait: true,
+    resubmission: more.resubmission === true,
+    epoch: more.epoch,
+    throttle: command.throttle,
+  },
 });
 
 test.each([

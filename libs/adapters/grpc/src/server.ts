@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { EMPTY_BYTES, type InvocationId, type Logger, PerdureError, unreachable } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
-import type { Invocation, Invoke } from "@perdure/state-machine";
+import type { Invocation, Invoke, Throttled } from "@perdure/state-machine";
 import type { OutboxCommand } from "@perdure/storage";
 import { Batching, type Soon } from "./batching.js";
 import { encodeAnswer, encodeFailure, encodeOptionalInvocation, encodeSuccess } from "./codec/answers.js";
@@ -100,9 +100,10 @@ class PartitionExchange {
     const { partitions } = this.#served;
     switch (request.case) {
       case "invoke": {
-        const command = decodeInvoke(request.value.command);
+        const { resubmission, epoch, wait, throttle } = request.value;
+        const decoded = decodeInvoke(request.value.command);
+        const command = throttle === undefined ? decoded : { ...decoded, throttle };
         if (this.#sentAway(number, command.id)) return;
-        const { resubmission, epoch, wait } = request.value;
         const isFirst = !resubmission && epoch !== undefined && epoch === this.#served.epochOf(command.id);
         return this.#invoke(number, isFirst ? command : { ...command, resubmission: true }, wait);
       }
@@ -187,6 +188,8 @@ class PartitionExchange {
     completed: (number, completion) =>
       this.#last(number, { case: "completed", value: completedOf(completion, this.#capabilities) }),
     notFound: (number) => this.#last(number, { case: "notFound" }),
+    throttled: (number, { newestId, admittedCount, retryAtMs }) =>
+      this.#last(number, { case: "throttled", value: { newestId, admittedCount, retryAtMs } }),
     unavailable: (number, id, reason) => this.#last(number, this.#unavailable(id, new PerdureError("STO0002", reason))),
   };
 
@@ -212,6 +215,7 @@ interface Answering {
   reply(number: number, reply: ExchangeResponseBody): void;
   completed(number: number, completion: Completion): void;
   notFound(number: number): void;
+  throttled(number: number, refusal: Throttled): void;
   unavailable(number: number, id: InvocationId, reason: string): void;
 }
 
@@ -236,6 +240,10 @@ class ReplyingObserver implements InvokeObserver {
 
   completed(completion: Completion): void {
     this.#answering.completed(this.#number, completion);
+  }
+
+  throttled(refusal: Throttled): void {
+    this.#answering.throttled(this.#number, refusal);
   }
 
   notFound(): void {

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { fromUtf8, type OperationId, silentLogger, systemClock, utf8 } from "@perdure/base";
+import { fromUtf8, type OperationId, siblingInvocationId, silentLogger, systemClock, systemRandom, utf8 } from "@perdure/base";
 import type { Completion } from "@perdure/control";
 import { type Invocation, type Invoke, stateVersion } from "@perdure/state-machine";
 import { MemoryKeyValue } from "@perdure/storage";
@@ -209,6 +209,27 @@ describe("a partition led in another process", () => {
     const version = stateVersion([["n", utf8("1")]]);
     expect(await losingOneAnswer(direct, leader).submit(edit("2", version))).toEqual({ kind: "done" });
     expect(await direct.partitions.submit(edit("3", version))).toEqual({ kind: "versionMismatch" });
+  });
+
+  test("refuses what the throttle of a command does not admit, with the newest invocation", async () => {
+    const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
+    const throttle = { key: "k", periodMs: 3_600_000, limit: 1 };
+    const first = { ...anInvoke(), throttle };
+    expect(await call(partitions, first).outcome).toBe(`done ${first.id}`);
+    const sibling = siblingInvocationId(first.id, Date.now(), systemRandom);
+    const refusal = await new Promise((resolve) => {
+      const second = { ...first, id: sibling, facts: { ...first.facts, id: sibling } };
+      const unexpected = (what: string) => () => resolve(what);
+      partitions.invoke(second, true, {
+        submitted: unexpected("submitted"),
+        completed: unexpected("completed"),
+        unavailable: resolve,
+        throttled: resolve,
+      });
+    });
+    expect(refusal).toMatchObject({ kind: "throttled", newestId: first.id, admittedCount: 1 });
+    const repeated = call(partitions, { ...first, resubmission: true });
+    expect(await repeated.outcome).toBe(`done ${first.id}`);
   });
 
   test("names the invocation that was there before", async () => {

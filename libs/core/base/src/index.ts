@@ -31,6 +31,7 @@ export type {
 } from "./id-format.js";
 export * from "./invariant.js";
 export {
+  derivedInvocationId,
   INVOCATION_ID_RAW_BYTES,
   idempotentInvocationId,
   invocationIdFromRaw,
@@ -48,6 +49,7 @@ export * from "./json.js";
 export * from "./loading-cache.js";
 export * from "./logger.js";
 export * from "./operation.js";
+export * from "./pacing.js";
 export * from "./pause.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";

@@ -116,6 +116,13 @@ export function siblingInvocationId(source: InvocationId, nowMs: number, random:
   return invocationIdFromRaw(raw);
 }
 
+/** The one id of this text with the partition key of `source`. */
+export function derivedInvocationId(source: InvocationId, text: string): InvocationId {
+  decodeKey(source);
+  putDigest(text);
+  return invocationIdFromRaw(raw);
+}
+
 /** The unsigned 64-bit seed of an attempt's deterministic randomness: SipHash-1-3 of the id (service-protocol.md §10.6). */
 export function randomSeedOf(id: InvocationId): bigint {
   invariant(decodeInto(id, seedInput, 8), MADE_CHECKED);

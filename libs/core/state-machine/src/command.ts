@@ -20,6 +20,15 @@ export interface Invoke {
   readonly sink: Sink | undefined;
   /** Set by a sender that may have submitted this very command before: a random id is then looked up as well. */
   readonly resubmission?: true;
+  /** Only from ingress. A new invocation is counted and may be refused; one that exists is not. */
+  readonly throttle?: Throttle | undefined;
+}
+
+/** At most `limit` invocations run within `periodMs` of those with the same target and key; see `invocation/throttle.ts`. */
+export interface Throttle {
+  readonly key: string;
+  readonly periodMs: number;
+  readonly limit: number;
 }
 
 /** A caller elsewhere requests the outcome of `id`, now or when there is one. */
@@ -181,7 +190,10 @@ export interface TimerFired {
   readonly timer: TimerKey;
 }
 
-/** Identity of a timer. `sequence` is the completion id of a sleep, 0 otherwise; `id` of `expireState` is `stateExpiryId` of an object. */
+/**
+ * Identity of a timer. `sequence` is the completion id of a sleep. Timers of `expireState` have 0 and `stateExpiryId` of an object as `id`,
+ * or 1 and `throttleRowId`. All others have 0.
+ */
 export interface TimerKey {
   readonly dueAtMs: number;
   readonly kind: "sleep" | "start" | "purge" | "purgeJournal" | "expireState";

@@ -126,6 +126,16 @@ export interface UndoAnswer {
   readonly isClientNotified: boolean;
 }
 
+/** As many invocations as the throttle allows began in the present period. Nothing was stored. */
+export interface Throttled {
+  readonly kind: "throttled";
+  /** The newest invocation that the period admitted. It may have ended, and its record may be deleted. */
+  readonly newestId: InvocationId;
+  readonly admittedCount: number;
+  /** End of the period by the clock of the partition, in milliseconds since 1970. */
+  readonly retryAtMs: number;
+}
+
 /** Replies to submitters; the admin API and ingress convert them to statuses. */
 export type CommandAnswer =
   | { readonly kind: "accepted" }
@@ -145,6 +155,7 @@ export type CommandAnswer =
   | { readonly kind: "versionMismatch" }
   /** The partition has as many paused queues as it can store. */
   | { readonly kind: "tooManyPauses" }
+  | Throttled
   | UndoAnswer
   | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
 

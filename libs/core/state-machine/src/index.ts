@@ -12,6 +12,14 @@ export { brokenInvariants, type PartitionSnapshot } from "./invariants.js";
 export { DEBOUNCE_SERVICE, DEBOUNCE_STATE_KEY, debounceRowKey } from "./invocation/debounce.js";
 export { MOVES_KEPT_MAX, type Move, type MoveState, movesOf, resumptionsIn, runningSinceMs } from "./invocation/moves.js";
 export { copyPrefix } from "./invocation/restart.js";
+export {
+  decodeThrottlePeriod,
+  isThrottleTimer,
+  THROTTLE_SERVICE,
+  THROTTLE_STATE_KEY,
+  type ThrottlePeriod,
+  throttleRowId,
+} from "./invocation/throttle.js";
 export * from "./invocation.js";
 export { randomSeedFor } from "./journal/completions.js";
 export * from "./mutation.js";

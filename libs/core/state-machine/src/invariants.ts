@@ -18,6 +18,7 @@ import {
 } from "@perdure/service-protocol";
 import type { PartitionCommand, TimerKey } from "./command.js";
 import type { JournalEntry } from "./entry.js";
+import { isThrottleTimer } from "./invocation/throttle.js";
 import type { Completed, Invocation, Scheduled } from "./invocation.js";
 import { isInFlight } from "./invocation.js";
 import type { InboxEntry, ObjectLock, QueuePause, WorkflowPromise } from "./mutation.js";
@@ -295,7 +296,7 @@ function checkTimer(check: Check, timer: TimerKey): void {
 
 /** State that expires has a timer, or its lock notes that the timer has fired; no other object has a timer. */
 function checkExpiries(check: Check, timers: readonly TimerKey[], expiries: readonly StateExpiry[]): void {
-  const armed = new Set(timers.filter(({ kind }) => kind === "expireState").map(timerText));
+  const armed = new Set(timers.filter((timer) => timer.kind === "expireState" && !isThrottleTimer(timer)).map(timerText));
   for (const expiry of expiries) {
     const { service, key, expiresAtMs } = expiry;
     const isArmed = armed.delete(timerText(stateTimer(expiry)));

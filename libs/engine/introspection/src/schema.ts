@@ -189,6 +189,13 @@ const COLUMNS = {
     "timestamp: created_at",
   ],
   sys_debounce: ["u64: partition_key", "text: id key", "u32: sends", "timestamp: start_at latest_start_at"],
+  sys_throttle: [
+    "u64: partition_key",
+    "text: scope service_name service_key handler_name key",
+    "u32: throttle_limit admitted",
+    "timestamp: began_at ends_at",
+    "text: newest_id",
+  ],
   sys_state_expiry: [
     "u64: partition_key",
     "text: scope service_name service_key",

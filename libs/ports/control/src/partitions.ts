@@ -3,7 +3,7 @@
  * returning promises; everything else is rare enough for them.
  */
 import type { InvocationId } from "@perdure/base";
-import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand } from "@perdure/state-machine";
+import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand, Throttled } from "@perdure/state-machine";
 
 /** The outcome of an invocation for its caller. */
 export interface Completion {
@@ -18,6 +18,8 @@ export interface InvokeObserver {
   submitted(previous: Invocation | undefined): void;
   /** Called with the completion, only when `wait` is true. */
   completed(completion: Completion): void;
+  /** Only for a command with a throttle, instead of all others: the partition refused it. Without the method: `unavailable`. */
+  throttled?(refusal: Throttled): void;
   /** The partition could not accept the command; it may or may not be stored. */
   unavailable(reason: string): void;
 }

@@ -45,6 +45,9 @@ export interface HandlerView {
   readonly abortTimeoutMs: number;
   readonly enableLazyState: boolean;
   readonly retryPolicy: RetryPolicy;
+  /** Rules that operators set, as text that was checked (`parseDebounceRule`, `parseThrottleRule`). At most one of them. */
+  readonly debounce?: string | undefined;
+  readonly throttle?: string | undefined;
 }
 
 export interface ServiceView {

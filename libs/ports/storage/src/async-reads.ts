@@ -13,6 +13,7 @@ import {
   type Invocation,
   isExclusive,
   isInFlight,
+  isThrottleTimer,
   isWorkflowRun,
   type JournalEntry,
   keyspaceOf,
@@ -23,7 +24,10 @@ import {
   STATE_TTL_SERVICE,
   stateExpiryId,
   type Target,
+  THROTTLE_SERVICE,
+  THROTTLE_STATE_KEY,
   type TimerKey,
+  throttleRowId,
   type WorkflowPromise,
 } from "@perdure/state-machine";
 import { undoRecordKey } from "./codec/undo.js";
@@ -130,13 +134,14 @@ export function rowsFor(command: PartitionCommand, invocation?: Invocation): rea
 const itself: RowsOf<PartitionCommand> = ({ id }) => [{ kind: "invocation", id }];
 
 const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<PartitionCommand, { kind: K }>> } = {
-  invoke: ({ id, facts, resubmission }) => {
+  invoke: ({ id, facts, resubmission, throttle }) => {
     const rows: RowKey[] = [];
     // As in the core: a random id that is submitted for the first time cannot exist yet.
     const mayExist = facts.idempotencyKey !== undefined || resubmission === true || isWorkflowRun(facts.target);
     if (mayExist) rows.push({ kind: "invocation", id });
     if (facts.executionTimeMs === undefined) rows.push(...lockOf(facts.target));
     if (facts.debounce !== undefined) rows.push(burstRow(facts.target, facts.debounce.key));
+    if (throttle !== undefined) rows.push(throttleRow(throttleRowId(facts.target, throttle.key)));
     return rows;
   },
   attach: itself,
@@ -187,6 +192,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     return rows.concat(rowsOfCompletion(invocation));
   },
   timerFired: (command, invocation) => {
+    if (isThrottleTimer(command.timer)) return [{ kind: "hasTimer", timer: command.timer }, throttleRow(command.id)];
     if (command.timer.kind === "expireState") return [{ kind: "hasTimer", timer: command.timer }, expiryRow(command.id)];
     const rows: RowKey[] = [{ kind: "hasTimer", timer: command.timer }, ...itself(command, invocation)];
     if (invocation === undefined) return rows;
@@ -216,6 +222,10 @@ function recordOf({ id, operation }: { readonly id: InvocationId; readonly opera
 
 function expiryRow(id: InvocationId): RowKey {
   return { kind: "state", service: STATE_TTL_SERVICE, key: id, stateKey: STATE_EXPIRY_ROW };
+}
+
+function throttleRow(id: InvocationId): RowKey {
+  return { kind: "state", service: THROTTLE_SERVICE, key: id, stateKey: THROTTLE_STATE_KEY };
 }
 
 function lockOf(target: Target): readonly RowKey[] {

@@ -9,6 +9,7 @@ import {
   type Invoke,
   type Outcome,
   type PartitionCommand,
+  type Throttled,
 } from "@perdure/state-machine";
 
 /** Outcome of an invocation, or that there is none yet. */
@@ -29,6 +30,8 @@ export class ScriptedPartitions implements Partitions {
   detachCount = 0;
   /** Reason for which every request is unavailable while it is set. */
   down: string | undefined = undefined;
+  /** What every command with a throttle is refused with while it is set. */
+  throttled: Throttled | undefined = undefined;
   readonly #script: Script;
   readonly #nowMs: () => number;
 
@@ -41,6 +44,10 @@ export class ScriptedPartitions implements Partitions {
     this.invoked.push(command);
     if (this.down !== undefined) {
       observer.unavailable(this.down);
+      return NOTHING;
+    }
+    if (this.throttled !== undefined && command.throttle !== undefined) {
+      observer.throttled?.(this.throttled);
       return NOTHING;
     }
     const previous = this.records.get(command.id);

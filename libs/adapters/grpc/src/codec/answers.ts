@@ -11,7 +11,7 @@ import { checkedInvocationId } from "./schedules.js";
 // ── answers of commands ──────────────────────────────────────────────────────────────────────────
 
 /** Answers that have no field but their kind. */
-type PlainKind = Exclude<CommandAnswer["kind"], "notRestartable" | "previouslyAccepted" | "undo">;
+type PlainKind = Exclude<CommandAnswer["kind"], "notRestartable" | "previouslyAccepted" | "throttled" | "undo">;
 type RestartRefusal = Extract<CommandAnswer, { kind: "notRestartable" }>["reason"];
 
 const Kind = proto.CommandAnswer_Kind;
@@ -64,6 +64,8 @@ export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
         message.answer = { case: "undo", value: create(proto.CommandAnswer_UndoSchema, fields) };
         return message;
       }
+      case "throttled":
+        return refuse("the answer of a management command", answer.kind); // Only invokes have it, and `Answer.throttled` carries it.
       default:
         message.answer = { case: "kind", value: KINDS[answer.kind] };
         return message;

@@ -33,8 +33,23 @@ const failure = toBinary(FailureSchema, create(FailureSchema, { code: 409, messa
 const error = toBinary(StatusSchema, create(StatusSchema, { code: 10, message: "moved" }));
 
 const REQUESTS: readonly ExchangeRequest[] = [
-  { number: 1, body: { case: "invoke", value: { command: utf8("a command"), wait: true, resubmission: false, epoch: 7 } } },
-  { number: 2, body: { case: "invoke", value: { command: long, wait: false, resubmission: true, epoch: undefined } } },
+  {
+    number: 1,
+    body: {
+      case: "invoke",
+      value: {
+        command: utf8("a command"),
+        wait: true,
+        resubmission: false,
+        epoch: 7,
+        throttle: { key: "k", periodMs: 60_000, limit: 3 },
+      },
+    },
+  },
+  {
+    number: 2,
+    body: { case: "invoke", value: { command: long, wait: false, resubmission: true, epoch: undefined, throttle: undefined } },
+  },
   { number: 0xffff_ffff, body: { case: "attach", value: "inv_1" } },
   { number: 4, body: { case: "submit", value: longer } },
   { number: 5, body: { case: "describe", value: "é".repeat(300) } },
@@ -62,12 +77,17 @@ const ANSWERS: readonly ExchangeResponse[] = [
   { number: 0, body: { case: "hello", value: HELLO } },
   { number: 13, body: { case: "commandAnswer", value: commandAnswer } },
   { number: 14, body: { case: "error", value: error } },
+  { number: 15, body: { case: "throttled", value: { newestId: "inv_1", admittedCount: 3, retryAtMs: 1_795_000_000_000 } } },
 ];
 
 function generatedRequest({ number, body }: ExchangeRequest): Pick<GeneratedRequest, "number" | "ask"> {
   if (body?.case === "invoke") {
-    const { epoch, ...rest } = body.value;
-    const value = { ...rest, ...(epoch === undefined ? {} : { epoch: BigInt(epoch) }) };
+    const { epoch, throttle, ...rest } = body.value;
+    const value = {
+      ...rest,
+      ...(epoch === undefined ? {} : { epoch: BigInt(epoch) }),
+      ...(throttle === undefined ? {} : { throttle: { ...throttle, periodMs: BigInt(throttle.periodMs) } }),
+    };
     return { number, ask: { case: "invoke", value } as GeneratedRequest["ask"] };
   }
   if (body?.case === "hello") return { number, ask: { case: "hello", value: fromBinary(HelloSchema, body.value) } };
@@ -91,6 +111,8 @@ function generatedAnswer({ number, body }: ExchangeResponse): Pick<GeneratedAnsw
       const failed = failure === undefined ? {} : { failure: fromBinary(FailureSchema, failure) };
       return { number, tell: of("completed", { outcome, ...expires, ...failed }) };
     }
+    case "throttled":
+      return { number, tell: of("throttled", { ...body.value, retryAtMs: BigInt(body.value.retryAtMs) }) };
     case "hello":
       return { number, tell: { case: "hello", value: fromBinary(HelloSchema, body.value) } };
     case "commandAnswer":

@@ -4,6 +4,14 @@
  * the two. Messages that are rare (commands, failures, errors) are bytes here: their modules decode them with the generated code.
  */
 import { copyBytes, EMPTY_BYTES, ProtoReader, ProtoWriter, unreachable } from "@perdure/base";
+import {
+  readThrottle,
+  readThrottled,
+  type ThrottleBody,
+  type ThrottledBody,
+  writeThrottle,
+  writeThrottled,
+} from "./throttle-bodies.js";
 
 interface InvokeBody {
   readonly command: Uint8Array;
@@ -11,6 +19,7 @@ interface InvokeBody {
   readonly resubmission: boolean;
   /** Epoch of the leader that the request is sent to. */
   readonly epoch: number | undefined;
+  readonly throttle: ThrottleBody | undefined;
 }
 
 interface DeliverBody {
@@ -61,7 +70,8 @@ export type ExchangeResponseBody =
   /** A `CommandAnswer`, see `answers.ts`. */
   | { readonly case: "commandAnswer"; readonly value: Uint8Array }
   /** A `google.rpc.Status`, see `status.ts`. */
-  | { readonly case: "error"; readonly value: Uint8Array };
+  | { readonly case: "error"; readonly value: Uint8Array }
+  | { readonly case: "throttled"; readonly value: ThrottledBody };
 
 /** `body` is undefined when this version does not have the kind of answer. */
 export interface ExchangeResponse {
@@ -94,6 +104,7 @@ function writeRequestBody(body: ExchangeRequestBody): void {
       if (body.value.wait) writer.bool(2, true);
       if (body.value.resubmission) writer.bool(3, true);
       if (body.value.epoch !== undefined) writer.uint64(4, body.value.epoch);
+      if (body.value.throttle !== undefined) writeThrottle(writer, body.value.throttle);
       writer.join();
       return;
     case "attach":
@@ -181,15 +192,17 @@ function readInvoke(r: ProtoReader): InvokeBody {
   let wait = false;
   let resubmission = false;
   let epoch: number | undefined;
+  let throttle: ThrottleBody | undefined;
   while (r.hasMore()) {
     const tag = r.tag();
     if (tag >>> 3 === 1) command = ownBytes(r);
     else if (tag >>> 3 === 2) wait = r.bool();
     else if (tag >>> 3 === 3) resubmission = r.bool();
     else if (tag >>> 3 === 4) epoch = r.uint64Number();
+    else if (tag >>> 3 === 5) throttle = readThrottle(inside(r));
     else r.skip(tag & 7);
   }
-  return { command, wait, resubmission, epoch };
+  return { command, wait, resubmission, epoch, throttle };
 }
 
 function readDeliver(r: ProtoReader): DeliverBody {
@@ -260,6 +273,9 @@ function writeResponseBody(body: ExchangeResponseBody): void {
     case "error":
       writer.bytes(12, body.value);
       return;
+    case "throttled":
+      writeThrottled(writer, body.value);
+      return;
     default:
       unreachable(body);
   }
@@ -309,6 +325,9 @@ function readAnswer(r: ProtoReader): ExchangeResponse {
         break;
       case 12:
         body = { case: "error", value: ownBytes(r) };
+        break;
+      case 13:
+        body = { case: "throttled", value: readThrottled(inside(r)) };
         break;
       default:
         if (tag === tagOf(4)) body = NOT_FOUND;

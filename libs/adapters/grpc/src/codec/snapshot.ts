@@ -50,6 +50,8 @@ const handlerView = message<HandlerView, typeof proto.HandlerViewSchema>(proto.H
   abortTimeoutMs: number,
   enableLazyState: flag,
   retryPolicy: nested(retryPolicy, "the retry policy of a handler"),
+  debounce: optional(text),
+  throttle: optional(text),
 });
 
 const serviceView = message<ServiceView, typeof proto.ServiceViewSchema>(proto.ServiceViewSchema, {

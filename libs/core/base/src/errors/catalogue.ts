@@ -73,6 +73,7 @@ export const catalogue = {
   RT0100: entry("journal is as large as is allowed", 500, "RESOURCE_EXHAUSTED"),
   RT0101: entry("attempt was cut off on request", 500, "ABORTED"),
   RT0102: entry("a sandbox has no answer to what the handler requested", 500, "FAILED_PRECONDITION"),
+  RT0103: entry("as many invocations as the throttle allows have begun", 429, "RESOURCE_EXHAUSTED"),
 
   ING0001: entry("request path names nothing", 400, "INVALID_ARGUMENT"),
   ING0002: entry("service, handler or invocation not found", 404, "NOT_FOUND"),
@@ -84,6 +85,7 @@ export const catalogue = {
   ING0008: entry("method is not allowed", 405, "INVALID_ARGUMENT"),
   ING0009: entry("request body could not be read", 500, "ABORTED"),
   ING0010: entry("debounce header cannot be used", 400, "INVALID_ARGUMENT"),
+  ING0011: entry("throttle header cannot be used", 400, "INVALID_ARGUMENT"),
 
   STO0001: entry("storage cannot be written or read", 503, "UNAVAILABLE"),
   STO0002: entry("leadership was lost: a newer leader fenced this one", 503, "ABORTED"),

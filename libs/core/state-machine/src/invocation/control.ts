@@ -27,7 +27,10 @@ const CANCELED: Outcome = Object.freeze({
   stacktrace: undefined,
 });
 
-function reply(out: Transition, kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable" | "undo">): void {
+function reply(
+  out: Transition,
+  kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable" | "throttled" | "undo">,
+): void {
   out.effect({ kind: "reply", answer: { kind } });
 }
 

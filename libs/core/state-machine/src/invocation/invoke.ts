@@ -9,6 +9,7 @@ import type { PartitionView } from "../view.js";
 import { beginBurst, isDebounced, joinBurst } from "./debounce.js";
 import { addSink, notifySink } from "./outcome.js";
 import { begin } from "./start.js";
+import { admitThrottled } from "./throttle.js";
 
 const INPUT_ONLY: JournalProgress = Object.freeze({
   length: 1,
@@ -32,6 +33,7 @@ const ALREADY_INVOKED = { code: 409, message: "the workflow method was already i
 export function invoke(view: PartitionView, command: Invoke, out: Transition): void {
   const existing = mayExist(command) ? view.invocation(command.id) : undefined;
   if (existing !== undefined) return meetExisting(existing, command, out);
+  if (!admitThrottled(view, command, out)) return;
 
   let { facts } = command;
   if (isDebounced(facts)) {

@@ -15,6 +15,7 @@ import {
 import type { TimerFired, TimerKey } from "../command.js";
 import { deleteRetentionTimers, dropJournal, free } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
+import { endThrottlePeriod, isThrottleTimer } from "../invocation/throttle.js";
 import { generationMark, type Invocation, takesCompletions } from "../invocation.js";
 import { appendNotification } from "../journal/append.js";
 import { fireStateTimer } from "../state/expiry.js";
@@ -25,6 +26,7 @@ export function fireTimer(view: PartitionView, command: TimerFired, out: Transit
   const { timer } = command;
   if (!view.hasTimer(timer)) return;
   out.mutate({ kind: "deleteTimer", timer });
+  if (isThrottleTimer(timer)) return endThrottlePeriod(view, timer, out);
   if (timer.kind === "expireState") return fireStateTimer(view, timer, out);
   const invocation = view.invocation(timer.id);
   switch (timer.kind) {

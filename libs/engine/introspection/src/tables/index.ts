@@ -19,6 +19,7 @@ import { deployment, rules, service } from "./registry.js";
 import { schedule } from "./schedules.js";
 import { slotWait } from "./slot-wait.js";
 import { stateExpiry } from "./state-expiry.js";
+import { throttle } from "./throttles.js";
 
 export const TABLES: readonly SqlTable[] = [
   invocation,
@@ -49,6 +50,7 @@ export const TABLES: readonly SqlTable[] = [
   fork,
   debounce,
   stateExpiry,
+  throttle,
   node,
   partition,
   traffic,

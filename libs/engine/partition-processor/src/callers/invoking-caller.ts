@@ -26,6 +26,10 @@ export class InvokingCaller extends OutcomeCaller<InvokeObserver> implements Ans
         observer.submitted(answer.invocation);
         if (this.#waitsForOutcome && this.observer !== undefined) this.waitFor(answer.invocation);
         return;
+      case "throttled":
+        if (observer.throttled === undefined) return this.unavailable(`unexpected answer ${answer.kind}`);
+        this.withdrawn();
+        return observer.throttled(answer);
       default:
         return this.unavailable(`unexpected answer ${answer.kind}`);
     }

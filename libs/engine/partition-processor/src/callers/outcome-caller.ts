@@ -37,6 +37,11 @@ export abstract class OutcomeCaller<O extends OutcomeObserver> implements Outcom
     this.waiters.remove(this.#id, this);
   }
 
+  /** No outcome will be reported. */
+  protected withdrawn(): void {
+    this.#end();
+  }
+
   /** Publishes a stored result at once, and a later one when it arrives. */
   protected waitFor(invocation: Invocation): void {
     this.#id = invocation.facts.id; // A debounced send may have become an earlier invocation.

@@ -2,7 +2,14 @@
  * What a leader has in memory about state that expires: the settings of services, which services have objects with a time to live of their
  * own, and a time before which no timer of state is due. Where no state expires, nothing else is read for it.
  */
-import { type Mutation, OWN_TTL_SERVICES_KEY, type ServiceTtl, STATE_TTL_SERVICE, type StateTtls } from "@perdure/state-machine";
+import {
+  isThrottleTimer,
+  type Mutation,
+  OWN_TTL_SERVICES_KEY,
+  type ServiceTtl,
+  STATE_TTL_SERVICE,
+  type StateTtls,
+} from "@perdure/state-machine";
 import type { StoredStateTtls } from "@perdure/storage";
 
 /** Returns the time to live of the state of a service's objects, from the registry. */
@@ -38,7 +45,7 @@ export class LiveStateTtls implements StateTtls {
 
   /** A mutation is applied. It may be taken back: that a timer or a service is missing later does no harm. */
   applied(mutation: Mutation): void {
-    if (mutation.kind === "putTimer" && mutation.timer.kind === "expireState") {
+    if (mutation.kind === "putTimer" && mutation.timer.kind === "expireState" && !isThrottleTimer(mutation.timer)) {
       this.#dueFromMs = Math.min(this.#dueFromMs, mutation.timer.dueAtMs);
       this.#putSinceMs = Math.min(this.#putSinceMs, mutation.timer.dueAtMs);
     } else if (mutation.kind === "putState" && mutation.service === STATE_TTL_SERVICE && mutation.key === OWN_TTL_SERVICES_KEY) {

@@ -164,6 +164,13 @@ export declare type Invoke = Message<"perdure.control.v1.Invoke"> & {
    * @generated from field: optional uint64 epoch = 4;
    */
   epoch?: bigint | undefined;
+
+  /**
+   * v0.1 does not read it and runs the invocation.
+   *
+   * @generated from field: perdure.control.v1.Throttle throttle = 5;
+   */
+  throttle?: Throttle | undefined;
 };
 
 /**
@@ -171,6 +178,34 @@ export declare type Invoke = Message<"perdure.control.v1.Invoke"> & {
  * Use `create(InvokeSchema)` to create a new message.
  */
 export declare const InvokeSchema: GenMessage<Invoke>;
+
+/**
+ * At most `limit` new invocations of the target and key begin within the period.
+ *
+ * @generated from message perdure.control.v1.Throttle
+ */
+export declare type Throttle = Message<"perdure.control.v1.Throttle"> & {
+  /**
+   * @generated from field: string key = 1;
+   */
+  key: string;
+
+  /**
+   * @generated from field: uint64 period_ms = 2;
+   */
+  periodMs: bigint;
+
+  /**
+   * @generated from field: uint32 limit = 3;
+   */
+  limit: number;
+};
+
+/**
+ * Describes the message perdure.control.v1.Throttle.
+ * Use `create(ThrottleSchema)` to create a new message.
+ */
+export declare const ThrottleSchema: GenMessage<Throttle>;
 
 /**
  * A message of another partition's outbox, at least once, in the order of its producer.
@@ -321,6 +356,14 @@ export declare type Answer = Message<"perdure.control.v1.Answer"> & {
      */
     value: Status;
     case: "error";
+  } | {
+    /**
+     * The throttle of an `invoke` refused it. Nothing was stored.
+     *
+     * @generated from field: perdure.control.v1.Throttled throttled = 13;
+     */
+    value: Throttled;
+    case: "throttled";
   } | { case: undefined; value?: undefined };
 };
 
@@ -329,6 +372,36 @@ export declare type Answer = Message<"perdure.control.v1.Answer"> & {
  * Use `create(AnswerSchema)` to create a new message.
  */
 export declare const AnswerSchema: GenMessage<Answer>;
+
+/**
+ * @generated from message perdure.control.v1.Throttled
+ */
+export declare type Throttled = Message<"perdure.control.v1.Throttled"> & {
+  /**
+   * The newest invocation that the period admitted.
+   *
+   * @generated from field: string newest_id = 1;
+   */
+  newestId: string;
+
+  /**
+   * @generated from field: uint32 admitted_count = 2;
+   */
+  admittedCount: number;
+
+  /**
+   * End of the period, milliseconds since 1970.
+   *
+   * @generated from field: uint64 retry_at_ms = 3;
+   */
+  retryAtMs: bigint;
+};
+
+/**
+ * Describes the message perdure.control.v1.Throttled.
+ * Use `create(ThrottledSchema)` to create a new message.
+ */
+export declare const ThrottledSchema: GenMessage<Throttled>;
 
 /**
  * @generated from message perdure.control.v1.Submitted

@@ -226,6 +226,18 @@ export declare type HandlerView = Message<"perdure.control.v1.HandlerView"> & {
    * @generated from field: perdure.control.v1.RetryPolicy retry_policy = 14;
    */
   retryPolicy?: RetryPolicy | undefined;
+
+  /**
+   * Rules that operators set, at most one of them, in the form of the headers of the ingress.
+   *
+   * @generated from field: optional string debounce = 15;
+   */
+  debounce?: string | undefined;
+
+  /**
+   * @generated from field: optional string throttle = 16;
+   */
+  throttle?: string | undefined;
 };
 
 /**

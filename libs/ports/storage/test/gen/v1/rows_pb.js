@@ -18,6 +18,10 @@
 //                   an empty idempotency key: when its state expires, when it was changed last, the time to live, whose it is (`object` or
 //                   `service`), the service (with its scope) and the key of the object, separated by spaces. Key `services`: each state key
 //                   is a service of whose objects some have a time to live of their own, with an empty value
+//   throttle        text; state of service `:throttle`, state key `period`, under the id that the target has with the throttle key as
+//                   idempotency key: when the period began, when it ends, the limit, the number of invocations that were admitted, the id
+//                   of the newest one, service, handler, scope (empty: none), throttle key and, for objects, the key of the object, in lines.
+//                   Deleted by a timer of state with number 1 under the same id
 //   undo            state of service `:undo`: key `notes` has an `UndoNote` for each `<invocation id>/<operation id>`; of each such key, state
 //                   key `record` is an `UndoRecord`, and `deferred/<n>` a journal entry that arrived since
 //   data set mark   text, under `!s` in LevelDB, as a field of the hash `epoch` of each partition in Redis

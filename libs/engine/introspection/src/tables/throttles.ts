@@ -1,0 +1,32 @@
+/** `sys_throttle`: keys with a throttle, what their present period has admitted, and when it ends. */
+import { type InvocationId, partitionKeyOf } from "@perdure/base";
+import { decodeThrottlePeriod, THROTTLE_SERVICE, type ThrottlePeriod } from "@perdure/state-machine";
+import { isNeeded } from "../query/hints.js";
+import { defineTable } from "../table.js";
+
+type ThrottleRow = ThrottlePeriod & { readonly rowId: InvocationId };
+
+export const throttle = defineTable<ThrottleRow>({
+  name: "sys_throttle",
+  readers: {
+    partition_key: ({ rowId }) => partitionKeyOf(rowId),
+    scope: ({ scope }) => scope,
+    service_name: ({ service }) => service,
+    service_key: ({ objectKey }) => objectKey,
+    handler_name: ({ handler }) => handler,
+    key: ({ throttleKey }) => throttleKey,
+    throttle_limit: ({ limit }) => limit,
+    admitted: ({ admittedCount }) => admittedCount,
+    began_at: ({ beganAtMs }) => beganAtMs,
+    ends_at: ({ endsAtMs }) => endsAtMs,
+    newest_id: ({ newestId }) => newestId,
+  },
+  async *rows({ store, partitionCount }, hints) {
+    for (let partition = 0; partition < partitionCount; partition++) {
+      for await (const { key, value } of store.scanState(partition, THROTTLE_SERVICE)) {
+        const period = decodeThrottlePeriod(value);
+        if (isNeeded(hints, "service_name", period.service)) yield { ...period, rowId: key as InvocationId };
+      }
+    }
+  },
+});

@@ -1,0 +1,88 @@
+/** Throttled requests on a real server, with handlers of the published SDK. */
+import { setTimeout as delay } from "node:timers/promises";
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { eventually, probe, TestWorld } from "../src/index.js";
+import { digestService, indexObject, ranWith } from "../src/services/debounced.js";
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await TestWorld.start();
+  await world.deploy({ services: [indexObject, digestService] });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const inputs = (key: string) => probe.list<number>(ranWith(key));
+const request = (path: string, json: unknown, throttle: string, idempotencyKey: string | undefined) => {
+  const headers = { "x-restate-throttle": throttle, ...(idempotencyKey !== undefined && { "idempotency-key": idempotencyKey }) };
+  return world.ingress.http.request("POST", path, { headers, json });
+};
+const rebuild = (key: string, input: number, throttle: string, idempotencyKey?: string) =>
+  request(`/Index/${key}/rebuild/send`, input, throttle, idempotencyKey);
+const digest = (key: string, input: number, throttle: string, idempotencyKey?: string) =>
+  request("/Digest/write", { key, input }, `${throttle};key=${key}`, idempotencyKey);
+const sentId = ({ json }: { readonly json: unknown }): string => (json as { invocationId: string }).invocationId;
+
+describe("a throttle", () => {
+  test("runs the first sends of a period at once, refuses the others with the newest id, and runs again afterwards", async () => {
+    const answers = [];
+    for (let input = 1; input <= 4; input++) answers.push(await rebuild("products", input, "3s;limit=2"));
+    expect(answers.map(({ status }) => status)).toEqual([202, 202, 429, 429]);
+    const refused = answers[3]!;
+    expect(refused.headers["x-restate-id"]).toBe(sentId(answers[1]!));
+    expect(refused.json).toMatchObject({ metadata: { error_code: "RT0103", invocation_id: sentId(answers[1]!) } });
+    const waitS = Number(refused.headers["retry-after"]);
+    expect([waitS > 0, waitS <= 3]).toEqual([true, true]);
+    await eventually("both runs", async () => inputs("products").length === 2);
+    await delay(waitS * 1_000);
+    const next = await rebuild("products", 5, "3s;limit=2");
+    expect(await world.ingress.outcome(sentId(next))).toBe(5);
+    expect(inputs("products")).toEqual([1, 2, 5]);
+  });
+
+  test("with over=join gives a call the result of the one that ran, by key", async () => {
+    const answers = await Promise.all([1, 2, 3].map((input) => digest("ann", input, "1h;over=join")));
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(new Set(answers.map(({ headers }) => headers["x-restate-id"])).size).toBe(1);
+    expect(new Set(answers.map(({ json }) => json)).size).toBe(1);
+    expect(inputs("ann")).toHaveLength(1);
+    expect((await digest("ben", 4, "1h;over=join")).json).toBe(4);
+  });
+
+  test("does not count a request that is repeated with its idempotency key, for services and objects", async () => {
+    const first = await digest("cat", 1, "1h", "once");
+    expect([first.status, (await digest("cat", 2, "1h", "twice")).status]).toEqual([200, 429]);
+    const again = await digest("cat", 1, "1h", "once");
+    expect([again.status, again.headers["x-restate-id"]]).toEqual([200, first.headers["x-restate-id"]]);
+    const sent = await rebuild("once", 1, "1h", "once");
+    expect(sentId(await rebuild("once", 1, "1h", "once"))).toBe(sentId(sent));
+    await world.ingress.outcome(sentId(sent));
+    expect([inputs("cat"), inputs("once")]).toEqual([[1], [1]]);
+  });
+
+  test("is shown by SQL, and by no table of state", async () => {
+    const { headers } = await digest("night", 1, "1h;limit=5");
+    const [row] = await world.admin.query(
+      "SELECT service_name, handler_name, admitted, throttle_limit, ends_at, newest_id FROM sys_throttle WHERE key = 'night'",
+    );
+    expect(row).toMatchObject({ service_name: "Digest", handler_name: "write", admitted: 1, throttle_limit: 5 });
+    expect(row?.["newest_id"]).toBe(headers["x-restate-id"]);
+    expect(Date.parse(String(row?.["ends_at"])) - Date.now()).toBeGreaterThan(3_500_000);
+    expect(await world.admin.query("SELECT service_name FROM state")).toEqual([]);
+  });
+
+  test("deletes the row of a key when its period is over", async () => {
+    await digest("short", 1, "200ms");
+    const rows = () => world.admin.query("SELECT key FROM sys_throttle WHERE key = 'short'");
+    await eventually("the end of the period", async () => (await rows()).length === 0);
+  });
+
+  test("survives kill -9 of the server: the period continues, and what ran does not run again", async () => {
+    const first = await rebuild("killed", 1, "1h");
+    await world.ingress.outcome(sentId(first));
+    await world.server.kill();
+    await world.server.startAgain();
+    const refused = await rebuild("killed", 2, "1h");
+    expect([refused.status, refused.headers["x-restate-id"]]).toEqual([429, sentId(first)]);
+    expect(inputs("killed")).toEqual([1]);
+  });
+});
