@@ -1,8 +1,8 @@
 /**
  * `make sim`: runs many seeded worlds with faults (`COUNT` of them, from a random first seed or `FROM`), or with SEED one of them with its
- * trace. Of eight, two are of scopes, with rules and rates, two of a cluster, with leases and links, and one of a crowd, with full pages
- * and late messages; one has debounced requests, and in one changes are undone. SCOPES=1, CLUSTER=1, CROWD=1, DEBOUNCE=1, UNDO=1 and STATE_TTL=1,
- * with state that expires (the last three also with CLUSTER=1), replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
+ * trace. Of eight, one is of scopes, with rules and rates, one of a cluster, with leases and links, one of a crowd, with full pages and late
+ * messages; one has debounced requests, one throttled ones, in one changes are undone, and in one state expires. SCOPES=1, CLUSTER=1, CROWD=1,
+ * DEBOUNCE=1, THROTTLE=1, UNDO=1 and STATE_TTL=1 (the last four also with CLUSTER=1) replay a seed as such, or make all worlds such. Exit code 1 when a rule was broken;
  * the seed to replay is printed.
  *
  * PLANT=name plants a bug (`testing/planted-bugs.mjs`) and searches the worlds from 1 to COUNT for it; PLANT=all does so for every bug.
@@ -29,16 +29,29 @@ const UNDO_CLUSTER = { options: { undo: true, cluster: true }, word: " UNDO=1 CL
 const DEBOUNCED_CLUSTER = { options: { debounce: true, cluster: true }, word: " DEBOUNCE=1 CLUSTER=1" };
 const STATE_TTL = { options: { stateTtl: true }, word: " STATE_TTL=1" };
 const STATE_TTL_CLUSTER = { options: { stateTtl: true, cluster: true }, word: " STATE_TTL=1 CLUSTER=1" };
+const THROTTLE = { options: { throttle: true }, word: " THROTTLE=1" };
+const THROTTLED_CLUSTER = { options: { throttle: true, cluster: true }, word: " THROTTLE=1 CLUSTER=1" };
 const KINDS = [PLAIN, SCOPES, CROWD, CLUSTER, PLAIN, SCOPES, PLAIN, CLUSTER];
-/** Worlds with debounced requests and with undo are not among those that are searched for planted bugs, unless a bug names them. */
-const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, STATE_TTL, DEBOUNCE, CLUSTER];
+/** Worlds with debounced or throttled requests and with undo are not among those that are searched for planted bugs, unless a bug names them. */
+const EXPLORED = [PLAIN, SCOPES, CROWD, CLUSTER, UNDO, STATE_TTL, DEBOUNCE, THROTTLE];
 /** The kind that the environment names; undefined: all of them in turn. */
-const KIND = [STATE_TTL_CLUSTER, STATE_TTL, UNDO_CLUSTER, UNDO, DEBOUNCED_CLUSTER, DEBOUNCE, SCOPES, CLUSTER, CROWD].find(
-  ({ word }) =>
-    word
-      .trim()
-      .split(" ")
-      .every((one) => process.env[one.slice(0, -2)] === "1"),
+const KIND = [
+  THROTTLED_CLUSTER,
+  THROTTLE,
+  STATE_TTL_CLUSTER,
+  STATE_TTL,
+  UNDO_CLUSTER,
+  UNDO,
+  DEBOUNCED_CLUSTER,
+  DEBOUNCE,
+  SCOPES,
+  CLUSTER,
+  CROWD,
+].find(({ word }) =>
+  word
+    .trim()
+    .split(" ")
+    .every((one) => process.env[one.slice(0, -2)] === "1"),
 );
 
 const outdir = mkdtempSync(join(root, "node_modules/.perdure-run-"));
@@ -115,7 +128,13 @@ async function findPlanted(bug, count, isShort) {
   const worlds = Array.from({ length: count }, (_, n) => n + 1);
   if (isShort) worlds.unshift(bug.world);
   for (const [tried, world] of worlds.entries()) {
-    const { options, word } = bug.isDebounced ? DEBOUNCE : bug.isUndone ? UNDO : KINDS[(world - 1) % KINDS.length];
+    const { options, word } = bug.isDebounced
+      ? DEBOUNCE
+      : bug.isThrottled
+        ? THROTTLE
+        : bug.isUndone
+          ? UNDO
+          : KINDS[(world - 1) % KINDS.length];
     const { findings } = await simulate({ seed: world, ...options });
     if (findings.length === 0) continue;
     const seconds = cpuSeconds(cpu).toFixed(1);

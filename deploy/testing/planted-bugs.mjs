@@ -19,6 +19,7 @@ function plant(name, what, world, ...edits) {
 }
 
 const inDebouncedWorlds = (...bug) => ({ ...plant(...bug), isDebounced: true });
+const inThrottledWorlds = (...bug) => ({ ...plant(...bug), isThrottled: true });
 const inUndoneWorlds = (...bug) => ({ ...plant(...bug), isUndone: true });
 
 export const PLANTED_BUGS = [
@@ -358,6 +359,31 @@ export const PLANTED_BUGS = [
     [partition("invocation/debounce.ts"), "  const [, ...signals] = view", "  const [first, ...signals] = view"],
     [partition("invocation/debounce.ts"), "body: input, appended", "body: first?.body ?? input, appended"],
   ),
+  inThrottledWorlds(
+    "throttle-ends-early",
+    "A timer of a period that was replaced deletes the row of the present one, and places are given away twice",
+    1,
+    [
+      partition("invocation/throttle.ts"),
+      "  if (period?.endsAtMs === timer.dueAtMs) out.mutate",
+      "  if (period !== undefined) out.mutate",
+    ],
+    [
+      partition("invocation/throttle.ts"),
+      '  if (before !== undefined) out.mutate({ kind: "deleteTimer", timer: timerOf(rowId, before) });\n',
+      "",
+    ],
+  ),
+  inThrottledWorlds("throttle-count-stops", "The count of a throttle stops below its limit", 5, [
+    partition("invocation/throttle.ts"),
+    "  const admittedCount = isOver ? 1 : before.admittedCount + 1;\n",
+    "  const admittedCount = isOver ? 1 : Math.min(before.admittedCount + 1, throttle.limit - 1 || 1);\n",
+  ]),
+  inThrottledWorlds("throttle-counts-repetitions", "A repeated request is counted again", 2, [
+    partition("invocation/invoke.ts"),
+    "  if (existing !== undefined) return meetExisting(existing, command, out);\n",
+    "  if (existing !== undefined && command.throttle !== undefined) admitThrottled(view, command, out);\n  if (existing !== undefined) return meetExisting(existing, command, out);\n",
+  ]),
   inUndoneWorlds("undo-delivers-again", "A restored callee delivers its result also to callers that have it", 121, [
     partition("undo/undo.ts"),
     'if (present.status === "completed") notifySink(out, sink, present.outcome, { mayRepeat: true });',

@@ -5,6 +5,7 @@ import type { CrowdSettings } from "./crowd/settings.js";
 import type { DebounceSettings } from "./debounce/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
 import type { StateTtlSettings } from "./state-ttl/settings.js";
+import type { ThrottleSettings } from "./throttle/settings.js";
 import type { UndoSettings } from "./undo/settings.js";
 import type { SimulatedClusterSettings } from "./workers/settings.js";
 
@@ -53,6 +54,8 @@ export interface SimulationSettings {
   readonly crowd: CrowdSettings | undefined;
   /** Undefined: a world without debounced requests. */
   readonly debounce: DebounceSettings | undefined;
+  /** Undefined: a world without throttled requests. */
+  readonly throttle: ThrottleSettings | undefined;
   /** Undefined: a world in which state does not expire. */
   readonly stateTtl: StateTtlSettings | undefined;
   /** Undefined: a world without changes that can be undone. */
@@ -95,6 +98,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
     flow: undefined,
     crowd: undefined,
     debounce: undefined,
+    throttle: undefined,
     stateTtl: undefined,
     undo: undefined,
     cluster: undefined,

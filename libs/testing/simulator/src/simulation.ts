@@ -28,6 +28,7 @@ import { Scheduler } from "./scheduler.js";
 import { drawSettings, FAIR_WEATHER, type SimulationSettings } from "./settings.js";
 import { snapshotOf } from "./snapshot.js";
 import { drawStateTtlSettings } from "./state-ttl/settings.js";
+import { drawThrottleSettings } from "./throttle/settings.js";
 import { Trace } from "./trace.js";
 import { drawUndoSettings, undoSeed } from "./undo/settings.js";
 import { SimulatedUndoer } from "./undo/undoer.js";
@@ -49,6 +50,8 @@ export interface SimulationOptions {
   readonly crowd?: boolean;
   /** Adds debounced requests; drawn likewise. Also together with `cluster`. */
   readonly debounce?: boolean;
+  /** Adds throttled requests; drawn likewise. Also together with `cluster`. */
+  readonly throttle?: boolean;
   /** Adds a time to live to the state of objects; drawn likewise. Also together with `cluster`. */
   readonly stateTtl?: boolean;
   /** Adds changes that are undone; drawn likewise. Also together with `cluster`. */
@@ -107,7 +110,8 @@ class Simulation {
       options.debounce === true ? drawDebounceSettings(new SeededRandom(debounceSeed(options.seed)), crowded) : crowded;
     const undone = options.undo === true ? drawUndoSettings(new SeededRandom(undoSeed(options.seed)), debounced) : debounced;
     const expiring = options.stateTtl === true ? drawStateTtlSettings(options.seed, undone) : undone;
-    const settings = { ...expiring, ...options.settings };
+    const throttled = options.throttle === true ? drawThrottleSettings(options.seed, expiring) : expiring;
+    const settings = { ...throttled, ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
     const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
@@ -363,6 +367,7 @@ class Simulation {
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
     if (findings.first !== undefined) return;
     ledger.debounce.retentionIsOver();
+    ledger.throttle.allIsOver();
     ledger.state.ttls.allIsOver(ledger.state.objects, settings.stateTtl === undefined);
     findings.require(ledger.undo.noteCount === 0, "records of undo end", () => `${ledger.undo.noteCount} are left`);
     const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is deleted.

@@ -76,6 +76,7 @@ export class SimulatedCaller {
     const command: Invoke = this.#submitted ? { ...this.command, resubmission: true } : this.command;
     this.#submitted = true;
     this.#world.ledger.debounce.sent(command);
+    this.#world.ledger.throttle.sent(command);
     const previously = (previous: Invocation | undefined): void => {
       this.#acceptedId = previous?.facts.id;
       if (previous !== undefined) this.#world.ledger.debounce.accepted(command, previous.facts.id);
@@ -94,7 +95,19 @@ export class SimulatedCaller {
         disconnect();
         deliver(() => this.#again(this.#try));
       },
+      throttled: ({ newestId }) => {
+        disconnect();
+        deliver(() => this.#throttled(command, newestId));
+      },
     });
+  }
+
+  /** The request is over, or its client repeats it until a later period admits it. */
+  #throttled(command: Invoke, newestId: InvocationId): void {
+    const { ledger, scheduler } = this.#world;
+    ledger.throttle.refused(command, newestId);
+    if (scheduler.random.chance(0.5)) this.#state = "done";
+    else this.#again(this.#try);
   }
 
   #attach(partitions: Partitions, deliver: (what: () => void) => void, disconnect: () => void): Detach {
@@ -152,8 +165,8 @@ export class SimulatedCaller {
     const { facts } = this.command;
     if (hasDeterministicId(facts)) return;
     const { clock, random } = this.#world.scheduler;
-    const isDebounced = facts.debounce !== undefined;
-    const id = isDebounced
+    const hasKey = facts.debounce !== undefined || this.command.throttle !== undefined;
+    const id = hasKey
       ? siblingInvocationId(this.command.id, clock.nowMs(), random)
       : newInvocationId(facts.target, clock.nowMs(), random);
     this.command = { ...this.command, id, facts: { ...facts, id, bytes: undefined } };

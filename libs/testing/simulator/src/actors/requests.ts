@@ -9,10 +9,11 @@ import {
 } from "@perdure/base";
 import { type HandlerView, type RegistryView, retentionsOf } from "@perdure/control";
 import { encodeInput } from "@perdure/service-protocol";
-import type { InvocationFacts, Invoke, Target } from "@perdure/state-machine";
+import { type InvocationFacts, type Invoke, type Target, throttleRowId } from "@perdure/state-machine";
 import type { DebounceSettings } from "../debounce/settings.js";
 import { drawRequest } from "../endpoint/draw-program.js";
 import type { Assignment, CalledHandler, HandlerProgram } from "../endpoint/program.js";
+import type { ThrottleSettings } from "../throttle/settings.js";
 import { partitionFor, type SimulatedWorld } from "../world.js";
 
 const SLEEPING: CalledHandler = { service: "S", handler: "h", key: "" };
@@ -63,6 +64,9 @@ export class RequestFactory {
     const { debounce } = this.#world.settings;
     if (debounce !== undefined && handlerType !== "workflow" && random.chance(debounce.share))
       return this.#invoke(this.#debounced(target, handler, debounce), program);
+    const { throttle } = this.#world.settings;
+    if (throttle !== undefined && handlerType !== "workflow" && random.chance(throttle.share))
+      return this.#throttled(target, handler, throttle, idempotencyKey, program);
     const facts: InvocationFacts = {
       ...this.#facts(id, target, handler, idempotencyKey),
       limitKey: scope === undefined || flow === undefined ? undefined : random.pick(flow.limitKeys),
@@ -97,6 +101,24 @@ export class RequestFactory {
       executionTimeMs: nowMs + quietMs,
       debounce: { key, startByMs: nowMs + maxMs, sendCount: 1 },
     };
+  }
+
+  /** As the ingress does; see `throttledInvocationId`. Plain services have no idempotency key here, whose id would be in another partition. */
+  #throttled(
+    target: Target,
+    handler: HandlerView,
+    { keys, periodMs, limit }: ThrottleSettings,
+    idempotencyKey: string | undefined,
+    program: HandlerProgram,
+  ): Invoke {
+    const { random, clock } = this.#world.scheduler;
+    const key = random.pick(keys);
+    const ownKey = target.key === undefined ? undefined : idempotencyKey;
+    const id =
+      ownKey === undefined
+        ? siblingInvocationId(throttleRowId(target, key), clock.nowMs(), random)
+        : idempotentInvocationId(target, ownKey);
+    return { ...this.#invoke(this.#facts(id, target, handler, ownKey), program), throttle: { key, periodMs, limit } };
   }
 
   #facts(id: InvocationId, target: Target, handler: HandlerView, idempotencyKey: string | undefined): InvocationFacts {
