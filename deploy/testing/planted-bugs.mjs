@@ -5,22 +5,11 @@
  */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
-
-const partition = (path) => `libs/core/state-machine/src/${path}`;
-const processor = (path) => `libs/engine/partition-processor/src/${path}`;
-const invoker = (path) => `libs/engine/invoker/src/${path}`;
-const flow = (path) => `libs/core/flow-control/src/${path}`;
-/** The store of all worlds. */
-const stored = "libs/ports/storage/src/kv/kv-partition-store.ts";
-
-/** `edits`: file, text to find, text in its place. */
-function plant(name, what, world, ...edits) {
-  return { name, what, world, edits: edits.map(([file, find, replacement]) => ({ file, find, replacement })) };
-}
+import { flow, invoker, partition, plant, processor, stored } from "./plant.mjs";
+import { PLANTED_THROTTLE_BUGS } from "./planted-throttle-bugs.mjs";
+import { PLANTED_UNDO_BUGS } from "./planted-undo-bugs.mjs";
 
 const inDebouncedWorlds = (...bug) => ({ ...plant(...bug), isDebounced: true });
-const inThrottledWorlds = (...bug) => ({ ...plant(...bug), isThrottled: true });
-const inUndoneWorlds = (...bug) => ({ ...plant(...bug), isUndone: true });
 
 export const PLANTED_BUGS = [
   plant(
@@ -359,46 +348,8 @@ export const PLANTED_BUGS = [
     [partition("invocation/debounce.ts"), "  const [, ...signals] = view", "  const [first, ...signals] = view"],
     [partition("invocation/debounce.ts"), "body: input, appended", "body: first?.body ?? input, appended"],
   ),
-  inThrottledWorlds(
-    "throttle-ends-early",
-    "A timer of a period that was replaced deletes the row of the present one, and places are given away twice",
-    1,
-    [
-      partition("invocation/throttle.ts"),
-      "  if (period?.endsAtMs === timer.dueAtMs) out.mutate",
-      "  if (period !== undefined) out.mutate",
-    ],
-    [
-      partition("invocation/throttle.ts"),
-      '  if (before !== undefined) out.mutate({ kind: "deleteTimer", timer: timerOf(rowId, before) });\n',
-      "",
-    ],
-  ),
-  inThrottledWorlds("throttle-count-stops", "The count of a throttle stops below its limit", 5, [
-    partition("invocation/throttle.ts"),
-    "  const admittedCount = isOver ? 1 : before.admittedCount + 1;\n",
-    "  const admittedCount = isOver ? 1 : Math.min(before.admittedCount + 1, throttle.limit - 1 || 1);\n",
-  ]),
-  inThrottledWorlds("throttle-counts-repetitions", "A repeated request is counted again", 2, [
-    partition("invocation/invoke.ts"),
-    "  if (existing !== undefined) return meetExisting(existing, command, out);\n",
-    "  if (existing !== undefined && command.throttle !== undefined) admitThrottled(view, command, out);\n  if (existing !== undefined) return meetExisting(existing, command, out);\n",
-  ]),
-  inUndoneWorlds("undo-delivers-again", "A restored callee delivers its result also to callers that have it", 121, [
-    partition("undo/undo.ts"),
-    'if (present.status === "completed") notifySink(out, sink, present.outcome, { mayRepeat: true });',
-    'if (present.status === "completed") notifySink(out, sink, present.outcome);',
-  ]),
-  inUndoneWorlds("undo-leaves-callees", "An undo restores no callee whose result its caller waits for", 23, [
-    partition("undo/pending.ts"),
-    "if (!callee.ok) continue;",
-    "if (!callee.ok || resultIds.has(decoded.id.id)) continue;",
-  ]),
-  inUndoneWorlds("undone-row-stays", "A restored invocation stays among the completed ones", 1, [
-    partition("undo/undo.ts"),
-    '  out.mutate({ kind: "deleteInvocation", id });\n',
-    "",
-  ]),
+  ...PLANTED_THROTTLE_BUGS,
+  ...PLANTED_UNDO_BUGS,
 ];
 
 /** A plugin of esbuild that plants the bug. Rejects when one of its texts is not in its module exactly once. */

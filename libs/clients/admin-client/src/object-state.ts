@@ -1,6 +1,6 @@
 /** State of one key: read as bytes, replaced as a whole, guarded by its version. */
 
-import { replaceState, setStateTtl } from "@perdure/admin-contract";
+import { OPERATION_HEADER, replaceState, setStateTtl } from "@perdure/admin-contract";
 import type { ModifyState, ModifyStateTtl } from "@perdure/admin-contract/requests";
 import { formatDuration } from "@perdure/base";
 import type { z } from "zod";
@@ -85,7 +85,7 @@ export class ObjectStateApi {
   /**
    * Replaces all entries after the handler that runs on the key has ended; an empty map clears the state. With `version`, only while the
    * state has this version. Rejects with `AdminApiError` 409 when the version differs now; when it differs only after a running handler has
-   * ended, the edit is dropped.
+   * ended, the edit is dropped. Resolves with the id of the operation with which the edit can be undone; undefined when it cannot.
    */
   async replace(
     service: string,
@@ -93,14 +93,14 @@ export class ObjectStateApi {
     entries: StateMap,
     version: string | undefined,
     { signal }: ApiCallOptions = {},
-  ): Promise<void> {
+  ): Promise<string | undefined> {
     const json: z.input<typeof ModifyState> = {
       version: version ?? null,
       object_key: key,
       new_state: Object.fromEntries([...entries].map(([name, value]) => [name, Array.from(value)])),
     };
     try {
-      await this.#api.send(replaceState, { service }, { json, signal });
+      return (await this.#api.send(replaceState, { service }, { json, signal })).header(OPERATION_HEADER);
     } catch (cause) {
       if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
       const advice = "It was changed meanwhile: read it again and repeat the change, or use --force.";

@@ -288,6 +288,7 @@ export interface MutateState {
   readonly exclusive: boolean;
   readonly expectedVersion: string | undefined;
   readonly entries: readonly UserStateEntry[];
+  readonly undo?: UndoMark | undefined;
 }
 /** Sets the time to live of the state of one object; undefined: that of its service. `id` routes, as in `MutateState`. */
 export interface SetStateTtl {

@@ -124,6 +124,8 @@ export interface UndoAnswer {
   readonly notified: readonly InvocationId[];
   /** Whether a client may have received the end as the result. */
   readonly isClientNotified: boolean;
+  /** The undo of a state edit is stored, and applied behind the handlers of the key unless they write the same entries. */
+  readonly isWaiting?: boolean | undefined;
 }
 
 /** As many invocations as the throttle allows began in the present period. Nothing was stored. */

@@ -37,5 +37,5 @@ export {
 export { stateVersion } from "./state/replace.js";
 export * from "./target.js";
 export * from "./transition.js";
-export type { NewUndoNote, UndoNote, UndoRecord, UndoRows } from "./undo/rows.js";
+export type { ChangedEntry, NewUndoNote, StateEditRecord, UndoNote, UndoRecord, UndoRows } from "./undo/rows.js";
 export * from "./view.js";

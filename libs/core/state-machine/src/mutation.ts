@@ -4,9 +4,10 @@
  */
 import type { InvocationId, VqueueId } from "@perdure/base";
 import type { BucketValue } from "@perdure/flow-control";
-import type { PartitionCommand, TimerKey, UserStateEntry } from "./command.js";
+import type { PartitionCommand, TimerKey, UndoMark, UserStateEntry } from "./command.js";
 import type { JournalEntry, JournalEvent } from "./entry.js";
 import type { GenerationMark, Invocation, Outcome } from "./invocation.js";
+import type { ChangedEntry } from "./undo/rows.js";
 
 /**
  * The holder of an exclusive key (undefined while its queue is paused and entries wait), and the range of its queue: entries `head`
@@ -32,9 +33,18 @@ export interface QueuePause {
 }
 
 /** An entry that waits for an object's lock. */
-export type InboxEntry =
-  | { readonly kind: "invocation"; readonly id: InvocationId }
-  | { readonly kind: "stateMutation"; readonly expectedVersion: string | undefined; readonly entries: readonly UserStateEntry[] };
+export type InboxEntry = { readonly kind: "invocation"; readonly id: InvocationId } | StateMutation;
+
+/** A state edit that waits, or the undo of one. */
+export interface StateMutation {
+  readonly kind: "stateMutation";
+  readonly expectedVersion: string | undefined;
+  readonly entries: readonly UserStateEntry[];
+  /** The command of the edit, when it can be undone. */
+  readonly undo?: { readonly id: InvocationId; readonly mark: UndoMark } | undefined;
+  /** It undoes an edit: these entries get their former values instead. */
+  readonly restored?: readonly ChangedEntry[] | undefined;
+}
 
 /** A workflow's durable promise. */
 export type WorkflowPromise =

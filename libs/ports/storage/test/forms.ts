@@ -6,6 +6,7 @@ import type {
   InvocationFacts,
   JournalEvent,
   QueuePause,
+  StateEditRecord,
   UndoNote,
   UndoRecord,
   WorkflowPromise,
@@ -21,6 +22,7 @@ import {
   decodeOutboxCommand,
   decodePause,
   decodePromise,
+  decodeStateEditRecord,
   decodeUndoNote,
   decodeUndoRecord,
   encodeEvent,
@@ -31,6 +33,7 @@ import {
   encodeOutboxCommand,
   encodePause,
   encodePromise,
+  encodeStateEditRecord,
   encodeUndoNote,
   encodeUndoRecord,
   type OutboxCommand,
@@ -51,6 +54,7 @@ import {
   oraclePacked,
   oraclePause,
   oraclePromise,
+  oracleStateEditRecord,
   oracleUndoNote,
   oracleUndoRecord,
 } from "./oracle.js";
@@ -63,6 +67,7 @@ import {
   arbitraryPause,
   arbitraryPromise,
   arbitrarySafe,
+  arbitraryStateEditRecord,
   arbitraryUndoNote,
   arbitraryUndoRecord,
 } from "./row-arbitraries.js";
@@ -161,6 +166,13 @@ export const FORMS: readonly Form<unknown>[] = [
     encode: (value) => encodeUndoRecord(ofInvocation(value)),
     decode: (message) => ofInvocation(decodeUndoRecord(message)),
     oracle: (value) => oracleUndoRecord(ofInvocation(value)),
+  }),
+  form<StateEditRecord>({
+    name: "record of a state edit",
+    values: arbitraryStateEditRecord,
+    encode: encodeStateEditRecord,
+    decode: decodeStateEditRecord,
+    oracle: oracleStateEditRecord,
   }),
   form<number>({ name: "number", values: arbitrarySafe, encode: encodeNumber, decode: decodeNumber, oracle: oracleNumber }),
   form<readonly Uint8Array[]>({

@@ -7,6 +7,7 @@ import { create, type DescMessage, fromBinary, type MessageInitShape, type Messa
 import { fromBinaryString } from "@perdure/base";
 import { encodeNotification, type Future } from "@perdure/service-protocol";
 import type {
+  ChangedEntry,
   InboxEntry,
   Invocation,
   InvocationFacts,
@@ -15,6 +16,7 @@ import type {
   Outcome,
   QueuePause,
   Sink,
+  StateEditRecord,
   Target,
   UndoNote,
   UndoRecord,
@@ -189,11 +191,13 @@ export function oracleLock({ holder, head, tail, isStateChanged = false, isState
 
 export function oracleInbox(entry: InboxEntry): OracleMessage {
   if (entry.kind === "invocation") return oracle(rows.InboxEntrySchema, { invocationId: entry.id });
-  const { expectedVersion } = entry;
+  const { expectedVersion, undo, restored = [] } = entry;
   return oracle(rows.InboxEntrySchema, {
     isStateMutation: true,
     ...(expectedVersion === undefined ? {} : { expectedVersion }),
     entries: entry.entries.map(({ key, value }) => ({ key: fromBinaryString(key), value })),
+    ...(undo === undefined ? {} : { undo: { id: undo.id, operationId: undo.mark.operation, untilMs: big(undo.mark.untilMs) } }),
+    restored: restored.map(changedEntry),
   });
 }
 
@@ -218,6 +222,7 @@ const UNDO_KINDS = {
   purged: rows.UndoKind.PURGED,
   paused: rows.UndoKind.PAUSED,
   resumed: rows.UndoKind.RESUMED,
+  stateEdited: rows.UndoKind.STATE_EDITED,
 } as const;
 
 export function oracleUndoNote({ kind, untilMs, generation, isUndone, deferredCount, bytes }: UndoNote): OracleMessage {
@@ -244,6 +249,21 @@ export function oracleUndoRecord({ invocation, journal, state, promises }: UndoR
       promise: fromBinary(rows.WorkflowPromiseSchema, encodePromise(promise)),
     })),
   });
+}
+
+export function oracleStateEditRecord({ waitsAt, changes, ...rest }: StateEditRecord): OracleMessage {
+  return oracle(
+    rows.StateEditRecordSchema,
+    present<MessageInitShape<typeof rows.StateEditRecordSchema>>({
+      ...rest,
+      waitsAt: maybeBig(waitsAt),
+      changes: changes.map(changedEntry),
+    }),
+  );
+}
+
+function changedEntry({ key, before, afterHash }: ChangedEntry) {
+  return present<MessageInitShape<typeof rows.ChangedEntrySchema>>({ key: fromBinaryString(key), before, afterHash });
 }
 
 export const oracleNumber = (value: number): OracleMessage => oracle(rows.NumberSchema, { value: big(value) });

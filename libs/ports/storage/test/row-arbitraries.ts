@@ -2,12 +2,14 @@
 import { type OperationId, toBinaryString } from "@perdure/base";
 import type { NotificationId, ResultValue } from "@perdure/service-protocol";
 import type {
+  ChangedEntry,
   InboxEntry,
   JournalEntry,
   JournalEvent,
   ObjectLock,
   QueuePause,
   Sink,
+  StateEditRecord,
   UndoNote,
   UndoRecord,
   WorkflowPromise,
@@ -40,12 +42,25 @@ export const arbitraryEvent: fc.Arbitrary<JournalEvent> = fc.record({
 });
 
 const stateEntry = fc.record({ key: arbitraryBytes.map(toBinaryString), value: arbitraryBytes });
+const arbitraryOperation = text.map((id) => id as OperationId);
+const changedEntry: fc.Arbitrary<ChangedEntry> = fc.record({
+  key: arbitraryBytes.map(toBinaryString),
+  before: maybe(arbitraryBytes),
+  afterHash: maybe(arbitraryBytes),
+});
 export const arbitraryInbox: fc.Arbitrary<InboxEntry> = fc.oneof(
   fc.record({ kind: fc.constant("invocation" as const), id: arbitraryId }),
   fc.record({
     kind: fc.constant("stateMutation" as const),
     expectedVersion: maybe(text),
     entries: fc.array(stateEntry, { maxLength: 3 }),
+  }),
+  fc.record({
+    kind: fc.constant("stateMutation" as const),
+    expectedVersion: maybe(text),
+    entries: fc.array(stateEntry, { maxLength: 3 }),
+    undo: fc.record({ id: arbitraryId, mark: fc.record({ operation: arbitraryOperation, untilMs: arbitrarySafe }) }),
+    restored: fc.array(changedEntry, { minLength: 1, maxLength: 3 }),
   }),
 );
 
@@ -84,7 +99,6 @@ const result: fc.Arbitrary<ResultValue> = fc.oneof(
     }),
   }),
 );
-const arbitraryOperation = text.map((id) => id as OperationId);
 export const arbitraryOutboxCommand: fc.Arbitrary<OutboxCommand> = fc.oneof(
   fc
     .record({ kind: fc.constant("invoke" as const), facts: arbitraryFacts, input: arbitraryBytes, sink: maybe(sink) })
@@ -141,7 +155,7 @@ export const arbitraryPacked = fc.array(arbitraryBytes, { maxLength: 4 });
 export const arbitraryUndoNote: fc.Arbitrary<UndoNote> = fc.record({
   id: arbitraryId,
   operation: arbitraryOperation,
-  kind: fc.constantFrom("ended", "purged", "paused", "resumed"),
+  kind: fc.constantFrom("ended", "purged", "paused", "resumed", "stateEdited"),
   untilMs: arbitrarySafe,
   generation: maybe(arbitrarySafe),
   isUndone: fc.boolean(),
@@ -153,4 +167,11 @@ export const arbitraryUndoRecord: fc.Arbitrary<UndoRecord> = fc.record({
   journal: fc.array(arbitraryEntry, { maxLength: 3 }),
   state: fc.array(stateEntry, { maxLength: 3 }),
   promises: fc.array(fc.record({ name: text, promise: arbitraryPromise }), { maxLength: 3 }),
+});
+export const arbitraryStateEditRecord: fc.Arbitrary<StateEditRecord> = fc.record({
+  service: text,
+  key: text,
+  isExclusive: fc.boolean(),
+  waitsAt: maybe(arbitrarySafe),
+  changes: fc.array(changedEntry, { maxLength: 3 }),
 });

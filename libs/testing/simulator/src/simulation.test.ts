@@ -106,6 +106,7 @@ describe("simulated worlds", () => {
     expect(broken(reports)).toEqual([]);
     const restored = reports.reduce((total, report) => total + report.restored, 0);
     expect(restored).toBeGreaterThan(2 * UNDO_SEEDS);
+    expect(reports.reduce((total, report) => total + report.editsUndone, 0)).toBeGreaterThan(0);
   }, 120_000);
 
   test.each(ONCE_BROKEN_BY_UNDO)("seed %i with undo holds, where once %s", async (seed) => {

@@ -29,8 +29,8 @@ import { drawSettings, FAIR_WEATHER, type SimulationSettings } from "./settings.
 import { snapshotOf } from "./snapshot.js";
 import { drawStateTtlSettings } from "./state-ttl/settings.js";
 import { drawThrottleSettings } from "./throttle/settings.js";
-import { Trace } from "./trace.js";
-import { drawUndoSettings, undoSeed } from "./undo/settings.js";
+import { mutationText, Trace } from "./trace.js";
+import { drawUndoSettings } from "./undo/settings.js";
 import { SimulatedUndoer } from "./undo/undoer.js";
 import { Fleet } from "./workers/fleet.js";
 import { clusterSeed, drawClusterSettings } from "./workers/settings.js";
@@ -69,6 +69,8 @@ export interface SimulationReport {
   readonly invocations: number;
   /** Number of times that an undo restored an invocation. */
   readonly restored: number;
+  /** Number of times that an undo of a state edit put entries back. */
+  readonly editsUndone: number;
   /** Number of waits for a slot of a scope. */
   readonly slotWaits: number;
   /** Equal for equal seeds, whatever happened. */
@@ -108,7 +110,7 @@ class Simulation {
     const crowded = options.crowd === true ? drawCrowdSettings(new SeededRandom(crowdSeed(options.seed)), drawn) : clustered;
     const debounced =
       options.debounce === true ? drawDebounceSettings(new SeededRandom(debounceSeed(options.seed)), crowded) : crowded;
-    const undone = options.undo === true ? drawUndoSettings(new SeededRandom(undoSeed(options.seed)), debounced) : debounced;
+    const undone = options.undo === true ? drawUndoSettings(options.seed, debounced) : debounced;
     const expiring = options.stateTtl === true ? drawStateTtlSettings(options.seed, undone) : undone;
     const throttled = options.throttle === true ? drawThrottleSettings(options.seed, expiring) : expiring;
     const settings = { ...throttled, ...options.settings };
@@ -154,6 +156,7 @@ class Simulation {
       attempts: ledger.attempts.count,
       invocations: [...ledger.generations()].length,
       restored: [...ledger.generations()].reduce((sum, { restoredCount }) => sum + restoredCount, 0),
+      editsUndone: ledger.undo.edits.undoneCount,
       slotWaits: ledger.flow.waits,
       fingerprint: trace.fingerprint,
       trace: trace.lines,
@@ -385,21 +388,4 @@ class Simulation {
 function inputText(input: Uint8Array): string {
   const text = Buffer.from(input).toString();
   return text.slice(text.indexOf("{"));
-}
-
-function mutationText(mutation: PartitionBatch["mutations"][number]): string {
-  switch (mutation.kind) {
-    case "putInvocation":
-      return `${mutation.invocation.facts.id} ${mutation.invocation.status} run ${mutation.invocation.run} journal ${mutation.invocation.journal.length}`;
-    case "appendEntry":
-      return `${mutation.id}[${mutation.index}] 0x${mutation.entry.type.toString(16)}`;
-    case "putOutbox":
-      return `outbox ${mutation.message.seq} ${mutation.message.command.kind} ${mutation.message.command.id}`;
-    case "putLock":
-      return `lock ${mutation.key} ${mutation.lock.holder} [${mutation.lock.head},${mutation.lock.tail})`;
-    case "putState":
-      return `state ${mutation.key} ${mutation.stateKey}=${Buffer.from(mutation.value)}`;
-    default:
-      return `${mutation.kind} ${"id" in mutation ? mutation.id : "timer" in mutation ? `${mutation.timer.kind} ${mutation.timer.id} ${mutation.timer.sequence}` : "key" in mutation ? mutation.key : "seq" in mutation ? mutation.seq : ""}`;
-  }
 }

@@ -1,4 +1,5 @@
 /** The trace of a world. A failing seed is run again with its trace recorded; all other runs only compute a fingerprint. */
+import type { PartitionBatch } from "@perdure/storage";
 import { TRACE_LINES_MAX } from "./limits.js";
 
 export class Trace {
@@ -40,5 +41,23 @@ export class Trace {
   #mix(value: number): void {
     this.#fingerprint = Math.imul(this.#fingerprint ^ (value & 0xffff), 0x0100_0193);
     this.#fingerprint = Math.imul(this.#fingerprint ^ (value >>> 16), 0x0100_0193);
+  }
+}
+
+/** A mutation of a batch, for traces. */
+export function mutationText(mutation: PartitionBatch["mutations"][number]): string {
+  switch (mutation.kind) {
+    case "putInvocation":
+      return `${mutation.invocation.facts.id} ${mutation.invocation.status} run ${mutation.invocation.run} journal ${mutation.invocation.journal.length}`;
+    case "appendEntry":
+      return `${mutation.id}[${mutation.index}] 0x${mutation.entry.type.toString(16)}`;
+    case "putOutbox":
+      return `outbox ${mutation.message.seq} ${mutation.message.command.kind} ${mutation.message.command.id}`;
+    case "putLock":
+      return `lock ${mutation.key} ${mutation.lock.holder} [${mutation.lock.head},${mutation.lock.tail})`;
+    case "putState":
+      return `state ${mutation.key} ${mutation.stateKey}=${Buffer.from(mutation.value)}`;
+    default:
+      return `${mutation.kind} ${"id" in mutation ? mutation.id : "timer" in mutation ? `${mutation.timer.kind} ${mutation.timer.id} ${mutation.timer.sequence}` : "key" in mutation ? mutation.key : "seq" in mutation ? mutation.seq : ""}`;
   }
 }

@@ -35,7 +35,8 @@ export function applyOne(
 ): Promise<VerbOutcome> {
   if (verb === "resume") return resume(ports, id, choice ?? { kind: "keep" }, undo);
   if (verb === "restart-as-new") return restartAsNew(ports, id, 0, choice ?? { kind: "latest" }, { newId });
-  if (verb === "undo") return undo === undefined ? Promise.resolve(NOTHING_TO_UNDO) : undoOne(ports, id, undo.operation);
+  if (verb === "undo")
+    return undo === undefined ? Promise.resolve(NOTHING_TO_UNDO) : undoOne(ports, id, { id: undo.operation, subject: null });
   return applyVerb(ports, verb, id, undo);
 }
 

@@ -5,6 +5,7 @@ import type { UndoMark } from "@perdure/state-machine";
 import type { ApiRequest } from "../http/request.js";
 import type { VerbOutcome } from "../invocation-operations.js";
 import type { AdminPorts } from "../ports.js";
+import type { NewOperation } from "./operations.js";
 
 const UNDOABLE: readonly string[] = UNDOABLE_VERBS;
 
@@ -35,13 +36,23 @@ export async function applyUndoable<T>(
   apply: (undo: UndoMark | undefined) => Promise<T>,
   outcomes: (result: T) => readonly VerbOutcome[],
 ): Promise<Applied<T>> {
-  if (operations === undefined || !isUndoable(verb) || ids.length === 0) return { result: await apply(undefined), headers: {} };
-  const undo = await operations.begin({ verb, ids, startedBy: startedBy(request), reason: undefined }).catch(undefinedWhenAway);
+  if (!isUndoable(verb) || ids.length === 0) return { result: await apply(undefined), headers: {} };
+  const isChanged = (result: T): boolean =>
+    outcomes(result).some(({ problem, isFinal }) => problem === undefined && isFinal !== true);
+  return asOperation({ operations }, { verb, ids, startedBy: startedBy(request), reason: undefined }, apply, isChanged);
+}
+
+/** As `applyUndoable`, for any change. `isChanged`: whether there is something to undo. */
+export async function asOperation<T>(
+  { operations }: Pick<AdminPorts, "operations">,
+  operation: NewOperation,
+  apply: (undo: UndoMark | undefined) => Promise<T>,
+  isChanged: (result: T) => boolean,
+): Promise<Applied<T>> {
+  const undo = await operations?.begin(operation).catch(undefinedWhenAway);
   const result = await apply(undo);
-  if (undo === undefined) return { result, headers: {} };
-  if (outcomes(result).some(({ problem, isFinal }) => problem === undefined && isFinal !== true)) {
-    return { result, headers: { [OPERATION_HEADER]: undo.operation } };
-  }
+  if (operations === undefined || undo === undefined) return { result, headers: {} };
+  if (isChanged(result)) return { result, headers: { [OPERATION_HEADER]: undo.operation } };
   await operations.discard(undo.operation).catch(undefinedWhenAway); // It is deleted when its time is over.
   return { result, headers: {} };
 }

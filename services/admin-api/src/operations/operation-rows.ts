@@ -31,7 +31,7 @@ function operationRow(operation: OperationState, filter: string | undefined, now
   return {
     id: record.id,
     operation: record.verb,
-    target: record.ids.length === 1 ? record.ids[0] : undefined,
+    target: record.subject ?? (record.ids.length === 1 ? record.ids[0] : undefined),
     filter,
     batchId: record.batchId ?? undefined,
     startedBy: record.startedBy ?? undefined,

@@ -2,7 +2,7 @@
  * Operations that can be undone. Each is stored before its first change, so that it is listed after any crash; partitions keep what is
  * needed to revert the changes. A change of a few named invocations is undone within the request, that of a batch by another batch.
  */
-import type { UndoableVerb } from "@perdure/admin-contract";
+import type { UndoableChange, UndoableVerb } from "@perdure/admin-contract";
 import {
   type BatchId,
   type Clock,
@@ -32,7 +32,9 @@ interface OperationsPorts {
 }
 
 export interface NewOperation {
-  readonly verb: UndoableVerb;
+  readonly verb: UndoableVerb | UndoableChange;
+  /** What is changed, when it is not invocations. */
+  readonly subject?: string | undefined;
   readonly ids: readonly InvocationId[];
   readonly startedBy: string | undefined;
   readonly reason: string | undefined;
@@ -113,7 +115,7 @@ export class Operations {
     const outcomes: Awaited<ReturnType<typeof undoOne>>[] = [];
     for (let at = 0; at < record.ids.length; at += BATCH_CONCURRENCY_MAX) {
       const ids = record.ids.slice(at, at + BATCH_CONCURRENCY_MAX);
-      outcomes.push(...(await Promise.all(ids.map((id) => undoOne(this.#ports, id, record.id)))));
+      outcomes.push(...(await Promise.all(ids.map((id) => undoOne(this.#ports, id, record)))));
     }
     const failures = outcomes.filter(({ problem }) => problem !== undefined);
     const [first] = failures;
@@ -175,7 +177,10 @@ export class Operations {
   }
 
   /** The invocations that the batch changed, and what cannot be undone of the others. */
-  async #changedBy(batchId: BatchId, verb: UndoableVerb): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
+  async #changedBy(
+    batchId: BatchId,
+    verb: OperationRecord["verb"],
+  ): Promise<{ readonly ids: InvocationId[]; readonly notes: string[] }> {
     const ids: InvocationId[] = [];
     let notified = 0;
     for (let page: number | undefined = 0; page !== undefined; ) {
@@ -196,12 +201,13 @@ export class Operations {
     return { record, undoBatch: batchId === undefined ? undefined : await this.#ports.batches.get(batchId) };
   }
 
-  #newRecord({ verb, ids, startedBy, reason }: NewOperation, batchId: BatchId | null, matched: number): OperationRecord {
+  #newRecord({ verb, subject, ids, startedBy, reason }: NewOperation, batchId: BatchId | null, matched: number): OperationRecord {
     const { clock, random } = this.#ports;
     const createdAtMs = clock.nowMs();
     return {
       id: newOperationId(createdAtMs, random),
       verb,
+      subject: subject ?? null,
       ids: [...ids],
       batchId,
       matched,

@@ -1,5 +1,5 @@
 /** Stored form of operations that can be undone. Documents are validated when they are read: another version may have written them. */
-import { UNDOABLE_VERBS } from "@perdure/admin-contract";
+import { UNDOABLE_CHANGES, UNDOABLE_VERBS } from "@perdure/admin-contract";
 import {
   type BatchId,
   type InvocationId,
@@ -21,8 +21,10 @@ const parsed = <T>(parse: (text: string) => { ok: true; value: T } | { ok: false
 const Batch = parsed<BatchId>(parseBatchId);
 
 const Stored = z.object({
-  verb: z.enum(UNDOABLE_VERBS),
-  /** Ids that the request named; empty for a batch, which has them. */
+  verb: z.enum([...UNDOABLE_VERBS, ...UNDOABLE_CHANGES]),
+  /** What was changed, when it is not invocations. */
+  subject: z.string().nullable().default(null),
+  /** Ids that the request named; empty for a batch, which has them. Of a state edit, the id of its command. */
   ids: z.array(parsed<InvocationId>(parseInvocationId)),
   batchId: Batch.nullable(),
   matched: z.number(),

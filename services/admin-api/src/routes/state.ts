@@ -11,6 +11,7 @@ import { RouteError } from "../http/errors.js";
 import type { ApiRequest } from "../http/request.js";
 import { type ApiRoute, route } from "../http/route.js";
 import { STATE_BODY_BYTES_MAX } from "../limits.js";
+import { asOperation, startedBy } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 
 export function stateRoutes(ports: AdminPorts): readonly ApiRoute[] {
@@ -19,7 +20,7 @@ export function stateRoutes(ports: AdminPorts): readonly ApiRoute[] {
       summary: "Replace the state of one key of an object or workflow",
       body: ModifyState,
       answers: {
-        202: "The edit is stored, and applied behind what runs on the key",
+        202: "The edit is stored, and applied behind what runs on the key; `x-perdure-operation` names the operation that undoes it",
         400: "Plain services have no state",
         404: "Unknown service",
         409: "The state is not at the given version",
@@ -35,7 +36,8 @@ export function stateRoutes(ports: AdminPorts): readonly ApiRoute[] {
   ];
 }
 
-async function modifyState({ registry, partitions, clock, random }: AdminPorts, request: ApiRequest) {
+async function modifyState(ports: AdminPorts, request: ApiRequest) {
+  const { registry, partitions, clock, random } = ports;
   const service = request.param("service");
   const body = await request.json(ModifyState, STATE_BODY_BYTES_MAX);
   const kind = registry.service(service)?.revision.definition.kind;
@@ -46,7 +48,7 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
   }
   refuseScope(body.scope);
   const key = body.object_key;
-  const answer = await partitions.submit({
+  const edit = {
     kind: "mutateState",
     id: newInvocationId({ service, key, handler: "" }, clock.nowMs(), random),
     service,
@@ -54,11 +56,19 @@ async function modifyState({ registry, partitions, clock, random }: AdminPorts, 
     exclusive: kind !== "workflow",
     expectedVersion: body.version ?? undefined,
     entries: body.new_state,
-  });
+  } as const;
+  const subject = `${service}/${key}`;
+  const operation = { verb: "edit-state", subject, ids: [edit.id], startedBy: startedBy(request), reason: undefined } as const;
+  const { result: answer, headers } = await asOperation(
+    ports,
+    operation,
+    (undo) => partitions.submit(undo === undefined ? edit : { ...edit, undo }),
+    ({ kind: answered }) => answered !== "versionMismatch",
+  );
   if (answer.kind === "versionMismatch") {
     throw new RouteError(409, `The state of '${service}/${key}' is not at version '${body.version}' (any more); read it again`);
   }
-  return empty(202);
+  return empty(202, headers);
 }
 
 /** It ends with the state: what is written after the state has expired has the time to live of the service. */

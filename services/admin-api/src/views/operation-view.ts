@@ -13,7 +13,8 @@ export function operationView(operation: OperationState, nowMs: number): Operati
   return {
     id: record.id,
     operation: record.verb,
-    invocation_id: record.batchId === null && record.ids.length === 1 ? (record.ids[0] ?? null) : null,
+    invocation_id: record.subject === null && record.batchId === null && record.ids.length === 1 ? (record.ids[0] ?? null) : null,
+    subject: record.subject,
     batch_id: record.batchId,
     matched: record.matched,
     started_at: timeView(record.createdAtMs),

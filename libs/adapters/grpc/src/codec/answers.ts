@@ -59,8 +59,8 @@ export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
         return message;
       }
       case "undo": {
-        const { result, notified, isClientNotified } = answer;
-        const fields = { result: UNDO_RESULTS[result], notifiedIds: [...notified], isClientNotified };
+        const { result, notified, isClientNotified, isWaiting = false } = answer;
+        const fields = { result: UNDO_RESULTS[result], notifiedIds: [...notified], isClientNotified, isWaiting };
         message.answer = { case: "undo", value: create(proto.CommandAnswer_UndoSchema, fields) };
         return message;
       }
@@ -80,9 +80,10 @@ export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
       case "previouslyAccepted":
         return { kind: answer.case, invocation: decodeInvocation(answer.value.invocation) };
       case "undo": {
-        const { result, notifiedIds, isClientNotified } = answer.value;
+        const { result, notifiedIds, isClientNotified, isWaiting } = answer.value;
         const notified = notifiedIds.map(checkedInvocationId);
-        return { kind: "undo", result: named(UNDO_RESULTS, result, "the result of an undo"), notified, isClientNotified };
+        const undone = { result: named(UNDO_RESULTS, result, "the result of an undo"), notified, isClientNotified };
+        return { kind: "undo", ...undone, ...(isWaiting ? { isWaiting } : {}) };
       }
       default:
         return refuse("the answer of a command", answer.case);

@@ -152,8 +152,9 @@ export const managementCommand: FieldCodec<ManagementCommand, proto.RemoteComman
         return { kind: "restartAsNew", id, ...restarted, fork: editsOf(operation.value) };
       }
       case "mutateState": {
-        const { service, key, exclusive, expectedVersion, entries } = operation.value;
-        return { kind: "mutateState", id, service, key, exclusive, expectedVersion, entries: entries.map(stateEntry.from) };
+        const { service, key, exclusive, expectedVersion, entries, undo } = operation.value;
+        const edit = { service, key, exclusive, expectedVersion, entries: entries.map(stateEntry.from) };
+        return { kind: "mutateState", id, ...edit, ...given("undo", undoMark.from(undo)) };
       }
       case "setStateTtl": {
         const { service, key, ttlMs } = operation.value;
@@ -194,7 +195,7 @@ function toOperation(command: ManagementCommand): proto.RemoteCommand["operation
     case "mutateState": {
       const { service, key, exclusive, expectedVersion } = command;
       const entries = command.entries.map(stateEntry.to);
-      const fields = { service, key, exclusive, entries, ...given("expectedVersion", expectedVersion) };
+      const fields = { service, key, exclusive, entries, ...given("expectedVersion", expectedVersion), ...markOf(command) };
       return { case: "mutateState", value: create(proto.RemoteCommand_MutateStateSchema, fields) };
     }
     case "setStateTtl": {

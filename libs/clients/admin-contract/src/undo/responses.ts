@@ -1,15 +1,16 @@
 /** Shapes of responses about operations that can be undone. */
 import { z } from "zod";
 import { TimeShape } from "../fields.js";
-import { UNDOABLE_VERBS } from "../invocations/verbs.js";
+import { UNDOABLE_CHANGES, UNDOABLE_VERBS } from "../invocations/verbs.js";
 
 export const OperationShape = z
   .strictObject({
     id: z.string(),
-    operation: z.enum(UNDOABLE_VERBS),
+    operation: z.enum([...UNDOABLE_VERBS, ...UNDOABLE_CHANGES]),
     invocation_id: z.string().nullable().describe("The invocation, when the request named one"),
+    subject: z.string().nullable().describe("What was changed, when it is not invocations: the object whose state was edited"),
     batch_id: z.string().nullable().describe("The batch that applied it to many"),
-    matched: z.int().describe("Invocations that the request named or matched"),
+    matched: z.int().describe("Invocations that the request named or matched; 1 for another change"),
     started_at: TimeShape,
     started_by: z.string().nullable(),
     reason: z.string().nullable(),

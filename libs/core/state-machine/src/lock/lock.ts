@@ -7,8 +7,8 @@ import { type InvocationId, invariant } from "@perdure/base";
 import { queueOfLock } from "../flow/queue.js";
 import { startRun } from "../invocation/start.js";
 import type { InboxEntry, ObjectLock } from "../mutation.js";
-import { expireBeforeStart, renewExpiry, settleExpiry } from "../state/expiry.js";
-import { replaceState } from "../state/replace.js";
+import { expireBeforeStart, settleExpiry } from "../state/expiry.js";
+import { applyWaitingEdit } from "../state/replace.js";
 import type { Transition } from "../transition.js";
 import type { PartitionView } from "../view.js";
 
@@ -80,7 +80,7 @@ function passOn(view: PartitionView, service: string, key: string, lock: ObjectL
     if (entry === undefined) continue; // The entry was cancelled while it waited.
     out.mutate({ kind: "deleteInbox", service, key, seq });
     if (entry.kind === "stateMutation") {
-      if (replaceState(view, service, key, entry.expectedVersion, entry.entries, out)) renewExpiry(view, service, key, out);
+      applyWaitingEdit(view, service, key, entry, out);
       continue;
     }
     const next = view.invocation(entry.id);

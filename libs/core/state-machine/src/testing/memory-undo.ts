@@ -1,12 +1,12 @@
 /** Records of undo in memory, for tests of the core. */
 import type { InvocationId, OperationId } from "@perdure/base";
 import type { JournalEntry } from "../entry.js";
-import type { NewUndoNote, UndoNote, UndoRecord, UndoRows } from "../undo/rows.js";
+import type { NewUndoNote, StateEditRecord, UndoNote, UndoRecord, UndoRows } from "../undo/rows.js";
 
 export class MemoryUndo implements UndoRows {
   readonly keepsNew = true;
   readonly #notes = new Map<string, UndoNote>();
-  readonly #records = new Map<string, UndoRecord>();
+  readonly #records = new Map<string, UndoRecord | StateEditRecord>();
   readonly #deferred = new Map<string, JournalEntry[]>();
 
   get isEmpty(): boolean {
@@ -19,12 +19,17 @@ export class MemoryUndo implements UndoRows {
     return this.#notes.get(nameOf({ id, operation }));
   }
   record(note: UndoNote): UndoRecord | undefined {
-    return this.#records.get(nameOf(note));
+    const record = this.#records.get(nameOf(note));
+    return record !== undefined && "invocation" in record ? record : undefined;
+  }
+  stateEdit(note: UndoNote): StateEditRecord | undefined {
+    const record = this.#records.get(nameOf(note));
+    return record !== undefined && "changes" in record ? record : undefined;
   }
   deferred(note: UndoNote, index: number): JournalEntry | undefined {
     return this.#deferred.get(nameOf(note))?.[index];
   }
-  put(note: NewUndoNote, record: UndoRecord): void {
+  put(note: NewUndoNote, record: UndoRecord | StateEditRecord): void {
     this.#notes.set(nameOf(note), { ...note, isUndone: false, deferredCount: 0, bytes: 0 });
     this.#records.set(nameOf(note), record);
   }

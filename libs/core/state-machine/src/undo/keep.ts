@@ -22,7 +22,7 @@ export function isRepetition(view: PartitionView, id: InvocationId, mark: UndoMa
 export function keepForUndo(
   view: PartitionView,
   invocation: Invocation,
-  kind: NewUndoNote["kind"],
+  kind: Exclude<NewUndoNote["kind"], "stateEdited">,
   mark: UndoMark | undefined,
   out: Transition,
 ): void {

@@ -11,8 +11,11 @@ import type { WorkflowPromise } from "../mutation.js";
 export interface NewUndoNote {
   readonly id: InvocationId;
   readonly operation: OperationId;
-  /** `ended`: killed or cancelled. `purged`: the completed invocation was deleted. `paused`, `resumed`: the invocation stayed. */
-  readonly kind: "ended" | "purged" | "paused" | "resumed";
+  /**
+   * `ended`: killed or cancelled. `purged`: the completed invocation was deleted. `paused`, `resumed`: the invocation stayed.
+   * `stateEdited`: the state of a key was edited; `id` is that of the command.
+   */
+  readonly kind: "ended" | "purged" | "paused" | "resumed" | "stateEdited";
   /** End of the time in which the change can be undone. */
   readonly untilMs: number;
   readonly generation: GenerationMark;
@@ -36,6 +39,26 @@ export interface UndoRecord {
   readonly promises: readonly { readonly name: string; readonly promise: WorkflowPromise }[];
 }
 
+/** An entry of a state before an edit, and what the edit made of it. */
+export interface ChangedEntry {
+  readonly key: string;
+  /** Undefined: there was none. */
+  readonly before: Uint8Array | undefined;
+  /** SHA-256 of the value that the edit wrote; undefined: it deleted the entry. */
+  readonly afterHash: Uint8Array | undefined;
+}
+
+/** What an edit changed. */
+export interface StateEditRecord {
+  readonly service: string;
+  readonly key: string;
+  /** Whether edits of the key wait for its lock. */
+  readonly isExclusive: boolean;
+  /** Place in the queue of the key while the edit waits there; `changes` is empty then. */
+  readonly waitsAt: number | undefined;
+  readonly changes: readonly ChangedEntry[];
+}
+
 /** Reads are synchronous and may throw `NeedsLoad`, as those of `PartitionView`; writes belong to the present command. */
 export interface UndoRows {
   /** False where changes can no longer be undone, and only records of before exist. */
@@ -45,9 +68,10 @@ export interface UndoRows {
   notesOf(id: InvocationId): readonly UndoNote[];
   note(id: InvocationId, operation: OperationId): UndoNote | undefined;
   record(note: UndoNote): UndoRecord | undefined;
+  stateEdit(note: UndoNote): StateEditRecord | undefined;
   deferred(note: UndoNote, index: number): JournalEntry | undefined;
-  /** Adds a record. Older ones are deleted when all of them exceed the bound of the partition; one that exceeds it alone is not kept. */
-  put(note: NewUndoNote, record: UndoRecord, nowMs: number): void;
+  /** Adds a record, or replaces that of the same operation. Older ones are deleted when all of them exceed the bound of the partition; one that exceeds it alone is not kept. */
+  put(note: NewUndoNote, record: UndoRecord | StateEditRecord, nowMs: number): void;
   defer(note: UndoNote, entry: JournalEntry): void;
   /** Deletes the record and keeps the note. */
   markUndone(note: UndoNote): void;

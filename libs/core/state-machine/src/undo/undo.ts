@@ -24,6 +24,7 @@ import { progressOf, resumedJournal } from "./journal.js";
 import { undoPause, undoResume } from "./pause.js";
 import { armSleeps, awaitPromises, undoCallees } from "./pending.js";
 import type { UndoNote, UndoRecord } from "./rows.js";
+import { undoStateEdit } from "./state-edit.js";
 
 const KILLED: Outcome = Object.freeze({
   kind: "failure",
@@ -41,6 +42,7 @@ export function undo(view: PartitionView, command: Undo, out: Transition): void 
     return reply(out, "alreadyUndone");
   }
   if (note.untilMs <= out.nowMs) return refuse(view, command, note, "expired", out);
+  if (note.kind === "stateEdited") return undoEdit(view, note, out);
   const record = view.undo.record(note);
   if (record === undefined) return refuse(view, command, note, "notKept", out);
   const present = view.invocation(command.id);
@@ -55,6 +57,16 @@ export function undo(view: PartitionView, command: Undo, out: Transition): void 
   const { sinks, facts } = record.invocation;
   const isEnded = note.kind === "ended";
   reply(out, "undone", isEnded ? sinks.map(({ callerId }) => callerId) : [], isEnded && facts.source.kind === "ingress");
+}
+
+function undoEdit(view: PartitionView, note: UndoNote, out: Transition): void {
+  const record = view.undo?.stateEdit(note);
+  if (record === undefined) return reply(out, "notKept");
+  const result = undoStateEdit(view, note, record, out);
+  if (result === "conflict") return reply(out, "conflict");
+  view.undo?.markUndone(note);
+  const isWaiting = result === "waiting";
+  out.effect({ kind: "reply", answer: { kind: "undo", result: "undone", notified: [], isClientNotified: false, isWaiting } });
 }
 
 function undoStop(

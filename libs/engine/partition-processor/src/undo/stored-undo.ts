@@ -3,12 +3,22 @@
  * service name that no deployment can have; records are read only when a change is undone.
  */
 import type { InvocationId, OperationId } from "@perdure/base";
-import type { JournalEntry, Mutation, NewUndoNote, UndoNote, UndoRecord, UndoRows } from "@perdure/state-machine";
+import type {
+  JournalEntry,
+  Mutation,
+  NewUndoNote,
+  StateEditRecord,
+  UndoNote,
+  UndoRecord,
+  UndoRows,
+} from "@perdure/state-machine";
 import {
   decodeEntry,
+  decodeStateEditRecord,
   decodeUndoNote,
   decodeUndoRecord,
   encodeEntry,
+  encodeStateEditRecord,
   encodeUndoNote,
   encodeUndoRecord,
   UNDO_NOTES,
@@ -107,15 +117,22 @@ export class StoredUndo implements UndoRows {
     return row === undefined ? undefined : decodeUndoRecord(row);
   }
 
+  stateEdit({ id, operation }: UndoNote): StateEditRecord | undefined {
+    const row = this.#read(undoRecordKey(id, operation));
+    return row === undefined ? undefined : decodeStateEditRecord(row);
+  }
+
   deferred({ id, operation }: UndoNote, index: number): JournalEntry | undefined {
     const row = this.#read(undoDeferredKey(id, operation, index));
     return row === undefined ? undefined : decodeEntry(row);
   }
 
-  put(added: NewUndoNote, record: UndoRecord, nowMs: number): void {
+  put(added: NewUndoNote, record: UndoRecord | StateEditRecord, nowMs: number): void {
     if (!this.keepsNew || (added.kind === "purged" && !this.#options.keepsPurged)) return;
     this.dropExpired(nowMs);
-    const value = encodeUndoRecord(record);
+    const replaced = this.note(added.id, added.operation);
+    if (replaced !== undefined) this.#delete(replaced);
+    const value = "changes" in record ? encodeStateEditRecord(record) : encodeUndoRecord(record);
     const note: UndoNote = { ...added, isUndone: false, deferredCount: 0, bytes: value.length + UNDO_NOTE_BYTES };
     if (!this.#makeSpace(note.bytes, undefined)) return this.#countDropped();
     this.#write(undoRecordKey(note.id, note.operation), value);

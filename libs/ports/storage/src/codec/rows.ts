@@ -1,13 +1,23 @@
 /** The stored form of all rows but invocations, in protobuf wire format, so that later versions can add fields. */
-import { fromBinaryString, type InvocationId, invariant, ProtoReader, ProtoWriter, toBinaryString } from "@perdure/base";
+import {
+  fromBinaryString,
+  type InvocationId,
+  invariant,
+  type OperationId,
+  ProtoReader,
+  ProtoWriter,
+  toBinaryString,
+} from "@perdure/base";
 import type {
   AttemptError,
+  ChangedEntry,
   InboxEntry,
   JournalEntry,
   JournalEvent,
   ObjectLock,
   PromiseListener,
   QueuePause,
+  StateMutation,
   UserStateEntry,
   WorkflowPromise,
 } from "@perdure/state-machine";
@@ -16,6 +26,10 @@ import { PART_BYTES_MIN } from "./invocation.js";
 import { decodeOutcome, writeOutcome } from "./outcome.js";
 
 const writer = new ProtoWriter();
+
+function readId(r: ProtoReader): InvocationId {
+  return r.string() as InvocationId;
+}
 
 // ── journal entries: 6 bytes time, 2 bytes type, body ────────────────────────────────────────────
 
@@ -151,7 +165,7 @@ export function decodeLock(row: Uint8Array): ObjectLock {
   const state: { isStateChanged?: boolean; isStateDue?: boolean } = {};
   while (r.hasMore()) {
     const tag = r.tag();
-    if (tag >>> 3 === 1) holder = r.string() as InvocationId;
+    if (tag >>> 3 === 1) holder = readId(r);
     else if (tag >>> 3 === 2) head = r.uint64Number();
     else if (tag >>> 3 === 3) tail = r.uint64Number();
     else if (tag >>> 3 === 14) state.isStateChanged = r.bool();
@@ -167,6 +181,11 @@ export function encodeInbox(entry: InboxEntry): Uint8Array {
   w.bool(2, true);
   if (entry.expectedVersion !== undefined) w.string(3, entry.expectedVersion);
   writeStateEntries(w, 4, entry.entries);
+  if (entry.undo !== undefined) {
+    const { id, mark } = entry.undo;
+    w.fork(5).string(1, id).string(2, mark.operation).uint64(3, mark.untilMs).join();
+  }
+  for (const change of entry.restored ?? []) writeChangedEntry(w, 6, change);
   return w.finish();
 }
 
@@ -175,14 +194,63 @@ export function decodeInbox(row: Uint8Array): InboxEntry {
   let id: InvocationId | undefined;
   let expectedVersion: string | undefined;
   const entries: UserStateEntry[] = [];
+  let undo: StateMutation["undo"];
+  const restored: ChangedEntry[] = [];
   while (r.hasMore()) {
     const tag = r.tag();
-    if (tag >>> 3 === 1) id = r.string() as InvocationId;
+    if (tag >>> 3 === 1) id = readId(r);
     else if (tag >>> 3 === 3) expectedVersion = r.string();
     else if (tag >>> 3 === 4) entries.push(decodeStateEntry(r.bytes()));
+    else if (tag >>> 3 === 5) undo = decodeUndoOfEdit(r.bytes());
+    else if (tag >>> 3 === 6) restored.push(decodeChangedEntry(r.bytes()));
     else r.skip(tag & 7);
   }
-  return id === undefined ? { kind: "stateMutation", expectedVersion, entries } : { kind: "invocation", id };
+  if (id !== undefined) return { kind: "invocation", id };
+  return {
+    kind: "stateMutation",
+    expectedVersion,
+    entries,
+    ...(undo === undefined ? {} : { undo }),
+    ...(restored.length === 0 ? {} : { restored }),
+  };
+}
+
+function decodeUndoOfEdit(bytes: Uint8Array): NonNullable<StateMutation["undo"]> {
+  const r = new ProtoReader(bytes);
+  let id: InvocationId | undefined;
+  let operation = "" as OperationId;
+  let untilMs = 0;
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 === 1) id = readId(r);
+    else if (tag >>> 3 === 2) operation = r.string() as OperationId;
+    else if (tag >>> 3 === 3) untilMs = r.uint64Number();
+    else r.skip(tag & 7);
+  }
+  invariant(id !== undefined, "an edit that can be undone has the id of its command");
+  return { id, mark: { operation, untilMs } };
+}
+
+export function writeChangedEntry(w: ProtoWriter, field: number, { key, before, afterHash }: ChangedEntry): void {
+  w.fork(field).bytes(1, fromBinaryString(key));
+  if (before !== undefined) w.bytes(2, before);
+  if (afterHash !== undefined) w.bytes(3, afterHash);
+  w.join();
+}
+
+export function decodeChangedEntry(bytes: Uint8Array): ChangedEntry {
+  const r = new ProtoReader(bytes);
+  let key = "";
+  let before: Uint8Array | undefined;
+  let afterHash: Uint8Array | undefined;
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 === 1) key = toBinaryString(r.bytes());
+    else if (tag >>> 3 === 2) before = r.bytes();
+    else if (tag >>> 3 === 3) afterHash = r.bytes();
+    else r.skip(tag & 7);
+  }
+  return { key, before, afterHash };
 }
 
 /** `{1 key bytes, 2 value}` each. */
@@ -237,7 +305,7 @@ function decodeListener(bytes: Uint8Array): PromiseListener {
   let completionId = 0;
   while (r.hasMore()) {
     const tag = r.tag();
-    if (tag >>> 3 === 1) id = r.string() as InvocationId;
+    if (tag >>> 3 === 1) id = readId(r);
     else if (tag >>> 3 === 2) completionId = r.uint32();
     else if (tag >>> 3 === 3) generation = r.uint64Number();
     else r.skip(tag & 7);

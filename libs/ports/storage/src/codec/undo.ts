@@ -11,9 +11,18 @@ import {
   ProtoWriter,
   toBinaryString,
 } from "@perdure/base";
-import type { Invocation, JournalEntry, UndoNote, UndoRecord, UserStateEntry, WorkflowPromise } from "@perdure/state-machine";
+import type {
+  ChangedEntry,
+  Invocation,
+  JournalEntry,
+  StateEditRecord,
+  UndoNote,
+  UndoRecord,
+  UserStateEntry,
+  WorkflowPromise,
+} from "@perdure/state-machine";
 import { decodeInvocation, encodeInvocation } from "./invocation.js";
-import { decodeEntry, decodePromise, encodeEntry, encodePromise } from "./rows.js";
+import { decodeChangedEntry, decodeEntry, decodePromise, encodeEntry, encodePromise, writeChangedEntry } from "./rows.js";
 
 /** The notes of a partition, which its leader has in memory; state keys are `undoNoteName`. */
 export const UNDO_NOTES = Object.freeze({ service: ":undo", key: "notes" });
@@ -33,7 +42,7 @@ export function undoDeferredKey(id: InvocationId, operation: OperationId, index:
 const writer = new ProtoWriter();
 
 /** The place of a kind is its stored form. */
-const NOTE_KINDS: readonly UndoNote["kind"][] = ["ended", "purged", "paused", "resumed"];
+const NOTE_KINDS: readonly UndoNote["kind"][] = ["ended", "purged", "paused", "resumed", "stateEdited"];
 
 /** The name of a note is its id and operation. */
 export function encodeUndoNote(note: UndoNote): Uint8Array {
@@ -101,6 +110,33 @@ export function decodeUndoRecord(bytes: Uint8Array): UndoRecord {
   }
   invariant(invocation !== undefined, "a record of undo has its invocation");
   return { invocation, journal, state, promises };
+}
+
+export function encodeStateEditRecord({ service, key, isExclusive, waitsAt, changes }: StateEditRecord): Uint8Array {
+  const w = writer.reset().string(1, service).string(2, key);
+  if (isExclusive) w.bool(3, true);
+  if (waitsAt !== undefined) w.uint64(4, waitsAt);
+  for (const change of changes) writeChangedEntry(w, 5, change);
+  return w.finish();
+}
+
+export function decodeStateEditRecord(bytes: Uint8Array): StateEditRecord {
+  const r = new ProtoReader(bytes);
+  let service = "";
+  let key = "";
+  let isExclusive = false;
+  let waitsAt: number | undefined;
+  const changes: ChangedEntry[] = [];
+  while (r.hasMore()) {
+    const tag = r.tag();
+    if (tag >>> 3 === 1) service = r.string();
+    else if (tag >>> 3 === 2) key = r.string();
+    else if (tag >>> 3 === 3) isExclusive = r.bool();
+    else if (tag >>> 3 === 4) waitsAt = r.uint64Number();
+    else if (tag >>> 3 === 5) changes.push(decodeChangedEntry(r.bytes()));
+    else r.skip(tag & 7);
+  }
+  return { service, key, isExclusive, waitsAt, changes };
 }
 
 function readPair(message: Uint8Array): { readonly text: Uint8Array; readonly bytes: Uint8Array } {

@@ -42,7 +42,7 @@ export class Ledger {
   readonly promises: PromiseModel;
   readonly debounce: DebounceModel;
   readonly throttle: ThrottleModel;
-  readonly undo = new UndoModel();
+  readonly undo: UndoModel;
   readonly forks: ForkModel;
   readonly #journals: JournalModel;
   /** The present generation of each id, deleted ones included. */
@@ -78,6 +78,7 @@ export class Ledger {
     this.attempts = new AttemptLedger(findings, this);
     this.state = new StateModel(findings);
     this.locks = new LockModel(findings);
+    this.undo = new UndoModel(findings);
   }
 
   /** Number of batches that have landed. */

@@ -5,6 +5,8 @@
 import type { InvocationId } from "@perdure/base";
 import type { Mutation, UndoNote } from "@perdure/state-machine";
 import { decodeUndoNote, UNDO_NOTES } from "@perdure/storage";
+import type { SimulationFindings } from "../findings.js";
+import { EditModel } from "./edit-model.js";
 
 /** Mutations of a batch that restore invocations. */
 export interface Restorations {
@@ -18,14 +20,35 @@ const NONE: Restorations = { puts: new Map(), entries: new Set() };
 export class UndoModel {
   /** Notes that are stored, by their names. */
   readonly #notes = new Map<string, UndoNote>();
+  readonly edits: EditModel;
+  /** The record that was stored last, which belongs to the next note of its name. */
+  #record: { readonly name: string; readonly row: Uint8Array } | undefined;
+
+  constructor(findings: SimulationFindings) {
+    this.edits = new EditModel(findings);
+  }
 
   get noteCount(): number {
     return this.#notes.size;
   }
 
-  /** Whether the mutation is one of records of undo, which are no state of a handler. */
+  /** Call it for each mutation in order. Returns whether it is one of records of undo, which are no state of a handler. */
   owns(mutation: Mutation): boolean {
-    return (mutation.kind === "putState" || mutation.kind === "deleteState") && mutation.service === UNDO_NOTES.service;
+    if ((mutation.kind !== "putState" && mutation.kind !== "deleteState") || mutation.service !== UNDO_NOTES.service) {
+      this.edits.saw(mutation);
+      return false;
+    }
+    if (!isNote(mutation)) {
+      if (mutation.kind === "putState") this.#record = { name: mutation.key, row: mutation.value };
+    } else if (mutation.kind === "deleteState") this.edits.dropped(mutation.stateKey);
+    else this.#noted(mutation.stateKey, mutation.value);
+    return true;
+  }
+
+  #noted(name: string, value: Uint8Array): void {
+    const note = decodeUndoNote(name, value);
+    const record = this.#record?.name === name ? this.#record.row : undefined;
+    if (note.kind === "stateEdited") this.edits.noted(name, note, record);
   }
 
   /** Call it for each batch before the batch is applied. */

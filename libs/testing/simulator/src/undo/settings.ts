@@ -1,5 +1,5 @@
 /** Changes of a seed that can be undone: an operator kills and purges, and undoes most of that later. */
-import type { SeededRandom } from "@perdure/testkit";
+import { SeededRandom } from "@perdure/testkit";
 import type { SimulationSettings } from "../settings.js";
 
 export interface UndoSettings {
@@ -11,16 +11,15 @@ export interface UndoSettings {
   readonly undoneWithinMs: number;
   readonly windowMs: number;
   readonly bytesMax: number;
+  /** Share of the changes that edit state. */
+  readonly editShare: number;
 }
 
 /** Separate random numbers, so that a seed without undo keeps its world. */
 const SEED_OFFSET = 2 ** 22;
 
-export function undoSeed(seed: number): number {
-  return seed + SEED_OFFSET;
-}
-
-export function drawUndoSettings(random: SeededRandom, settings: SimulationSettings): SimulationSettings {
+export function drawUndoSettings(seed: number, settings: SimulationSettings): SimulationSettings {
+  const random = new SeededRandom(seed + SEED_OFFSET);
   const stormMs = random.pick([2_000, 20_000]);
   return {
     ...settings,
@@ -30,6 +29,7 @@ export function drawUndoSettings(random: SeededRandom, settings: SimulationSetti
       undoneWithinMs: random.pick([20, 500, stormMs / 2]),
       windowMs: random.pick([stormMs / 4, 600_000]),
       bytesMax: random.pick([3_000, 1_000_000]),
+      editShare: seed % 2 === 0 ? 0.5 : 0, // Seeds without edits keep their worlds.
     },
     callers: 5 + random.below(8),
     stormMs,

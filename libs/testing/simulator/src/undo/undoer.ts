@@ -1,6 +1,13 @@
-/** An operator that kills, purges, pauses and resumes by operations that can be undone, and undoes most of them later, in any order. */
-import { type InvocationId, newOperationId, type OperationId } from "@perdure/base";
-import type { CommandAnswer, Invocation, PartitionCommand } from "@perdure/state-machine";
+/** An operator that kills, purges, pauses, resumes and edits state by operations that can be undone, and undoes most of them later, in any order. */
+import { type InvocationId, newInvocationId, newOperationId, type OperationId, utf8 } from "@perdure/base";
+import {
+  type CommandAnswer,
+  type Invocation,
+  type MutateState,
+  type PartitionCommand,
+  stateVersion,
+  type UndoMark,
+} from "@perdure/state-machine";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
 import type { UndoSettings } from "./settings.js";
@@ -34,7 +41,45 @@ export class SimulatedUndoer {
   }
 
   /** Begins a change, and perhaps its undo. */
-  act({ reachedMax, undoneWithinMs, windowMs }: UndoSettings): void {
+  act(settings: UndoSettings): void {
+    const { random } = this.#world.scheduler;
+    if (settings.editShare > 0 && random.chance(settings.editShare)) this.#editState(settings);
+    else this.#changeInvocations(settings);
+  }
+
+  #editState({ undoneWithinMs, windowMs }: UndoSettings): void {
+    const { ledger, scheduler } = this.#world;
+    const { random, clock } = scheduler;
+    const objects = [...ledger.state.objects.keys()].filter((object) => object.startsWith("O/"));
+    if (objects.length === 0) return;
+    const key = random.pick(objects).slice(2);
+    const undo: UndoMark = { operation: newOperationId(clock.nowMs(), random), untilMs: clock.nowMs() + windowMs };
+    const id = newInvocationId({ service: "O", key, handler: "" }, clock.nowMs(), random);
+    this.#submit(this.#editOf(key, id, undo), () => {
+      if (random.chance(0.1)) return;
+      this.#openCount++;
+      scheduler.after(undoneWithinMs * random.float(), () => {
+        this.#openCount--;
+        this.#undo(id, undo.operation);
+        if (random.chance(0.2)) this.#undo(id, undo.operation);
+      });
+    });
+  }
+
+  /** Changes entries that are no counters, which programs only ever raise by one. */
+  #editOf(key: string, id: InvocationId, undo: UndoMark): MutateState {
+    const { random } = this.#world.scheduler;
+    const present = this.#world.ledger.state.of("O", key);
+    const next = new Map(present);
+    if (random.chance(0.3)) next.delete("a");
+    else next.set("a", utf8(`by ${undo.operation}`));
+    if (random.chance(0.3)) next.set("b", utf8("by an edit"));
+    const entries = [...next].map(([name, value]) => ({ key: name, value }));
+    const expectedVersion = stateVersion(present);
+    return { kind: "mutateState", id, service: "O", key, exclusive: true, expectedVersion, entries, undo };
+  }
+
+  #changeInvocations({ reachedMax, undoneWithinMs, windowMs }: UndoSettings): void {
     const { ledger, scheduler } = this.#world;
     const { random, clock } = scheduler;
     const verb = VERBS[random.below(VERBS.length)] ?? "kill";

@@ -15,7 +15,7 @@ export function registerOperations(program: Command, context: Context): void {
     .command("undo")
     .helpGroup("Services and invocations:")
     .argument("<operation>")
-    .description("undo a kill, a cancellation, a purge, a pause or a resumption of invocations")
+    .description("undo a kill, a cancellation, a purge, a pause or a resumption of invocations, or a state edit")
     .action(action((id: string) => undo(context, id)));
   const operations = program
     .command("operations")
@@ -59,12 +59,22 @@ async function undo(context: Context, id: string): Promise<void> {
   const failed = operation.undo?.failed ?? 0;
   const failures = failed === 0 || batchId === undefined ? [] : await failuresOf(context, batchId);
   output.result({ ...operation, failures }, () => {
-    output.print(`${invocationsText(operation.undo?.undone ?? 0)} restored${failed > 0 ? `, ${failed} not` : ""}`);
+    output.print(outcomeOf(operation));
     for (const sentence of operation.undo?.cannot_be_undone ?? []) output.print(`  ${harmless(sentence)}`);
     for (const { invocation_id, error } of failures.slice(0, FAILURES_SHOWN_MAX))
       output.print(`  ${output.paint("red", "✘")} ${invocation_id}: ${error ?? ""}`);
   });
-  if (failed > 0) context.fail(FAILED, `${invocationsText(failed)} could not be restored`);
+  if (failed > 0 && operation.subject === null) context.fail(FAILED, `${invocationsText(failed)} could not be restored`);
+}
+
+function outcomeOf({ subject, undo }: OperationView): string {
+  const { undone = 0, failed = 0 } = undo ?? {};
+  if (subject !== null) return undone > 0 ? `${harmless(subject)} restored` : `${harmless(subject)} not restored`;
+  return `${invocationsText(undone)} restored${failed > 0 ? `, ${failed} not` : ""}`;
+}
+
+function subjectOf({ subject, invocation_id: invocation, matched }: OperationView): string {
+  return subject ?? invocation ?? invocationsText(matched);
 }
 
 async function list(context: Context): Promise<void> {
@@ -76,7 +86,7 @@ async function list(context: Context): Promise<void> {
       [
         { title: "ID", show: ({ id }) => id },
         { title: "OPERATION", show: ({ operation }) => operation },
-        { title: "OF", show: ({ invocation_id: id, matched }) => id ?? invocationsText(matched) },
+        { title: "OF", show: subjectOf },
         { title: "STARTED", show: (row) => whenOf(row.started_at, nowMs) },
         { title: "STATE", show: ({ state }) => state },
         { title: "LEFT", show: (row) => (row.undo_left_ms > 0 ? showDuration(row.undo_left_ms) : "") },
@@ -93,7 +103,7 @@ function print({ output }: Context, operation: OperationView): void {
   output.facts([
     ["Id", operation.id],
     ["Operation", operation.operation],
-    ["Of", operation.invocation_id ?? invocationsText(operation.matched)],
+    ["Of", subjectOf(operation)],
     ["Batch", operation.batch_id ?? undefined],
     ["Started", operation.started_at],
     ["By", operation.started_by ?? undefined],

@@ -10,6 +10,7 @@ import { pause } from "../../pause.js";
 import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX, STATE_APPLIED_MS, STATE_PAUSE_MS } from "./limits.js";
+import { noteUndo } from "./operations.js";
 import { requireService } from "./require-service.js";
 import { expiryOf, registerStateTtl } from "./state-ttl.js";
 import { bytesJson, bytesText, jsonOf } from "./texts.js";
@@ -207,12 +208,13 @@ async function replace(
     );
   }
   const expected = flags.force === true ? undefined : before.version;
-  await admin.state.replace(place.service, place.key, after, expected, context);
+  const operation = await admin.state.replace(place.service, place.key, after, expected, context);
   const version = stateVersion(after);
   const isApplied = await becomes(context, admin, place, version);
   const { output } = context;
   const state = asJson(after);
-  output.result({ ...place, version, state, applied: isApplied }, () => {
+  const named = operation === undefined ? {} : { operation_id: operation };
+  output.result({ ...place, version, state, applied: isApplied, ...named }, () => {
     output.facts(Object.entries(state).map(([name, value]) => [name, JSON.stringify(value)]));
     if (isApplied) output.note(`${place.service}/${place.key} has this state now.`);
     else
@@ -220,6 +222,7 @@ async function replace(
         `The change waits for invocations that run on ${place.service}/${place.key}, and is dropped if they change the state first. Check again: perdure state get ${place.service} ${place.key}`,
       );
   });
+  await noteUndo(context, operation);
 }
 
 /** An edit waits for a running handler, and the server does not report its outcome, so this polls for it. */

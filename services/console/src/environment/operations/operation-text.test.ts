@@ -6,6 +6,7 @@ const KILL: OperationView = {
   id: "op_1",
   operation: "kill",
   invocation_id: null,
+  subject: null,
   batch_id: "bat_1",
   matched: 412,
   started_at: "2026-11-27T10:00:00Z",
@@ -26,7 +27,9 @@ const UNDO: NonNullable<OperationView["undo"]> = {
 
 test("an operation is named by what it did to how many", () => {
   expect(operationTitle(KILL)).toBe("kill of 412 invocations");
-  expect(operationTitle({ operation: "cancel", matched: 1 })).toBe("cancellation of 1 invocation");
+  expect(operationTitle({ operation: "cancel", subject: null, matched: 1 })).toBe("cancellation of 1 invocation");
+  expect(operationTitle({ operation: "edit-state", subject: "Counter/a", matched: 1 })).toBe("state edit of Counter/a");
+  expect(undoEffect("edit-state", false)).toMatch(/^The entries that the edit changed get their former values/);
   expect(undoEffect("purge", false)).toBe("Purged invocations are stored again, with their journals and results.");
   expect(undoEffect("kill", true)).toMatch(/continue from their journals.* is stopped first\.$/);
   expect(undoEffect("a new one", false)).toBe("The invocations are stored again as they were.");
@@ -43,9 +46,11 @@ test("the time left counts down on the clock of the browser, whatever the server
 });
 
 test("the outcome counts what is restored and what is not", () => {
-  expect(outcomeText(UNDO)).toBe("412 invocations restored");
-  expect(outcomeText({ undone: 1, failed: 3 })).toBe("1 invocation restored, 3 not");
-  expect(outcomeText({ undone: 0, failed: 0 })).toBe("No invocation restored");
+  expect(outcomeText(UNDO, null)).toBe("412 invocations restored");
+  expect(outcomeText({ undone: 1, failed: 3 }, null)).toBe("1 invocation restored, 3 not");
+  expect(outcomeText({ undone: 0, failed: 0 }, null)).toBe("No invocation restored");
+  expect(outcomeText({ undone: 1, failed: 0 }, "Counter/a")).toBe("Counter/a restored");
+  expect(outcomeText({ undone: 0, failed: 1 }, "Counter/a")).toBe("Counter/a not restored");
 });
 
 test("a message closes by itself only when nothing is left to read", () => {

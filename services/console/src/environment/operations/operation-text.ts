@@ -9,11 +9,15 @@ export function invocationsText(count: number): string {
   return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
 }
 
-const NOUNS: Readonly<Record<string, string>> = { cancel: "cancellation", resume: "resumption" };
+const NOUNS: Readonly<Record<string, string>> = { cancel: "cancellation", resume: "resumption", "edit-state": "state edit" };
 
-/** `kill of 412 invocations` */
-export function operationTitle({ operation, matched }: Pick<OperationView, "operation" | "matched">): string {
-  return `${NOUNS[operation] ?? operation} of ${invocationsText(matched)}`;
+/** `kill of 412 invocations`, `state edit of Counter/a` */
+export function operationTitle({
+  operation,
+  subject,
+  matched,
+}: Pick<OperationView, "operation" | "subject" | "matched">): string {
+  return `${NOUNS[operation] ?? operation} of ${subject ?? invocationsText(matched)}`;
 }
 
 const EFFECTS: Readonly<Record<string, string>> = {
@@ -24,6 +28,8 @@ const EFFECTS: Readonly<Record<string, string>> = {
   pause: "Paused invocations run again, and a pause that has not taken effect is withdrawn.",
   resume:
     "Resumed invocations are paused again where they are now, when their running attempts stop. What they did meanwhile stays.",
+  "edit-state":
+    "The entries that the edit changed get their former values, behind handlers that run on the key. The undo is refused when one of them was written since.",
 };
 
 /** What an undo does. `isBatch`: the operation is one of a batch. */
@@ -43,8 +49,9 @@ export function leftText(ms: number): string {
   return durationText(Math.ceil(ms / 1_000) * 1_000);
 }
 
-/** `412 invocations restored, 3 not` */
-export function outcomeText({ undone, failed }: Pick<OperationUndo, "undone" | "failed">): string {
+/** `412 invocations restored, 3 not`, `Counter/a restored` */
+export function outcomeText({ undone, failed }: Pick<OperationUndo, "undone" | "failed">, subject: string | null): string {
+  if (subject !== null) return undone === 0 ? `${subject} not restored` : `${subject} restored`;
   const restored = undone === 0 ? "No invocation restored" : `${invocationsText(undone)} restored`;
   return failed === 0 ? restored : `${restored}, ${failed.toLocaleString("en")} not`;
 }

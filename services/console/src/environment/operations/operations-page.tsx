@@ -1,4 +1,4 @@
-/** Changes of invocations that can be undone, and those of the last hour. `?show=` opens the undo of one. */
+/** Changes that can be undone, and those of the last hour. `?show=` opens the undo of one. */
 import type { OperationView } from "@perdure/admin-client";
 import { Link } from "wouter";
 import {
@@ -31,7 +31,7 @@ export default function OperationsPage() {
   return (
     <Page
       title="Operations"
-      lead="Kills, cancellations and purges of invocations that can be undone, and those of the last hour."
+      lead="Changes of invocations and of state that can be undone, and those of the last hour."
       actions={
         <Link href="/invocations?batches" className="button button--quiet">
           Batches
@@ -85,8 +85,10 @@ function OperationTable({ all, receivedAtMs, onShow }: OperationTableProps) {
   );
 }
 
-/** The invocation, or the batch with the results of each. */
-function Subject({ operation: { invocation_id: invocation, batch_id: batch, matched } }: { readonly operation: OperationView }) {
+/** The invocation, the batch with the results of each, or the name of another thing. */
+function Subject({ operation }: { readonly operation: OperationView }) {
+  const { invocation_id: invocation, batch_id: batch, subject, matched } = operation;
+  if (subject !== null) return subject;
   if (batch !== null) {
     return <Link href={`/invocations?batches=${encodeURIComponent(batch)}`}>{invocationsText(matched)}</Link>;
   }
@@ -107,7 +109,7 @@ function State({ operation, receivedAtMs }: Pick<OperationTableProps, "receivedA
     <span className="row">
       <Badge tone={undo !== null && undo.failed > 0 ? "warn" : (TONES[state] ?? "info")}>{state}</Badge>
       {left > 0 && <span className="small">{leftText(left)} left</span>}
-      {undo !== null && <span className="small">{outcomeText(undo)}</span>}
+      {undo !== null && <span className="small">{outcomeText(undo, operation.subject)}</span>}
     </span>
   );
 }
@@ -132,8 +134,9 @@ function NoOperations() {
   return (
     <Empty title="Nothing to undo">
       <p>
-        Kill or purge invocations in <Link href="/invocations">the list</Link>, or cancel some that have not started: they are
-        listed here, and can be undone for as long as the setting <code>undo.window</code> allows, ten minutes by default.
+        Kill or purge invocations in <Link href="/invocations">the list</Link>, or cancel some that have not started, or edit
+        state: such changes are listed here, and can be undone for as long as the setting <code>undo.window</code> allows, ten
+        minutes by default.
       </p>
     </Empty>
   );

@@ -7,7 +7,7 @@ import { outcomeText } from "./operation-text.js";
 import "./operations.css";
 
 /** Nothing as long as no undo has begun. */
-export function UndoOutcome({ operation: { state, undo } }: { readonly operation: OperationView }) {
+export function UndoOutcome({ operation: { state, subject, undo } }: { readonly operation: OperationView }) {
   if (undo === null) return null;
   const { batch_id: batchId, cannot_be_undone: notes } = undo;
   return (
@@ -16,12 +16,12 @@ export function UndoOutcome({ operation: { state, undo } }: { readonly operation
         <UndoProgress batchId={batchId} />
       ) : (
         <p role="status">
-          <strong>{outcomeText(undo)}.</strong>
+          <strong>{outcomeText(undo, subject)}.</strong>
         </p>
       )}
       {notes.length > 0 && (
         <div>
-          <p>This cannot be undone:</p>
+          {subject === null && <p>This cannot be undone:</p>}
           <ul className="undo-notes">
             {notes.map((note) => (
               <li key={note}>{note}</li>

@@ -18,6 +18,7 @@ import {
 } from "../../kit/index.js";
 import { useSegments } from "../address.js";
 import { useEnvironment } from "../environment.js";
+import { useUndoOffer } from "../operations/undo-message.js";
 import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { changedBeside, clashesOf, type StateChanges } from "./changes.js";
 import { ClashDialog } from "./clash-dialog.js";
@@ -77,9 +78,13 @@ type Editing =
   | { readonly kind: "clear"; readonly before: KeyState }
   | { readonly kind: "clash"; readonly theirs: KeyState; readonly edit: StateEdit };
 
+const QUEUED_TEXT =
+  "The change is applied after the running invocation of this key, and dropped if that invocation changes the state first.";
+
 function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
   const { forbidden } = useEnvironment();
   const toast = useToast();
+  const offerUndo = useUndoOffer();
   const [editing, setEditing] = useState<Editing>();
   const close = () => setEditing(undefined);
   const save = useChange<StateEdit, Saved>(
@@ -88,12 +93,10 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
       onDone: (saved, edit) => {
         if (saved.kind === "changedMeanwhile") return setEditing({ kind: "clash", theirs: saved.theirs, edit });
         close();
-        if (saved.kind === "applied") toast.done(`State of ${service}/${key} saved`);
-        else
-          toast.done(
-            "Queued",
-            "The change is applied after the running invocation of this key, and dropped if that invocation changes the state first.",
-          );
+        const title = saved.kind === "applied" ? `State of ${service}/${key} saved` : "Queued";
+        if (saved.kind === "waits") toast.done(title, QUEUED_TEXT);
+        if (saved.operation !== undefined) offerUndo(title, saved.operation);
+        else if (saved.kind === "applied") toast.done(title);
       },
     },
   );
@@ -250,7 +253,7 @@ function EditDialog({ editing, keyText, onSave, ...dialog }: EditDialogProps) {
           typed={keyText}
           onConfirm={() => onSave({ before: editing.before, changes: removalOf(editing.before) })}
         >
-          <p>{editing.before.entries.size} entries are removed. This cannot be undone.</p>
+          <p>{editing.before.entries.size} entries are removed.</p>
         </Confirmation>
       );
     case "clash": {

@@ -4,8 +4,9 @@ import { type StateChanges, withChanges } from "./changes.js";
 import { APPLIED_CHECKS_MAX, APPLIED_PAUSE_MS } from "./limits.js";
 
 export type Saved =
-  /** `waits`: for the running invocation of the key, and dropped if that changes the state first. */
-  { readonly kind: "applied" | "waits" } | { readonly kind: "changedMeanwhile"; readonly theirs: KeyState };
+  /** `waits`: for the running invocation of the key, and dropped if that changes the state first. `operation` undoes the edit. */
+  | { readonly kind: "applied" | "waits"; readonly operation: string | undefined }
+  | { readonly kind: "changedMeanwhile"; readonly theirs: KeyState };
 
 export async function saveState(
   admin: AdminClient,
@@ -16,16 +17,17 @@ export async function saveState(
   pause: (ms: number) => Promise<void>,
 ): Promise<Saved> {
   const after = withChanges(before.entries, changes);
+  let operation: string | undefined;
   try {
-    await admin.state.replace(service, key, after, before.version);
+    operation = await admin.state.replace(service, key, after, before.version);
   } catch (cause) {
     if (!(cause instanceof AdminApiError) || cause.status !== 409) throw cause;
     return { kind: "changedMeanwhile", theirs: await admin.state.read(service, key) };
   }
   const version = stateVersion(after);
   for (let attempt = 0; attempt < APPLIED_CHECKS_MAX; attempt++) {
-    if ((await admin.state.read(service, key)).version === version) return { kind: "applied" };
+    if ((await admin.state.read(service, key)).version === version) return { kind: "applied", operation };
     await pause(APPLIED_PAUSE_MS);
   }
-  return { kind: "waits" };
+  return { kind: "waits", operation };
 }

@@ -360,6 +360,11 @@ export declare type RemoteCommand_MutateState = Message<"perdure.control.v1.Remo
    * @generated from field: repeated perdure.control.v1.RemoteCommand.MutateState.Entry entries = 5;
    */
   entries: RemoteCommand_MutateState_Entry[];
+
+  /**
+   * @generated from field: optional perdure.control.v1.RemoteCommand.UndoMark undo = 6;
+   */
+  undo?: RemoteCommand_UndoMark | undefined;
 };
 
 /**
@@ -593,6 +598,13 @@ export declare type CommandAnswer_Undo = Message<"perdure.control.v1.CommandAnsw
    * @generated from field: bool is_client_notified = 3;
    */
   isClientNotified: boolean;
+
+  /**
+   * The undo of a state edit is applied when the handlers of the key before it have ended.
+   *
+   * @generated from field: bool is_waiting = 4;
+   */
+  isWaiting: boolean;
 };
 
 /**

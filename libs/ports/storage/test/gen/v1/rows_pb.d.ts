@@ -173,6 +173,21 @@ export declare type InboxEntry = Message<"perdure.storage.v1.InboxEntry"> & {
    * @generated from field: repeated perdure.storage.v1.StateEntry entries = 4;
    */
   entries: StateEntry[];
+
+  /**
+   * Where the edit can be undone.
+   *
+   * @generated from field: optional perdure.storage.v1.InboxEntry.Undoable undo = 5;
+   */
+  undo?: InboxEntry_Undoable | undefined;
+
+  /**
+   * The undo of an edit: entries that get their former values. `expected_version` is then one that no state has, so that releases without
+   * this field drop it.
+   *
+   * @generated from field: repeated perdure.storage.v1.ChangedEntry restored = 6;
+   */
+  restored: ChangedEntry[];
 };
 
 /**
@@ -180,6 +195,62 @@ export declare type InboxEntry = Message<"perdure.storage.v1.InboxEntry"> & {
  * Use `create(InboxEntrySchema)` to create a new message.
  */
 export declare const InboxEntrySchema: GenMessage<InboxEntry>;
+
+/**
+ * @generated from message perdure.storage.v1.InboxEntry.Undoable
+ */
+export declare type InboxEntry_Undoable = Message<"perdure.storage.v1.InboxEntry.Undoable"> & {
+  /**
+   * Id of the command, which the note of the undo has.
+   *
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * @generated from field: string operation_id = 2;
+   */
+  operationId: string;
+
+  /**
+   * @generated from field: uint64 until_ms = 3;
+   */
+  untilMs: bigint;
+};
+
+/**
+ * Describes the message perdure.storage.v1.InboxEntry.Undoable.
+ * Use `create(InboxEntry_UndoableSchema)` to create a new message.
+ */
+export declare const InboxEntry_UndoableSchema: GenMessage<InboxEntry_Undoable>;
+
+/**
+ * An entry of a state before an edit, and the SHA-256 of what the edit wrote. Each is absent where there is no entry.
+ *
+ * @generated from message perdure.storage.v1.ChangedEntry
+ */
+export declare type ChangedEntry = Message<"perdure.storage.v1.ChangedEntry"> & {
+  /**
+   * @generated from field: bytes key = 1;
+   */
+  key: Uint8Array;
+
+  /**
+   * @generated from field: optional bytes before = 2;
+   */
+  before?: Uint8Array | undefined;
+
+  /**
+   * @generated from field: optional bytes after_hash = 3;
+   */
+  afterHash?: Uint8Array | undefined;
+};
+
+/**
+ * Describes the message perdure.storage.v1.ChangedEntry.
+ * Use `create(ChangedEntrySchema)` to create a new message.
+ */
+export declare const ChangedEntrySchema: GenMessage<ChangedEntry>;
 
 /**
  * Keys of state are any bytes.
@@ -383,6 +454,46 @@ export declare type UndoRecord_NamedPromise = Message<"perdure.storage.v1.UndoRe
 export declare const UndoRecord_NamedPromiseSchema: GenMessage<UndoRecord_NamedPromise>;
 
 /**
+ * What an edit of a state changed.
+ *
+ * @generated from message perdure.storage.v1.StateEditRecord
+ */
+export declare type StateEditRecord = Message<"perdure.storage.v1.StateEditRecord"> & {
+  /**
+   * @generated from field: string service = 1;
+   */
+  service: string;
+
+  /**
+   * @generated from field: string key = 2;
+   */
+  key: string;
+
+  /**
+   * @generated from field: bool is_exclusive = 3;
+   */
+  isExclusive: boolean;
+
+  /**
+   * Place in the queue of the key, while the edit waits there.
+   *
+   * @generated from field: optional uint64 waits_at = 4;
+   */
+  waitsAt?: bigint | undefined;
+
+  /**
+   * @generated from field: repeated perdure.storage.v1.ChangedEntry changes = 5;
+   */
+  changes: ChangedEntry[];
+};
+
+/**
+ * Describes the message perdure.storage.v1.StateEditRecord.
+ * Use `create(StateEditRecordSchema)` to create a new message.
+ */
+export declare const StateEditRecordSchema: GenMessage<StateEditRecord>;
+
+/**
  * A row that is one number. LevelDB: the epoch of a partition, the actions and accepted losses of all of them. Both stores: the sequence that
  * was received last from a producer, and the time in microseconds until which a bucket of a rate limit is booked.
  *
@@ -462,6 +573,13 @@ export enum UndoKind {
    * @generated from enum value: UNDO_KIND_RESUMED = 3;
    */
   RESUMED = 3,
+
+  /**
+   * Its record is a StateEditRecord.
+   *
+   * @generated from enum value: UNDO_KIND_STATE_EDITED = 4;
+   */
+  STATE_EDITED = 4,
 }
 
 /**

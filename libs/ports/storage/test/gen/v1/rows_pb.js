@@ -37,7 +37,7 @@ import { file_v1_invocation } from "./invocation_pb.js";
  * Describes the file v1/rows.proto.
  */
 export const file_v1_rows = /*@__PURE__*/
-  fileDesc("Cg12MS9yb3dzLnByb3RvEhJwZXJkdXJlLnN0b3JhZ2UudjEilAMKDEpvdXJuYWxFdmVudBIyCgRraW5kGAEgASgOMiQucGVyZHVyZS5zdG9yYWdlLnYxLkpvdXJuYWxFdmVudEtpbmQSHAoUYWZ0ZXJfaW5kZXhfcGx1c19vbmUYAiABKA0SDQoFYXRfbXMYAyABKAQSFwoKZXJyb3JfY29kZRgEIAEoCUgAiAEBEgwKBGNvZGUYBSABKA0SDwoHbWVzc2FnZRgGIAEoCRIXCgpzdGFja3RyYWNlGAcgASgJSAGIAQESIgoVcmVsYXRlZF9jb21tYW5kX2luZGV4GAggASgNSAKIAQESIQoUcmVsYXRlZF9jb21tYW5kX25hbWUYCSABKAlIA4gBARIhChRyZWxhdGVkX2NvbW1hbmRfdHlwZRgKIAEoDUgEiAEBQg0KC19lcnJvcl9jb2RlQg0KC19zdGFja3RyYWNlQhgKFl9yZWxhdGVkX2NvbW1hbmRfaW5kZXhCFwoVX3JlbGF0ZWRfY29tbWFuZF9uYW1lQhcKFV9yZWxhdGVkX2NvbW1hbmRfdHlwZSJ4CgpPYmplY3RMb2NrEhMKBmhvbGRlchgBIAEoCUgAiAEBEgwKBGhlYWQYAiABKAQSDAoEdGFpbBgDIAEoBBIYChBpc19zdGF0ZV9jaGFuZ2VkGA4gASgIEhQKDGlzX3N0YXRlX2R1ZRgPIAEoCEIJCgdfaG9sZGVyIroBCgpJbmJveEVudHJ5EhoKDWludm9jYXRpb25faWQYASABKAlIAIgBARIZChFpc19zdGF0ZV9tdXRhdGlvbhgCIAEoCBIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgJSAGIAQESLwoHZW50cmllcxgEIAMoCzIeLnBlcmR1cmUuc3RvcmFnZS52MS5TdGF0ZUVudHJ5QhAKDl9pbnZvY2F0aW9uX2lkQhMKEV9leHBlY3RlZF92ZXJzaW9uIigKClN0YXRlRW50cnkSCwoDa2V5GAEgASgMEg0KBXZhbHVlGAIgASgMIncKD1dvcmtmbG93UHJvbWlzZRIsCgdvdXRjb21lGAEgASgLMhsucGVyZHVyZS5zdG9yYWdlLnYxLk91dGNvbWUSNgoJbGlzdGVuZXJzGAIgAygLMiMucGVyZHVyZS5zdG9yYWdlLnYxLlByb21pc2VMaXN0ZW5lciJtCg9Qcm9taXNlTGlzdGVuZXISFQoNaW52b2NhdGlvbl9pZBgBIAEoCRIVCg1jb21wbGV0aW9uX2lkGAIgASgNEhoKDWNyZWF0ZWRfYXRfbXMYAyABKARIAIgBAUIQCg5fY3JlYXRlZF9hdF9tcyJRCgpRdWV1ZVBhdXNlEhQKDHBhdXNlZF9hdF9tcxgBIAEoBBIUCgdzZXJ2aWNlGAIgASgJSACIAQESCwoDa2V5GAMgASgJQgoKCF9zZXJ2aWNlIrABCghVbmRvTm90ZRIqCgRraW5kGAEgASgOMhwucGVyZHVyZS5zdG9yYWdlLnYxLlVuZG9LaW5kEhAKCHVudGlsX21zGAIgASgEEhoKDWNyZWF0ZWRfYXRfbXMYAyABKARIAIgBARIRCglpc191bmRvbmUYBCABKAgSFgoOZGVmZXJyZWRfY291bnQYBSABKA0SDQoFYnl0ZXMYBiABKARCEAoOX2NyZWF0ZWRfYXRfbXMi8wEKClVuZG9SZWNvcmQSEgoKaW52b2NhdGlvbhgBIAEoDBIPCgdlbnRyaWVzGAIgAygMEi0KBXN0YXRlGAMgAygLMh4ucGVyZHVyZS5zdG9yYWdlLnYxLlN0YXRlRW50cnkSPQoIcHJvbWlzZXMYBCADKAsyKy5wZXJkdXJlLnN0b3JhZ2UudjEuVW5kb1JlY29yZC5OYW1lZFByb21pc2UaUgoMTmFtZWRQcm9taXNlEgwKBG5hbWUYASABKAkSNAoHcHJvbWlzZRgCIAEoCzIjLnBlcmR1cmUuc3RvcmFnZS52MS5Xb3JrZmxvd1Byb21pc2UiFwoGTnVtYmVyEg0KBXZhbHVlGAEgASgEIhoKClBhY2tlZFJvd3MSDAoEcm93cxgBIAMoDCpZChBKb3VybmFsRXZlbnRLaW5kEiYKIkpPVVJOQUxfRVZFTlRfS0lORF9UUkFOU0lFTlRfRVJST1IQABIdChlKT1VSTkFMX0VWRU5UX0tJTkRfUEFVU0VEEAEqYgoIVW5kb0tpbmQSEwoPVU5ET19LSU5EX0VOREVEEAASFAoQVU5ET19LSU5EX1BVUkdFRBABEhQKEFVORE9fS0lORF9QQVVTRUQQAhIVChFVTkRPX0tJTkRfUkVTVU1FRBADYgZwcm90bzM", [file_v1_invocation]);
+  fileDesc("Cg12MS9yb3dzLnByb3RvEhJwZXJkdXJlLnN0b3JhZ2UudjEilAMKDEpvdXJuYWxFdmVudBIyCgRraW5kGAEgASgOMiQucGVyZHVyZS5zdG9yYWdlLnYxLkpvdXJuYWxFdmVudEtpbmQSHAoUYWZ0ZXJfaW5kZXhfcGx1c19vbmUYAiABKA0SDQoFYXRfbXMYAyABKAQSFwoKZXJyb3JfY29kZRgEIAEoCUgAiAEBEgwKBGNvZGUYBSABKA0SDwoHbWVzc2FnZRgGIAEoCRIXCgpzdGFja3RyYWNlGAcgASgJSAGIAQESIgoVcmVsYXRlZF9jb21tYW5kX2luZGV4GAggASgNSAKIAQESIQoUcmVsYXRlZF9jb21tYW5kX25hbWUYCSABKAlIA4gBARIhChRyZWxhdGVkX2NvbW1hbmRfdHlwZRgKIAEoDUgEiAEBQg0KC19lcnJvcl9jb2RlQg0KC19zdGFja3RyYWNlQhgKFl9yZWxhdGVkX2NvbW1hbmRfaW5kZXhCFwoVX3JlbGF0ZWRfY29tbWFuZF9uYW1lQhcKFV9yZWxhdGVkX2NvbW1hbmRfdHlwZSJ4CgpPYmplY3RMb2NrEhMKBmhvbGRlchgBIAEoCUgAiAEBEgwKBGhlYWQYAiABKAQSDAoEdGFpbBgDIAEoBBIYChBpc19zdGF0ZV9jaGFuZ2VkGA4gASgIEhQKDGlzX3N0YXRlX2R1ZRgPIAEoCEIJCgdfaG9sZGVyIvMCCgpJbmJveEVudHJ5EhoKDWludm9jYXRpb25faWQYASABKAlIAIgBARIZChFpc19zdGF0ZV9tdXRhdGlvbhgCIAEoCBIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgJSAGIAQESLwoHZW50cmllcxgEIAMoCzIeLnBlcmR1cmUuc3RvcmFnZS52MS5TdGF0ZUVudHJ5EjoKBHVuZG8YBSABKAsyJy5wZXJkdXJlLnN0b3JhZ2UudjEuSW5ib3hFbnRyeS5VbmRvYWJsZUgCiAEBEjIKCHJlc3RvcmVkGAYgAygLMiAucGVyZHVyZS5zdG9yYWdlLnYxLkNoYW5nZWRFbnRyeRo+CghVbmRvYWJsZRIKCgJpZBgBIAEoCRIUCgxvcGVyYXRpb25faWQYAiABKAkSEAoIdW50aWxfbXMYAyABKARCEAoOX2ludm9jYXRpb25faWRCEwoRX2V4cGVjdGVkX3ZlcnNpb25CBwoFX3VuZG8iYwoMQ2hhbmdlZEVudHJ5EgsKA2tleRgBIAEoDBITCgZiZWZvcmUYAiABKAxIAIgBARIXCgphZnRlcl9oYXNoGAMgASgMSAGIAQFCCQoHX2JlZm9yZUINCgtfYWZ0ZXJfaGFzaCIoCgpTdGF0ZUVudHJ5EgsKA2tleRgBIAEoDBINCgV2YWx1ZRgCIAEoDCJ3Cg9Xb3JrZmxvd1Byb21pc2USLAoHb3V0Y29tZRgBIAEoCzIbLnBlcmR1cmUuc3RvcmFnZS52MS5PdXRjb21lEjYKCWxpc3RlbmVycxgCIAMoCzIjLnBlcmR1cmUuc3RvcmFnZS52MS5Qcm9taXNlTGlzdGVuZXIibQoPUHJvbWlzZUxpc3RlbmVyEhUKDWludm9jYXRpb25faWQYASABKAkSFQoNY29tcGxldGlvbl9pZBgCIAEoDRIaCg1jcmVhdGVkX2F0X21zGAMgASgESACIAQFCEAoOX2NyZWF0ZWRfYXRfbXMiUQoKUXVldWVQYXVzZRIUCgxwYXVzZWRfYXRfbXMYASABKAQSFAoHc2VydmljZRgCIAEoCUgAiAEBEgsKA2tleRgDIAEoCUIKCghfc2VydmljZSKwAQoIVW5kb05vdGUSKgoEa2luZBgBIAEoDjIcLnBlcmR1cmUuc3RvcmFnZS52MS5VbmRvS2luZBIQCgh1bnRpbF9tcxgCIAEoBBIaCg1jcmVhdGVkX2F0X21zGAMgASgESACIAQESEQoJaXNfdW5kb25lGAQgASgIEhYKDmRlZmVycmVkX2NvdW50GAUgASgNEg0KBWJ5dGVzGAYgASgEQhAKDl9jcmVhdGVkX2F0X21zIvMBCgpVbmRvUmVjb3JkEhIKCmludm9jYXRpb24YASABKAwSDwoHZW50cmllcxgCIAMoDBItCgVzdGF0ZRgDIAMoCzIeLnBlcmR1cmUuc3RvcmFnZS52MS5TdGF0ZUVudHJ5Ej0KCHByb21pc2VzGAQgAygLMisucGVyZHVyZS5zdG9yYWdlLnYxLlVuZG9SZWNvcmQuTmFtZWRQcm9taXNlGlIKDE5hbWVkUHJvbWlzZRIMCgRuYW1lGAEgASgJEjQKB3Byb21pc2UYAiABKAsyIy5wZXJkdXJlLnN0b3JhZ2UudjEuV29ya2Zsb3dQcm9taXNlIpwBCg9TdGF0ZUVkaXRSZWNvcmQSDwoHc2VydmljZRgBIAEoCRILCgNrZXkYAiABKAkSFAoMaXNfZXhjbHVzaXZlGAMgASgIEhUKCHdhaXRzX2F0GAQgASgESACIAQESMQoHY2hhbmdlcxgFIAMoCzIgLnBlcmR1cmUuc3RvcmFnZS52MS5DaGFuZ2VkRW50cnlCCwoJX3dhaXRzX2F0IhcKBk51bWJlchINCgV2YWx1ZRgBIAEoBCIaCgpQYWNrZWRSb3dzEgwKBHJvd3MYASADKAwqWQoQSm91cm5hbEV2ZW50S2luZBImCiJKT1VSTkFMX0VWRU5UX0tJTkRfVFJBTlNJRU5UX0VSUk9SEAASHQoZSk9VUk5BTF9FVkVOVF9LSU5EX1BBVVNFRBABKn4KCFVuZG9LaW5kEhMKD1VORE9fS0lORF9FTkRFRBAAEhQKEFVORE9fS0lORF9QVVJHRUQQARIUChBVTkRPX0tJTkRfUEFVU0VEEAISFQoRVU5ET19LSU5EX1JFU1VNRUQQAxIaChZVTkRPX0tJTkRfU1RBVEVfRURJVEVEEARiBnByb3RvMw", [file_v1_invocation]);
 
 /**
  * Describes the message perdure.storage.v1.JournalEvent.
@@ -61,67 +61,88 @@ export const InboxEntrySchema = /*@__PURE__*/
   messageDesc(file_v1_rows, 2);
 
 /**
+ * Describes the message perdure.storage.v1.InboxEntry.Undoable.
+ * Use `create(InboxEntry_UndoableSchema)` to create a new message.
+ */
+export const InboxEntry_UndoableSchema = /*@__PURE__*/
+  messageDesc(file_v1_rows, 2, 0);
+
+/**
+ * Describes the message perdure.storage.v1.ChangedEntry.
+ * Use `create(ChangedEntrySchema)` to create a new message.
+ */
+export const ChangedEntrySchema = /*@__PURE__*/
+  messageDesc(file_v1_rows, 3);
+
+/**
  * Describes the message perdure.storage.v1.StateEntry.
  * Use `create(StateEntrySchema)` to create a new message.
  */
 export const StateEntrySchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 3);
+  messageDesc(file_v1_rows, 4);
 
 /**
  * Describes the message perdure.storage.v1.WorkflowPromise.
  * Use `create(WorkflowPromiseSchema)` to create a new message.
  */
 export const WorkflowPromiseSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 4);
+  messageDesc(file_v1_rows, 5);
 
 /**
  * Describes the message perdure.storage.v1.PromiseListener.
  * Use `create(PromiseListenerSchema)` to create a new message.
  */
 export const PromiseListenerSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 5);
+  messageDesc(file_v1_rows, 6);
 
 /**
  * Describes the message perdure.storage.v1.QueuePause.
  * Use `create(QueuePauseSchema)` to create a new message.
  */
 export const QueuePauseSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 6);
+  messageDesc(file_v1_rows, 7);
 
 /**
  * Describes the message perdure.storage.v1.UndoNote.
  * Use `create(UndoNoteSchema)` to create a new message.
  */
 export const UndoNoteSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 7);
+  messageDesc(file_v1_rows, 8);
 
 /**
  * Describes the message perdure.storage.v1.UndoRecord.
  * Use `create(UndoRecordSchema)` to create a new message.
  */
 export const UndoRecordSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 8);
+  messageDesc(file_v1_rows, 9);
 
 /**
  * Describes the message perdure.storage.v1.UndoRecord.NamedPromise.
  * Use `create(UndoRecord_NamedPromiseSchema)` to create a new message.
  */
 export const UndoRecord_NamedPromiseSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 8, 0);
+  messageDesc(file_v1_rows, 9, 0);
+
+/**
+ * Describes the message perdure.storage.v1.StateEditRecord.
+ * Use `create(StateEditRecordSchema)` to create a new message.
+ */
+export const StateEditRecordSchema = /*@__PURE__*/
+  messageDesc(file_v1_rows, 10);
 
 /**
  * Describes the message perdure.storage.v1.Number.
  * Use `create(NumberSchema)` to create a new message.
  */
 export const NumberSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 9);
+  messageDesc(file_v1_rows, 11);
 
 /**
  * Describes the message perdure.storage.v1.PackedRows.
  * Use `create(PackedRowsSchema)` to create a new message.
  */
 export const PackedRowsSchema = /*@__PURE__*/
-  messageDesc(file_v1_rows, 10);
+  messageDesc(file_v1_rows, 12);
 
 /**
  * Describes the enum perdure.storage.v1.JournalEventKind.

@@ -1,0 +1,32 @@
+/** Bugs of throttled requests; each is found in worlds with `THROTTLE=1`. */
+import { partition, plant } from "./plant.mjs";
+
+const inThrottledWorlds = (...bug) => ({ ...plant(...bug), isThrottled: true });
+
+export const PLANTED_THROTTLE_BUGS = [
+  inThrottledWorlds(
+    "throttle-ends-early",
+    "A timer of a period that was replaced deletes the row of the present one, and places are given away twice",
+    1,
+    [
+      partition("invocation/throttle.ts"),
+      "  if (period?.endsAtMs === timer.dueAtMs) out.mutate",
+      "  if (period !== undefined) out.mutate",
+    ],
+    [
+      partition("invocation/throttle.ts"),
+      '  if (before !== undefined) out.mutate({ kind: "deleteTimer", timer: timerOf(rowId, before) });\n',
+      "",
+    ],
+  ),
+  inThrottledWorlds("throttle-count-stops", "The count of a throttle stops below its limit", 5, [
+    partition("invocation/throttle.ts"),
+    "  const admittedCount = isOver ? 1 : before.admittedCount + 1;\n",
+    "  const admittedCount = isOver ? 1 : Math.min(before.admittedCount + 1, throttle.limit - 1 || 1);\n",
+  ]),
+  inThrottledWorlds("throttle-counts-repetitions", "A repeated request is counted again", 2, [
+    partition("invocation/invoke.ts"),
+    "  if (existing !== undefined) return meetExisting(existing, command, out);\n",
+    "  if (existing !== undefined && command.throttle !== undefined) admitThrottled(view, command, out);\n  if (existing !== undefined) return meetExisting(existing, command, out);\n",
+  ]),
+];

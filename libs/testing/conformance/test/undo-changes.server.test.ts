@@ -1,0 +1,103 @@
+/** State edits are undone by the real server: after a crash, behind handlers that hold the object, and never over newer state. */
+import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
+import { eventually, probe, TestWorld } from "../src/index.js";
+import { awakeableOf, undoServices } from "../src/services/undo.js";
+
+let world: TestWorld;
+beforeAll(async () => {
+  world = await TestWorld.start();
+  await world.deploy({ services: undoServices });
+});
+afterAll(() => world[Symbol.asyncDispose]());
+
+const undo = (id: string) => world.admin.http.request("POST", `/operations/${id}/undo`);
+const operationOf = async (id: string) => (await world.admin.get(`/operations/${id}`)).json;
+
+describe("a state edit", () => {
+  const stateOf = async (key: string): Promise<Record<string, unknown>> => {
+    const rows = await world.admin.query(
+      `SELECT key, value_utf8 FROM state WHERE service_name = 'UndoObject' AND service_key = '${key}' ORDER BY key`,
+    );
+    return Object.fromEntries(rows.map((row) => [row["key"], row["value_utf8"]]));
+  };
+  const edit = async (key: string, state: Record<string, string>): Promise<string> => {
+    const answer = await world.admin.post("/services/UndoObject/state", { object_key: key, new_state: state });
+    expect(answer.status).toBe(202);
+    return answer.headers["x-perdure-operation"] as string;
+  };
+  const hold = async (name: string): Promise<void> => {
+    await world.ingress.send(["UndoObject", name, "block"], { name, key: name, sleepMs: 0 });
+    await eventually("the handler", () => probe.get(awakeableOf(name)) !== undefined);
+  };
+  const release = (name: string) => world.ingress.resolveAwakeable(probe.get(awakeableOf(name)) as string, "released");
+  const untilState = (key: string, state: Record<string, string>) =>
+    eventually(`the state of ${key}`, async () => JSON.stringify(await stateOf(key)) === JSON.stringify(state));
+
+  test("is undone after a crash, once, and is listed with its subject", async () => {
+    await edit("crash", { a: "1", b: "2" });
+    const operation = await edit("crash", { a: "10", c: "3" });
+    expect(await operationOf(operation)).toMatchObject({
+      operation: "edit-state",
+      subject: "UndoObject/crash",
+      invocation_id: null,
+      state: "undoable",
+    });
+    await world.server.kill();
+    await world.server.startAgain();
+    expect(await stateOf("crash")).toEqual({ a: "10", c: "3" });
+    const undone = await undo(operation);
+    expect([undone.status, undone.json]).toEqual([200, expect.objectContaining({ state: "undone" })]);
+    expect(await stateOf("crash")).toEqual({ a: "1", b: "2" });
+    await world.server.kill();
+    await world.server.startAgain();
+    expect((await undo(operation)).json).toEqual(undone.json);
+    expect(await stateOf("crash")).toEqual({ a: "1", b: "2" });
+    expect(await world.admin.query(`SELECT operation, target, state FROM sys_operation WHERE id = '${operation}'`)).toEqual([
+      { operation: "edit-state", target: "UndoObject/crash", state: "undone" },
+    ]);
+  });
+
+  test("that waits behind a handler is withdrawn", async () => {
+    await hold("waits");
+    const operation = await edit("waits", { a: "10" });
+    expect((await undo(operation)).json).toMatchObject({ state: "undone", undo: { undone: 1, cannot_be_undone: [] } });
+    await release("waits");
+    await untilState("waits", { count: "1" });
+    expect((await world.ingress.call(["UndoObject", "waits", "count"])).json).toBe(1);
+  });
+
+  test("is undone behind the handler that holds the object, unless that writes the same entries", async () => {
+    for (const [key, after] of [
+      ["beside", { a: "1", count: "1" }],
+      ["count", { count: "1" }],
+    ] as const) {
+      await edit(key, key === "beside" ? { a: "1" } : {});
+      const operation = await edit(key, key === "beside" ? { a: "10" } : { count: "0" });
+      await hold(key);
+      const answer = await undo(operation);
+      // What the handler has written is durable already: the undo of the same entry is refused at once.
+      if (key === "count")
+        expect([answer.status, answer.json]).toEqual([409, expect.objectContaining({ restate_code: "OPS0009" })]);
+      else expect(answer.json).toMatchObject({ undo: { cannot_be_undone: [expect.stringContaining("UndoObject/beside")] } });
+      await release(key);
+      await untilState(key, after);
+    }
+  });
+
+  test("is not undone over a later edit of the same entry, and beside one of another entry", async () => {
+    const first = await edit("later", { a: "1" });
+    const second = await edit("later", { a: "1", b: "2" });
+    const third = await edit("later", { a: "3", b: "2" });
+    const refused = await undo(first);
+    expect([refused.status, refused.json]).toEqual([
+      409,
+      expect.objectContaining({ restate_code: "OPS0009", message: expect.stringContaining("has changed since") }),
+    ]);
+    expect(await operationOf(first)).toMatchObject({ state: "undoable" });
+    await undo(second);
+    expect(await stateOf("later")).toEqual({ a: "3" });
+    await undo(third);
+    await undo(first);
+    expect(await stateOf("later")).toEqual({});
+  });
+});
