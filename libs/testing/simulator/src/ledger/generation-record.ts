@@ -3,9 +3,10 @@ import type { InvocationId } from "@perdure/base";
 import type { NotificationResult } from "@perdure/service-protocol";
 import type { Invocation, InvocationFacts, JournalEntry, Outcome } from "@perdure/state-machine";
 import { isWorkflowRun } from "@perdure/state-machine";
+import type { SimulationFindings } from "../findings.js";
 
 /** The valid transitions from each status. */
-export const NEXT_STATUSES: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
+const NEXT_STATUSES: Readonly<Record<Invocation["status"], readonly Invocation["status"][]>> = {
   scheduled: ["scheduled", "inboxed", "invoked"],
   inboxed: ["inboxed", "invoked"],
   invoked: ["invoked", "suspended", "paused", "completed"],
@@ -115,4 +116,36 @@ export function outcomeText(outcome: Outcome): string {
   return outcome.kind === "success"
     ? `value ${Buffer.from(outcome.value)}`
     : `failure ${outcome.failure.code} ${outcome.failure.message}`;
+}
+
+/** Reports when `invocation` cannot follow the stored record of its generation. */
+export function checkTransition(findings: SimulationFindings, before: GenerationRecord, invocation: Invocation): void {
+  const { facts, invocation: from } = before;
+  findings.require(
+    NEXT_STATUSES[from.status].includes(invocation.status),
+    "an invocation makes only valid transitions",
+    () => `${before.id}: ${from.status} to ${invocation.status}`,
+  );
+  findings.require(
+    facts.createdAtMs === invocation.facts.createdAtMs && facts.requestId === invocation.facts.requestId,
+    "facts never change",
+    () => before.id,
+  );
+  const runs = invocation.run - from.run;
+  const starts = invocation.status === "invoked" && runs === 1;
+  findings.require(
+    runs === 0 || starts,
+    "run numbers rise by one with each start",
+    () => `${before.id}: ${from.run} to ${invocation.run}, ${invocation.status}`,
+  );
+  findings.require(
+    from.status === "invoked" || invocation.status !== "invoked" || starts,
+    "a start has a new run number",
+    () => before.id,
+  );
+  findings.require(
+    from.pinned === undefined || invocation.pinned?.deploymentId === from.pinned.deploymentId,
+    "a pin stays",
+    () => before.id,
+  );
 }

@@ -14,9 +14,9 @@ import { ThrottleModel } from "../throttle/model.js";
 import { UndoModel } from "../undo/model.js";
 import { AttemptLedger } from "./attempts.js";
 import {
+  checkTransition,
   type GenerationRecord,
   hasDeterministicId,
-  NEXT_STATUSES,
   newGeneration,
   outcomeText,
   restoredGeneration,
@@ -253,35 +253,8 @@ export class Ledger {
     this.state.ttls.moved(before?.invocation, invocation, this.state);
     this.flow.put(before?.invocation, invocation);
     if (before === undefined) return this.#born(partition, invocation);
-    const { facts } = before;
     const from = before.invocation;
-    this.#findings.require(
-      NEXT_STATUSES[from.status].includes(invocation.status),
-      "an invocation makes only valid transitions",
-      () => `${id}: ${from.status} to ${invocation.status}`,
-    );
-    this.#findings.require(
-      facts.createdAtMs === invocation.facts.createdAtMs && facts.requestId === invocation.facts.requestId,
-      "facts never change",
-      () => id,
-    );
-    const runs = invocation.run - from.run;
-    const starts = invocation.status === "invoked" && runs === 1;
-    this.#findings.require(
-      runs === 0 || starts,
-      "run numbers rise by one with each start",
-      () => `${id}: ${from.run} to ${invocation.run}, ${invocation.status}`,
-    );
-    this.#findings.require(
-      from.status === "invoked" || invocation.status !== "invoked" || starts,
-      "a start has a new run number",
-      () => id,
-    );
-    this.#findings.require(
-      from.pinned === undefined || invocation.pinned?.deploymentId === from.pinned.deploymentId,
-      "a pin stays",
-      () => id,
-    );
+    checkTransition(this.#findings, before, invocation);
     if (from.status === "inboxed" && invocation.status !== "inboxed") this.#leftQueue(before);
     if (from.status === "invoked") this.runs.moved(before, invocation);
     if (from.status === "scheduled" && invocation.status !== "scheduled") {
