@@ -161,7 +161,7 @@ interface RestateSource extends SourceResult {
 }
 
 /** A `RestateSource` that is being filled. */
-interface FoundSettings {
+interface MutableRestateSource {
   readonly given: GivenSetting[];
   readonly problems: SettingProblem[];
   readonly ignored: string[];
@@ -172,7 +172,7 @@ interface FoundSettings {
  * setting here is not a mistake, because the reference has settings that mean nothing here: it is listed in `ignored`.
  */
 export function restateSource(environment: Readonly<Record<string, string | undefined>>, names: SettingNames): RestateSource {
-  const out: FoundSettings = { given: [], problems: [], ignored: [] };
+  const out: MutableRestateSource = { given: [], problems: [], ignored: [] };
   for (const [variable, text] of Object.entries(environment)) {
     if (text === undefined || !variable.toUpperCase().startsWith(RESTATE_PREFIX)) continue;
     const rest = variable.slice(RESTATE_PREFIX.length);
