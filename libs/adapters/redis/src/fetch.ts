@@ -21,6 +21,7 @@ import { JOURNAL_BOUNDED_ROWS_FIRST, JOURNAL_PAGE_BYTES, JOURNAL_ROWS_FIRST, JOU
 import type { CommandReply, RedisCommand } from "./link.js";
 import { payloadsOf, type StoredCell } from "./payloads.js";
 import type { PartitionReads } from "./reads.js";
+import { listReply, streamReply } from "./replies.js";
 import { answer } from "./requester.js";
 import { sortedState } from "./storage-order.js";
 
@@ -91,7 +92,7 @@ class FetchPlan {
       }
       case "entry":
         return this.#command(["XRANGE", `${this.#prefix}j:${key.id}`, `${key.index}-1`, `${key.index}-1`], (reply) =>
-          (reply as StreamEntries).map(([, fields]) => ({ stored: fields[1], again: undefined })),
+          streamReply(reply).map((stored) => ({ stored, again: undefined })),
         );
       case "journal":
         return () => [];
@@ -138,9 +139,7 @@ class FetchPlan {
 
   /** All fields and values of a hash, one cell each; the command that reads the cell again determines which fields are returned. */
   #all(hash: string): CellFinder {
-    return this.#command(["HGETALL", this.#prefix + hash], (reply) =>
-      fieldCells(this.#prefix + hash, reply as readonly Buffer[]),
-    );
+    return this.#command(["HGETALL", this.#prefix + hash], (reply) => fieldCells(this.#prefix + hash, listReply(reply)));
   }
 
   #command(command: RedisCommand, cells: (reply: CommandReply) => readonly StoredCell[]): CellFinder {
@@ -150,8 +149,6 @@ class FetchPlan {
 }
 
 const PRESENT = Buffer.from([0]);
-
-type StreamEntries = readonly (readonly [id: Buffer, fields: readonly [Buffer, Buffer]])[];
 
 /** Cells of a hash read whole. */
 export function fieldCells(key: string, fieldsAndValues: readonly Buffer[]): StoredCell[] {
@@ -240,15 +237,9 @@ export async function readJournal(
     const average = Math.max(1, bytes / Math.max(1, entries.length));
     const fitting = entries.length === 0 ? rowsFirst : Math.max(1, Math.floor(JOURNAL_PAGE_BYTES / average));
     const count = Math.min(fitting, JOURNAL_ROWS_MAX, length - entries.length);
-    const page = (await requester.one([
-      "XRANGE",
-      `${prefix}j:${id}`,
-      `${entries.length}-1`,
-      "+",
-      "COUNT",
-      count,
-    ])) as StreamEntries;
-    const cells = page.map(([, fields]): StoredCell => ({ stored: fields[1], again: undefined }));
+    const range = ["XRANGE", `${prefix}j:${id}`, `${entries.length}-1`, "+", "COUNT", count] as const;
+    const page = streamReply(await requester.one(range));
+    const cells = page.map((stored): StoredCell => ({ stored, again: undefined }));
     for (const payload of await payloadsOf(requester, prefix, cells)) {
       invariant(payload !== undefined, "the chunks of a journal go with it");
       bytes += payload.length;

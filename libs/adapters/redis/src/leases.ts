@@ -4,13 +4,15 @@
  * lets another in, as long as the two clocks run at about the same rate. When they do not (a frozen machine, a clock of Redis's host
  * that is set), the epoch, which rises with every change of hands, keeps the former leader from writing.
  */
-import { type Clock, PerdureError, present } from "@perdure/base";
+import { type Clock, invariant, PerdureError, present } from "@perdure/base";
 import type { LeaseHolder, LeaseOutcome, Leases, WorkerId } from "@perdure/storage";
 import type { RedisConnections } from "./connect.js";
 import { type ExpectedDataSet, NO_MARK } from "./data-set.js";
 import type { ScriptCall } from "./folding.js";
 import { FORMAT, partitionPrefix } from "./keys.js";
 import { LEASE_MARGIN_MS, LEASE_MS } from "./limits.js";
+import type { CommandReply } from "./link.js";
+import { bytesReply, numberReply, valuesReply } from "./replies.js";
 import { acquireScript, holderScript, releaseScript, renewScript } from "./scripts.js";
 
 interface RedisLeasesOptions {
@@ -24,11 +26,8 @@ interface RedisLeasesOptions {
   readonly dataSet?: ExpectedDataSet | undefined;
 }
 
-type ScriptOutcome =
-  | readonly [held: 1, epoch: number]
-  | readonly [taken: 0, holder: Buffer, leftMs: number]
-  | readonly [foreign: 2, mark: Buffer];
-type HolderReply = readonly [mark: Buffer] | readonly [mark: Buffer, holder: Buffer, epoch: number, leftMs: number];
+/** First value of a reply of the scripts that acquire and renew. */
+const [TAKEN, HELD, FOREIGN] = [0, 1, 2];
 
 export class RedisLeases implements Leases {
   readonly #redis: RedisConnections;
@@ -75,11 +74,11 @@ export class RedisLeases implements Leases {
     const options = { timeoutMs: this.#leaseMs };
     // All of one moment: a holder with its successor's epoch would be believed for ever.
     const calls = partitions.map((partition): ScriptCall => ({ script: holderScript, keys: this.#keys(partition), args: [] }));
-    const requests = calls.map(async (call) => (await this.#redis.leases.one(call, options)) as HolderReply);
+    const requests = calls.map(async (call) => valuesReply(await this.#redis.leases.one(call, options)));
     const replies = await Promise.all(requests);
-    this.#dataSet?.onMarks(replies.map(([mark]) => markOf(mark)));
-    return replies.map(([, worker, epoch, leftMs]) =>
-      worker === undefined ? undefined : { worker: worker.toString(), epoch: present(epoch), leftMs: present(leftMs) },
+    this.#dataSet?.onMarks(replies.map(([mark = null]) => markOf(mark)));
+    return replies.map(([, worker, epoch = null, leftMs = null]) =>
+      worker === undefined ? undefined : { worker: textOf(worker), epoch: numberReply(epoch), leftMs: numberReply(leftMs) },
     );
   }
 
@@ -95,15 +94,17 @@ export class RedisLeases implements Leases {
   ): Promise<readonly LeaseOutcome[]> {
     const sentAtMs = this.#clock.monotonicMs();
     const options = { replicated, timeoutMs: this.#leaseMs };
-    const requests = partitions.map(
-      async (partition) => (await this.#redis.leases.one(call(this.#keys(partition)), options)) as ScriptOutcome,
+    const requests = partitions.map(async (partition) =>
+      valuesReply(await this.#redis.leases.one(call(this.#keys(partition)), options)),
     );
     const replies = await Promise.all(requests);
     return partitions.map((partition, n): LeaseOutcome => {
-      const outcome = present(replies[n]);
-      if (outcome[0] === 0) return { kind: "taken", partition, by: outcome[1].toString(), forMs: outcome[2] };
-      if (outcome[0] === 2) return this.#foreign(partition, markOf(outcome[1]));
-      return { kind: "held", lease: { partition, epoch: outcome[1], endsAtMs: sentAtMs + this.#leaseMs - this.#marginMs } };
+      const [outcome, value = null, leftMs = null] = present(replies[n]);
+      if (outcome === TAKEN) return { kind: "taken", partition, by: textOf(value), forMs: numberReply(leftMs) };
+      if (outcome === FOREIGN) return this.#foreign(partition, markOf(value));
+      invariant(outcome === HELD, "a script of leases returns one of three outcomes");
+      const endsAtMs = sentAtMs + this.#leaseMs - this.#marginMs;
+      return { kind: "held", lease: { partition, epoch: numberReply(value), endsAtMs } };
     });
   }
 
@@ -118,6 +119,10 @@ export class RedisLeases implements Leases {
   }
 }
 
-function markOf(reply: Buffer): string | undefined {
-  return reply.length === 0 ? undefined : reply.toString();
+function textOf(reply: CommandReply): string {
+  return present(bytesReply(reply) ?? undefined).toString();
+}
+
+function markOf(reply: CommandReply): string | undefined {
+  return textOf(reply) || undefined;
 }

@@ -75,7 +75,7 @@ async function readSets(
   return sets.map((set) => {
     const own = chunks.slice(at, at + set.chunks);
     at += set.chunks;
-    const found = own.filter((chunk) => chunk !== null);
-    return found.length === own.length ? concatBytes(...found) : undefined;
+    const stored = own.filter((chunk) => chunk !== null);
+    return stored.length === own.length ? concatBytes(...stored) : undefined;
   });
 }

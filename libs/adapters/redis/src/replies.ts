@@ -30,11 +30,29 @@ export function numberReply(reply: CommandReply): number {
   return typeof value === "number" ? value : unexpected("a number");
 }
 
+/** Of `XRANGE`: the value of each entry, whose only field it is. */
+export function streamReply(reply: CommandReply): readonly Buffer[] {
+  const value = answer(reply);
+  return isList(value) ? value.map(entryValue) : unexpected("entries of a stream");
+}
+
+function entryValue(entry: CommandReply): Buffer {
+  const [, fields = null] = isList(entry) ? entry : [];
+  const [, value = null] = isList(fields) ? fields : [];
+  return isBytes(value) ? value : unexpected("an entry with one value");
+}
+
 /** Of `HSCAN` and `SSCAN`: the next position, and the items of this page. */
 export function scanReply(reply: CommandReply): { readonly next: string; readonly items: readonly Buffer[] } {
   const value = answer(reply);
   const [next = null, items = null] = isList(value) ? value : [];
   return isBytes(next) ? { next: next.toString(), items: listReply(items) } : unexpected("a page of a scan");
+}
+
+/** Of scripts that return several values. */
+export function valuesReply(reply: CommandReply): readonly CommandReply[] {
+  const value = answer(reply);
+  return isList(value) ? value : unexpected("a list");
 }
 
 const isBytes = (value: CommandReply): value is Buffer => Buffer.isBuffer(value);

@@ -14,7 +14,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "libs/adapters/leveldb": 7,
   "libs/adapters/os-process": 1,
   "libs/adapters/postgres": 4,
-  "libs/adapters/redis": 25,
+  "libs/adapters/redis": 20,
   "libs/clients/admin-client": 2,
   "libs/clients/admin-contract": 4,
   "libs/clients/cloud-client": 2,
