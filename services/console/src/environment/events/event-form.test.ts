@@ -25,7 +25,7 @@ test("a form becomes the subscription that it shows", () => {
   });
 });
 
-test("a form without events, or with what is no web address, is not sent", () => {
+test("a form without events, or with an address that is not of the web, is not sent", () => {
   expect(problemsOf(FORM)).toEqual({});
   expect(Object.keys(problemsOf({ ...FORM, types: [], url: "javascript:alert(1)" }))).toEqual(["types", "url"]);
   expect(problemsOf({ ...FORM, destination: "handler", url: "" })).toEqual({});

@@ -1,22 +1,22 @@
 /** What the form of an event subscription becomes, and how a subscription is shown. Pure. */
 import type { EventSubscriptionCreation, EventSubscriptionView } from "@perdure/admin-client";
 
-type EventType = EventSubscriptionCreation["types"][number];
+type OfferedEvent = EventSubscriptionCreation["types"][number];
 
 /** Every type with its meaning, those that need an action first. */
-export const EVENT_TYPES: readonly { readonly type: EventType; readonly means: string }[] = [
+export const EVENT_TYPES: readonly { readonly type: OfferedEvent; readonly means: string }[] = [
   { type: "invocation.failed", means: "an invocation ended with a failure" },
   { type: "invocation.paused", means: "an invocation was paused and needs an operator" },
   { type: "subscription.stuck", means: "a Kafka subscription makes no progress" },
   { type: "limit.saturated", means: "a limit is at its maximum and invocations wait" },
   { type: "subscription.recovered", means: "a stuck subscription continues" },
-  { type: "limit.recovered", means: "a saturated limit has room" },
+  { type: "limit.recovered", means: "a saturated limit has capacity again" },
   { type: "deployment.drained", means: "no invocation needs an old deployment any more" },
   { type: "invocation.completed", means: "an invocation ended well" },
 ];
 
 export interface EventForm {
-  readonly types: readonly EventType[];
+  readonly types: readonly OfferedEvent[];
   readonly destination: "webhook" | "handler";
   readonly url: string;
   readonly service: string;

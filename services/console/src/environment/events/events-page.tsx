@@ -63,13 +63,13 @@ export default function EventsPage() {
   );
 }
 
-interface SubscriptionTableProps {
+interface EventSubscriptionTableProps {
   readonly subscriptions: readonly EventSubscriptionView[];
   readonly onSecret: (secret: string | undefined) => void;
   readonly onRemove: (subscription: EventSubscriptionView) => void;
 }
 
-function SubscriptionTable({ subscriptions, onSecret, onRemove }: SubscriptionTableProps) {
+function SubscriptionTable({ subscriptions, onSecret, onRemove }: EventSubscriptionTableProps) {
   const columns: readonly TableColumn<EventSubscriptionView>[] = [
     { name: "Delivers to", cell: (one) => <Breakable text={destinationText(one)} /> },
     { name: "Events", isText: true, cell: ({ types }) => <Breakable text={types.join(", ")} /> },
@@ -100,11 +100,11 @@ function SubscriptionTable({ subscriptions, onSecret, onRemove }: SubscriptionTa
   );
 }
 
-interface SubscriptionActionsProps extends Pick<SubscriptionTableProps, "onSecret" | "onRemove"> {
+interface EventSubscriptionActionsProps extends Pick<EventSubscriptionTableProps, "onSecret" | "onRemove"> {
   readonly subscription: EventSubscriptionView;
 }
 
-function SubscriptionActions({ subscription, onSecret, onRemove }: SubscriptionActionsProps) {
+function SubscriptionActions({ subscription, onSecret, onRemove }: EventSubscriptionActionsProps) {
   const { forbidden } = useEnvironment();
   const { id, to, secret_count: secretCount } = subscription;
   const rotate = useChange(({ admin }) => admin.events.rotateSecret(id), {

@@ -12,7 +12,7 @@ type ShownType = keyof typeof TEXTS;
 export const CONDITIONS = `SELECT type, subject, array_to_string(services, ', ') AS services, handler, since FROM sys_condition
 WHERE type IN ('subscription.stuck', 'limit.saturated') ORDER BY since LIMIT ${SHOWN_MAX}`;
 
-export interface Condition {
+export interface ShownCondition {
   readonly type: ShownType;
   readonly subject: string;
   /** `Checkout/pay`; undefined for a limit. */
@@ -20,8 +20,8 @@ export interface Condition {
   readonly since: string | undefined;
 }
 
-export function conditionsOf(rows: readonly SqlRow[]): readonly Condition[] {
-  return rows.flatMap((row): readonly Condition[] => {
+export function conditionsOf(rows: readonly SqlRow[]): readonly ShownCondition[] {
+  return rows.flatMap((row): readonly ShownCondition[] => {
     const [type, subject] = [textOf(row, "type"), textOf(row, "subject")];
     if ((type !== "subscription.stuck" && type !== "limit.saturated") || subject === undefined) return [];
     const target = [textOf(row, "services"), textOf(row, "handler")].filter(Boolean).join("/");
@@ -29,9 +29,9 @@ export function conditionsOf(rows: readonly SqlRow[]): readonly Condition[] {
   });
 }
 
-export const conditionText = ({ type }: Condition): string => TEXTS[type];
+export const conditionText = ({ type }: ShownCondition): string => TEXTS[type];
 
 /** The page that explains the condition. */
-export function conditionHref({ type, subject }: Condition): string {
+export function conditionHref({ type, subject }: ShownCondition): string {
   return type === "limit.saturated" ? "/flow" : `/subscriptions?${new URLSearchParams({ show: subject })}`;
 }

@@ -1,9 +1,9 @@
 /** Conditions of the environment that caused an event and hold: a stuck subscription, a limit at its maximum. */
 import { Link } from "wouter";
 import { Breakable, Moment, Section, Table, type TableColumn } from "../../kit/index.js";
-import { type Condition, conditionHref, conditionText } from "./condition-rows.js";
+import { conditionHref, conditionText, type ShownCondition } from "./condition-rows.js";
 
-const COLUMNS: readonly TableColumn<Condition>[] = [
+const COLUMNS: readonly TableColumn<ShownCondition>[] = [
   { name: "Condition", cell: conditionText },
   {
     name: "Subject",
@@ -17,7 +17,7 @@ const COLUMNS: readonly TableColumn<Condition>[] = [
   { name: "Since", cell: ({ since }) => <Moment at={since} /> },
 ];
 
-export default function Conditions({ conditions }: { readonly conditions: readonly Condition[] }) {
+export default function Conditions({ conditions }: { readonly conditions: readonly ShownCondition[] }) {
   return (
     <Section title="Subscriptions and limits">
       <Table

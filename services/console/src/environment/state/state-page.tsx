@@ -104,14 +104,14 @@ function Keys({ service, services }: { readonly service: string; readonly servic
   );
 }
 
-interface KeyTableProps {
+interface StateKeyTableProps {
   readonly service: string;
   readonly lines: readonly KeyLine[];
   readonly empty: ReactNode;
 }
 
 /** The column of expiry appears with the first key that has a time to live: most services have none. */
-function KeyTable({ service, lines, empty }: KeyTableProps) {
+function KeyTable({ service, lines, empty }: StateKeyTableProps) {
   const keys = lines.map(({ key }) => key);
   const { data: rows = [] } = useSql(expiriesStatement(service, keys), { isOff: keys.length === 0 });
   const expiries = expiriesOf(rows);
