@@ -40,9 +40,26 @@ const NO_OVERRIDES: ServiceOverrides = {
 };
 
 /** Overrides of a new revision. */
-function keptOverrides(state: RegistryState, { name, kind }: ServiceDefinition): ServiceOverrides {
-  const stateTtlMs = state.latest.get(name)?.revision.overrides.stateTtlMs;
-  return kind === "virtualObject" && stateTtlMs !== undefined ? { ...NO_OVERRIDES, stateTtlMs } : NO_OVERRIDES;
+function keptOverrides(state: RegistryState, { name, kind, handlers }: ServiceDefinition): ServiceOverrides {
+  const old = state.latest.get(name)?.revision.overrides;
+  if (old === undefined) return NO_OVERRIDES;
+  return {
+    ...NO_OVERRIDES,
+    stateTtlMs: kind === "virtualObject" ? old.stateTtlMs : undefined,
+    debounce: keptRules(old.debounce, handlers),
+    throttle: keptRules(old.throttle, handlers),
+  };
+}
+
+/** Rules of handlers that the new revision has too. */
+function keptRules(
+  rules: Readonly<Record<string, string>> | undefined,
+  handlers: ServiceDefinition["handlers"],
+): Readonly<Record<string, string>> | undefined {
+  const kept = Object.entries(rules ?? {}).filter(([name]) =>
+    handlers.some((handler) => handler.name === name && handler.kind !== "workflow"),
+  );
+  return kept.length === 0 ? undefined : Object.fromEntries(kept);
 }
 
 /** Created, replaced (force) or unchanged; throws `RegistryRefusal` META0004, META0006 or META0017. */

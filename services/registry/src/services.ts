@@ -1,4 +1,6 @@
 /** Changes options of a service by hand, without new code; a change belongs to the latest revision and ends with it. */
+import { NO_PACING } from "@perdure/base";
+import type { ServiceDefinition } from "@perdure/manifest";
 import { type LocatedRevision, RegistryRefusal, type ServiceOverrides } from "@perdure/metadata";
 import { putDeployment } from "./persistence.js";
 import type { RegistryState, StateChange } from "./state.js";
@@ -25,6 +27,7 @@ export function decideModification(state: RegistryState, name: string, changes: 
       `state with a time to live is for virtual objects only, not for service type ${kind}`,
     );
   }
+  checkRules(definition, changes);
   if (Object.values(changes).every((value) => value === undefined)) return { writes: [], answer: located };
 
   const revision = { ...located.revision, overrides: merge(overrides, changes) };
@@ -33,6 +36,39 @@ export function decideModification(state: RegistryState, name: string, changes: 
     services: stored.record.services.map((service) => (service.definition.name === name ? revision : service)),
   };
   return { writes: [putDeployment(deployment, stored)], answer: { deployment, revision } };
+}
+
+/** The rules themselves were checked where the request was read. */
+function checkRules({ name, handlers }: ServiceDefinition, { debounce, throttle }: ServiceOverrides): void {
+  for (const handler of [...Object.keys(debounce ?? {}), ...Object.keys(throttle ?? {})]) {
+    const kind = handlers.find((each) => each.name === handler)?.kind;
+    if (kind === undefined) throw new RegistryRefusal(400, undefined, `the service '${name}' has no handler '${handler}'`);
+    if (kind === "workflow") {
+      const reason = `'${handler}' is the main handler of a workflow, which runs once for each key and cannot be debounced or throttled`;
+      throw new RegistryRefusal(400, undefined, reason);
+    }
+  }
+}
+
+/** Throws `RegistryRefusal` 400 when a handler would have both rules. */
+function mergedRules(old: ServiceOverrides, changes: ServiceOverrides): Pick<ServiceOverrides, "debounce" | "throttle"> {
+  const debounce = mergeRules(old.debounce, changes.debounce);
+  const throttle = mergeRules(old.throttle, changes.throttle);
+  const twice = Object.keys(debounce ?? {}).find((handler) => throttle?.[handler] !== undefined);
+  if (twice === undefined) return { debounce, throttle };
+  throw new RegistryRefusal(
+    400,
+    undefined,
+    `the handler '${twice}' cannot have a debounce and a throttle: set one of them to null`,
+  );
+}
+
+function mergeRules(
+  old: Readonly<Record<string, string>> | undefined,
+  changes: Readonly<Record<string, string>> | undefined,
+): Readonly<Record<string, string>> | undefined {
+  const merged = Object.entries({ ...old, ...changes }).filter(([, rule]) => rule !== NO_PACING);
+  return merged.length === 0 ? undefined : Object.fromEntries(merged);
 }
 
 function merge(old: ServiceOverrides, changes: ServiceOverrides): ServiceOverrides {
@@ -44,5 +80,6 @@ function merge(old: ServiceOverrides, changes: ServiceOverrides): ServiceOverrid
     inactivityTimeoutMs: changes.inactivityTimeoutMs ?? old.inactivityTimeoutMs,
     abortTimeoutMs: changes.abortTimeoutMs ?? old.abortTimeoutMs,
     stateTtlMs: changes.stateTtlMs ?? old.stateTtlMs,
+    ...mergedRules(old, changes),
   };
 }

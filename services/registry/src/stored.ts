@@ -70,6 +70,8 @@ const StoredRevision: z.ZodType<ServiceRevision> = z.object({
     inactivityTimeoutMs: maybe(Ms),
     abortTimeoutMs: maybe(Ms),
     stateTtlMs: maybe(Ms),
+    debounce: maybe(StringMap),
+    throttle: maybe(StringMap),
   }),
 });
 

@@ -67,6 +67,8 @@ function serviceView(deployment: DeploymentRecord, revision: ServiceRevision, de
       abortTimeoutMs: options.abortTimeoutMs,
       enableLazyState: options.enableLazyState,
       retryPolicy: options.retry,
+      debounce: revision.overrides.debounce?.[handler.name],
+      throttle: revision.overrides.throttle?.[handler.name],
     });
   }
   return {

@@ -65,6 +65,7 @@ const handler: fc.Arbitrary<HandlerDefinition> = fc.record({
   options,
   workflowCompletionRetentionMs: maybe(real),
 });
+const rules = fc.dictionary(fc.stringMatching(/^[a-z]{1,9}$/), text, { minKeys: 1, noNullPrototype: true });
 const overrides = fc.record({
   public: maybe(flag),
   idempotencyRetentionMs: maybe(real),
@@ -73,6 +74,8 @@ const overrides = fc.record({
   inactivityTimeoutMs: maybe(real),
   abortTimeoutMs: maybe(real),
   stateTtlMs: maybe(real),
+  debounce: maybe(rules),
+  throttle: maybe(rules),
 });
 const command = fc.record({ type: text, name: maybe(text) });
 const finding: fc.Arbitrary<VerificationFinding> = fc.record({
@@ -192,6 +195,8 @@ const handlerView: fc.Arbitrary<HandlerView> = fc.record({
   abortTimeoutMs: real,
   enableLazyState: flag,
   retryPolicy,
+  debounce: maybe(text),
+  throttle: maybe(text),
 });
 const named = <T>(values: fc.Arbitrary<T>) =>
   fc.array(fc.tuple(text, values), { maxLength: 2 }).map((entries) => new Map(entries));

@@ -27,7 +27,15 @@ export interface ServiceOverrides {
   readonly abortTimeoutMs: number | undefined;
   /** Virtual objects only; 0: the state does not expire. No manifest can name it, so later registrations keep it. */
   readonly stateTtlMs: number | undefined;
+  /**
+   * Rules by handler, in the form of the headers of the ingress; a change with `off` removes one. A handler has at most one of the two.
+   * No manifest can name them, so later registrations keep them.
+   */
+  readonly debounce?: HandlerRules | undefined;
+  readonly throttle?: HandlerRules | undefined;
 }
+
+type HandlerRules = Readonly<Record<string, string>>;
 
 /** One revision of a service, as one deployment serves it. */
 export interface ServiceRevision {

@@ -86,3 +86,40 @@ describe("a throttle", () => {
     expect(inputs("killed")).toEqual([1]);
   });
 });
+
+describe("a rule of a handler", () => {
+  const send = (key: string, input: number, headers: Record<string, string> = {}) =>
+    world.ingress.http.request("POST", `/Index/${key}/rebuild/send`, { headers, json: input });
+
+  test("throttles requests without a header; a header wins, and null removes the rule", async () => {
+    const changed = await world.admin.patch("/services/Index", { throttle: { rebuild: "1h;limit=1" } });
+    expect(changed.json).toMatchObject({ handlers: [{ name: "rebuild", throttle: "1h;limit=1" }] });
+    expect([(await send("option", 1)).status, (await send("option", 2)).status]).toEqual([202, 429]);
+    expect((await send("option", 3, { "x-restate-throttle": "off" })).status).toBe(202);
+    expect((await send("option", 4, { "x-restate-throttle": "1h;limit=2" })).status).toBe(202);
+    const debounced = await send("option", 5, { "x-restate-debounce": "50ms" });
+    expect([debounced.status, await world.ingress.outcome(sentId(debounced))]).toEqual([202, 5]);
+
+    await world.admin.patch("/services/Index", { throttle: { rebuild: null } });
+    expect((await send("option", 6)).status).toBe(202);
+  });
+
+  test("debounces requests without a header; a delay of the request wins", async () => {
+    expect((await world.admin.patch("/services/Index", { debounce: { rebuild: "300ms" } })).status).toBe(200);
+    const [first, second] = [await send("burst", 1), await send("burst", 2)];
+    expect(sentId(first)).toBe(sentId(second));
+    expect(await world.ingress.outcome(sentId(first))).toBe(2);
+    const delayed = await world.ingress.http.request("POST", "/Index/burst/rebuild/send?delay=10ms", { json: 3 });
+    expect(await world.ingress.outcome(sentId(delayed))).toBe(3);
+    await world.admin.patch("/services/Index", { debounce: { rebuild: null } });
+    expect(inputs("burst")).toEqual([2, 3]);
+  });
+
+  test("is refused when it cannot be used", async () => {
+    const refused = await world.admin.patch("/services/Index", { throttle: { rebuild: "1m;limit=0" } });
+    expect([refused.status, refused.text]).toEqual([422, expect.stringContaining("limit must be a whole number")]);
+    expect((await world.admin.patch("/services/Index", { throttle: { nope: "1m" } })).status).toBe(400);
+    const both = await world.admin.patch("/services/Index", { throttle: { rebuild: "1m" }, debounce: { rebuild: "1m" } });
+    expect(both.status).toBe(400);
+  });
+});

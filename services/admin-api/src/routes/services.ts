@@ -28,7 +28,11 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
     route(modifyService, {
       summary: "Change options of a service until its next registration",
       body: ModifyService,
-      answers: { 200: "The service as changed", 400: "Not an option of this type of service", 404: "Unknown service" },
+      answers: {
+        200: "The service as changed",
+        400: "Not an option of this type of service or of this handler",
+        404: "Unknown service",
+      },
       handle: async (request) => {
         const body = await request.json(ModifyService);
         const changes = {
@@ -39,6 +43,8 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
           inactivityTimeoutMs: body.inactivity_timeout ?? undefined,
           abortTimeoutMs: body.abort_timeout ?? undefined,
           stateTtlMs: body.state_ttl ?? undefined,
+          debounce: body.debounce ?? undefined,
+          throttle: body.throttle ?? undefined,
         };
         return json(200, serviceView(registry, await registry.modifyService(request.param("service"), changes)));
       },

@@ -57,6 +57,8 @@ export function handlerView(
     inactivity_timeout: duration(options.inactivityTimeoutMs),
     abort_timeout: duration(options.abortTimeoutMs),
     enable_lazy_state: options.enableLazyState,
+    debounce: located.revision.overrides.debounce?.[handler.name],
+    throttle: located.revision.overrides.throttle?.[handler.name],
     public: registry.effective(located).public && options.ingressPrivate !== true,
     input_description: input.none ? "none" : describe(input.contentType, input.jsonSchema),
     output_description: describe(outputTypeText(output), output.jsonSchema),

@@ -165,6 +165,12 @@ const service = message<ServiceDefinition, typeof proto.ServiceDefinitionSchema>
   handlers: list(handler),
 });
 
+/** An empty map means the same as none. */
+const textsOrNone: FieldCodec<Readonly<Record<string, string>> | undefined, Record<string, string>> = {
+  to: (value) => texts.to(value ?? {}),
+  from: (value) => (Object.keys(value).length === 0 ? undefined : value),
+};
+
 export const overrides = message<ServiceOverrides, typeof proto.ServiceOverridesSchema>(proto.ServiceOverridesSchema, {
   public: optional(flag),
   idempotencyRetentionMs: optional(number),
@@ -173,6 +179,8 @@ export const overrides = message<ServiceOverrides, typeof proto.ServiceOverrides
   inactivityTimeoutMs: optional(number),
   abortTimeoutMs: optional(number),
   stateTtlMs: optional(number),
+  debounce: textsOrNone,
+  throttle: textsOrNone,
 });
 
 const FINDING_KINDS: Readonly<Record<FindingKind, proto.Finding_Kind>> = {

@@ -1,5 +1,13 @@
 /** Bodies of requests about services and the state of their keys. */
-import { parseDuration, toBinaryString, utf8 } from "@perdure/base";
+import {
+  NO_PACING,
+  type ParsedRule,
+  parseDebounceRule,
+  parseDuration,
+  parseThrottleRule,
+  toBinaryString,
+  utf8,
+} from "@perdure/base";
 import { z } from "zod";
 
 /** A friendly or ISO 8601 duration, as milliseconds. */
@@ -22,6 +30,18 @@ const ServiceStateTtl = DurationText.refine(
   "a time to live is from 1s to 3650d, or 0s for none",
 );
 
+/** Rules by handler. `null` removes one, which travels on as `off`. */
+function handlerRules(read: (text: string) => ParsedRule<unknown>) {
+  const rule = z.string().superRefine((text, context) => {
+    const parsed = text === NO_PACING ? undefined : read(text);
+    if (parsed?.ok === false) context.addIssue({ code: "custom", message: parsed.reason });
+  });
+  return z.record(
+    z.string(),
+    rule.nullable().transform((text) => text ?? NO_PACING),
+  );
+}
+
 export const ModifyService = z
   .object({
     public: z.boolean().nullish(),
@@ -31,6 +51,12 @@ export const ModifyService = z
     inactivity_timeout: DurationText.nullish(),
     abort_timeout: DurationText.nullish(),
     state_ttl: ServiceStateTtl.nullish().describe("Virtual objects only: 1s to 3650d, `0s`: state does not expire"),
+    debounce: handlerRules(parseDebounceRule)
+      .nullish()
+      .describe("By handler: `5s;max=1m;key=…` as in the header `x-restate-debounce`, `null`: none"),
+    throttle: handlerRules(parseThrottleRule)
+      .nullish()
+      .describe("By handler: `1m;limit=3;key=…;over=join` as in the header `x-restate-throttle`, `null`: none"),
   })
   .meta({ id: "ModifyServiceRequest" });
 

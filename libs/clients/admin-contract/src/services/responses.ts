@@ -24,6 +24,8 @@ export const HandlerShape = z
     inactivity_timeout: DurationShape.optional(),
     abort_timeout: DurationShape.optional(),
     enable_lazy_state: z.boolean().optional(),
+    debounce: z.string().optional().describe("Rule that operators set, as in the header `x-restate-debounce`"),
+    throttle: z.string().optional().describe("Rule that operators set, as in the header `x-restate-throttle`"),
     public: z.boolean(),
     input_description: z.string(),
     output_description: z.string(),

@@ -6,7 +6,7 @@ import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
-import { durationText } from "./values.js";
+import { durationText, pairs } from "./values.js";
 
 export function registerServices(program: Command, context: Context): void {
   const services = program
@@ -44,6 +44,7 @@ export function registerServices(program: Command, context: Context): void {
   const set = config.command("set").argument("<service>").description("change some of them");
   set.option("--public", "callable through the ingress").option("--private", "callable by handlers only");
   for (const [flag, what] of DURATIONS) set.option(`--${flag.replaceAll("_", "-")} <duration>`, what, durationText);
+  for (const [name, what] of HANDLER_RULES) set.option(`--${name} <handler=rule>`, what, pairs);
   set.action(
     action((name: string, flags: Readonly<Record<string, unknown>>) => change(context, name, changesOf(context, flags))),
   );
@@ -57,6 +58,15 @@ const DURATIONS = [
   ["abort_timeout", "after how long a handler that does not suspend is aborted"],
   ["state_ttl", "after how long the state of an object expires that is not changed, 0s for never"],
 ] as const;
+
+/** By handler. `off` removes a rule. */
+const HANDLER_RULES = [
+  ["debounce", "make a burst of requests to a handler one invocation, e.g. rebuild='5s;max=1m', or rebuild=off; repeatable"],
+  ["throttle", "run at most some of the requests of a period, e.g. send='1m;limit=3', or send=off; repeatable"],
+] as const;
+
+/** Settings that no manifest has, and that later registrations keep. */
+const KEPT_SETTINGS: ReadonlySet<string> = new Set(["state_ttl", "debounce", "throttle"]);
 
 async function list(context: Context): Promise<void> {
   const services = await adminOf(context).services.list(context);
@@ -178,7 +188,27 @@ const asJson = (service: ServiceMetadata): object => ({ public: service.public, 
 async function view(context: Context, name: string): Promise<void> {
   const service = await adminOf(context).services.get(name, context);
   const { output } = context;
-  output.result(asJson(service), () => output.facts(Object.entries(asJson(service)).map(([key, value]) => [key, String(value)])));
+  output.result(withRules(service), () => output.facts(factsOf(service)));
+}
+
+/** The settings, and the rules of handlers. */
+function withRules(service: ServiceMetadata): object {
+  const rules = HANDLER_RULES.flatMap(([name]) => {
+    const own = service.handlers.flatMap((handler) =>
+      handler[name] === undefined ? [] : [[handler.name, handler[name]] as const],
+    );
+    return own.length === 0 ? [] : [[name, Object.fromEntries(own)] as const];
+  });
+  return { ...asJson(service), ...Object.fromEntries(rules) };
+}
+
+function factsOf(service: ServiceMetadata): readonly (readonly [string, string])[] {
+  const rules = service.handlers.flatMap((handler) =>
+    HANDLER_RULES.flatMap(([name]) =>
+      handler[name] === undefined ? [] : [[`${name} of ${handler.name}`, handler[name]] as const],
+    ),
+  );
+  return [...Object.entries(asJson(service)).map(([key, value]) => [key, String(value)] as const), ...rules];
 }
 
 const settingsShape = z.strictObject({
@@ -208,6 +238,7 @@ function changesOf(context: Context, flags: Readonly<Record<string, unknown>>): 
     const value = flags[name.replace(/_(\w)/g, (_, letter: string) => letter.toUpperCase())];
     if (value !== undefined) changes[name] = value;
   }
+  for (const [name] of HANDLER_RULES) if (flags[name] !== undefined) changes[name] = flags[name];
   if (Object.keys(changes).length === 0)
     context.fail(USAGE, "Nothing to change was named", "See: perdure services config set --help");
   return changes as ServiceChanges;
@@ -217,9 +248,10 @@ async function change(context: Context, name: string, changes: ServiceChanges): 
   if (Object.keys(changes).length === 0) return context.output.note("Nothing was changed.");
   const service = await adminOf(context).services.modify(name, changes, context);
   const { output } = context;
-  output.result(asJson(service), () => {
-    output.facts(Object.entries(asJson(service)).map(([key, value]) => [key, String(value)]));
-    const until = Object.keys(changes).join() === "state_ttl" ? "" : `, until ${name} is registered again`;
+  output.result(withRules(service), () => {
+    output.facts(factsOf(service));
+    const isKept = Object.keys(changes).every((setting) => KEPT_SETTINGS.has(setting));
+    const until = isKept ? "" : `, until ${name} is registered again`;
     output.note(`Valid from now on${until}.`);
   });
 }

@@ -30,6 +30,8 @@ export function HandlerCard({ service, handler }: { readonly service: ServiceMet
   });
   const retries = retryText(handler.retry_policy);
   if (retries !== "") own.push(["Retries", retries]);
+  if (handler.debounce !== undefined) own.push(["Debounce", handler.debounce]);
+  if (handler.throttle !== undefined) own.push(["Throttle", handler.throttle]);
   return (
     <section className="card stack stack--tight" aria-labelledby={`handler-${handler.name}`}>
       <div className="row row--spread">

@@ -873,6 +873,18 @@ export declare type ServiceOverrides = Message<"perdure.control.v1.ServiceOverri
    * @generated from field: optional double state_ttl_ms = 17;
    */
   stateTtlMs?: number | undefined;
+
+  /**
+   * By handler, in the form of the headers of the ingress; `off` in a change removes a rule. Kept by later registrations.
+   *
+   * @generated from field: map<string, string> debounce = 18;
+   */
+  debounce: { [key: string]: string };
+
+  /**
+   * @generated from field: map<string, string> throttle = 19;
+   */
+  throttle: { [key: string]: string };
 };
 
 /**
