@@ -4,7 +4,7 @@
 SHELL := /bin/sh
 PNPM := npx -y pnpm@10.34.8
 NODE := node_modules/node/bin/node
-JEST := $(NODE) --experimental-vm-modules --no-warnings node_modules/jest/bin/jest.js
+JEST := $(NODE) --no-warnings node_modules/jest/bin/jest.js
 INSTALLED := node_modules/.perdure-installed
 BUNDLE := services/standalone/dist/main.mjs
 # The Kafka client computes a pause that may be negative, for which Node prints a warning.
@@ -149,7 +149,7 @@ ONE_PROCESS := 'crash-attempt|disk-full|error-catalogue|query-process|query-limi
 
 conformance: build ## Run real SDK services against a server that is killed and restarted (CLUSTER=1: against clusters)
 ifeq ($(CLUSTER),1)
-	@$(JEST) --setupFilesAfterEnv=./libs/testing/conformance/test/cluster/worlds-are-clusters.ts --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(PATTERNS),libs/testing/conformance/test)
+	@$(JEST) --setupFilesAfterEnv=./libs/testing/conformance/test/cluster/all-worlds-are-clusters.ts --testTimeout=90000 --testPathIgnorePatterns $(ONE_PROCESS) -- $(or $(PATTERNS),libs/testing/conformance/test)
 else
 	@$(JEST) libs/testing/conformance/test $(PATTERNS)
 endif

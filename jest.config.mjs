@@ -1,4 +1,4 @@
-/** Unit and suite tests of every package: ESM through swc, no real registry of modules but Node's own. */
+/** Suites of every package. Node.js imports them, and removes their types. */
 export default {
   roots: [
     "<rootDir>/libs",
@@ -17,18 +17,12 @@ export default {
   testPathIgnorePatterns: ["/node_modules/", "\\.(?:images|packages|sdks)\\.test\\.ts$"],
   // With workers (`make test`), some suites beside each other and some alone.
   runner: "<rootDir>/deploy/testing/beside-then-alone.mjs",
-  // Each suite leaves its copy of the modules behind; a worker that has grown is replaced between two suites.
+  // What suites leave behind adds up; a worker that has grown is replaced between two suites.
   workerIdleMemoryLimit: "2GB",
+  testRunner: "<rootDir>/deploy/testing/shared-modules.mjs",
+  transform: {},
   testEnvironment: "<rootDir>/deploy/testing/patient-environment.mjs",
   setupFilesAfterEnv: ["<rootDir>/deploy/testing/equal-bytes.mjs"],
-  extensionsToTreatAsEsm: [".ts"],
-  moduleNameMapper: { "^(\\.{1,2}/.*)\\.js$": "$1" },
-  transform: {
-    "^.+\\.ts$": [
-      "<rootDir>/deploy/testing/direct-imports.mjs",
-      { jsc: { parser: { syntax: "typescript" }, target: "esnext" }, module: { type: "es6" }, sourceMaps: "inline" },
-    ],
-  },
   // Suites prove themselves that they leave nothing behind; a run must end even when one is wrong about that.
   forceExit: true,
   testTimeout: 20_000,

@@ -3,11 +3,10 @@
  * then, one of CI's for more than a minute. Durations that a test measures itself are not changed.
  */
 import { TestEnvironment } from "jest-environment-node";
+import { LIMIT_OF_SUITE } from "./shared-globals.mjs";
 
 /** `TIMEOUT_FACTOR` in `libs/testing/testkit/src/timeout-factor.ts` is the same for what the harness waits for. */
 const TIMEOUT_FACTOR = 4;
-/** The symbol under which `jest.setTimeout` stores its value. */
-const LIMIT_OF_SUITE = Symbol.for("TEST_TIMEOUT_SYMBOL");
 
 export default class PatientEnvironment extends TestEnvironment {
   /** Hooks begin many times. */

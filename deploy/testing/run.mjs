@@ -68,7 +68,7 @@ async function runSuites(suites, workers) {
   const folder = mkdtempSync(join(tmpdir(), "perdure-results-"));
   const file = join(folder, "results.json");
   try {
-    const jest = ["--experimental-vm-modules", "--no-warnings", "node_modules/jest/bin/jest.js"];
+    const jest = ["--no-warnings", "node_modules/jest/bin/jest.js"];
     const options = [
       `--maxWorkers=${workers}`,
       `--reporters=${join(root, "deploy/testing/reporter.mjs")}`,

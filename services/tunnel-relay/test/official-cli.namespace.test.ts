@@ -39,7 +39,7 @@ else
       const folder = mkdtempSync(join(tmpdir(), "perdure-network-"));
       const resolver = join(folder, "resolv.conf");
       writeFileSync(resolver, "nameserver 127.0.0.1\n");
-      const jest = [process.execPath, "--experimental-vm-modules", "--no-warnings", join(ROOT, "node_modules/jest/bin/jest.js")];
+      const jest = [process.execPath, "--no-warnings", join(ROOT, "node_modules/jest/bin/jest.js")];
       const command = [...jest, fileURLToPath(import.meta.url)].map((part) => `'${part}'`).join(" ");
       const script = `ip link set lo up && mount --bind '${resolver}' /etc/resolv.conf && exec ${command}`;
       const child = spawn("unshare", ["--user", "--map-root-user", "--net", "--mount", "sh", "-c", script], {

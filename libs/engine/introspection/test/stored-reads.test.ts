@@ -1,5 +1,6 @@
 /** How little is read of a partition store for a statement. */
-import { afterAll, beforeAll, beforeEach, describe, expect, jest, test } from "@jest/globals";
+import { mock } from "node:test";
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { partitionKeyOf } from "@perdure/base";
 import type { SqlEngine } from "../src/options.js";
 import { anEngine, rowsOf } from "./querying.js";
@@ -228,11 +229,11 @@ describe("a statement over sys_invocation", () => {
 });
 
 test("a journal is shown without the services unless it has calls, and then they are read once", async () => {
-  const services = jest.spyOn(world.source.live, "services");
+  const services = mock.method(world.source.live, "services");
   const entries = (id: string) => query(`SELECT entry_json FROM sys_journal WHERE id = '${id}'`);
   expect(await entries(world.ids.failed)).toHaveLength(1);
-  expect(services).not.toHaveBeenCalled();
+  expect(services.mock.callCount()).toBe(0);
   expect((await entries(world.ids.done)).length).toBeGreaterThan(1);
-  expect(services).toHaveBeenCalledTimes(1);
-  services.mockRestore();
+  expect(services.mock.callCount()).toBe(1);
+  services.mock.restore();
 });

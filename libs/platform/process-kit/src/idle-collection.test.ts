@@ -1,5 +1,6 @@
 import { constants, PerformanceObserver } from "node:perf_hooks";
-import { expect, jest, test } from "@jest/globals";
+import { expect, test } from "@jest/globals";
+import FakeTimers from "@sinonjs/fake-timers";
 import { IdleChecks } from "./idle-checks.js";
 import { HeapGrowth, largeGarbage } from "./idle-collection.js";
 import { LARGE_GROWTH_MS } from "./limits.js";
@@ -85,7 +86,7 @@ test("garbage of large messages is collected when it is much, once and a little 
 });
 
 test("the old generation may grow by more while large buffers come, and as before some seconds later", () => {
-  jest.useFakeTimers();
+  const timers = FakeTimers.install();
   try {
     const percents: number[] = [];
     const growth = new HeapGrowth(
@@ -96,11 +97,11 @@ test("the old generation may grow by more while large buffers come, and as befor
     growth.largeBuffers();
     growth.largeBuffers();
     expect(percents).toEqual([400]);
-    jest.advanceTimersByTime(LARGE_GROWTH_MS - 1);
+    timers.tick(LARGE_GROWTH_MS - 1);
     growth.largeBuffers();
-    jest.advanceTimersByTime(LARGE_GROWTH_MS - 1);
+    timers.tick(LARGE_GROWTH_MS - 1);
     expect(percents).toEqual([400]);
-    jest.advanceTimersByTime(1);
+    timers.tick(1);
     expect(percents).toEqual([400, 60]);
     new HeapGrowth(
       60,
@@ -109,7 +110,7 @@ test("the old generation may grow by more while large buffers come, and as befor
     ).largeBuffers(); // Grows by enough already.
     expect(percents).toEqual([400, 60]);
   } finally {
-    jest.useRealTimers();
+    timers.uninstall();
   }
 });
 

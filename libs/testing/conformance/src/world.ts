@@ -16,14 +16,15 @@ export interface Deployed {
 
 type StartServer = (options: ServerOptions) => Promise<TestServer>;
 
-let startServer: StartServer = (options) => Server.start(options);
+const startOneProcess: StartServer = (options) => Server.start(options);
+let startServer = startOneProcess;
 
 /**
- * Replaces the server of later worlds in this process. A suite that needs databases calls it, so that a world itself does not depend on
- * them.
+ * Replaces the server of later worlds in this process (undefined: by one process). A suite that needs databases calls it, so that a world
+ * itself does not depend on them.
  */
-export function useServers(start: StartServer): void {
-  startServer = start;
+export function useServers(start: StartServer | undefined): void {
+  startServer = start ?? startOneProcess;
 }
 
 /** Output lines of a crashed server in an error. */

@@ -5,7 +5,8 @@
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { join } from "node:path";
-import { afterAll, afterEach, beforeAll, describe, expect, jest, test } from "@jest/globals";
+import { mock } from "node:test";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { bareOf } from "@perdure/cloud";
 import { freePorts } from "@perdure/servers";
 import { handlers, service } from "@restatedev/restate-sdk";
@@ -59,7 +60,7 @@ afterAll(async () => {
   await endpoint?.[Symbol.asyncDispose]();
   await world?.[Symbol.asyncDispose]();
 }, TEST_MS);
-afterEach(() => void jest.useRealTimers());
+afterEach(() => mock.timers.reset());
 
 /** An endpoint that is not an SDK's. */
 let nosy: { readonly port: number; readonly origin: string };
@@ -137,12 +138,9 @@ test("T10: a signed request that was recorded is valid for its own path, for a m
       .status;
   expect(await replay("/invoke/Echo/headers")).not.toBe(401);
   expect(await replay("/invoke/Echo/others")).toBe(401);
-  jest.useFakeTimers({
-    now: claims.exp * 1_000 + 1_000,
-    doNotFake: ["hrtime", "nextTick", "performance", "queueMicrotask", "setImmediate", "setInterval", "setTimeout"],
-  });
+  mock.timers.enable({ apis: ["Date"], now: claims.exp * 1_000 + 1_000 });
   expect(await replay("/invoke/Echo/headers")).toBe(401);
-  jest.useRealTimers();
+  mock.timers.reset();
   await h1[Symbol.asyncDispose]();
 });
 

@@ -1,3 +1,5 @@
 /** The leader among the registries publishes events about the environment in a cluster of processes. */
-import "./worlds-are-clusters.js";
-import "../environment-events.server.test.js";
+import { useClusters } from "./use-clusters.js";
+
+useClusters();
+await import("../environment-events.server.test.js");

@@ -1,3 +1,5 @@
 /** A gateway of a cluster answers callers like a single process. */
-import "./worlds-are-clusters.js";
-import "../ingress.server.test.js";
+import { useClusters } from "./use-clusters.js";
+
+useClusters();
+await import("../ingress.server.test.js");

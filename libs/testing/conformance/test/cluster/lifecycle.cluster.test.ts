@@ -1,3 +1,5 @@
 /** Operations on invocations work through the processes of a cluster. */
-import "./worlds-are-clusters.js";
-import "../lifecycle.server.test.js";
+import { useClusters } from "./use-clusters.js";
+
+useClusters();
+await import("../lifecycle.server.test.js");
