@@ -27,7 +27,7 @@ interface RedisLeasesOptions {
 }
 
 /** First value of a reply of the scripts that acquire and renew. */
-const [TAKEN, HELD, FOREIGN] = [0, 1, 2];
+const [REFUSED, HELD, FOREIGN] = [0, 1, 2];
 
 export class RedisLeases implements Leases {
   readonly #redis: RedisConnections;
@@ -100,7 +100,7 @@ export class RedisLeases implements Leases {
     const replies = await Promise.all(requests);
     return partitions.map((partition, n): LeaseOutcome => {
       const [outcome, value = null, leftMs = null] = present(replies[n]);
-      if (outcome === TAKEN) return { kind: "taken", partition, by: textOf(value), forMs: numberReply(leftMs) };
+      if (outcome === REFUSED) return { kind: "taken", partition, by: textOf(value), forMs: numberReply(leftMs) };
       if (outcome === FOREIGN) return this.#foreign(partition, markOf(value));
       invariant(outcome === HELD, "a script of leases returns one of three outcomes");
       const endsAtMs = sentAtMs + this.#leaseMs - this.#marginMs;
