@@ -35,7 +35,7 @@ SDK ?=
 
 .PHONY: help build run example cluster cluster-down cloud cloud-down check format clean
 .PHONY: test test-db test-kafka test-browser test-k8s test-images test-packages test-sdks test-examples test-all programs
-.PHONY: sim sim-scale scale bench bench-check chaos fuzz microbench conformance screenshots charts reference docs packages release images images-check
+.PHONY: sim sim-scale scale bench bench-check chaos fuzz microbench conformance screenshots visual charts reference docs packages release images images-check
 
 help: ## Show this list
 	@echo "Perdure. Usage: make <target>"
@@ -156,6 +156,9 @@ endif
 
 screenshots: programs ## Take the pictures of the console in docs/screenshots anew
 	@PERDURE_SCREENSHOTS=1 $(JEST) services/console/test/screenshots
+
+visual: programs ## Take the pictures anew that pages of the console are compared with (services/console/testdata/visual)
+	@PERDURE_VISUAL=1 $(JEST) services/console/test/visual
 
 charts: $(INSTALLED) ## Write the charts' definitions of custom resources, and the table of values, anew
 	@PERDURE_WRITE_CHARTS=1 $(JEST) libs/core/custom-resources/test/chart.test.ts libs/testing/conformance/test/charts/values.test.ts

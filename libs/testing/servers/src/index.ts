@@ -1,5 +1,6 @@
 /** Starts real Redis, PostgreSQL and Kafka servers on free ports, and a browser, for tests and for a local cluster. */
 export { openBrowser } from "./browser.js";
+export { packagedFonts } from "./chromium.js";
 export { ControlPlane } from "./control-plane.js";
 export { type EmptyDatabase, startDatabase } from "./database.js";
 export { cacheDirectory } from "./debian.js";
