@@ -3,7 +3,7 @@ import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import type { FakeStream } from "@perdure/endpoint-transport/testing";
 import { encodeCommand, encodeFrame, MessageType } from "@perdure/service-protocol";
-import { DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
+import { DRAIN_MS } from "./limits.js";
 import { noMetrics } from "./metrics.js";
 import { aTarget } from "./testing/builders.js";
 import { failuresOf, handler, names, object, sleep, World, waitForSleep } from "./testing/world.js";
@@ -269,103 +269,5 @@ describe("bounds", () => {
     await world.turn();
     expect(world.last.writes.length).toBe(before + 1);
     expect(names(world.last).filter((name) => name === "Signal").length).toBe(10);
-  });
-});
-
-describe("large bodies", () => {
-  const value = new Uint8Array(LARGE_MESSAGE_BYTES).fill(7);
-  const large = encodeFrame(MessageType.Output, encodeCommand({ kind: "output", result: { kind: "value", value }, name: "" }));
-  const end = encodeFrame(MessageType.End, new Uint8Array());
-
-  /** Results of the store in the order of the bodies, given by the test. */
-  function staging(world: World) {
-    const bodies: Uint8Array[] = [];
-    const answers: PromiseWithResolvers<Disposable>[] = [];
-    const disposed: number[] = [];
-    world.partition.stage = (body) => {
-      const answer = Promise.withResolvers<Disposable>();
-      bodies.push(body);
-      answers.push(answer);
-      return answer.promise;
-    };
-    const staged = (n: number): void => answers[n]?.resolve({ [Symbol.dispose]: () => void disposed.push(n) });
-    return { bodies, answers, disposed, staged };
-  }
-
-  test("a large body is staged before its command is submitted; what comes behind it waits, and so does the end", async () => {
-    const world = new World();
-    const { bodies, disposed, staged } = staging(world);
-    const invocation = await world.invoke();
-    world.last.respond();
-    world.last.command(sleep);
-    for (const piece of [large.subarray(0, 1_000), large.subarray(1_000), end]) world.last.listener.data(piece);
-    world.last.listener.end();
-    await world.turn();
-    expect(invocation.entries.map(({ type }) => type)).toEqual([MessageType.Input, MessageType.Sleep]);
-    expect([bodies.length, world.last.readingPaused, disposed, invocation.status]).toEqual([1, true, [], "invoked"]);
-    staged(0);
-    await world.turn();
-    expect(invocation.status).toBe("completed");
-    // The very memory that was staged, or the store could not find it again.
-    expect(invocation.entries[2]?.body).toBe(bodies[0]);
-    expect(disposed).toEqual([0]);
-    expect(world.clock.pendingTimers).toBe(1); // The sleep itself.
-  });
-
-  test("the stage ends only when the command is durable", async () => {
-    const world = new World();
-    const { disposed, staged } = staging(world);
-    await world.invoke();
-    world.last.respond();
-    const held: (() => void)[] = [];
-    const { whenDurable } = world.partition;
-    world.partition.whenDurable = (callback) => held.push(callback);
-    world.last.listener.data(large);
-    staged(0);
-    await world.turn();
-    expect(disposed).toEqual([]);
-    world.partition.whenDurable = whenDurable;
-    for (const callback of held) callback();
-    expect(disposed).toEqual([0]);
-  });
-
-  test("a body that cannot be staged goes with its command", async () => {
-    const world = new World();
-    const { answers } = staging(world);
-    const invocation = await world.invoke();
-    world.last.respond();
-    world.last.listener.data(large);
-    world.last.listener.data(end);
-    answers[0]?.reject(new Error("the disk is full"));
-    await world.turn();
-    expect(invocation.status).toBe("completed");
-  });
-
-  test("an attempt that fails during staging submits nothing more, and keeps no file", async () => {
-    const world = new World();
-    const { disposed, staged } = staging(world);
-    const invocation = await world.invoke();
-    world.last.respond();
-    world.last.listener.data(large);
-    world.last.listener.failed({ kind: "reset", message: "gone" });
-    await world.turn();
-    staged(0);
-    await world.turn();
-    expect(invocation.entries).toHaveLength(1);
-    expect([disposed, failuresOf(invocation)]).toEqual([[0], ["RT0010 retry"]]);
-  });
-
-  test("a result of a step is staged like a command", async () => {
-    const world = new World();
-    const { bodies, staged } = staging(world);
-    const invocation = await world.invoke();
-    world.last.respond();
-    world.last.command({ kind: "run", resultCompletionId: 1, name: "" });
-    world.last.control({ kind: "proposeRunCompletion", resultCompletionId: 1, result: { kind: "value", value } });
-    await world.turn();
-    expect([bodies.length, invocation.entries.length]).toEqual([1, 2]);
-    staged(0);
-    await world.turn();
-    expect(invocation.entries).toHaveLength(3);
   });
 });

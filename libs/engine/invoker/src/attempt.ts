@@ -9,7 +9,7 @@
  */
 import type { TimerHandle } from "@perdure/base";
 import type { EndpointStream, StreamListener, StreamRequest, TransportFailure } from "@perdure/endpoint-transport";
-import { type Future, invocationContentType } from "@perdure/service-protocol";
+import { type Future, invocationContentType, MessageType } from "@perdure/service-protocol";
 import type { AttemptCommand, EntryStored } from "@perdure/state-machine";
 import { type AttemptFailure, abortTimeoutFailure, transportFailure } from "./attempt-failure.js";
 import { AttemptMachine } from "./attempt-machine.js";
@@ -20,7 +20,7 @@ import type { DeadlineWaiter } from "./deadlines.js";
 import type { ServiceShare, ShareMember } from "./fair-shares.js";
 import type { Flushable } from "./flush-group.js";
 import type { LargeTurn } from "./large-messages.js";
-import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES } from "./limits.js";
+import { ATTEMPT_UNITS, BLOCKED_AFTER_MS, DRAIN_MS, LARGE_MESSAGE_BYTES, STAGED_OUTPUT_BYTES } from "./limits.js";
 import { MessagePace } from "./pace.js";
 import { type ResponseHeaders, responseFailure } from "./response-check.js";
 
@@ -55,6 +55,8 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
   #isStreamWaiting = false;
   /** A large command is being staged; it is submitted afterwards. */
   #isSubmitting = false;
+  /** The staged Output. Kept until the attempt is over: the outcome that the end stores consists of the same bytes. */
+  #stagedOutput: Disposable | undefined;
   #hasResponded = false;
   /** The response ended before all received frames were handled. */
   #hasEnded = false;
@@ -124,6 +126,7 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#over = true;
     this.#stopWaiting();
     this.#stopHoldingUp();
+    this.#releaseOutput();
     this.#stream.abort();
   }
 
@@ -145,7 +148,8 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
   submit(command: AttemptCommand): void {
     const { stage } = this.#owner;
     const body = stage === undefined ? undefined : bodyOf(command);
-    if (stage === undefined || body === undefined || body.length < LARGE_MESSAGE_BYTES) return this.#owner.submit(command);
+    const bytesMin = isOutput(command) ? STAGED_OUTPUT_BYTES : LARGE_MESSAGE_BYTES;
+    if (stage === undefined || body === undefined || body.length < bytesMin) return this.#owner.submit(command);
     this.#isSubmitting = true;
     stage(body).then(
       (staged) => this.#staged(command, staged),
@@ -161,12 +165,26 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     this.#isSubmitting = false;
     if (this.#over || this.#machine.over) return staged?.[Symbol.dispose]();
     this.#owner.submit(command);
-    if (staged !== undefined) this.#owner.whenDurable(() => staged[Symbol.dispose]());
+    if (isOutput(command)) {
+      this.#releaseOutput();
+      this.#stagedOutput = staged;
+    } else this.#release(staged);
     this.#goOn();
+  }
+
+  #releaseOutput(): void {
+    this.#release(this.#stagedOutput);
+    this.#stagedOutput = undefined;
+  }
+
+  /** Once everything that was submitted is durable. */
+  #release(staged: Disposable | undefined): void {
+    if (staged !== undefined) this.#owner.whenDurable(() => staged[Symbol.dispose]());
   }
 
   over(ending: AttemptEnding): void {
     this.#stopHoldingUp();
+    this.#releaseOutput();
     const reset = ending.kind === "failed" && ending.failure.resetStream;
     if (!reset) this.#waitFor("drain", DRAIN_MS);
     // A transport that fails at once does so before `#stream` is set.
@@ -368,6 +386,10 @@ export class Attempt implements AttemptOutput, StreamListener, ShareMember, Dead
     else this.#stream.end();
     this.#owner.attemptOver();
   }
+}
+
+function isOutput(command: AttemptCommand): boolean {
+  return command.kind === "appendCommand" && command.type === MessageType.Output;
 }
 
 /** The part of a command that may be large. */

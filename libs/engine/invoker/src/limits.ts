@@ -49,6 +49,12 @@ export const PACE_DELAY_MS_MIN = 20;
 
 /** A message of this length or more is large: handling it takes milliseconds, and it delays others on its connection. */
 export const LARGE_MESSAGE_BYTES = 1024 * 1024;
+
+/**
+ * An Output of this length or more is staged. Its value is stored with the entry and, often in a later commit, as the outcome; stores
+ * write bytes of this length separately, once for both when they are staged.
+ */
+export const STAGED_OUTPUT_BYTES = 256 * 1024;
 /** Large messages that may arrive and be stored at the same time, at least one: each is in memory some five times until it is durable. */
 export const LARGE_MESSAGES_BYTES_MAX = 32 * 1024 * 1024;
 /** The largest message arrives within this time at 250 Mbit/s; slower ones must not delay the others. */
