@@ -2,15 +2,8 @@
 import type { SqlRow } from "@perdure/admin-client";
 import { textOf } from "../rows.js";
 
-/** The largest number that is readable here. */
-const SHOWN_MAX = 20;
-
-/** A drained deployment needs no attention: it can be removed. */
 const TEXTS = { "subscription.stuck": "subscription stuck", "limit.saturated": "limit saturated" } as const;
 type ShownType = keyof typeof TEXTS;
-
-export const CONDITIONS = `SELECT type, subject, array_to_string(services, ', ') AS services, handler, since FROM sys_condition
-WHERE type IN ('subscription.stuck', 'limit.saturated') ORDER BY since LIMIT ${SHOWN_MAX}`;
 
 export interface ShownCondition {
   readonly type: ShownType;

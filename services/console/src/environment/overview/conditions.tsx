@@ -1,7 +1,8 @@
 /** Conditions of the environment that caused an event and hold: a stuck subscription, a limit at its maximum. */
+import type { SqlRow } from "@perdure/admin-client";
 import { Link } from "wouter";
 import { Breakable, Moment, Section, Table, type TableColumn } from "../../kit/index.js";
-import { conditionHref, conditionText, type ShownCondition } from "./condition-rows.js";
+import { conditionHref, conditionsOf, conditionText, type ShownCondition } from "./condition-rows.js";
 
 const COLUMNS: readonly TableColumn<ShownCondition>[] = [
   { name: "Condition", cell: conditionText },
@@ -17,12 +18,12 @@ const COLUMNS: readonly TableColumn<ShownCondition>[] = [
   { name: "Since", cell: ({ since }) => <Moment at={since} /> },
 ];
 
-export default function Conditions({ conditions }: { readonly conditions: readonly ShownCondition[] }) {
+export default function Conditions({ rows }: { readonly rows: readonly SqlRow[] }) {
   return (
     <Section title="Subscriptions and limits">
       <Table
         label="Subscriptions and limits that need attention"
-        rows={conditions}
+        rows={conditionsOf(rows)}
         columns={COLUMNS}
         keyOf={({ type, subject }) => `${type} ${subject}`}
       />

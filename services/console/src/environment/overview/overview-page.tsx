@@ -7,13 +7,12 @@ import { useAddress } from "../address.js";
 import type { ConsoleEnvironment } from "../environment.js";
 import { useRequest } from "../request.js";
 import { ByService } from "./by-service.js";
-import { CONDITIONS, conditionsOf } from "./condition-rows.js";
 import { CountCards } from "./count-cards.js";
 import { readFailed, readTraffic } from "./counted.js";
 import { countsOf, issuesOf, servicesOf } from "./figures.js";
 import { longWaitsOf } from "./long-waits.js";
 import { NeedsYou } from "./needs-you.js";
-import { againAfterMs, ISSUES_STATEMENT, NOW } from "./questions.js";
+import { againAfterMs, CONDITIONS, ISSUES_STATEMENT, NOW } from "./questions.js";
 import { SLOT_WAITS, slotHoldersOf, slotWaitsOf } from "./slot-waits.js";
 import { TrafficCharts } from "./traffic-charts.js";
 import { Welcome } from "./welcome.js";
@@ -44,7 +43,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
   const now = usePaced("now", rowsOf(NOW, ISSUES_STATEMENT, SLOT_WAITS));
   const traffic = usePaced(`traffic ${window.name}`, (environment, signal) => readTraffic(environment, window, signal));
   const failed = usePaced("failed", readFailed);
-  const conditions = conditionsOf(usePaced("conditions", readConditions).data ?? []);
+  const { data: conditions = [] } = usePaced("conditions", readConditions);
   const live = now.data?.[0];
   const counts = useMemo(() => live && countsOf(live), [live]);
   // Data of another range would be drawn in the wrong places.
@@ -71,7 +70,7 @@ function Figures({ names }: { readonly names: readonly string[] }) {
       <Section title="Needs attention">
         {conditions.length > 0 && (
           <Suspense fallback={null}>
-            <Conditions conditions={conditions} />
+            <Conditions rows={conditions} />
           </Suspense>
         )}
         <Loaded query={now}>

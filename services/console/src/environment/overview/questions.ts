@@ -46,6 +46,10 @@ FROM sys_invocation_status
 WHERE status = 'completed' AND completion_result = 'failure' AND completed_at > now() - INTERVAL '1 hour'
 GROUP BY 1, 2, 3, 4 ORDER BY n DESC LIMIT ${GROUPS_MAX}`;
 
+/** Conditions that need an action, the oldest first. A drained deployment needs none: it can be removed. */
+export const CONDITIONS = `SELECT type, subject, array_to_string(services, ', ') AS services, handler, since FROM sys_condition
+WHERE type IN ('subscription.stuck', 'limit.saturated') ORDER BY since LIMIT ${GROUPS_MAX}`;
+
 /** A user who watches the page expects it to change. */
 const EVERY_MS = 5_000;
 const EVERY_MS_MAX = 60_000;
