@@ -28,7 +28,7 @@ import { answerCompletion, answerInvocationFailure, answerJson, answerThrottled 
 import type { IngressContext } from "./context.js";
 import type { IngressExchange } from "./exchange.js";
 import { checkInput } from "./input-rule.js";
-import { debouncedInvocationId, type Pacing, pacingOf, throttledInvocationId } from "./pacing.js";
+import { debouncedInvocationId, type PacingRule, pacingOf, throttledInvocationId } from "./pacing.js";
 import { percentDecode, type RequestPath } from "./path.js";
 import { NO_PARAMETERS, parseDelay, parseQuery, type QueryParameters } from "./query.js";
 import type { IngressRefusal } from "./refusal.js";
@@ -77,7 +77,7 @@ interface Input {
 }
 
 /** What the rule of a request makes of it. */
-interface Identity {
+interface PacedIdentity {
   readonly id: InvocationId;
   readonly idempotencyKey: string | undefined;
   readonly debounce: Debounce | undefined;
@@ -93,7 +93,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   readonly #route: InvokeRoute;
   readonly #path: RequestPath;
   readonly #scope: string | undefined;
-  #pacing: Pacing | undefined;
+  #pacing: PacingRule | undefined;
   #id: InvocationId | undefined = undefined;
   #executionTimeMs: number | undefined = undefined;
   /** Monotonic clock; set only when metrics are on. */
@@ -105,7 +105,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     route: InvokeRoute,
     path: RequestPath,
     scope: string | undefined,
-    pacing: Pacing | undefined,
+    pacing: PacingRule | undefined,
   ) {
     this.#context = context;
     this.#exchange = exchange;
@@ -233,7 +233,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
   }
 
   /** With a debounce the idempotency key separates bursts, and a send with the same key after the burst begins another one. */
-  #identify(target: Target, nowMs: number): Identity {
+  #identify(target: Target, nowMs: number): PacedIdentity {
     const { random } = this.#context.ports;
     const { idempotencyKey } = this.#exchange;
     const pacing = this.#pacing;

@@ -23,12 +23,12 @@ import * as refusal from "./refusal.js";
 import { isVisibleAscii } from "./request-headers.js";
 
 /** At most one of the two. `isOption`: the rule is that of the handler. */
-export type Pacing =
+export type PacingRule =
   | { readonly kind: "debounce"; readonly rule: DebounceRule; readonly isOption: boolean }
   | { readonly kind: "throttle"; readonly rule: ThrottleRule };
 
 /** A header wins over the option of the same kind, and a rule in a header over both options. */
-export function pacingOf(exchange: IngressExchange, handler: HandlerView): Pacing | IngressRefusal | undefined {
+export function pacingOf(exchange: IngressExchange, handler: HandlerView): PacingRule | IngressRefusal | undefined {
   const { debounce, throttle } = exchange;
   const isDebounced = debounce !== undefined && debounce.trim() !== NO_PACING;
   const isThrottled = throttle !== undefined && throttle.trim() !== NO_PACING;
@@ -41,12 +41,12 @@ export function pacingOf(exchange: IngressExchange, handler: HandlerView): Pacin
   return throttle === undefined && handler.throttle !== undefined ? throttleOf(handler.throttle) : undefined;
 }
 
-function debounceOf(text: string, isOption: boolean): Pacing | IngressRefusal {
+function debounceOf(text: string, isOption: boolean): PacingRule | IngressRefusal {
   const parsed = parse(text, parseDebounceRule);
   return parsed.ok ? { kind: "debounce", rule: parsed.value, isOption } : refusal.badDebounce(parsed.reason);
 }
 
-function throttleOf(text: string): Pacing | IngressRefusal {
+function throttleOf(text: string): PacingRule | IngressRefusal {
   const parsed = parse(text, parseThrottleRule);
   return parsed.ok ? { kind: "throttle", rule: parsed.value } : refusal.badThrottle(parsed.reason);
 }

@@ -115,10 +115,10 @@ describe("a request that the throttle does not run", () => {
 
   test("joins the newest invocation when it says so: a send gets its id, a call its result, or RT0103 when that is deleted", async () => {
     const { newestId, answers } = await refused("join", "/Greeter/greet/send", "/Greeter/greet");
-    const [send, call, late] = answers;
+    const [send, call, afterDeletion] = answers;
     expect([send!.status, JSON.parse(send!.text)]).toEqual([202, { invocationId: newestId, status: "PreviouslyAccepted" }]);
     expect(Number(send!.headers["retry-after"])).toBeGreaterThan(25);
     expect([call!.status, call!.headers["x-restate-id"]]).toEqual([200, newestId]);
-    expect([late!.status, late!.headers["x-restate-id"]]).toEqual([429, newestId]);
+    expect([afterDeletion!.status, afterDeletion!.headers["x-restate-id"]]).toEqual([429, newestId]);
   });
 });

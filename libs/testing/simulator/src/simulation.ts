@@ -370,7 +370,7 @@ class Simulation {
     await this.#until(() => scheduler.clock.monotonicMs() >= untilMs);
     if (findings.first !== undefined) return;
     ledger.debounce.retentionIsOver();
-    ledger.throttle.allIsOver();
+    ledger.state.throttle.allIsOver();
     ledger.state.ttls.allIsOver(ledger.state.objects, settings.stateTtl === undefined);
     findings.require(ledger.undo.noteCount === 0, "records of undo end", () => `${ledger.undo.noteCount} are left`);
     const stays = /^..([edsp])/; // State and promises of a workflow key may also be written after its run is deleted.

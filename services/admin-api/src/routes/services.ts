@@ -2,7 +2,8 @@
 import { getHandler, getService, getServiceDocument, listHandlers, listServices, modifyService } from "@perdure/admin-contract";
 import { ModifyService } from "@perdure/admin-contract/requests";
 import type { HandlerDefinition } from "@perdure/manifest";
-import type { LocatedRevision, Registry } from "@perdure/metadata";
+import type { LocatedRevision, Registry, ServiceOverrides } from "@perdure/metadata";
+import type { z } from "zod";
 import { json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { listAnswer } from "../http/page.js";
@@ -35,18 +36,7 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
       },
       handle: async (request) => {
         const body = await request.json(ModifyService);
-        const changes = {
-          public: body.public ?? undefined,
-          idempotencyRetentionMs: body.idempotency_retention ?? undefined,
-          workflowCompletionRetentionMs: body.workflow_completion_retention ?? undefined,
-          journalRetentionMs: body.journal_retention ?? undefined,
-          inactivityTimeoutMs: body.inactivity_timeout ?? undefined,
-          abortTimeoutMs: body.abort_timeout ?? undefined,
-          stateTtlMs: body.state_ttl ?? undefined,
-          debounce: body.debounce ?? undefined,
-          throttle: body.throttle ?? undefined,
-        };
-        return json(200, serviceView(registry, await registry.modifyService(request.param("service"), changes)));
+        return json(200, serviceView(registry, await registry.modifyService(request.param("service"), changesOf(body))));
       },
     }),
     route(getServiceDocument, {
@@ -87,6 +77,21 @@ export function serviceRoutes(registry: Registry, ingressEndpoint: AdminOptions[
       },
     }),
   ];
+}
+
+/** Fields that the request does not have, or that are `null`, change nothing. */
+function changesOf(body: z.output<typeof ModifyService>): ServiceOverrides {
+  return {
+    public: body.public ?? undefined,
+    idempotencyRetentionMs: body.idempotency_retention ?? undefined,
+    workflowCompletionRetentionMs: body.workflow_completion_retention ?? undefined,
+    journalRetentionMs: body.journal_retention ?? undefined,
+    inactivityTimeoutMs: body.inactivity_timeout ?? undefined,
+    abortTimeoutMs: body.abort_timeout ?? undefined,
+    stateTtlMs: body.state_ttl ?? undefined,
+    debounce: body.debounce ?? undefined,
+    throttle: body.throttle ?? undefined,
+  };
 }
 
 const nameOf = ({ revision }: LocatedRevision): string => revision.definition.name;

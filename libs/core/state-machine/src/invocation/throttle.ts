@@ -6,7 +6,7 @@
  * One batch stores the row together with the invocation that it counts, so a crash neither loses a place nor gives it away twice. A
  * refusal writes nothing. A timer deletes the row at the end of its period.
  */
-import { fromUtf8, type InvocationId, idempotentInvocationId, invariant, utf8 } from "@perdure/base";
+import { fromUtf8, type InvocationId, idempotentInvocationId, invariant, parseInvocationId, utf8 } from "@perdure/base";
 import type { Invoke, Throttle, TimerKey } from "../command.js";
 import type { Target } from "../target.js";
 import type { Transition } from "../transition.js";
@@ -112,13 +112,17 @@ function encodePeriod(period: ThrottlePeriod): Uint8Array {
 export function decodeThrottlePeriod(row: Uint8Array): ThrottlePeriod {
   const [beganAtMs, endsAtMs, limit, admittedCount, newestId, service, handler, scope, throttleKey, ...objectKey] =
     fromUtf8(row).split("\n");
-  invariant(service !== undefined && handler !== undefined && throttleKey !== undefined, "the row of a throttle key is whole");
+  const id = parseInvocationId(newestId ?? "");
+  invariant(
+    id.ok && service !== undefined && handler !== undefined && throttleKey !== undefined,
+    "the row of a throttle key is whole",
+  );
   return {
     beganAtMs: Number(beganAtMs),
     endsAtMs: Number(endsAtMs),
     limit: Number(limit),
     admittedCount: Number(admittedCount),
-    newestId: newestId as InvocationId,
+    newestId: id.value,
     service,
     handler,
     scope: scope === "" ? undefined : scope,

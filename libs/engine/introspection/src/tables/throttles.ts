@@ -1,15 +1,13 @@
 /** `sys_throttle`: keys with a throttle, what their present period has admitted, and when it ends. */
-import { type InvocationId, partitionKeyOf } from "@perdure/base";
+import { partitionKeyOf } from "@perdure/base";
 import { decodeThrottlePeriod, THROTTLE_SERVICE, type ThrottlePeriod } from "@perdure/state-machine";
 import { isNeeded } from "../query/hints.js";
 import { defineTable } from "../table.js";
 
-type ThrottleRow = ThrottlePeriod & { readonly rowId: InvocationId };
-
-export const throttle = defineTable<ThrottleRow>({
+export const throttle = defineTable<ThrottlePeriod>({
   name: "sys_throttle",
   readers: {
-    partition_key: ({ rowId }) => partitionKeyOf(rowId),
+    partition_key: ({ newestId }) => partitionKeyOf(newestId),
     scope: ({ scope }) => scope,
     service_name: ({ service }) => service,
     service_key: ({ objectKey }) => objectKey,
@@ -23,9 +21,9 @@ export const throttle = defineTable<ThrottleRow>({
   },
   async *rows({ store, partitionCount }, hints) {
     for (let partition = 0; partition < partitionCount; partition++) {
-      for await (const { key, value } of store.scanState(partition, THROTTLE_SERVICE)) {
+      for await (const { value } of store.scanState(partition, THROTTLE_SERVICE)) {
         const period = decodeThrottlePeriod(value);
-        if (isNeeded(hints, "service_name", period.service)) yield { ...period, rowId: key as InvocationId };
+        if (isNeeded(hints, "service_name", period.service)) yield period;
       }
     }
   },

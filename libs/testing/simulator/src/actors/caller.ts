@@ -76,7 +76,7 @@ export class SimulatedCaller {
     const command: Invoke = this.#submitted ? { ...this.command, resubmission: true } : this.command;
     this.#submitted = true;
     this.#world.ledger.debounce.sent(command);
-    this.#world.ledger.throttle.sent(command);
+    this.#world.ledger.state.throttle.sent(command);
     const previously = (previous: Invocation | undefined): void => {
       this.#acceptedId = previous?.facts.id;
       if (previous !== undefined) this.#world.ledger.debounce.accepted(command, previous.facts.id);
@@ -105,7 +105,7 @@ export class SimulatedCaller {
   /** The request is over, or its client repeats it until a later period admits it. */
   #throttled(command: Invoke, newestId: InvocationId): void {
     const { ledger, scheduler } = this.#world;
-    ledger.throttle.refused(command, newestId);
+    ledger.state.throttle.refused(command, newestId);
     if (scheduler.random.chance(0.5)) this.#state = "done";
     else this.#again(this.#try);
   }

@@ -4,13 +4,12 @@
  */
 import type { InvocationId } from "@perdure/base";
 import type { InboxEntry, Invocation, JournalEntry, Mutation, Outcome, PartitionCommand } from "@perdure/state-machine";
-import { DEBOUNCE_SERVICE, isExclusive, isWorkflowRun, THROTTLE_SERVICE } from "@perdure/state-machine";
+import { DEBOUNCE_SERVICE, isExclusive, isWorkflowRun } from "@perdure/state-machine";
 import type { PartitionBatch } from "@perdure/storage";
 import { DebounceModel } from "../debounce/model.js";
 import type { SimulationFindings } from "../findings.js";
 import { FlowModel } from "../flow/model.js";
 import { ForkModel } from "../fork/model.js";
-import { ThrottleModel } from "../throttle/model.js";
 import { UndoModel } from "../undo/model.js";
 import { AttemptLedger } from "./attempts.js";
 import {
@@ -41,7 +40,6 @@ export class Ledger {
   readonly signals: SignalModel;
   readonly promises: PromiseModel;
   readonly debounce: DebounceModel;
-  readonly throttle: ThrottleModel;
   readonly undo: UndoModel;
   readonly forks: ForkModel;
   readonly #journals: JournalModel;
@@ -71,12 +69,11 @@ export class Ledger {
     this.signals = new SignalModel((id) => this.generation(id));
     this.promises = new PromiseModel(findings);
     this.debounce = new DebounceModel(findings, (id) => this.generation(id));
-    this.throttle = new ThrottleModel(findings, wallMs);
     this.forks = new ForkModel(findings);
     this.#journals = new JournalModel(findings, this);
     this.flow = new FlowModel(findings, nowMs);
     this.attempts = new AttemptLedger(findings, this);
-    this.state = new StateModel(findings);
+    this.state = new StateModel(findings, wallMs);
     this.locks = new LockModel(findings);
     this.undo = new UndoModel(findings);
   }
@@ -158,7 +155,6 @@ export class Ledger {
     this.#findings.require(this.#early.size === 0, "entries belong to an invocation", () => [...this.#early.keys()].join());
     this.#early.clear();
     this.state.endOfBatch();
-    this.throttle.endOfBatch();
     this.kills.endOfBatch((id) => this.generation(id), this.#outbox.undelivered, this.#commits);
     this.#workflowsGone();
   }
@@ -177,13 +173,11 @@ export class Ledger {
         return this.#dropJournal(mutation.id, mutation.length);
       case "putState":
         if (mutation.service === DEBOUNCE_SERVICE) return this.debounce.put(mutation.key, mutation.value);
-        if (mutation.service === THROTTLE_SERVICE) return this.throttle.put(mutation.key as InvocationId, mutation.value);
         this.#deletedWorkflows.delete(`${mutation.service}/${mutation.key}`);
         if (!this.state.put(mutation.service, mutation.key, mutation.stateKey, mutation.value)) this.#edited(mutation);
         return;
       case "deleteState":
         if (mutation.service === DEBOUNCE_SERVICE) return this.debounce.deleted(mutation.key);
-        if (mutation.service === THROTTLE_SERVICE) return this.throttle.deleted(mutation.key as InvocationId);
         if (!this.state.delete(mutation.service, mutation.key, mutation.stateKey)) this.#edited(mutation);
         return;
       case "putLock":
@@ -273,7 +267,7 @@ export class Ledger {
     this.#findings.require(isAllowed, "an invocation is accepted once", () => id);
     const generation = newGeneration(partition, invocation, last, this.#commits);
     this.#generations.set(id, generation);
-    this.throttle.born(invocation);
+    this.state.throttle.born(invocation);
     this.#takeEarly(generation, invocation.facts.source.kind === "restart");
     this.forks.copied(generation);
     if (invocation.status === "completed")

@@ -1,14 +1,16 @@
 /** Rules about user state: counters grow by one at a time, and the stored state is what the journals produce. */
-import { fromUtf8 } from "@perdure/base";
-import { STATE_TTL_SERVICE } from "@perdure/state-machine";
+import { fromUtf8, type InvocationId } from "@perdure/base";
+import { STATE_TTL_SERVICE, THROTTLE_SERVICE } from "@perdure/state-machine";
 import type { SimulationFindings } from "../findings.js";
 import { StateTtlModel } from "../state-ttl/model.js";
+import { ThrottleModel } from "../throttle/model.js";
 
 /** State keys that programs only ever raise by one. */
 const COUNTERS: ReadonlySet<string> = new Set(["n", "m"]);
 
 export class StateModel {
   readonly ttls: StateTtlModel;
+  readonly throttle: ThrottleModel;
   readonly #findings: SimulationFindings;
   /** Objects whose handler was restored after others ran: it writes the counter that it read before. */
   readonly #restored = new Set<string>();
@@ -16,8 +18,9 @@ export class StateModel {
   /** SetState and ClearState entries whose changes are not in the batch yet. */
   #demanded: { readonly object: string; readonly key: string; readonly value: string | undefined }[] = [];
 
-  constructor(findings: SimulationFindings) {
+  constructor(findings: SimulationFindings, wallMs: (() => number) | undefined) {
     this.#findings = findings;
+    this.throttle = new ThrottleModel(findings, wallMs);
     this.ttls = new StateTtlModel(findings);
   }
 
@@ -42,6 +45,7 @@ export class StateModel {
   /** Returns whether a command of a handler in this batch requires it, or it is a row of the partition. */
   put(service: string, key: string, stateKey: string, value: Uint8Array): boolean {
     if (service === STATE_TTL_SERVICE) return this.ttls.put(key, value);
+    if (service === THROTTLE_SERVICE) return this.throttle.put(key as InvocationId, value);
     const object = `${service}/${key}`;
     const state = this.#objects.get(object) ?? new Map<string, Uint8Array>();
     this.#objects.set(object, state);
@@ -61,6 +65,7 @@ export class StateModel {
   /** Deletes a state key. Returns whether a command of a handler in this batch requires it. */
   delete(service: string, key: string, stateKey: string): boolean {
     if (service === STATE_TTL_SERVICE) return this.ttls.deleted(key);
+    if (service === THROTTLE_SERVICE) return this.throttle.deleted(key as InvocationId);
     this.#objects.get(`${service}/${key}`)?.delete(stateKey);
     return this.#meet(`${service}/${key}`, stateKey, undefined);
   }
@@ -72,6 +77,7 @@ export class StateModel {
   }
 
   endOfBatch(): void {
+    this.throttle.endOfBatch();
     for (const { object, key } of this.#demanded)
       this.#findings.report("a stored change of state is carried out", `${object} ${key}`);
     this.#demanded = [];

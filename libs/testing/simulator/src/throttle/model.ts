@@ -44,12 +44,15 @@ export class ThrottleModel {
     if (this.#requests.has(requestId)) this.#born.add(id);
   }
 
-  put(rowId: InvocationId, value: Uint8Array): void {
+  /** Returns true: the row is that of a partition, and no handler requires it. */
+  put(rowId: InvocationId, value: Uint8Array): boolean {
     this.#changes.push({ rowId, row: decodeThrottlePeriod(value) });
+    return true;
   }
 
-  deleted(rowId: InvocationId): void {
+  deleted(rowId: InvocationId): boolean {
     this.#changes.push({ rowId, row: undefined });
+    return true;
   }
 
   endOfBatch(): void {
