@@ -93,5 +93,9 @@ export const BUNDLE_RETRY_SECONDS = 2;
 export const BUNDLE_NAMES_MAX = 200;
 /** Stored operations. Beyond them, those whose time is over and those that are undone are deleted before others. Some 300 bytes each. */
 export const OPERATIONS_KEPT_MAX = 2_000;
+/** Copies of deleted deployments, subscriptions, schedules and rules; beyond them the oldest are dropped. They are read with the operations. */
+export const DELETED_COPIES_BYTES_MAX = 16 * 1024 * 1024;
+/** Characters of the name of what an operation changed. */
+export const OPERATION_SUBJECT_CHARS_MAX = 200;
 /** Sentences about what an undo could not revert; the results of the batch have all. */
 export const OPERATION_NOTES_MAX = 20;

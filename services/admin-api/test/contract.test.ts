@@ -135,7 +135,8 @@ beforeAll(async () => {
     list: () => book.list(),
     create: (spec, isPaused) => book.create(spec, isPaused),
     replace: (id, spec, expected) => book.replace(id, spec, expected),
-    remove: (id, expected) => book.remove(id, expected),
+    remove: (id, expected, undo) => book.remove(id, expected, undo),
+    restore: (operation) => book.restore(operation),
     pause: (id) => book.pause(id),
     resume: (id) => book.resume(id),
     runNow: (id, key) => engine.runNow(id, key),
@@ -157,7 +158,7 @@ beforeAll(async () => {
   const target = { ...delivery.facts.target, key: `${event.subscriptionId}.inv` };
   partitions.invocations.set(DELIVERY_ID, { ...delivery, facts: { ...delivery.facts, target, event } });
   const registry = Object.assign(await createTestRegistry(), { checkDeployment: async () => VERIFICATION });
-  const operations = operationsOf({ ...ports, partitions, batches: BATCHES }, 60_000);
+  const operations = operationsOf({ ...ports, registry, schedules, partitions, batches: BATCHES }, 60_000);
   server = await startServer(
     createTestAdminApi({
       operations,

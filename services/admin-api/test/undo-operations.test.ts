@@ -28,7 +28,9 @@ function setup(refuse: (writes: readonly DocumentWrite[]) => WriteOutcome | unde
   partitions.answers.set(ID, { kind: "done" });
   // Only batches use them, and none begins here.
   const batches = {} as BatchService;
-  const ports = { partitions, batches, metadata, clock, random: systemRandom };
+  const restoreDeleted = async () => "notKept" as const;
+  const kept = { registry: { restoreDeleted }, schedules: { restore: restoreDeleted } };
+  const ports = { partitions, batches, metadata, ...kept, clock, random: systemRandom };
   const operations = new Operations(ports, WINDOW_MS);
   const stored = async () => (await store.list(OPERATIONS_PREFIX)).map(({ key }) => key.slice(OPERATIONS_PREFIX.length));
   const begin = async (count: number, by = operations): Promise<OperationId[]> => {

@@ -41,6 +41,7 @@ export async function loadState(store: MetadataStore): Promise<RegistryState> {
 export function withWrites(state: RegistryState, writes: readonly DocumentWrite[], version: number): RegistryState {
   const tables = mutableTables(state);
   for (const write of writes) {
+    if (!write.key.startsWith(REGISTRY_PREFIX)) continue; // Copies of what was deleted.
     if (write.kind === "put") place(tables, trusted, write.key, version, write.value);
     else remove(tables, write.key);
   }

@@ -21,6 +21,7 @@ import { boundsOf, checkCandidate } from "./check.js";
 import { candidateOf, resumableOn } from "./check-candidate.js";
 import type { CheckPorts } from "./check-ports.js";
 import type { ServiceDefaults } from "./defaults.js";
+import { copyOf, decideRestoration, type RestoreContext, restoreOnce, withCopy, withDeployment } from "./deletions.js";
 import { decideRegistration, decideRemoval, decideUpdate, decideVerification, requireDeployment } from "./deployments.js";
 import { Discoverer } from "./discoverer.js";
 import { serviceOptions } from "./effective.js";
@@ -88,13 +89,15 @@ export interface RegistryRole extends Registry, RegistryView {
 export async function createRegistry(ports: RegistryPorts, options: RegistryOptions): Promise<RegistryRole> {
   const manager = await RegistryManager.open(ports, options.defaults);
   const { bounds = NO_PLAN_BOUNDS } = options;
+  const fixed = fixedClusters(options.kafkaClusters, ports.clock.nowMs());
   return {
     current: () => manager.snapshot(),
     onChange: (listener) => manager.onChange(listener),
     reload: () => manager.reload(),
     ...deploymentOperations(manager, ports, options),
     ...serviceOperations(manager, options.defaults),
-    ...topicOperations(manager, ports, { fixed: fixedClusters(options.kafkaClusters, ports.clock.nowMs()), bounds }),
+    ...topicOperations(manager, ports, { fixed, bounds }),
+    ...restoration(manager, ports, { sameness: samenessOf(ports, options), fixedClusters: fixed }),
     ...eventOperations(manager, ports),
     ...ruleOperations(manager, ports.clock),
   };
@@ -108,8 +111,8 @@ type DeploymentOperations = Pick<
 function deploymentOperations(manager: RegistryManager, ports: RegistryPorts, options: RegistryOptions): DeploymentOperations {
   const { clock, random, logger } = ports;
   const { defaults, bounds = NO_PLAN_BOUNDS } = options;
-  const tunnels = ports.tunnels ?? new TunnelRoutes(undefined);
-  const sameness: Sameness = { routingHeaders: options.routingHeaders, tunnels };
+  const sameness = samenessOf(ports, options);
+  const { tunnels } = sameness;
   const discoverer = new Discoverer(ports, { requestHeaders: options.requestHeaders, tunnels });
 
   async function discoverFor(request: RegisterRequest, signal: AbortSignal) {
@@ -163,17 +166,21 @@ function deploymentOperations(manager: RegistryManager, ports: RegistryPorts, op
       if (!request.dryRun) logger.info({ deploymentId: id, overwrite: request.overwrite }, "deployment updated in place");
       return updated;
     },
-    async remove(id, force) {
+    async remove(id, force, undo) {
       const existing = manager.state().deployments.get(id)?.record;
       const isCounted = !force && existing !== undefined;
       const services = existing?.services.map(({ definition }) => definition.name) ?? [];
       const usage = isCounted ? await ports.countUsage(id, services) : undefined;
-      await manager.change((state) => decideRemoval(state, id, usage, sameness));
+      await manager.change((state) => withDeployment(state, id, undo, decideRemoval(state, id, usage, sameness)));
       logger.info({ deploymentId: id, force }, "deployment removed");
     },
     deployment: (id) => manager.state().deployments.get(id)?.record,
     deployments: () => [...manager.state().deployments.values()].map(({ record }) => record),
   };
+}
+
+function samenessOf({ tunnels }: RegistryPorts, { routingHeaders }: RegistryOptions): Sameness {
+  return { routingHeaders, tunnels: tunnels ?? new TunnelRoutes(undefined) };
 }
 
 function serviceOperations(
@@ -233,7 +240,12 @@ function topicOperations(
       }),
     pauseSubscription: (id, paused) => manager.change((state) => decidePause(state, id, paused)),
     skipRecord: (id, place) => manager.change((state) => decideSkip(state, id, place)),
-    removeSubscription: (id) => manager.change((state) => decideSubscriptionRemoval(state, id)),
+    removeSubscription: (id, undo) =>
+      manager.change((state) => {
+        const change = decideSubscriptionRemoval(state, id);
+        const record = state.subscriptions.get(id)?.record;
+        return record === undefined ? change : withCopy(change, undo, { kind: "subscription", record });
+      }),
   };
 }
 
@@ -265,7 +277,26 @@ function ruleOperations(manager: RegistryManager, clock: Clock): Pick<Registry, 
   return {
     rules: () => manager.state().ruleBook.record.rules,
     putRules: (changes) => manager.change((state) => decideRules(state, changes, clock.nowMs())),
-    deleteRules: (deletions) => manager.change((state) => decideRuleDeletion(state, deletions)),
+    deleteRules: (deletions, undo) =>
+      manager.change((state) => {
+        const change = decideRuleDeletion(state, deletions);
+        const rules = state.ruleBook.record.rules.filter(({ pattern }) => change.answer.includes(pattern));
+        return withCopy(change, undo, { kind: "rules", rules });
+      }),
+  };
+}
+
+function restoration(
+  manager: RegistryManager,
+  { metadata, clock }: RegistryPorts,
+  context: Omit<RestoreContext, "nowMs">,
+): Pick<Registry, "restoreDeleted"> {
+  return {
+    restoreDeleted: (operation) =>
+      restoreOnce(metadata, operation, copyOf, (copy, document) => {
+        const whole = { ...context, nowMs: clock.nowMs() };
+        return manager.change((state) => decideRestoration(state, document, copy, whole));
+      }),
   };
 }
 

@@ -2,9 +2,16 @@
  * The documents of schedules: three for each, so that a firing rewrites only the small one, and a name is unique whichever process
  * writes. Documents from storage are validated; damage is META0005.
  */
-import { type InvocationId, PerdureError, parseInvocationId, parseScheduleId, type ScheduleId } from "@perdure/base";
-import type { Document, DocumentWrite } from "@perdure/metadata";
-import type { PastFiring, ScheduleRecord, ScheduleState } from "@perdure/schedules";
+import {
+  type InvocationId,
+  type OperationId,
+  PerdureError,
+  parseInvocationId,
+  parseScheduleId,
+  type ScheduleId,
+} from "@perdure/base";
+import { type Document, type DocumentWrite, deletedKey } from "@perdure/metadata";
+import type { PastFiring, Schedule, ScheduleRecord, ScheduleState } from "@perdure/schedules";
 import { z } from "zod";
 
 export const SCHEDULES_PREFIX = "schedules/";
@@ -125,6 +132,22 @@ export function deleteSchedule(record: ScheduleRecord, expectedVersion: number):
     { kind: "delete", key: STATE + record.id, expectedVersion: undefined },
     freeName(record.name),
   ];
+}
+
+/** A copy of a deleted schedule, written with the deletion. */
+export function keepCopy(operation: OperationId, { record, state }: Pick<Schedule, "record" | "state">): DocumentWrite {
+  return { kind: "put", key: deletedKey(operation), value: { kind: "schedule", record, state }, expectedVersion: 0 };
+}
+
+const StoredCopy = z.discriminatedUnion("kind", [
+  z.object({ kind: z.literal("schedule"), record: StoredRecord, state: StoredState }),
+  z.object({ kind: z.literal("restored") }),
+]);
+
+/** Undefined when the document is not a copy of a schedule of this version. */
+export function copyOfSchedule({ value }: Document): z.infer<typeof StoredCopy> | undefined {
+  const parsed = StoredCopy.safeParse(value);
+  return parsed.success ? parsed.data : undefined;
 }
 
 function checked<T>(key: string, schema: z.ZodType<T>, value: unknown): T {

@@ -10,20 +10,20 @@ import {
   invariant,
   type Logger,
   newScheduleId,
+  type OperationId,
   PerdureError,
   present,
   type Random,
   type ScheduleId,
 } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
-import { type DocumentWrite, type MetadataStore, RegistryRefusal } from "@perdure/metadata";
+import { type DocumentWrite, type MetadataStore, RegistryRefusal, type RestoreOutcome } from "@perdure/metadata";
 import type { Timetable } from "@perdure/recurrence";
 import {
   ALL_PAYLOADS_BYTES_MAX,
   applyEvent,
   freshState,
   LISTENERS_MAX,
-  nextNominal,
   type RecordedEvents,
   SCHEDULES_MAX,
   type Schedule,
@@ -34,9 +34,21 @@ import {
   type ScheduleState,
   timetableOfSpec,
 } from "@perdure/schedules";
+import { markRestored, restoreOnce } from "./deletions.js";
 import { CONFLICTS_MAX, WAITING_CHANGES_MAX } from "./limits.js";
+import { stateAfter } from "./schedule-change.js";
 import { checkSpec } from "./schedules-check.js";
-import { deleteSchedule, freeName, putRecord, putState, readDocuments, SCHEDULES_PREFIX, takeName } from "./schedules-stored.js";
+import {
+  copyOfSchedule,
+  deleteSchedule,
+  freeName,
+  keepCopy,
+  putRecord,
+  putState,
+  readDocuments,
+  SCHEDULES_PREFIX,
+  takeName,
+} from "./schedules-stored.js";
 
 interface ScheduleBookPorts {
   readonly metadata: MetadataStore;
@@ -121,8 +133,7 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     const schedule = await this.#change(() => {
       const nowMs = clock.nowMs();
       const times = this.#check(spec, nowMs, undefined);
-      if (this.#entries.size >= SCHEDULES_MAX)
-        throw new RegistryRefusal(409, undefined, `there are already ${SCHEDULES_MAX} schedules`);
+      this.#checkCount();
       const id = newScheduleId(nowMs, random);
       const record: ScheduleRecord = { ...spec, id, version: 1, createdAtMs: nowMs, modifiedAtMs: nowMs };
       const state = { ...freshState(nowMs), isPaused };
@@ -164,13 +175,33 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     return schedule;
   }
 
-  async remove(id: ScheduleId, expectedVersion: number | undefined): Promise<void> {
+  async remove(id: ScheduleId, expectedVersion: number | undefined, undo?: OperationId): Promise<void> {
     await this.#change(() => {
       const { schedule, recordVersion } = this.#require(id, expectedVersion);
-      return { writes: deleteSchedule(schedule.record, recordVersion), show: () => this.#drop(id), answer: undefined };
+      const copies = undo === undefined ? [] : [keepCopy(undo, schedule)];
+      const writes = [...deleteSchedule(schedule.record, recordVersion), ...copies];
+      return { writes, show: () => this.#drop(id), answer: undefined };
     });
     this.#ports.logger.info({ scheduleId: id }, "schedule removed");
     this.#notify(id);
+  }
+
+  restore(operation: OperationId): Promise<RestoreOutcome> {
+    return restoreOnce(this.#ports.metadata, operation, copyOfSchedule, async ({ record, state: kept }, document) => {
+      await this.#change(() => {
+        const nowMs = this.#ports.clock.nowMs();
+        const times = this.#check(record, nowMs, undefined);
+        this.#checkCount();
+        const state = { ...kept, decidedThroughMs: Math.max(kept.decidedThroughMs, nowMs) };
+        return {
+          writes: [putRecord(record, 0), putState(record.id, state, 0), takeName(record.name, record.id), markRestored(document)],
+          show: (version) => this.#put({ schedule: { record, state, times }, recordVersion: version, stateVersion: version }),
+          answer: undefined,
+        };
+      });
+      this.#ports.logger.info({ scheduleId: record.id }, "deleted schedule restored");
+      this.#notify(record.id);
+    });
   }
 
   pause(id: ScheduleId): Promise<Schedule> {
@@ -289,6 +320,11 @@ class MetadataScheduleBook implements ManagedScheduleBook {
     return times;
   }
 
+  #checkCount(): void {
+    if (this.#entries.size < SCHEDULES_MAX) return;
+    throw new RegistryRefusal(409, undefined, `there are already ${SCHEDULES_MAX} schedules`);
+  }
+
   #require(id: ScheduleId, expectedVersion: number | undefined): ScheduleEntry {
     const entry = this.#entries.get(id);
     if (entry === undefined) throw new RegistryRefusal(404, undefined, `The requested schedule '${id}' does not exist`);
@@ -361,17 +397,4 @@ class MetadataScheduleBook implements ManagedScheduleBook {
       }
     }
   }
-}
-
-/** A new timetable cancels earlier firings: those that wait, and those that a higher count or a later end would allow again. */
-function stateAfter(old: Schedule, record: ScheduleRecord, nowMs: number): ScheduleState {
-  const before = old.record;
-  const isSameTimes =
-    before.cron === record.cron &&
-    before.zone === record.zone &&
-    before.startAtMs === record.startAtMs &&
-    before.endAtMs === record.endAtMs &&
-    before.firingsMax === record.firingsMax;
-  if (isSameTimes && nextNominal(old) !== undefined) return old.state;
-  return { ...old.state, queue: [], decidedThroughMs: Math.max(old.state.decidedThroughMs, nowMs) };
 }

@@ -153,7 +153,7 @@ export const StoredEventSubscription: z.ZodType<EventSubscriptionRecord> = z.obj
   createdAtMs: Ms,
 });
 
-const StoredRule: z.ZodType<RuleRecord> = z.object({
+export const StoredRule: z.ZodType<RuleRecord> = z.object({
   pattern: z.string(),
   concurrency: maybe(z.number().int().min(1)),
   rate: maybe(z.object({ limit: z.number().int().min(1), periodMs: z.number().int().min(1), burst: z.number().int().min(1) })),

@@ -21,6 +21,7 @@ import * as deploymentCodec from "./codec/deployment.js";
 import * as eventCodec from "./codec/events.js";
 import * as codec from "./codec/registry.js";
 import { recordsOf } from "./codec/registry.js";
+import { operationId, restoreOutcome, undoOf } from "./codec/restorations.js";
 import * as ruleCodec from "./codec/rules.js";
 import * as snapshotCodec from "./codec/snapshot.js";
 import * as proto from "./gen/v1/registry_pb.js";
@@ -95,11 +96,16 @@ export function registryHandlers(
       (rules, stateNumber) => create(proto.PutRulesResponseSchema, { stateNumber, rules: rules.map(ruleCodec.rule.to) }),
     ),
     deleteRules: changed(
-      ({ deletions }: proto.DeleteRulesRequest) =>
+      (request: proto.DeleteRulesRequest) =>
         registry.deleteRules(
-          deletions.map(({ pattern, expectedVersion }) => ({ pattern, expectedVersion: numberOf(expectedVersion) })),
+          request.deletions.map(({ pattern, expectedVersion }) => ({ pattern, expectedVersion: numberOf(expectedVersion) })),
+          undoOf(request),
         ),
       (patterns, stateNumber) => create(proto.DeleteRulesResponseSchema, { stateNumber, patterns: [...patterns] }),
+    ),
+    restoreDeleted: changed(
+      (request: proto.RestoreDeletedRequest) => registry.restoreDeleted(operationId.from(request.operationId)),
+      (outcome, stateNumber) => create(proto.RestoreDeletedResponseSchema, { stateNumber, result: restoreOutcome.to(outcome) }),
     ),
 
     watch: (call: ServerWritableStream<proto.WatchRegistryRequest, proto.RegistryState>) =>
@@ -181,7 +187,8 @@ function deploymentHandlers(registry: Registry, changed: Changed): UntypedServic
       (deployment, stateNumber) => create(proto.UpdateDeploymentResponseSchema, shown(deployment, stateNumber)),
     ),
     deleteDeployment: changed(
-      ({ id, force }: proto.DeleteDeploymentRequest) => registry.remove(deploymentCodec.checkedDeploymentId(id), force),
+      (request: proto.DeleteDeploymentRequest) =>
+        registry.remove(deploymentCodec.checkedDeploymentId(request.id), request.force, undoOf(request)),
       (_nothing, stateNumber) => create(proto.DeleteDeploymentResponseSchema, { stateNumber }),
     ),
     modifyService: changed(
@@ -216,7 +223,8 @@ function kafkaHandlers(registry: Registry, changed: Changed): UntypedServiceImpl
       (record, number) => create(proto.CreateSubscriptionResponseSchema, subscription(record, number)),
     ),
     deleteSubscription: changed(
-      ({ id }: proto.DeleteSubscriptionRequest) => registry.removeSubscription(deploymentCodec.checkedSubscriptionId(id)),
+      (request: proto.DeleteSubscriptionRequest) =>
+        registry.removeSubscription(deploymentCodec.checkedSubscriptionId(request.id), undoOf(request)),
       (_nothing, stateNumber) => create(proto.DeleteSubscriptionResponseSchema, { stateNumber }),
     ),
     pauseSubscription: changed(

@@ -13,6 +13,7 @@ import * as deploymentCodec from "./codec/deployment.js";
 import * as eventCodec from "./codec/events.js";
 import * as codec from "./codec/registry.js";
 import { type RegistryRecords, revisionKey } from "./codec/registry.js";
+import { keptUnder, restoreOutcome } from "./codec/restorations.js";
 import * as ruleCodec from "./codec/rules.js";
 import * as snapshotCodec from "./codec/snapshot.js";
 import { registryDefinition } from "./definitions.js";
@@ -60,12 +61,18 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
       });
       return watch.change({ method: registryDefinition.putRules, request, answerOf, v01: ["putRules", changes] });
     },
-    deleteRules: (deletions) => {
+    restoreDeleted: (operation) =>
+      watch.changeAfterV01(
+        registryDefinition.restoreDeleted,
+        create(proto.RestoreDeletedRequestSchema, { operationId: operation }),
+        ({ result, stateNumber }) => ({ value: restoreOutcome.from(result), stateNumber }),
+      ),
+    deleteRules: (deletions, undo) => {
       const deletedRules = deletions.map(({ pattern, expectedVersion }) => ({
         pattern,
         ...given("expectedVersion", bigOf(expectedVersion)),
       }));
-      const request = create(proto.DeleteRulesRequestSchema, { deletions: deletedRules });
+      const request = create(proto.DeleteRulesRequestSchema, { deletions: deletedRules, ...keptUnder(undo) });
       const answerOf = ({ patterns, stateNumber }: proto.DeleteRulesResponse) => ({ value: patterns, stateNumber });
       return watch.change({ method: registryDefinition.deleteRules, request, answerOf, v01: ["deleteRules", deletions] });
     },
@@ -180,10 +187,10 @@ function deploymentChanges(watch: RegistryWatch): RemoteDeploymentChanges {
       const method = registryDefinition.updateDeployment;
       return watch.change({ method, request: message, answerOf, v01: ["update", id, request] }, signal);
     },
-    remove: (id, force) =>
+    remove: (id, force, undo) =>
       watch.change({
         method: registryDefinition.deleteDeployment,
-        request: create(proto.DeleteDeploymentRequestSchema, { id, force }),
+        request: create(proto.DeleteDeploymentRequestSchema, { id, force, ...keptUnder(undo) }),
         answerOf: ({ stateNumber }) => ({ value: undefined, stateNumber }),
         v01: ["remove", id, force],
       }),
@@ -252,8 +259,8 @@ function kafkaChanges(watch: RegistryWatch): KafkaChanges {
       const v01 = ["createSubscription", source, sink, options] as const;
       return watch.change({ method: methods.createSubscription, request, answerOf: subscribed, v01 });
     },
-    removeSubscription(id) {
-      const request = create(proto.DeleteSubscriptionRequestSchema, { id });
+    removeSubscription(id, undo) {
+      const request = create(proto.DeleteSubscriptionRequestSchema, { id, ...keptUnder(undo) });
       const v01 = ["removeSubscription", id] as const;
       return watch.change({ method: methods.deleteSubscription, request, answerOf: nothing, v01 });
     },

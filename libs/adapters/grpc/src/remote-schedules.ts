@@ -3,6 +3,7 @@ import { create } from "@bufbuild/protobuf";
 import type { Client, MethodDefinition } from "@grpc/grpc-js";
 import type { Schedule, Schedules } from "@perdure/schedules";
 import { bigOf, given } from "./codec/checks.js";
+import { keptUnder, restoreOutcome } from "./codec/restorations.js";
 import { checkedInvocationId, fromSchedule, toSpec } from "./codec/schedules.js";
 import { schedulesDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/schedules_pb.js";
@@ -34,8 +35,16 @@ export function remoteSchedules(client: () => Client): Schedules {
     }
   };
   const whole = ({ schedule }: { readonly schedule?: proto.Schedule | undefined }): Schedule => fromSchedule(schedule);
-  const { getSchedule, createSchedule, replaceSchedule, deleteSchedule, pauseSchedule, resumeSchedule, runSchedule } =
-    schedulesDefinition;
+  const {
+    getSchedule,
+    createSchedule,
+    replaceSchedule,
+    deleteSchedule,
+    pauseSchedule,
+    restoreSchedule,
+    resumeSchedule,
+    runSchedule,
+  } = schedulesDefinition;
   return {
     get: (id) =>
       call(getSchedule, create(proto.GetScheduleRequestSchema, { id }), ["get", id], ({ schedule }) =>
@@ -51,8 +60,15 @@ export function remoteSchedules(client: () => Client): Schedules {
       const request = create(proto.ReplaceScheduleRequestSchema, { id, spec: toSpec(spec), ...expected });
       return call(replaceSchedule, request, ["replace", id, spec, expectedVersion], whole);
     },
-    remove: (id, expectedVersion) => {
-      const request = create(proto.DeleteScheduleRequestSchema, { id, ...given("expectedVersion", bigOf(expectedVersion)) });
+    restore: async (operation) => {
+      const options = { deadlineMs: CHANGE_DEADLINE_MS, callee: CALLEE };
+      const request = create(proto.RestoreScheduleRequestSchema, { operationId: operation });
+      const { result } = await callUnary(client(), restoreSchedule, request, options);
+      return restoreOutcome.from(result);
+    },
+    remove: (id, expectedVersion, undo) => {
+      const expected = given("expectedVersion", bigOf(expectedVersion));
+      const request = create(proto.DeleteScheduleRequestSchema, { id, ...expected, ...keptUnder(undo) });
       return call(deleteSchedule, request, ["remove", id, expectedVersion], () => undefined);
     },
     pause: (id) => call(pauseSchedule, create(proto.PauseScheduleRequestSchema, { id }), ["pause", id], whole),

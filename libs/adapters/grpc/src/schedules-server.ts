@@ -4,6 +4,7 @@ import type { ServerUnaryCall, ServerWritableStream, sendUnaryData, UntypedServi
 import type { Logger } from "@perdure/base";
 import type { Schedule, Schedules } from "@perdure/schedules";
 import { numberOf } from "./codec/checks.js";
+import { operationId, restoreOutcome, undoOf } from "./codec/restorations.js";
 import { checkedScheduleId, fromSpec, toSchedule } from "./codec/schedules.js";
 import type { ChangeReply, ChangeRequest } from "./gen/v1/registry_pb.js";
 import * as proto from "./gen/v1/schedules_pb.js";
@@ -31,9 +32,13 @@ export function schedulesHandlers(schedules: Schedules, logger: Logger): Untyped
       const schedule = await schedules.replace(checkedScheduleId(id), fromSpec(spec), numberOf(expectedVersion));
       return create(proto.ReplaceScheduleResponseSchema, whole(schedule));
     }),
-    deleteSchedule: answered(async ({ id, expectedVersion }: proto.DeleteScheduleRequest) => {
-      await schedules.remove(checkedScheduleId(id), numberOf(expectedVersion));
+    deleteSchedule: answered(async (request: proto.DeleteScheduleRequest) => {
+      await schedules.remove(checkedScheduleId(request.id), numberOf(request.expectedVersion), undoOf(request));
       return create(proto.DeleteScheduleResponseSchema);
+    }),
+    restoreSchedule: answered(async (request: proto.RestoreScheduleRequest) => {
+      const outcome = await schedules.restore(operationId.from(request.operationId));
+      return create(proto.RestoreScheduleResponseSchema, { result: restoreOutcome.to(outcome) });
     }),
     pauseSchedule: answered(async ({ id }: proto.PauseScheduleRequest) =>
       create(proto.PauseScheduleResponseSchema, whole(await schedules.pause(checkedScheduleId(id)))),

@@ -1,6 +1,6 @@
 import type { ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
-import { silentLogger, systemClock } from "@perdure/base";
+import { newOperationId, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import type { RegistryView } from "@perdure/control";
 import {
   createMemoryMetadataStore,
@@ -199,4 +199,22 @@ test("event subscriptions and rules in another process are the same values until
   const { webhook } = await remote.revokeOldEventSecret(made.id);
   expect(webhook?.secrets).toEqual(registry.eventSubscriptions()[0]?.webhook?.secrets);
   expect(webhook?.secrets).toHaveLength(1);
+});
+
+test("a deletion keeps its copy under the operation, and is undone; what is in the way is named", async () => {
+  methods = registryDefinition;
+  const registry = await createTestRegistry();
+  const remote = await connect([(await serve(registry)).address]);
+  const operation = newOperationId(1, systemRandom);
+  const deletion = [{ pattern: "s1", expectedVersion: undefined }];
+  await remote.putRules([rule("s1", 3)]);
+  await remote.deleteRules(deletion, operation);
+  await remote.putRules([rule("s1", 4)]);
+  const refused = { status: 409, message: "there is a rule for the pattern 's1' again" };
+  await expect(remote.restoreDeleted(operation)).rejects.toMatchObject(refused);
+  await remote.deleteRules(deletion);
+  expect(await remote.restoreDeleted(operation)).toBe("restored");
+  expect(remote.rules()).toMatchObject([{ pattern: "s1", concurrency: 3 }]);
+  expect(await remote.restoreDeleted(operation)).toBe("alreadyRestored");
+  expect(await remote.restoreDeleted(newOperationId(2, systemRandom))).toBe("notKept");
 });

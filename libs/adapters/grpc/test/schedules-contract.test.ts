@@ -2,7 +2,7 @@
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import type { Client, ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { newInvocationId, newScheduleId, type Random, silentLogger } from "@perdure/base";
+import { newInvocationId, newOperationId, newScheduleId, type Random, silentLogger } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
 import {
   type CatchUpPolicy,
@@ -141,6 +141,7 @@ class Recorder implements Schedules {
   create = (spec: unknown, isPaused: boolean) => this.#answer(this.schedule, "create", spec, isPaused);
   replace = (id: string, spec: unknown, version?: number) => this.#answer(this.schedule, "replace", id, spec, version);
   remove = (id: string, version?: number) => this.#answer<void>(undefined, "remove", id, version);
+  restore = (operation: string) => this.#answer("restored" as const, "restore", operation);
   pause = (id: string) => this.#answer(this.schedule, "pause", id);
   resume = (id: string) => this.#answer(this.schedule, "resume", id);
   runNow = (id: string, key: string) => this.#answer({ invocationId: runId, isNew: false }, "runNow", id, key);
@@ -213,4 +214,12 @@ test("a management API of v0.1 is answered in its own form", async () => {
   expect(withoutTimes(got as Schedule)).toEqual(whole);
   expect(await listSchedulesV01(client, options)).toHaveLength(300);
   await expect(callSchedulesV01(client, "drop" as never, [], options)).rejects.toMatchObject({ code: "OPS0003" });
+});
+
+test("the undo of a deletion reaches the registry", async () => {
+  const recorder = new Recorder();
+  const client = await serve(recorder);
+  const operation = newOperationId(1, random);
+  expect(await remoteSchedules(() => client).restore(operation)).toBe("restored");
+  expect(recorder.calls).toEqual([["restore", operation]]);
 });

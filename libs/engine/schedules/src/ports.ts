@@ -1,5 +1,6 @@
 /** Ports between the store of schedules and the engine that acts on them; the management API uses both through `Schedules`. */
-import type { InvocationId, ScheduleId } from "@perdure/base";
+import type { InvocationId, OperationId, ScheduleId } from "@perdure/base";
+import type { RestoreOutcome } from "@perdure/metadata";
 import type { ScheduleEvent } from "./event.js";
 import type { Schedule, ScheduleSpec } from "./schedule.js";
 
@@ -23,7 +24,9 @@ export interface ScheduleBook {
 export interface ScheduleManager {
   create(spec: ScheduleSpec, isPaused: boolean): Promise<Schedule>;
   replace(id: ScheduleId, spec: ScheduleSpec, expectedVersion: number | undefined): Promise<Schedule>;
-  remove(id: ScheduleId, expectedVersion: number | undefined): Promise<void>;
+  remove(id: ScheduleId, expectedVersion: number | undefined, undo?: OperationId): Promise<void>;
+  /** Restores what `remove` deleted under this id; times that passed meanwhile are not fired. 409 when its name is in use again. */
+  restore(operation: OperationId): Promise<RestoreOutcome>;
   /** Stops all firings until `resume`; both change nothing when the schedule is in that state already. */
   pause(id: ScheduleId): Promise<Schedule>;
   /** Times that passed meanwhile are not fired. */

@@ -2,8 +2,9 @@
  * The requests of the management API to the registry, in whichever process it runs. Reads return the latest state that this process has
  * and never wait; every change resolves when it is durable and visible to such reads.
  */
-import type { DeploymentId, ErrorCode, EventSubscriptionId, SubscriptionId } from "@perdure/base";
+import type { DeploymentId, ErrorCode, EventSubscriptionId, OperationId, SubscriptionId } from "@perdure/base";
 import type { EventFilter, EventTarget, EventType } from "@perdure/state-machine";
+import type { RestoreOutcome } from "./deletions.js";
 import type {
   DeploymentRecord,
   EventSubscriptionRecord,
@@ -142,7 +143,7 @@ export interface Registry {
   checkDeployment(id: DeploymentId, options: CheckOptions, signal: AbortSignal): Promise<Verification>;
   update(id: DeploymentId, request: UpdateRequest, signal: AbortSignal): Promise<DeploymentRecord>;
   /** Removes the deployment: with `force` always; without, only when no invocation or service needs it (409 otherwise). */
-  remove(id: DeploymentId, force: boolean): Promise<void>;
+  remove(id: DeploymentId, force: boolean, undo?: OperationId): Promise<void>;
   deployment(id: DeploymentId): DeploymentRecord | undefined;
   /** Oldest first. */
   deployments(): readonly DeploymentRecord[];
@@ -165,7 +166,7 @@ export interface Registry {
   subscription(id: SubscriptionId): SubscriptionRecord | undefined;
   subscriptions(): readonly SubscriptionRecord[];
   createSubscription(source: string, sink: string, options: Readonly<Record<string, string>>): Promise<SubscriptionRecord>;
-  removeSubscription(id: SubscriptionId): Promise<void>;
+  removeSubscription(id: SubscriptionId, undo?: OperationId): Promise<void>;
   pauseSubscription(id: SubscriptionId, paused: boolean): Promise<SubscriptionRecord>;
   /** Skips the record when a consumer reaches it. */
   skipRecord(id: SubscriptionId, place: RecordPlace): Promise<SubscriptionRecord>;
@@ -186,7 +187,13 @@ export interface Registry {
   /** Deletes all rules or none; returns the patterns that existed. */
   deleteRules(
     deletions: readonly { readonly pattern: string; readonly expectedVersion: number | undefined }[],
+    undo?: OperationId,
   ): Promise<readonly string[]>;
+  /**
+   * Restores what `remove`, `removeSubscription` or `deleteRules` deleted under this id. Rejects with `RegistryRefusal` 409 when something
+   * newer is in the way.
+   */
+  restoreDeleted(operation: OperationId): Promise<RestoreOutcome>;
 
   /** Calls `listener` after every change, when reads show it. Returns a function that removes the listener. */
   onChange(listener: () => void): () => void;

@@ -1,4 +1,4 @@
-/** State edits are undone by the real server: after a crash, behind handlers that hold the object, and never over newer state. */
+/** State edits and deletions are undone by the real server: after a crash, once, and never over what is newer. */
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, probe, TestWorld } from "../src/index.js";
 import { awakeableOf, undoServices } from "../src/services/undo.js";
@@ -99,5 +99,54 @@ describe("a state edit", () => {
     await undo(third);
     await undo(first);
     expect(await stateOf("later")).toEqual({});
+  });
+});
+
+describe("a deletion", () => {
+  const removed = async (path: string): Promise<string> => {
+    const answer = await world.admin.delete(path);
+    expect(answer.status).toBe(202);
+    return answer.headers["x-perdure-operation"] as string;
+  };
+  const crash = async (): Promise<void> => {
+    await world.server.kill();
+    await world.server.startAgain();
+  };
+  const SCHEDULE = { name: "nightly", cron: "0 3 * * *", target: { service: "UndoObject", key: "scheduled", handler: "count" } };
+
+  test("of a deployment is undone after a crash: its services are called again under the same id", async () => {
+    const [row] = await world.admin.query("SELECT id FROM sys_deployment");
+    const id = row?.["id"] as string;
+    const operation = await removed(`/deployments/${id}?force=true`);
+    await crash();
+    expect(await operationOf(operation)).toMatchObject({
+      operation: "delete-deployment",
+      subject: `deployment ${id}`,
+      matched: 1,
+    });
+    expect((await world.admin.get("/services/UndoObject")).status).toBe(404);
+    const undone = await undo(operation);
+    expect([undone.status, undone.json]).toEqual([200, expect.objectContaining({ state: "undone" })]);
+    expect((await world.ingress.call(["UndoObject", "restored", "count"])).json).toBe(0);
+    await crash();
+    expect((await undo(operation)).json).toEqual(undone.json);
+    expect(await world.admin.query("SELECT id FROM sys_deployment")).toEqual([{ id }]);
+  });
+
+  test("of a schedule is undone, and refused while its name is in use; an unknown one names no operation", async () => {
+    const { id } = (await world.admin.post("/schedules", SCHEDULE)).json as { id: string };
+    const operation = await removed(`/schedules/${id}`);
+    const other = (await world.admin.post("/schedules", SCHEDULE)).json as { id: string };
+    const refused = await undo(operation);
+    expect([refused.status, refused.json]).toEqual([
+      409,
+      expect.objectContaining({ restate_code: "OPS0009", message: expect.stringContaining(other.id) }),
+    ]);
+    await removed(`/schedules/${other.id}`);
+    expect((await undo(operation)).json).toMatchObject({ state: "undone", undo: { undone: 1, failed: 0 } });
+    expect((await world.admin.get(`/schedules/${id}`)).json).toMatchObject({ id, name: "nightly" });
+    const before = (await world.admin.query("SELECT count(*) AS n FROM sys_operation"))[0];
+    expect((await world.admin.delete(`/schedules/${id}?expected_version=7`)).status).toBe(409);
+    expect((await world.admin.query("SELECT count(*) AS n FROM sys_operation"))[0]).toEqual(before);
   });
 });

@@ -1,9 +1,11 @@
 /** Applies a verb to invocations that the request names, as an operation that can be undone. */
 import { BATCH_NOTE_CHARS_MAX, OPERATION_HEADER, UNDOABLE_VERBS, type UndoableVerb } from "@perdure/admin-contract";
-import { type InvocationId, PerdureError } from "@perdure/base";
+import { type InvocationId, type OperationId, PerdureError } from "@perdure/base";
+import { RegistryRefusal } from "@perdure/metadata";
 import type { UndoMark } from "@perdure/state-machine";
 import type { ApiRequest } from "../http/request.js";
 import type { VerbOutcome } from "../invocation-operations.js";
+import { DELETED_COPIES_BYTES_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
 import type { NewOperation } from "./operations.js";
 
@@ -50,11 +52,36 @@ export async function asOperation<T>(
   isChanged: (result: T) => boolean,
 ): Promise<Applied<T>> {
   const undo = await operations?.begin(operation).catch(undefinedWhenAway);
-  const result = await apply(undo);
+  const result = await apply(undo).catch(async (cause) => {
+    // Nothing was changed.
+    if (undo !== undefined && cause instanceof RegistryRefusal)
+      await operations?.discard(undo.operation).catch(undefinedWhenAway);
+    throw cause;
+  });
   if (operations === undefined || undo === undefined) return { result, headers: {} };
   if (isChanged(result)) return { result, headers: { [OPERATION_HEADER]: undo.operation } };
   await operations.discard(undo.operation).catch(undefinedWhenAway); // It is deleted when its time is over.
   return { result, headers: {} };
+}
+
+/** Deletes something with a copy, so that the deletion can be undone. `record`: what is deleted; undefined: it does not exist. */
+export function asDeletion<T>(
+  ports: Pick<AdminPorts, "operations">,
+  request: ApiRequest,
+  deletion: Pick<NewOperation, "verb" | "subject" | "matched"> & { readonly record: unknown },
+  remove: (undo: OperationId | undefined) => Promise<T>,
+): Promise<Applied<T>> {
+  const { record, ...named } = deletion;
+  if (record === undefined) return remove(undefined).then((result) => ({ result, headers: {} }));
+  const copyBytes = JSON.stringify(record).length;
+  const operation = { matched: 1, ...named, ids: [], copyBytes, startedBy: startedBy(request), reason: undefined };
+  if (copyBytes > DELETED_COPIES_BYTES_MAX) return remove(undefined).then((result) => ({ result, headers: {} }));
+  return asOperation(
+    ports,
+    operation,
+    (undo) => remove(undo?.operation),
+    () => true,
+  );
 }
 
 function undefinedWhenAway(cause: unknown): undefined {

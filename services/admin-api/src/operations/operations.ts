@@ -12,21 +12,30 @@ import {
   PerdureError,
   type Random,
 } from "@perdure/base";
-import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
+import { type DocumentWrite, deletedKey, type MetadataStore } from "@perdure/metadata";
 import { UNDO_WINDOW_MAX_MS } from "@perdure/process-kit";
 import type { UndoMark } from "@perdure/state-machine";
 import type { BatchService } from "../batches/batches.js";
 import type { BatchRecord } from "../batches/record.js";
 import { RouteError } from "../http/errors.js";
-import { BATCH_CONCURRENCY_MAX, BATCHES_RUNNING_MAX, OPERATION_NOTES_MAX, OPERATIONS_KEPT_MAX } from "../limits.js";
+import {
+  BATCH_CONCURRENCY_MAX,
+  BATCHES_RUNNING_MAX,
+  OPERATION_NOTES_MAX,
+  OPERATION_SUBJECT_CHARS_MAX,
+  OPERATIONS_KEPT_MAX,
+} from "../limits.js";
 import type { AdminPorts } from "../ports.js";
-import { OPERATIONS_PREFIX, type OperationRecord, operationDocument, operationKey, operationOf } from "./record.js";
+import { OPERATIONS_PREFIX, type OperationRecord, operationKey, operationOf, putOperation } from "./record.js";
+import { dropCopies, isDeletion, type StoredOperation, undoDeletion } from "./undo-deletion.js";
 import { undoOne } from "./undo-one.js";
 
 interface OperationsPorts {
   readonly partitions: AdminPorts["partitions"];
   readonly batches: BatchService;
   readonly metadata: Pick<MetadataStore, "get" | "list" | "write">;
+  readonly registry: Pick<AdminPorts["registry"], "restoreDeleted">;
+  readonly schedules: Pick<AdminPorts["schedules"], "restore">;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -36,6 +45,10 @@ export interface NewOperation {
   /** What is changed, when it is not invocations. */
   readonly subject?: string | undefined;
   readonly ids: readonly InvocationId[];
+  /** Number of things that are changed; that of `ids` when absent. */
+  readonly matched?: number | undefined;
+  /** Approximate bytes of the copy of what is deleted. */
+  readonly copyBytes?: number | undefined;
   readonly startedBy: string | undefined;
   readonly reason: string | undefined;
 }
@@ -65,9 +78,10 @@ export class Operations {
   /** Resolves when the operation is stored, and rejects with PerdureError when it is not. Call `discard` when it changed nothing. */
   async begin(operation: NewOperation): Promise<UndoMark> {
     await this.#deleteOutdated();
+    if (operation.copyBytes !== undefined) await dropCopies(this.#ports, await this.#storedOperations(), operation.copyBytes);
     for (let attempt = 0; attempt < BEGIN_ATTEMPTS_MAX; attempt++) {
-      const record = this.#newRecord(operation, null, operation.ids.length);
-      const outcome = await this.#ports.metadata.write([putOf(record, 0)]);
+      const record = this.#newRecord(operation, null, operation.matched ?? operation.ids.length);
+      const outcome = await this.#ports.metadata.write([putOperation(record, 0)]);
       if (outcome.kind === "written") return { operation: record.id, untilMs: record.untilMs };
       // The id is in use. A change must not name an operation that is another one.
     }
@@ -75,20 +89,23 @@ export class Operations {
   }
 
   async discard(id: OperationId): Promise<void> {
-    await this.#ports.metadata.write([{ kind: "delete", key: operationKey(id), expectedVersion: undefined }]);
+    const keys = [operationKey(id), deletedKey(id)];
+    await this.#ports.metadata.write(keys.map((key) => ({ kind: "delete", key, expectedVersion: undefined })));
   }
 
   /** The operation of a batch, which stores it together with itself. */
   async forBatch(operation: NewOperation, matched: number) {
     await this.#deleteOutdated();
     const record = this.#newRecord({ ...operation, ids: [] }, null, matched);
-    const alongside = (batchId: BatchId): readonly DocumentWrite[] => [putOf({ ...record, batchId }, 0)];
+    const alongside = (batchId: BatchId): readonly DocumentWrite[] => [putOperation({ ...record, batchId }, 0)];
     return { undo: { operation: record.id, untilMs: record.untilMs }, alongside };
   }
 
   /** All operations, newest first. */
   async list(): Promise<readonly OperationState[]> {
-    const records = (await this.#ports.metadata.list(OPERATIONS_PREFIX)).flatMap((document) => operationOf(document) ?? []);
+    const stored = await this.#storedOperations();
+    await dropCopies(this.#ports, stored, 0);
+    const records = stored.map(({ record }) => record);
     records.sort((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1));
     return Promise.all(records.map((record) => this.#stateOf(record)));
   }
@@ -107,6 +124,10 @@ export class Operations {
     if (record.undo !== null) return this.#stateOf(record);
     if (record.untilMs <= this.#ports.clock.nowMs()) {
       throw new RouteError(410, `The time to undo the operation '${id}' is over.`, "OPS0008");
+    }
+    if (isDeletion(record)) {
+      const undo = await undoDeletion(this.#ports, record);
+      return this.#store({ ...record, copyBytes: 0, undo }, document.version);
     }
     return record.batchId === null ? this.#undoNamed(record, document.version) : this.#undoBatch(record, document.version);
   }
@@ -135,7 +156,7 @@ export class Operations {
 
   /** Of two requests at once the first one stores its answer, and both return it; partitions undo once. */
   async #store(undone: OperationRecord, version: number): Promise<OperationState> {
-    const outcome = await this.#ports.metadata.write([putOf(undone, version)]);
+    const outcome = await this.#ports.metadata.write([putOperation(undone, version)]);
     return outcome.kind === "written" ? this.#stateOf(undone) : ((await this.get(undone.id)) ?? this.#stateOf(undone));
   }
 
@@ -161,7 +182,7 @@ export class Operations {
         startedBy: batch?.startedBy ?? undefined,
         reason: undefined,
         undo: { operation: record.id, untilMs: record.untilMs },
-        alongside: (batchId) => [putOf(undoing(batchId), version)],
+        alongside: (batchId) => [putOperation(undoing(batchId), version)],
       });
       if (begun === undefined) {
         const retry = { "retry-after": "5" };
@@ -196,19 +217,31 @@ export class Operations {
     return { ids, notes };
   }
 
+  async #storedOperations(): Promise<readonly StoredOperation[]> {
+    return (await this.#ports.metadata.list(OPERATIONS_PREFIX)).flatMap((document) => {
+      const record = operationOf(document);
+      return record === undefined ? [] : [{ record, version: document.version }];
+    });
+  }
+
   async #stateOf(record: OperationRecord): Promise<OperationState> {
     const batchId = record.undo?.batchId ?? undefined;
     return { record, undoBatch: batchId === undefined ? undefined : await this.#ports.batches.get(batchId) };
   }
 
-  #newRecord({ verb, subject, ids, startedBy, reason }: NewOperation, batchId: BatchId | null, matched: number): OperationRecord {
+  #newRecord(
+    { verb, subject, copyBytes, ids, startedBy, reason }: NewOperation,
+    batchId: BatchId | null,
+    matched: number,
+  ): OperationRecord {
     const { clock, random } = this.#ports;
     const createdAtMs = clock.nowMs();
     return {
       id: newOperationId(createdAtMs, random),
       verb,
-      subject: subject ?? null,
+      subject: subject?.slice(0, OPERATION_SUBJECT_CHARS_MAX) ?? null,
       ids: [...ids],
+      copyBytes: copyBytes ?? 0,
       batchId,
       matched,
       startedBy: startedBy ?? null,
@@ -228,10 +261,11 @@ export class Operations {
       this.#ports.clock.nowMs(),
     );
     for (let at = 0; at < outdated.length; at += DELETED_AT_ONCE) {
-      const deletions = outdated.slice(at, at + DELETED_AT_ONCE);
-      await this.#ports.metadata.write(
-        deletions.map(({ id }) => ({ kind: "delete", key: operationKey(id), expectedVersion: undefined })),
-      );
+      const deletions = outdated.slice(at, at + DELETED_AT_ONCE).flatMap((record) => {
+        const keys = [operationKey(record.id), ...(isDeletion(record) ? [deletedKey(record.id)] : [])];
+        return keys.map((key) => ({ kind: "delete", key, expectedVersion: undefined }) as const);
+      });
+      await this.#ports.metadata.write(deletions);
     }
   }
 }
@@ -250,8 +284,4 @@ function outdatedOf(records: readonly OperationRecord[], nowMs: number): readonl
   const rank = ({ untilMs, undo }: OperationRecord): number => (untilMs <= nowMs ? 2 : undo === null ? 0 : 1);
   const kept = [...records].sort((a, b) => rank(a) - rank(b) || b.createdAtMs - a.createdAtMs);
   return kept.filter(({ untilMs }, index) => untilMs + OVER_SHOWN_MS <= nowMs || index >= OPERATIONS_KEPT_MAX);
-}
-
-function putOf(record: OperationRecord, expectedVersion: number): DocumentWrite {
-  return { kind: "put", key: operationKey(record.id), value: operationDocument(record), expectedVersion };
 }

@@ -8,7 +8,7 @@ import {
   parseInvocationId,
   parseOperationId,
 } from "@perdure/base";
-import type { Document } from "@perdure/metadata";
+import type { Document, DocumentWrite } from "@perdure/metadata";
 import { z } from "zod";
 
 const parsed = <T>(parse: (text: string) => { ok: true; value: T } | { ok: false; problem: string }) =>
@@ -26,6 +26,8 @@ const Stored = z.object({
   subject: z.string().nullable().default(null),
   /** Ids that the request named; empty for a batch, which has them. Of a state edit, the id of its command. */
   ids: z.array(parsed<InvocationId>(parseInvocationId)),
+  /** Bytes of the copy of what was deleted; 0: there is none, or it was dropped. */
+  copyBytes: z.number().default(0),
   batchId: Batch.nullable(),
   matched: z.number(),
   startedBy: z.string().nullable(),
@@ -61,6 +63,10 @@ export function operationOf({ key, value }: Document): OperationRecord | undefin
   return id.ok && result.success ? { ...result.data, id: id.value } : undefined;
 }
 
-export function operationDocument({ id: _inKey, ...stored }: OperationRecord): object {
+export function putOperation(record: OperationRecord, expectedVersion: number): DocumentWrite {
+  return { kind: "put", key: operationKey(record.id), value: operationDocument(record), expectedVersion };
+}
+
+function operationDocument({ id: _inKey, ...stored }: OperationRecord): object {
   return stored;
 }

@@ -96,7 +96,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
   await lifecycle.start("leader of batches", () => new PostgresLeadership({ url, environment, name: "batches" }, ballot));
 
   const where = whereText({ environment, redis, postgresUrl: url });
-  const operations = operationsOf({ ...batchParts, batches }, settings.undo.window);
+  const operations = operationsOf({ ...batchParts, batches, schedules: registry.schedules }, settings.undo.window);
   const sqlRows = { rows, operations: operationRows({ operations, batches, clock }), conditions: conditionRows(metadata) };
   const sqlPorts = { registry, ...sqlRows, partitionCount, where, onEnd: sqlEndings(metrics), clock, random };
   const sql = await lifecycle.start("SQL engine", () =>

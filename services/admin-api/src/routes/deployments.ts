@@ -16,10 +16,13 @@ import { listAnswer } from "../http/page.js";
 import type { ApiRequest, ApiVersion } from "../http/request.js";
 import { type ApiRoute, type RouteImplementation, route } from "../http/route.js";
 import { deploymentParam } from "../ids.js";
+import { asDeletion } from "../operations/apply-undoable.js";
+import type { AdminPorts } from "../ports.js";
 import { deploymentDetail, deploymentSummary, registrationView } from "../views/deployment-view.js";
 import { refusalOf, requestedBoundsOf } from "./deploy-check.js";
 
-export function deploymentRoutes(registry: Registry): readonly ApiRoute[] {
+export function deploymentRoutes(ports: AdminPorts): readonly ApiRoute[] {
+  const { registry } = ports;
   const update: RouteImplementation = {
     summary: "Update a deployment in place",
     body: UpdateDeployment,
@@ -71,8 +74,10 @@ export function deploymentRoutes(registry: Registry): readonly ApiRoute[] {
       answers: { 202: "Removed", 404: "Unknown deployment", 409: "Still needed" },
       handle: async (request) => {
         const id = deploymentParam(request);
-        await registry.remove(id, request.flag("force", false));
-        return empty(202);
+        const force = request.flag("force", false);
+        const deletion = { verb: "delete-deployment", subject: `deployment ${id}`, record: registry.deployment(id) } as const;
+        const { headers } = await asDeletion(ports, request, deletion, (undo) => registry.remove(id, force, undo));
+        return empty(202, headers);
       },
     }),
     route(updateDeployment, update),

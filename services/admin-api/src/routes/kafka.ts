@@ -18,10 +18,12 @@ import { RouteError } from "../http/errors.js";
 import { listAnswer } from "../http/page.js";
 import { type ApiRoute, route } from "../http/route.js";
 import { subscriptionParam } from "../ids.js";
+import { asDeletion } from "../operations/apply-undoable.js";
+import type { AdminPorts } from "../ports.js";
 import { clusterView, subscriptionView, withStoredSecrets } from "../views/kafka-view.js";
 
-export function kafkaRoutes(registry: Registry): readonly ApiRoute[] {
-  return [...clusterRoutes(registry), ...subscriptionRoutes(registry)];
+export function kafkaRoutes(ports: AdminPorts): readonly ApiRoute[] {
+  return [...clusterRoutes(ports.registry), ...subscriptionRoutes(ports)];
 }
 
 function clusterRoutes(registry: Registry): readonly ApiRoute[] {
@@ -80,7 +82,8 @@ function clusterRoutes(registry: Registry): readonly ApiRoute[] {
   ];
 }
 
-function subscriptionRoutes(registry: Registry): readonly ApiRoute[] {
+function subscriptionRoutes(ports: AdminPorts): readonly ApiRoute[] {
+  const { registry } = ports;
   return [
     route(listSubscriptions, {
       summary: "List subscriptions",
@@ -117,8 +120,14 @@ function subscriptionRoutes(registry: Registry): readonly ApiRoute[] {
       summary: "End a subscription",
       answers: { 202: "Ended", 404: "Unknown subscription" },
       handle: async (request) => {
-        await registry.removeSubscription(subscriptionParam(request));
-        return empty(202);
+        const id = subscriptionParam(request);
+        const deletion = {
+          verb: "delete-subscription",
+          subject: `subscription ${id}`,
+          record: registry.subscription(id),
+        } as const;
+        const { headers } = await asDeletion(ports, request, deletion, (undo) => registry.removeSubscription(id, undo));
+        return empty(202, headers);
       },
     }),
   ];

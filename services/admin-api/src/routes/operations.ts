@@ -29,12 +29,12 @@ export function operationRoutes({ operations, clock }: AdminPorts): readonly Api
     }),
     route(undoOperation, {
       summary:
-        "Undo a kill, a cancellation before the start, a purge, a pause, a resumption or a state edit; `cannot_be_undone` names what others were notified of",
+        "Undo a kill, a cancellation before the start, a purge, a pause, a resumption, a state edit or a deletion of a deployment, subscription, schedule or rule; `cannot_be_undone` names what others were notified of",
       answers: {
         200: "Undone, now or before",
         202: "A batch undoes it",
         404: "Unknown operation",
-        409: "Nothing is kept, or the invocation or the state has changed since",
+        409: "Nothing is kept, or something newer is in the way",
         410: "The time is over",
         429: "Too many batches are running",
       },

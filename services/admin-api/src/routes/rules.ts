@@ -6,13 +6,16 @@
 import { deleteRules, putRules, type RuleShape } from "@perdure/admin-contract";
 import { DeleteRules, PutRules } from "@perdure/admin-contract/requests";
 import { formatDuration } from "@perdure/base";
-import { type Registry, RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
+import { RULE_WEIGHT_DEFAULT, type RuleChange, type RuleRate, type RuleRecord } from "@perdure/metadata";
 import type { z } from "zod";
 import { json } from "../http/answer.js";
 import { type ApiRoute, route } from "../http/route.js";
+import { asDeletion } from "../operations/apply-undoable.js";
+import type { AdminPorts } from "../ports.js";
 import type { ViewOf } from "../views/response.js";
 
-export function ruleRoutes(registry: Registry): readonly ApiRoute[] {
+export function ruleRoutes(ports: AdminPorts): readonly ApiRoute[] {
+  const { registry } = ports;
   return [
     route(putRules, {
       summary: "Make or change rules of flow control",
@@ -34,7 +37,13 @@ export function ruleRoutes(registry: Registry): readonly ApiRoute[] {
           pattern,
           expectedVersion: expected_version ?? undefined,
         }));
-        return json(200, await registry.deleteRules(deletions));
+        const patterns = new Set(deletions.map(({ pattern }) => pattern));
+        const rules = registry.rules().filter(({ pattern }) => patterns.has(pattern));
+        const subject = `${rules.length === 1 ? "rule" : "rules"} ${rules.map(({ pattern }) => pattern).join(", ")}`;
+        const record = rules.length === 0 ? undefined : rules;
+        const deletion = { verb: "delete-rules", subject, matched: rules.length, record } as const;
+        const { result, headers } = await asDeletion(ports, request, deletion, (undo) => registry.deleteRules(deletions, undo));
+        return json(200, result, headers);
       },
     }),
   ];

@@ -21,10 +21,12 @@ import { listAnswer } from "../http/page.js";
 import { type ApiRequest, badQuery } from "../http/request.js";
 import { type ApiRoute, type RouteImplementation, route } from "../http/route.js";
 import { scheduleParam } from "../ids.js";
+import { asDeletion } from "../operations/apply-undoable.js";
+import type { AdminPorts } from "../ports.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
 import { specOf } from "./schedule-body.js";
 
-interface ScheduleRoutePorts {
+interface ScheduleRoutePorts extends Pick<AdminPorts, "operations"> {
   readonly schedules: Schedules;
   readonly clock: Clock;
   readonly random: Random;
@@ -73,8 +75,13 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
       summary: "Delete a schedule; its invocations continue",
       answers: { 202: "Ended", ...UNKNOWN, 409: "The version differs" },
       handle: async (request) => {
-        await schedules.remove(scheduleParam(request), expectedVersion(request));
-        return empty(202);
+        const id = scheduleParam(request);
+        const version = expectedVersion(request);
+        const schedule = await schedules.get(id);
+        const subject = `schedule ${schedule?.record.name ?? id}`;
+        const deletion = { verb: "delete-schedule", subject, record: schedule && [schedule.record, schedule.state] } as const;
+        const { headers } = await asDeletion(ports, request, deletion, (undo) => schedules.remove(id, version, undo));
+        return empty(202, headers);
       },
     }),
     ...verb("pause", "Fire no more until resumed", (id) => schedules.pause(id)),

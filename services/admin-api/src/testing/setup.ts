@@ -86,6 +86,7 @@ const NO_SCHEDULES: Schedules = {
   create: noMore,
   replace: noMore,
   remove: noMore,
+  restore: noMore,
   pause: noMore,
   resume: noMore,
   runNow: noMore,

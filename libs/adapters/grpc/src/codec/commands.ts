@@ -3,13 +3,14 @@
  * form; commands of management APIs are rare and have a message each in `proto/control/v1/commands.proto`.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
-import { allocateBytes, fromBinaryString, type OperationId, parseOperationId, toBinaryString, unreachable } from "@perdure/base";
+import { allocateBytes, fromBinaryString, toBinaryString, unreachable } from "@perdure/base";
 import type { ForkEdits, Invoke, PartitionCommand, RestartAsNew, UndoMark, UserStateEntry } from "@perdure/state-machine";
 import { decodeOutboxCommand, encodeOutboxCommand, type OutboxCommand } from "@perdure/storage";
 import * as proto from "../gen/v1/commands_pb.js";
 import { given, refuse, required } from "./checks.js";
 import { deploymentId } from "./deployment.js";
 import { type FieldCodec, optional, whole } from "./form.js";
+import { operationId } from "./restorations.js";
 import { checkedInvocationId } from "./schedules.js";
 import { queueId } from "./workers.js";
 
@@ -105,14 +106,6 @@ function editsOf({ editedSteps, replaced, added }: proto.RemoteCommand_Fork): Fo
     added: added.map(({ type, body }) => ({ type, body })),
   };
 }
-
-const operationId: FieldCodec<OperationId, string> = {
-  to: (id) => id,
-  from(text) {
-    const parsed = parseOperationId(text);
-    return parsed.ok ? parsed.value : refuse("the id of an operation", text);
-  },
-};
 
 const undoMark = optional<UndoMark, proto.RemoteCommand_UndoMark>({
   to: ({ operation, untilMs }) =>

@@ -10,7 +10,13 @@ export const MOVING_VERBS: ReadonlySet<InvocationVerb> = new Set<InvocationVerb>
 export const UNDOABLE_VERBS = ["cancel", "kill", "purge", "pause", "resume"] as const satisfies readonly InvocationVerb[];
 export type UndoableVerb = (typeof UNDOABLE_VERBS)[number];
 /** Changes of other things than invocations, whose effect can be undone for a while. */
-export const UNDOABLE_CHANGES = ["edit-state"] as const;
+export const UNDOABLE_CHANGES = [
+  "edit-state",
+  "delete-deployment",
+  "delete-subscription",
+  "delete-schedule",
+  "delete-rules",
+] as const;
 export type UndoableChange = (typeof UNDOABLE_CHANGES)[number];
 
 /** What a batch does: a verb, or undoing an operation. */

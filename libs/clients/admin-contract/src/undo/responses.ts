@@ -8,7 +8,10 @@ export const OperationShape = z
     id: z.string(),
     operation: z.enum([...UNDOABLE_VERBS, ...UNDOABLE_CHANGES]),
     invocation_id: z.string().nullable().describe("The invocation, when the request named one"),
-    subject: z.string().nullable().describe("What was changed, when it is not invocations: the object whose state was edited"),
+    subject: z
+      .string()
+      .nullable()
+      .describe("What was changed, when it is not invocations: the object whose state was edited, or what was deleted"),
     batch_id: z.string().nullable().describe("The batch that applied it to many"),
     matched: z.int().describe("Invocations that the request named or matched; 1 for another change"),
     started_at: TimeShape,

@@ -15,7 +15,7 @@ export function registerOperations(program: Command, context: Context): void {
     .command("undo")
     .helpGroup("Services and invocations:")
     .argument("<operation>")
-    .description("undo a kill, a cancellation, a purge, a pause or a resumption of invocations, or a state edit")
+    .description("undo a kill, a cancellation, a purge, a pause or a resumption of invocations, a state edit or a deletion")
     .action(action((id: string) => undo(context, id)));
   const operations = program
     .command("operations")

@@ -29,6 +29,9 @@ test("an operation is named by what it did to how many", () => {
   expect(operationTitle(KILL)).toBe("kill of 412 invocations");
   expect(operationTitle({ operation: "cancel", subject: null, matched: 1 })).toBe("cancellation of 1 invocation");
   expect(operationTitle({ operation: "edit-state", subject: "Counter/a", matched: 1 })).toBe("state edit of Counter/a");
+  const deletion = { operation: "delete-schedule", subject: "schedule nightly", matched: 1 } as const;
+  expect(operationTitle(deletion)).toBe("deletion of schedule nightly");
+  expect(undoEffect("delete-schedule", false)).toMatch(/^The schedule fires again/);
   expect(undoEffect("edit-state", false)).toMatch(/^The entries that the edit changed get their former values/);
   expect(undoEffect("purge", false)).toBe("Purged invocations are stored again, with their journals and results.");
   expect(undoEffect("kill", true)).toMatch(/continue from their journals.* is stopped first\.$/);

@@ -9,7 +9,15 @@ export function invocationsText(count: number): string {
   return count === 1 ? "1 invocation" : `${count.toLocaleString("en")} invocations`;
 }
 
-const NOUNS: Readonly<Record<string, string>> = { cancel: "cancellation", resume: "resumption", "edit-state": "state edit" };
+const NOUNS: Readonly<Record<string, string>> = {
+  cancel: "cancellation",
+  resume: "resumption",
+  "edit-state": "state edit",
+  "delete-deployment": "deletion",
+  "delete-subscription": "deletion",
+  "delete-schedule": "deletion",
+  "delete-rules": "deletion",
+};
 
 /** `kill of 412 invocations`, `state edit of Counter/a` */
 export function operationTitle({
@@ -30,6 +38,10 @@ const EFFECTS: Readonly<Record<string, string>> = {
     "Resumed invocations are paused again where they are now, when their running attempts stop. What they did meanwhile stays.",
   "edit-state":
     "The entries that the edit changed get their former values, behind handlers that run on the key. The undo is refused when one of them was written since.",
+  "delete-deployment": "The deployment is registered again with its id and its revisions.",
+  "delete-subscription": "The subscription consumes again from the offsets of its group.",
+  "delete-schedule": "The schedule fires again. Times that passed meanwhile are skipped.",
+  "delete-rules": "The rules hold again, with new versions.",
 };
 
 /** What an undo does. `isBatch`: the operation is one of a batch. */

@@ -31,7 +31,7 @@ export default function OperationsPage() {
   return (
     <Page
       title="Operations"
-      lead="Changes of invocations and of state that can be undone, and those of the last hour."
+      lead="Changes of invocations and state, and deletions, that can be undone, and those of the last hour."
       actions={
         <Link href="/invocations?batches" className="button button--quiet">
           Batches

@@ -2093,6 +2093,13 @@ export declare type DeleteDeploymentRequest = Message<"perdure.control.v1.Delete
    * @generated from field: bool force = 2;
    */
   force: boolean;
+
+  /**
+   * Keeps a copy, with which the deletion can be undone.
+   *
+   * @generated from field: optional string undo_operation_id = 3;
+   */
+  undoOperationId?: string | undefined;
 };
 
 /**
@@ -2344,6 +2351,13 @@ export declare type DeleteSubscriptionRequest = Message<"perdure.control.v1.Dele
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * Keeps a copy, with which the deletion can be undone.
+   *
+   * @generated from field: optional string undo_operation_id = 2;
+   */
+  undoOperationId?: string | undefined;
 };
 
 /**
@@ -2628,6 +2642,13 @@ export declare type DeleteRulesRequest = Message<"perdure.control.v1.DeleteRules
    * @generated from field: repeated perdure.control.v1.DeleteRulesRequest.Deletion deletions = 1;
    */
   deletions: DeleteRulesRequest_Deletion[];
+
+  /**
+   * Keeps a copy, with which the deletion can be undone.
+   *
+   * @generated from field: optional string undo_operation_id = 2;
+   */
+  undoOperationId?: string | undefined;
 };
 
 /**
@@ -2677,6 +2698,43 @@ export declare type DeleteRulesResponse = Message<"perdure.control.v1.DeleteRule
  * Use `create(DeleteRulesResponseSchema)` to create a new message.
  */
 export declare const DeleteRulesResponseSchema: GenMessage<DeleteRulesResponse>;
+
+/**
+ * @generated from message perdure.control.v1.RestoreDeletedRequest
+ */
+export declare type RestoreDeletedRequest = Message<"perdure.control.v1.RestoreDeletedRequest"> & {
+  /**
+   * @generated from field: string operation_id = 1;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.RestoreDeletedRequest.
+ * Use `create(RestoreDeletedRequestSchema)` to create a new message.
+ */
+export declare const RestoreDeletedRequestSchema: GenMessage<RestoreDeletedRequest>;
+
+/**
+ * @generated from message perdure.control.v1.RestoreDeletedResponse
+ */
+export declare type RestoreDeletedResponse = Message<"perdure.control.v1.RestoreDeletedResponse"> & {
+  /**
+   * @generated from field: uint64 state_number = 1;
+   */
+  stateNumber: bigint;
+
+  /**
+   * @generated from field: perdure.control.v1.RestoreResult result = 2;
+   */
+  result: RestoreResult;
+};
+
+/**
+ * Describes the message perdure.control.v1.RestoreDeletedResponse.
+ * Use `create(RestoreDeletedResponseSchema)` to create a new message.
+ */
+export declare const RestoreDeletedResponseSchema: GenMessage<RestoreDeletedResponse>;
 
 /**
  * @generated from message perdure.control.v1.CreateEventSubscriptionRequest
@@ -3106,6 +3164,38 @@ export enum ProtocolType {
 export declare const ProtocolTypeSchema: GenEnum<ProtocolType>;
 
 /**
+ * @generated from enum perdure.control.v1.RestoreResult
+ */
+export enum RestoreResult {
+  /**
+   * @generated from enum value: RESTORE_RESULT_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: RESTORE_RESULT_RESTORED = 1;
+   */
+  RESTORED = 1,
+
+  /**
+   * @generated from enum value: RESTORE_RESULT_ALREADY_RESTORED = 2;
+   */
+  ALREADY_RESTORED = 2,
+
+  /**
+   * The deletion kept no copy, or it was dropped.
+   *
+   * @generated from enum value: RESTORE_RESULT_NOT_KEPT = 3;
+   */
+  NOT_KEPT = 3,
+}
+
+/**
+ * Describes the enum perdure.control.v1.RestoreResult.
+ */
+export declare const RestoreResultSchema: GenEnum<RestoreResult>;
+
+/**
  * @generated from service perdure.control.v1.Registry
  */
 export declare const Registry: GenService<{
@@ -3284,6 +3374,16 @@ export declare const Registry: GenService<{
     methodKind: "unary";
     input: typeof DeleteRulesRequestSchema;
     output: typeof DeleteRulesResponseSchema;
+  },
+  /**
+   * Undoes the deletion of a deployment, a subscription or rules.
+   *
+   * @generated from rpc perdure.control.v1.Registry.RestoreDeleted
+   */
+  restoreDeleted: {
+    methodKind: "unary";
+    input: typeof RestoreDeletedRequestSchema;
+    output: typeof RestoreDeletedResponseSchema;
   },
   /**
    * The form of v0.1: the state, a method's arguments and its result as JSON. Served until v0.3.

@@ -9,7 +9,7 @@
 
 import type { GenEnum, GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import type { Message } from "@bufbuild/protobuf";
-import type { ChangeReplySchema, ChangeRequestSchema } from "./registry_pb.js";
+import type { ChangeReplySchema, ChangeRequestSchema, RestoreResult } from "./registry_pb.js";
 
 /**
  * Describes the file v1/schedules.proto.
@@ -174,6 +174,13 @@ export declare type DeleteScheduleRequest = Message<"perdure.control.v1.DeleteSc
    * @generated from field: optional uint64 expected_version = 2;
    */
   expectedVersion?: bigint | undefined;
+
+  /**
+   * Keeps a copy, with which the deletion can be undone.
+   *
+   * @generated from field: optional string undo_operation_id = 3;
+   */
+  undoOperationId?: string | undefined;
 };
 
 /**
@@ -193,6 +200,38 @@ export declare type DeleteScheduleResponse = Message<"perdure.control.v1.DeleteS
  * Use `create(DeleteScheduleResponseSchema)` to create a new message.
  */
 export declare const DeleteScheduleResponseSchema: GenMessage<DeleteScheduleResponse>;
+
+/**
+ * @generated from message perdure.control.v1.RestoreScheduleRequest
+ */
+export declare type RestoreScheduleRequest = Message<"perdure.control.v1.RestoreScheduleRequest"> & {
+  /**
+   * @generated from field: string operation_id = 1;
+   */
+  operationId: string;
+};
+
+/**
+ * Describes the message perdure.control.v1.RestoreScheduleRequest.
+ * Use `create(RestoreScheduleRequestSchema)` to create a new message.
+ */
+export declare const RestoreScheduleRequestSchema: GenMessage<RestoreScheduleRequest>;
+
+/**
+ * @generated from message perdure.control.v1.RestoreScheduleResponse
+ */
+export declare type RestoreScheduleResponse = Message<"perdure.control.v1.RestoreScheduleResponse"> & {
+  /**
+   * @generated from field: perdure.control.v1.RestoreResult result = 1;
+   */
+  result: RestoreResult;
+};
+
+/**
+ * Describes the message perdure.control.v1.RestoreScheduleResponse.
+ * Use `create(RestoreScheduleResponseSchema)` to create a new message.
+ */
+export declare const RestoreScheduleResponseSchema: GenMessage<RestoreScheduleResponse>;
 
 /**
  * @generated from message perdure.control.v1.PauseScheduleRequest
@@ -955,6 +994,16 @@ export declare const Schedules: GenService<{
     methodKind: "unary";
     input: typeof DeleteScheduleRequestSchema;
     output: typeof DeleteScheduleResponseSchema;
+  },
+  /**
+   * Undoes a deletion. Fire times that passed meanwhile are skipped.
+   *
+   * @generated from rpc perdure.control.v1.Schedules.RestoreSchedule
+   */
+  restoreSchedule: {
+    methodKind: "unary";
+    input: typeof RestoreScheduleRequestSchema;
+    output: typeof RestoreScheduleResponseSchema;
   },
   /**
    * Nothing fires until it is resumed.

@@ -14,7 +14,7 @@ import { file_v1_registry } from "./registry_pb.js";
  * Describes the file v1/schedules.proto.
  */
 export const file_v1_schedules = /*@__PURE__*/
-  fileDesc("ChJ2MS9zY2hlZHVsZXMucHJvdG8SEnBlcmR1cmUuY29udHJvbC52MSIgChJHZXRTY2hlZHVsZVJlcXVlc3QSCgoCaWQYASABKAkiVwoTR2V0U2NoZWR1bGVSZXNwb25zZRIzCghzY2hlZHVsZRgBIAEoCzIcLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZUgAiAEBQgsKCV9zY2hlZHVsZSIWChRMaXN0U2NoZWR1bGVzUmVxdWVzdCJIChVMaXN0U2NoZWR1bGVzUmVzcG9uc2USLwoJc2NoZWR1bGVzGAEgAygLMhwucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlIloKFUNyZWF0ZVNjaGVkdWxlUmVxdWVzdBIuCgRzcGVjGAEgASgLMiAucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlU3BlYxIRCglpc19wYXVzZWQYAiABKAgiSAoWQ3JlYXRlU2NoZWR1bGVSZXNwb25zZRIuCghzY2hlZHVsZRgBIAEoCzIcLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZSKIAQoWUmVwbGFjZVNjaGVkdWxlUmVxdWVzdBIKCgJpZBgBIAEoCRIuCgRzcGVjGAIgASgLMiAucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlU3BlYxIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgESACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSQoXUmVwbGFjZVNjaGVkdWxlUmVzcG9uc2USLgoIc2NoZWR1bGUYASABKAsyHC5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGUiVwoVRGVsZXRlU2NoZWR1bGVSZXF1ZXN0EgoKAmlkGAEgASgJEh0KEGV4cGVjdGVkX3ZlcnNpb24YAiABKARIAIgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbiIYChZEZWxldGVTY2hlZHVsZVJlc3BvbnNlIiIKFFBhdXNlU2NoZWR1bGVSZXF1ZXN0EgoKAmlkGAEgASgJIkcKFVBhdXNlU2NoZWR1bGVSZXNwb25zZRIuCghzY2hlZHVsZRgBIAEoCzIcLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZSIjChVSZXN1bWVTY2hlZHVsZVJlcXVlc3QSCgoCaWQYASABKAkiSAoWUmVzdW1lU2NoZWR1bGVSZXNwb25zZRIuCghzY2hlZHVsZRgBIAEoCzIcLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZSItChJSdW5TY2hlZHVsZVJlcXVlc3QSCgoCaWQYASABKAkSCwoDa2V5GAIgASgJIjwKE1J1blNjaGVkdWxlUmVzcG9uc2USFQoNaW52b2NhdGlvbl9pZBgBIAEoCRIOCgZpc19uZXcYAiABKAgiuAEKCFNjaGVkdWxlEgoKAmlkGAEgASgJEg8KB3ZlcnNpb24YAiABKAQSFQoNY3JlYXRlZF9hdF9tcxgDIAEoBBIWCg5tb2RpZmllZF9hdF9tcxgEIAEoBBIuCgRzcGVjGAUgASgLMiAucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlU3BlYxIwCgVzdGF0ZRgGIAEoCzIhLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZVN0YXRlIrIECgxTY2hlZHVsZVNwZWMSDAoEbmFtZRgBIAEoCRIYCgtkZXNjcmlwdGlvbhgCIAEoCUgAiAEBEgwKBGNyb24YAyABKAkSDAoEem9uZRgEIAEoCRIRCglqaXR0ZXJfbXMYBSABKAESGAoLc3RhcnRfYXRfbXMYBiABKARIAYgBARIWCgllbmRfYXRfbXMYByABKARIAogBARIYCgtmaXJpbmdzX21heBgIIAEoBEgDiAEBEjIKBnRhcmdldBgJIAEoCzIiLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZVRhcmdldBI0CgdwYXlsb2FkGAogASgLMiMucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlUGF5bG9hZBI+CgdoZWFkZXJzGAsgAygLMi0ucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlU3BlYy5IZWFkZXJzRW50cnkSMgoHb3ZlcmxhcBgMIAEoCzIhLnBlcmR1cmUuY29udHJvbC52MS5PdmVybGFwUG9saWN5EjMKCGNhdGNoX3VwGA0gASgLMiEucGVyZHVyZS5jb250cm9sLnYxLkNhdGNoVXBQb2xpY3kaLgoMSGVhZGVyc0VudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAFCDgoMX2Rlc2NyaXB0aW9uQg4KDF9zdGFydF9hdF9tc0IMCgpfZW5kX2F0X21zQg4KDF9maXJpbmdzX21heCK0AQoOU2NoZWR1bGVUYXJnZXQSDwoHc2VydmljZRgBIAEoCRIPCgdoYW5kbGVyGAIgASgJEhAKA2tleRgDIAEoCUgAiAEBEhIKBXNjb3BlGAQgASgJSAGIAQESFgoJbGltaXRfa2V5GAUgASgJSAKIAQESFQoIcHJpb3JpdHkYBiABKA1IA4gBAUIGCgRfa2V5QggKBl9zY29wZUIMCgpfbGltaXRfa2V5QgsKCV9wcmlvcml0eSJNCg9TY2hlZHVsZVBheWxvYWQSGQoMY29udGVudF90eXBlGAEgASgJSACIAQESDgoGYmFzZTY0GAIgASgJQg8KDV9jb250ZW50X3R5cGUiywIKDU92ZXJsYXBQb2xpY3kSNgoEc2tpcBgBIAEoCzImLnBlcmR1cmUuY29udHJvbC52MS5PdmVybGFwUG9saWN5LlNraXBIABI4CgVxdWV1ZRgCIAEoCzInLnBlcmR1cmUuY29udHJvbC52MS5PdmVybGFwUG9saWN5LlF1ZXVlSAASSwoPY2FuY2VsX3ByZXZpb3VzGAMgASgLMjAucGVyZHVyZS5jb250cm9sLnYxLk92ZXJsYXBQb2xpY3kuQ2FuY2VsUHJldmlvdXNIABI4CgVhbGxvdxgEIAEoCzInLnBlcmR1cmUuY29udHJvbC52MS5PdmVybGFwUG9saWN5LkFsbG93SAAaBgoEU2tpcBoUCgVRdWV1ZRILCgNtYXgYASABKAQaEAoOQ2FuY2VsUHJldmlvdXMaBwoFQWxsb3dCCAoGcG9saWN5IvYBCg1DYXRjaFVwUG9saWN5EjYKBG5vbmUYASABKAsyJi5wZXJkdXJlLmNvbnRyb2wudjEuQ2F0Y2hVcFBvbGljeS5Ob25lSAASNgoEbGFzdBgCIAEoCzImLnBlcmR1cmUuY29udHJvbC52MS5DYXRjaFVwUG9saWN5Lkxhc3RIABI0CgNhbGwYAyABKAsyJS5wZXJkdXJlLmNvbnRyb2wudjEuQ2F0Y2hVcFBvbGljeS5BbGxIABoGCgROb25lGgYKBExhc3QaJQoDQWxsEgsKA21heBgBIAEoBBIRCgl3aW5kb3dfbXMYAiABKAFCCAoGcG9saWN5IvICCg1TY2hlZHVsZVN0YXRlEhEKCWlzX3BhdXNlZBgBIAEoCBIaChJkZWNpZGVkX3Rocm91Z2hfbXMYAiABKAQSMgoGYWN0aXZlGAMgASgLMh0ucGVyZHVyZS5jb250cm9sLnYxLkFjdGl2ZVJ1bkgAiAEBEg0KBXF1ZXVlGAQgAygEEhMKC2ZpcmVkX2NvdW50GAUgASgEEhQKDG1hbnVhbF9jb3VudBgGIAEoBBIVCg1za2lwcGVkX2NvdW50GAcgASgEEhQKDGZhaWxlZF9jb3VudBgIIAEoBBIUCgxtaXNzZWRfY291bnQYCSABKAQSNwoKbGFzdF9maXJlZBgKIAEoCzIeLnBlcmR1cmUuY29udHJvbC52MS5QYXN0RmlyaW5nSAGIAQESLgoGcmVjZW50GAsgAygLMh4ucGVyZHVyZS5jb250cm9sLnYxLlBhc3RGaXJpbmdCCQoHX2FjdGl2ZUINCgtfbGFzdF9maXJlZCI2CglBY3RpdmVSdW4SFQoNaW52b2NhdGlvbl9pZBgBIAEoCRISCgpub21pbmFsX21zGAIgASgEItYDCgpQYXN0RmlyaW5nEjcKB291dGNvbWUYASABKA4yJi5wZXJkdXJlLmNvbnRyb2wudjEuUGFzdEZpcmluZy5PdXRjb21lEjMKBWNhdXNlGAIgASgOMiQucGVyZHVyZS5jb250cm9sLnYxLlBhc3RGaXJpbmcuQ2F1c2USEgoKbm9taW5hbF9tcxgDIAEoBBINCgVhdF9tcxgEIAEoBBIaCg1pbnZvY2F0aW9uX2lkGAUgASgJSACIAQESEwoGZGV0YWlsGAYgASgJSAGIAQESDQoFY291bnQYByABKAQicgoHT3V0Y29tZRIXChNPVVRDT01FX1VOU1BFQ0lGSUVEEAASEQoNT1VUQ09NRV9GSVJFRBABEhIKDk9VVENPTUVfRkFJTEVEEAISEwoPT1VUQ09NRV9TS0lQUEVEEAMSEgoOT1VUQ09NRV9NSVNTRUQQBCJmCgVDYXVzZRIVChFDQVVTRV9VTlNQRUNJRklFRBAAEg0KCUNBVVNFX0RVRRABEhAKDENBVVNFX1FVRVVFRBACEhMKD0NBVVNFX0NBVUdIVF9VUBADEhAKDENBVVNFX01BTlVBTBAEQhAKDl9pbnZvY2F0aW9uX2lkQgkKB19kZXRhaWwiIgoNU2NoZWR1bGVzUGFnZRIRCglzY2hlZHVsZXMYASABKAwy7AcKCVNjaGVkdWxlcxJeCgtHZXRTY2hlZHVsZRImLnBlcmR1cmUuY29udHJvbC52MS5HZXRTY2hlZHVsZVJlcXVlc3QaJy5wZXJkdXJlLmNvbnRyb2wudjEuR2V0U2NoZWR1bGVSZXNwb25zZRJmCg1MaXN0U2NoZWR1bGVzEigucGVyZHVyZS5jb250cm9sLnYxLkxpc3RTY2hlZHVsZXNSZXF1ZXN0GikucGVyZHVyZS5jb250cm9sLnYxLkxpc3RTY2hlZHVsZXNSZXNwb25zZTABEmcKDkNyZWF0ZVNjaGVkdWxlEikucGVyZHVyZS5jb250cm9sLnYxLkNyZWF0ZVNjaGVkdWxlUmVxdWVzdBoqLnBlcmR1cmUuY29udHJvbC52MS5DcmVhdGVTY2hlZHVsZVJlc3BvbnNlEmoKD1JlcGxhY2VTY2hlZHVsZRIqLnBlcmR1cmUuY29udHJvbC52MS5SZXBsYWNlU2NoZWR1bGVSZXF1ZXN0GisucGVyZHVyZS5jb250cm9sLnYxLlJlcGxhY2VTY2hlZHVsZVJlc3BvbnNlEmcKDkRlbGV0ZVNjaGVkdWxlEikucGVyZHVyZS5jb250cm9sLnYxLkRlbGV0ZVNjaGVkdWxlUmVxdWVzdBoqLnBlcmR1cmUuY29udHJvbC52MS5EZWxldGVTY2hlZHVsZVJlc3BvbnNlEmQKDVBhdXNlU2NoZWR1bGUSKC5wZXJkdXJlLmNvbnRyb2wudjEuUGF1c2VTY2hlZHVsZVJlcXVlc3QaKS5wZXJkdXJlLmNvbnRyb2wudjEuUGF1c2VTY2hlZHVsZVJlc3BvbnNlEmcKDlJlc3VtZVNjaGVkdWxlEikucGVyZHVyZS5jb250cm9sLnYxLlJlc3VtZVNjaGVkdWxlUmVxdWVzdBoqLnBlcmR1cmUuY29udHJvbC52MS5SZXN1bWVTY2hlZHVsZVJlc3BvbnNlEl4KC1J1blNjaGVkdWxlEiYucGVyZHVyZS5jb250cm9sLnYxLlJ1blNjaGVkdWxlUmVxdWVzdBonLnBlcmR1cmUuY29udHJvbC52MS5SdW5TY2hlZHVsZVJlc3BvbnNlEk4KA0FzaxIhLnBlcmR1cmUuY29udHJvbC52MS5DaGFuZ2VSZXF1ZXN0Gh8ucGVyZHVyZS5jb250cm9sLnYxLkNoYW5nZVJlcGx5IgOIAgESWgoETGlzdBIoLnBlcmR1cmUuY29udHJvbC52MS5MaXN0U2NoZWR1bGVzUmVxdWVzdBohLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZXNQYWdlIgOIAgEwAWIGcHJvdG8z", [file_v1_registry]);
+  fileDesc("ChJ2MS9zY2hlZHVsZXMucHJvdG8SEnBlcmR1cmUuY29udHJvbC52MSIgChJHZXRTY2hlZHVsZVJlcXVlc3QSCgoCaWQYASABKAkiVwoTR2V0U2NoZWR1bGVSZXNwb25zZRIzCghzY2hlZHVsZRgBIAEoCzIcLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZUgAiAEBQgsKCV9zY2hlZHVsZSIWChRMaXN0U2NoZWR1bGVzUmVxdWVzdCJIChVMaXN0U2NoZWR1bGVzUmVzcG9uc2USLwoJc2NoZWR1bGVzGAEgAygLMhwucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlIloKFUNyZWF0ZVNjaGVkdWxlUmVxdWVzdBIuCgRzcGVjGAEgASgLMiAucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlU3BlYxIRCglpc19wYXVzZWQYAiABKAgiSAoWQ3JlYXRlU2NoZWR1bGVSZXNwb25zZRIuCghzY2hlZHVsZRgBIAEoCzIcLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZSKIAQoWUmVwbGFjZVNjaGVkdWxlUmVxdWVzdBIKCgJpZBgBIAEoCRIuCgRzcGVjGAIgASgLMiAucGVyZHVyZS5jb250cm9sLnYxLlNjaGVkdWxlU3BlYxIdChBleHBlY3RlZF92ZXJzaW9uGAMgASgESACIAQFCEwoRX2V4cGVjdGVkX3ZlcnNpb24iSQoXUmVwbGFjZVNjaGVkdWxlUmVzcG9uc2USLgoIc2NoZWR1bGUYASABKAsyHC5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGUijQEKFURlbGV0ZVNjaGVkdWxlUmVxdWVzdBIKCgJpZBgBIAEoCRIdChBleHBlY3RlZF92ZXJzaW9uGAIgASgESACIAQESHgoRdW5kb19vcGVyYXRpb25faWQYAyABKAlIAYgBAUITChFfZXhwZWN0ZWRfdmVyc2lvbkIUChJfdW5kb19vcGVyYXRpb25faWQiGAoWRGVsZXRlU2NoZWR1bGVSZXNwb25zZSIuChZSZXN0b3JlU2NoZWR1bGVSZXF1ZXN0EhQKDG9wZXJhdGlvbl9pZBgBIAEoCSJMChdSZXN0b3JlU2NoZWR1bGVSZXNwb25zZRIxCgZyZXN1bHQYASABKA4yIS5wZXJkdXJlLmNvbnRyb2wudjEuUmVzdG9yZVJlc3VsdCIiChRQYXVzZVNjaGVkdWxlUmVxdWVzdBIKCgJpZBgBIAEoCSJHChVQYXVzZVNjaGVkdWxlUmVzcG9uc2USLgoIc2NoZWR1bGUYASABKAsyHC5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGUiIwoVUmVzdW1lU2NoZWR1bGVSZXF1ZXN0EgoKAmlkGAEgASgJIkgKFlJlc3VtZVNjaGVkdWxlUmVzcG9uc2USLgoIc2NoZWR1bGUYASABKAsyHC5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGUiLQoSUnVuU2NoZWR1bGVSZXF1ZXN0EgoKAmlkGAEgASgJEgsKA2tleRgCIAEoCSI8ChNSdW5TY2hlZHVsZVJlc3BvbnNlEhUKDWludm9jYXRpb25faWQYASABKAkSDgoGaXNfbmV3GAIgASgIIrgBCghTY2hlZHVsZRIKCgJpZBgBIAEoCRIPCgd2ZXJzaW9uGAIgASgEEhUKDWNyZWF0ZWRfYXRfbXMYAyABKAQSFgoObW9kaWZpZWRfYXRfbXMYBCABKAQSLgoEc3BlYxgFIAEoCzIgLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZVNwZWMSMAoFc3RhdGUYBiABKAsyIS5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGVTdGF0ZSKyBAoMU2NoZWR1bGVTcGVjEgwKBG5hbWUYASABKAkSGAoLZGVzY3JpcHRpb24YAiABKAlIAIgBARIMCgRjcm9uGAMgASgJEgwKBHpvbmUYBCABKAkSEQoJaml0dGVyX21zGAUgASgBEhgKC3N0YXJ0X2F0X21zGAYgASgESAGIAQESFgoJZW5kX2F0X21zGAcgASgESAKIAQESGAoLZmlyaW5nc19tYXgYCCABKARIA4gBARIyCgZ0YXJnZXQYCSABKAsyIi5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGVUYXJnZXQSNAoHcGF5bG9hZBgKIAEoCzIjLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZVBheWxvYWQSPgoHaGVhZGVycxgLIAMoCzItLnBlcmR1cmUuY29udHJvbC52MS5TY2hlZHVsZVNwZWMuSGVhZGVyc0VudHJ5EjIKB292ZXJsYXAYDCABKAsyIS5wZXJkdXJlLmNvbnRyb2wudjEuT3ZlcmxhcFBvbGljeRIzCghjYXRjaF91cBgNIAEoCzIhLnBlcmR1cmUuY29udHJvbC52MS5DYXRjaFVwUG9saWN5Gi4KDEhlYWRlcnNFbnRyeRILCgNrZXkYASABKAkSDQoFdmFsdWUYAiABKAk6AjgBQg4KDF9kZXNjcmlwdGlvbkIOCgxfc3RhcnRfYXRfbXNCDAoKX2VuZF9hdF9tc0IOCgxfZmlyaW5nc19tYXgitAEKDlNjaGVkdWxlVGFyZ2V0Eg8KB3NlcnZpY2UYASABKAkSDwoHaGFuZGxlchgCIAEoCRIQCgNrZXkYAyABKAlIAIgBARISCgVzY29wZRgEIAEoCUgBiAEBEhYKCWxpbWl0X2tleRgFIAEoCUgCiAEBEhUKCHByaW9yaXR5GAYgASgNSAOIAQFCBgoEX2tleUIICgZfc2NvcGVCDAoKX2xpbWl0X2tleUILCglfcHJpb3JpdHkiTQoPU2NoZWR1bGVQYXlsb2FkEhkKDGNvbnRlbnRfdHlwZRgBIAEoCUgAiAEBEg4KBmJhc2U2NBgCIAEoCUIPCg1fY29udGVudF90eXBlIssCCg1PdmVybGFwUG9saWN5EjYKBHNraXAYASABKAsyJi5wZXJkdXJlLmNvbnRyb2wudjEuT3ZlcmxhcFBvbGljeS5Ta2lwSAASOAoFcXVldWUYAiABKAsyJy5wZXJkdXJlLmNvbnRyb2wudjEuT3ZlcmxhcFBvbGljeS5RdWV1ZUgAEksKD2NhbmNlbF9wcmV2aW91cxgDIAEoCzIwLnBlcmR1cmUuY29udHJvbC52MS5PdmVybGFwUG9saWN5LkNhbmNlbFByZXZpb3VzSAASOAoFYWxsb3cYBCABKAsyJy5wZXJkdXJlLmNvbnRyb2wudjEuT3ZlcmxhcFBvbGljeS5BbGxvd0gAGgYKBFNraXAaFAoFUXVldWUSCwoDbWF4GAEgASgEGhAKDkNhbmNlbFByZXZpb3VzGgcKBUFsbG93QggKBnBvbGljeSL2AQoNQ2F0Y2hVcFBvbGljeRI2CgRub25lGAEgASgLMiYucGVyZHVyZS5jb250cm9sLnYxLkNhdGNoVXBQb2xpY3kuTm9uZUgAEjYKBGxhc3QYAiABKAsyJi5wZXJkdXJlLmNvbnRyb2wudjEuQ2F0Y2hVcFBvbGljeS5MYXN0SAASNAoDYWxsGAMgASgLMiUucGVyZHVyZS5jb250cm9sLnYxLkNhdGNoVXBQb2xpY3kuQWxsSAAaBgoETm9uZRoGCgRMYXN0GiUKA0FsbBILCgNtYXgYASABKAQSEQoJd2luZG93X21zGAIgASgBQggKBnBvbGljeSLyAgoNU2NoZWR1bGVTdGF0ZRIRCglpc19wYXVzZWQYASABKAgSGgoSZGVjaWRlZF90aHJvdWdoX21zGAIgASgEEjIKBmFjdGl2ZRgDIAEoCzIdLnBlcmR1cmUuY29udHJvbC52MS5BY3RpdmVSdW5IAIgBARINCgVxdWV1ZRgEIAMoBBITCgtmaXJlZF9jb3VudBgFIAEoBBIUCgxtYW51YWxfY291bnQYBiABKAQSFQoNc2tpcHBlZF9jb3VudBgHIAEoBBIUCgxmYWlsZWRfY291bnQYCCABKAQSFAoMbWlzc2VkX2NvdW50GAkgASgEEjcKCmxhc3RfZmlyZWQYCiABKAsyHi5wZXJkdXJlLmNvbnRyb2wudjEuUGFzdEZpcmluZ0gBiAEBEi4KBnJlY2VudBgLIAMoCzIeLnBlcmR1cmUuY29udHJvbC52MS5QYXN0RmlyaW5nQgkKB19hY3RpdmVCDQoLX2xhc3RfZmlyZWQiNgoJQWN0aXZlUnVuEhUKDWludm9jYXRpb25faWQYASABKAkSEgoKbm9taW5hbF9tcxgCIAEoBCLWAwoKUGFzdEZpcmluZxI3CgdvdXRjb21lGAEgASgOMiYucGVyZHVyZS5jb250cm9sLnYxLlBhc3RGaXJpbmcuT3V0Y29tZRIzCgVjYXVzZRgCIAEoDjIkLnBlcmR1cmUuY29udHJvbC52MS5QYXN0RmlyaW5nLkNhdXNlEhIKCm5vbWluYWxfbXMYAyABKAQSDQoFYXRfbXMYBCABKAQSGgoNaW52b2NhdGlvbl9pZBgFIAEoCUgAiAEBEhMKBmRldGFpbBgGIAEoCUgBiAEBEg0KBWNvdW50GAcgASgEInIKB091dGNvbWUSFwoTT1VUQ09NRV9VTlNQRUNJRklFRBAAEhEKDU9VVENPTUVfRklSRUQQARISCg5PVVRDT01FX0ZBSUxFRBACEhMKD09VVENPTUVfU0tJUFBFRBADEhIKDk9VVENPTUVfTUlTU0VEEAQiZgoFQ2F1c2USFQoRQ0FVU0VfVU5TUEVDSUZJRUQQABINCglDQVVTRV9EVUUQARIQCgxDQVVTRV9RVUVVRUQQAhITCg9DQVVTRV9DQVVHSFRfVVAQAxIQCgxDQVVTRV9NQU5VQUwQBEIQCg5faW52b2NhdGlvbl9pZEIJCgdfZGV0YWlsIiIKDVNjaGVkdWxlc1BhZ2USEQoJc2NoZWR1bGVzGAEgASgMMtgICglTY2hlZHVsZXMSXgoLR2V0U2NoZWR1bGUSJi5wZXJkdXJlLmNvbnRyb2wudjEuR2V0U2NoZWR1bGVSZXF1ZXN0GicucGVyZHVyZS5jb250cm9sLnYxLkdldFNjaGVkdWxlUmVzcG9uc2USZgoNTGlzdFNjaGVkdWxlcxIoLnBlcmR1cmUuY29udHJvbC52MS5MaXN0U2NoZWR1bGVzUmVxdWVzdBopLnBlcmR1cmUuY29udHJvbC52MS5MaXN0U2NoZWR1bGVzUmVzcG9uc2UwARJnCg5DcmVhdGVTY2hlZHVsZRIpLnBlcmR1cmUuY29udHJvbC52MS5DcmVhdGVTY2hlZHVsZVJlcXVlc3QaKi5wZXJkdXJlLmNvbnRyb2wudjEuQ3JlYXRlU2NoZWR1bGVSZXNwb25zZRJqCg9SZXBsYWNlU2NoZWR1bGUSKi5wZXJkdXJlLmNvbnRyb2wudjEuUmVwbGFjZVNjaGVkdWxlUmVxdWVzdBorLnBlcmR1cmUuY29udHJvbC52MS5SZXBsYWNlU2NoZWR1bGVSZXNwb25zZRJnCg5EZWxldGVTY2hlZHVsZRIpLnBlcmR1cmUuY29udHJvbC52MS5EZWxldGVTY2hlZHVsZVJlcXVlc3QaKi5wZXJkdXJlLmNvbnRyb2wudjEuRGVsZXRlU2NoZWR1bGVSZXNwb25zZRJqCg9SZXN0b3JlU2NoZWR1bGUSKi5wZXJkdXJlLmNvbnRyb2wudjEuUmVzdG9yZVNjaGVkdWxlUmVxdWVzdBorLnBlcmR1cmUuY29udHJvbC52MS5SZXN0b3JlU2NoZWR1bGVSZXNwb25zZRJkCg1QYXVzZVNjaGVkdWxlEigucGVyZHVyZS5jb250cm9sLnYxLlBhdXNlU2NoZWR1bGVSZXF1ZXN0GikucGVyZHVyZS5jb250cm9sLnYxLlBhdXNlU2NoZWR1bGVSZXNwb25zZRJnCg5SZXN1bWVTY2hlZHVsZRIpLnBlcmR1cmUuY29udHJvbC52MS5SZXN1bWVTY2hlZHVsZVJlcXVlc3QaKi5wZXJkdXJlLmNvbnRyb2wudjEuUmVzdW1lU2NoZWR1bGVSZXNwb25zZRJeCgtSdW5TY2hlZHVsZRImLnBlcmR1cmUuY29udHJvbC52MS5SdW5TY2hlZHVsZVJlcXVlc3QaJy5wZXJkdXJlLmNvbnRyb2wudjEuUnVuU2NoZWR1bGVSZXNwb25zZRJOCgNBc2sSIS5wZXJkdXJlLmNvbnRyb2wudjEuQ2hhbmdlUmVxdWVzdBofLnBlcmR1cmUuY29udHJvbC52MS5DaGFuZ2VSZXBseSIDiAIBEloKBExpc3QSKC5wZXJkdXJlLmNvbnRyb2wudjEuTGlzdFNjaGVkdWxlc1JlcXVlc3QaIS5wZXJkdXJlLmNvbnRyb2wudjEuU2NoZWR1bGVzUGFnZSIDiAIBMAFiBnByb3RvMw", [file_v1_registry]);
 
 /**
  * Describes the message perdure.control.v1.GetScheduleRequest.
@@ -87,164 +87,178 @@ export const DeleteScheduleResponseSchema = /*@__PURE__*/
   messageDesc(file_v1_schedules, 9);
 
 /**
+ * Describes the message perdure.control.v1.RestoreScheduleRequest.
+ * Use `create(RestoreScheduleRequestSchema)` to create a new message.
+ */
+export const RestoreScheduleRequestSchema = /*@__PURE__*/
+  messageDesc(file_v1_schedules, 10);
+
+/**
+ * Describes the message perdure.control.v1.RestoreScheduleResponse.
+ * Use `create(RestoreScheduleResponseSchema)` to create a new message.
+ */
+export const RestoreScheduleResponseSchema = /*@__PURE__*/
+  messageDesc(file_v1_schedules, 11);
+
+/**
  * Describes the message perdure.control.v1.PauseScheduleRequest.
  * Use `create(PauseScheduleRequestSchema)` to create a new message.
  */
 export const PauseScheduleRequestSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 10);
+  messageDesc(file_v1_schedules, 12);
 
 /**
  * Describes the message perdure.control.v1.PauseScheduleResponse.
  * Use `create(PauseScheduleResponseSchema)` to create a new message.
  */
 export const PauseScheduleResponseSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 11);
+  messageDesc(file_v1_schedules, 13);
 
 /**
  * Describes the message perdure.control.v1.ResumeScheduleRequest.
  * Use `create(ResumeScheduleRequestSchema)` to create a new message.
  */
 export const ResumeScheduleRequestSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 12);
+  messageDesc(file_v1_schedules, 14);
 
 /**
  * Describes the message perdure.control.v1.ResumeScheduleResponse.
  * Use `create(ResumeScheduleResponseSchema)` to create a new message.
  */
 export const ResumeScheduleResponseSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 13);
+  messageDesc(file_v1_schedules, 15);
 
 /**
  * Describes the message perdure.control.v1.RunScheduleRequest.
  * Use `create(RunScheduleRequestSchema)` to create a new message.
  */
 export const RunScheduleRequestSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 14);
+  messageDesc(file_v1_schedules, 16);
 
 /**
  * Describes the message perdure.control.v1.RunScheduleResponse.
  * Use `create(RunScheduleResponseSchema)` to create a new message.
  */
 export const RunScheduleResponseSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 15);
+  messageDesc(file_v1_schedules, 17);
 
 /**
  * Describes the message perdure.control.v1.Schedule.
  * Use `create(ScheduleSchema)` to create a new message.
  */
 export const ScheduleSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 16);
+  messageDesc(file_v1_schedules, 18);
 
 /**
  * Describes the message perdure.control.v1.ScheduleSpec.
  * Use `create(ScheduleSpecSchema)` to create a new message.
  */
 export const ScheduleSpecSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 17);
+  messageDesc(file_v1_schedules, 19);
 
 /**
  * Describes the message perdure.control.v1.ScheduleTarget.
  * Use `create(ScheduleTargetSchema)` to create a new message.
  */
 export const ScheduleTargetSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 18);
+  messageDesc(file_v1_schedules, 20);
 
 /**
  * Describes the message perdure.control.v1.SchedulePayload.
  * Use `create(SchedulePayloadSchema)` to create a new message.
  */
 export const SchedulePayloadSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 19);
+  messageDesc(file_v1_schedules, 21);
 
 /**
  * Describes the message perdure.control.v1.OverlapPolicy.
  * Use `create(OverlapPolicySchema)` to create a new message.
  */
 export const OverlapPolicySchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 20);
+  messageDesc(file_v1_schedules, 22);
 
 /**
  * Describes the message perdure.control.v1.OverlapPolicy.Skip.
  * Use `create(OverlapPolicy_SkipSchema)` to create a new message.
  */
 export const OverlapPolicy_SkipSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 20, 0);
+  messageDesc(file_v1_schedules, 22, 0);
 
 /**
  * Describes the message perdure.control.v1.OverlapPolicy.Queue.
  * Use `create(OverlapPolicy_QueueSchema)` to create a new message.
  */
 export const OverlapPolicy_QueueSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 20, 1);
+  messageDesc(file_v1_schedules, 22, 1);
 
 /**
  * Describes the message perdure.control.v1.OverlapPolicy.CancelPrevious.
  * Use `create(OverlapPolicy_CancelPreviousSchema)` to create a new message.
  */
 export const OverlapPolicy_CancelPreviousSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 20, 2);
+  messageDesc(file_v1_schedules, 22, 2);
 
 /**
  * Describes the message perdure.control.v1.OverlapPolicy.Allow.
  * Use `create(OverlapPolicy_AllowSchema)` to create a new message.
  */
 export const OverlapPolicy_AllowSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 20, 3);
+  messageDesc(file_v1_schedules, 22, 3);
 
 /**
  * Describes the message perdure.control.v1.CatchUpPolicy.
  * Use `create(CatchUpPolicySchema)` to create a new message.
  */
 export const CatchUpPolicySchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 21);
+  messageDesc(file_v1_schedules, 23);
 
 /**
  * Describes the message perdure.control.v1.CatchUpPolicy.None.
  * Use `create(CatchUpPolicy_NoneSchema)` to create a new message.
  */
 export const CatchUpPolicy_NoneSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 21, 0);
+  messageDesc(file_v1_schedules, 23, 0);
 
 /**
  * Describes the message perdure.control.v1.CatchUpPolicy.Last.
  * Use `create(CatchUpPolicy_LastSchema)` to create a new message.
  */
 export const CatchUpPolicy_LastSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 21, 1);
+  messageDesc(file_v1_schedules, 23, 1);
 
 /**
  * Describes the message perdure.control.v1.CatchUpPolicy.All.
  * Use `create(CatchUpPolicy_AllSchema)` to create a new message.
  */
 export const CatchUpPolicy_AllSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 21, 2);
+  messageDesc(file_v1_schedules, 23, 2);
 
 /**
  * Describes the message perdure.control.v1.ScheduleState.
  * Use `create(ScheduleStateSchema)` to create a new message.
  */
 export const ScheduleStateSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 22);
+  messageDesc(file_v1_schedules, 24);
 
 /**
  * Describes the message perdure.control.v1.ActiveRun.
  * Use `create(ActiveRunSchema)` to create a new message.
  */
 export const ActiveRunSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 23);
+  messageDesc(file_v1_schedules, 25);
 
 /**
  * Describes the message perdure.control.v1.PastFiring.
  * Use `create(PastFiringSchema)` to create a new message.
  */
 export const PastFiringSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 24);
+  messageDesc(file_v1_schedules, 26);
 
 /**
  * Describes the enum perdure.control.v1.PastFiring.Outcome.
  */
 export const PastFiring_OutcomeSchema = /*@__PURE__*/
-  enumDesc(file_v1_schedules, 24, 0);
+  enumDesc(file_v1_schedules, 26, 0);
 
 /**
  * @generated from enum perdure.control.v1.PastFiring.Outcome
@@ -256,7 +270,7 @@ export const PastFiring_Outcome = /*@__PURE__*/
  * Describes the enum perdure.control.v1.PastFiring.Cause.
  */
 export const PastFiring_CauseSchema = /*@__PURE__*/
-  enumDesc(file_v1_schedules, 24, 1);
+  enumDesc(file_v1_schedules, 26, 1);
 
 /**
  * @generated from enum perdure.control.v1.PastFiring.Cause
@@ -269,7 +283,7 @@ export const PastFiring_Cause = /*@__PURE__*/
  * Use `create(SchedulesPageSchema)` to create a new message.
  */
 export const SchedulesPageSchema = /*@__PURE__*/
-  messageDesc(file_v1_schedules, 25);
+  messageDesc(file_v1_schedules, 27);
 
 /**
  * @generated from service perdure.control.v1.Schedules
