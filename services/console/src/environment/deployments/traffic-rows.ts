@@ -1,7 +1,7 @@
 /** Invocations of the last hour by deployment, so that a change of versions can be watched. Pure. */
 import { type DeploymentSummary, type SqlRow, sqlText } from "@perdure/admin-client";
 import { CHART_INKS, type ChartSeries } from "../../kit/chart-text.js";
-import { shortId } from "../../kit/index.js";
+import { shortId } from "../../kit/id-text.js";
 import { numberOf, textOf } from "../rows.js";
 
 const MINUTE_MS = 60_000;
