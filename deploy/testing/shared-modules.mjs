@@ -25,7 +25,7 @@ registerHooks({
     if (specifier === "@jest/globals") return { url: new URL("shared-globals.mjs", import.meta.url).href, shortCircuit: true };
     if (!specifier.startsWith(".") || !specifier.endsWith(".js")) return next(specifier, context);
     const source = specifier.replace(/\.js$/, ".ts");
-    // A suite that runs the tests of another evaluates that one's module, whoever has loaded it before.
+    // A suite that repeats the tests of another evaluates that one's module once more.
     if (source.endsWith(".test.ts")) return next(`${source}?suite=${suiteCount}`, context);
     return next(existsSync(new URL(source, context.parentURL)) ? source : specifier, context);
   },
