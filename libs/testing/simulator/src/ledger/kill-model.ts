@@ -3,7 +3,7 @@
  * that message is acknowledged, its target is over. So nothing of a killed tree survives, and nothing of it begins an attempt.
  */
 import type { InvocationId } from "@perdure/base";
-import type { PartitionCommand } from "@perdure/state-machine";
+import type { PartitionCommand, UndoMark } from "@perdure/state-machine";
 import type { SimulationFindings } from "../findings.js";
 import type { GenerationRecord } from "./generation-record.js";
 
@@ -73,12 +73,16 @@ export class KillModel {
     this.#killed = [];
   }
 
-  /** The message was delivered. */
+  /**
+   * The message was delivered. An operation that kills a caller after its kill of the callee was undone leaves the callee as it is: the
+   * caller is restored as well.
+   */
   acknowledged(
     { command, atCommit }: UndeliveredMessage,
     generationOf: (id: InvocationId) => GenerationRecord | undefined,
+    isUndone: (id: InvocationId, mark: UndoMark | undefined) => boolean,
   ): void {
-    if (command.kind !== "kill") return;
+    if (command.kind !== "kill" || isUndone(command.id, command.undo)) return;
     const generation = generationOf(command.id);
     const isOver = !isInFlight(generation) || (generation as GenerationRecord).createdAtCommit >= atCommit;
     this.#findings.require(isOver, "a kill that was delivered was carried out", () => command.id);

@@ -216,7 +216,12 @@ export class Ledger {
 
   #acknowledged(partition: number, seq: number): void {
     const message = this.#outbox.acknowledged(partition, seq);
-    if (message !== undefined) this.kills.acknowledged(message, (id) => this.generation(id));
+    if (message === undefined) return;
+    this.kills.acknowledged(
+      message,
+      (id) => this.generation(id),
+      (id, mark) => this.undo.isUndone(id, mark),
+    );
   }
 
   #received(partition: number, producer: string, seq: number): void {

@@ -3,7 +3,7 @@
  * before, and every other rule holds for it. A batch shows an undo by the note that it stores.
  */
 import type { InvocationId } from "@perdure/base";
-import type { Mutation, UndoNote } from "@perdure/state-machine";
+import type { Mutation, UndoMark, UndoNote } from "@perdure/state-machine";
 import { decodeUndoNote, UNDO_NOTES } from "@perdure/storage";
 import type { SimulationFindings } from "../findings.js";
 import { EditModel } from "./edit-model.js";
@@ -30,6 +30,11 @@ export class UndoModel {
 
   get noteCount(): number {
     return this.#notes.size;
+  }
+
+  /** Whether the operation was undone for this invocation: a command of it that comes later changes nothing. */
+  isUndone(id: InvocationId, mark: UndoMark | undefined): boolean {
+    return mark !== undefined && this.#notes.get(`${id}/${mark.operation}`)?.isUndone === true;
   }
 
   /** Call it for each mutation in order. Returns whether it is one of records of undo, which are no state of a handler. */
