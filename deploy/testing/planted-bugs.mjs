@@ -119,8 +119,8 @@ export const PLANTED_BUGS = [
   ]),
   plant("edit-passes-the-queue", "An edit of state does not wait for the handler that runs", 11, [
     partition("state/replace.ts"),
-    "const lock = command.exclusive ?",
-    "const lock = command.exclusive && command.entries.length < 0 ?",
+    "const lock = isExclusive ?",
+    "const lock = isExclusive && entries.length < 0 ?",
   ]),
   plant("attach-after-the-end", "A client that attaches after the end is never answered", 2, [
     partition("invocation/outcome.ts"),
