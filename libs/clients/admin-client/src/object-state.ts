@@ -2,7 +2,7 @@
 
 import { OPERATION_HEADER, replaceState, setStateTtl } from "@perdure/admin-contract";
 import type { ModifyState, ModifyStateTtl } from "@perdure/admin-contract/requests";
-import { formatDuration } from "@perdure/base";
+import { formatDuration } from "@perdure/base/duration";
 import type { z } from "zod";
 import type { ApiCallOptions, ApiClient } from "./api-client.js";
 import { AdminApiError } from "./api-error.js";
