@@ -194,6 +194,18 @@ describe("SQL, schedules, events and rules", () => {
   );
 
   test(
+    "a deletion names the command that undoes it",
+    async () => {
+      await home.json(["rules", "set", "brief/*", "--concurrency", "1", "--new"]);
+      const removed = await home.run(["rules", "remove", "brief/*", "-y"]);
+      const [, operation = ""] = /^Undo it within (?:10m|9m \d+s): perdure undo (op_\w+)$/m.exec(removed.stderr) ?? [];
+      expect((await home.run(["undo", operation])).exitCode).toBe(0);
+      expect((await home.run(["rules", "list"])).stdout).toContain("brief/*");
+    },
+    TEST_MS,
+  );
+
+  test(
     "Kafka clusters are created and shown without their secrets",
     async () => {
       await home.json(["kafka-clusters", "create", "events", "-o", "bootstrap.servers=127.0.0.1:1", "-o", "sasl.password=hush"]);

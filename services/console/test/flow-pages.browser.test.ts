@@ -128,6 +128,13 @@ test("a rule is made, holds calls back, is changed, turned off and deleted; a qu
   await press(page, "Delete acme");
   await press(page, "Delete");
   await page.getByRole("heading", { name: "No rules yet" }).waitFor();
+  const deleted = page.locator(".toast").filter({ hasText: "Rule acme deleted" });
+  await deleted.getByRole("button", { name: "Undo", exact: true }).click();
+  await page.getByRole("row", { name: /100 per 1 s/ }).waitFor();
+  await expectAccessible(page);
+  await press(page, "Delete acme");
+  await press(page, "Delete");
+  await page.getByRole("heading", { name: "No rules yet" }).waitFor();
 });
 
 test("a cluster is added without showing its secret, a topic is subscribed to, paused and let go", async () => {

@@ -7,6 +7,7 @@ import {
   listDeployments,
   listServices,
   modifyService,
+  OPERATION_HEADER,
   registerDeployment,
   removeDeployment,
   updateDeployment,
@@ -110,9 +111,13 @@ export class DeploymentsApi {
     return this.#api.call(updateDeployment, { deployment: id }, { json, signal });
   }
 
-  /** Removes a deployment; without `force` only when no invocation needs it. */
-  async remove(id: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send(removeDeployment, { deployment: id }, { query: { force }, signal });
+  /**
+   * Removes a deployment; without `force` only when no invocation needs it. Resolves with the id of the operation with which the removal can
+   * be undone; undefined when it cannot.
+   */
+  async remove(id: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<string | undefined> {
+    const response = await this.#api.send(removeDeployment, { deployment: id }, { query: { force }, signal });
+    return response.header(OPERATION_HEADER);
   }
 
   /** Checks whether suspended and paused invocations could continue on the deployment. */

@@ -12,6 +12,7 @@ import {
   listKafkaClusters,
   listSchedules,
   listSubscriptions,
+  OPERATION_HEADER,
   pauseOrResumeQueue,
   pauseOrResumeSchedule,
   pauseOrResumeSubscription,
@@ -26,7 +27,7 @@ import {
 } from "@perdure/admin-contract";
 import type { DeleteRules } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
-import type { ApiCallOptions, ApiClient } from "./api-client.js";
+import { type ApiCallOptions, type ApiClient, responseValue } from "./api-client.js";
 import type { KafkaClusterView, RuleUpsert, RuleView, ScheduleView, SubscriptionStatusView, SubscriptionView } from "./views.js";
 
 type UserWritten = Readonly<Record<string, unknown>>;
@@ -81,8 +82,9 @@ export class SubscriptionsApi {
     return this.#api.call(createSubscription, {}, { json: { source, sink, options }, signal });
   }
 
-  async remove(id: string, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send(removeSubscription, { subscription: id }, { signal });
+  /** Resolves with the id of the operation with which the removal can be undone; undefined when it cannot. */
+  async remove(id: string, { signal }: ApiCallOptions = {}): Promise<string | undefined> {
+    return (await this.#api.send(removeSubscription, { subscription: id }, { signal })).header(OPERATION_HEADER);
   }
 
   status(id: string, { signal }: ApiCallOptions = {}): Promise<SubscriptionStatusView> {
@@ -132,8 +134,9 @@ export class SchedulesApi {
     return this.#api.call(replaceSchedule, { schedule: id }, request);
   }
 
-  async remove(id: string, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send(removeSchedule, { schedule: id }, { signal });
+  /** Resolves with the id of the operation with which the removal can be undone; undefined when it cannot. */
+  async remove(id: string, { signal }: ApiCallOptions = {}): Promise<string | undefined> {
+    return (await this.#api.send(removeSchedule, { schedule: id }, { signal })).header(OPERATION_HEADER);
   }
 
   setPaused(id: string, paused: boolean, { signal }: ApiCallOptions = {}): Promise<ScheduleView> {
@@ -169,10 +172,14 @@ export class RulesApi {
     return this.#api.call(putRules, {}, { json: changes, signal });
   }
 
-  /** Removes rules; resolves with those that existed. */
-  remove(patterns: readonly string[], { signal }: ApiCallOptions = {}): Promise<readonly string[]> {
+  /** Removes rules; resolves with those that existed, and the id of the operation with which the removal can be undone, when it can. */
+  async remove(
+    patterns: readonly string[],
+    { signal }: ApiCallOptions = {},
+  ): Promise<{ readonly removed: readonly string[]; readonly operation: string | undefined }> {
     const json: z.input<typeof DeleteRules> = patterns.map((pattern) => ({ pattern }));
-    return this.#api.call(deleteRules, {}, { json, signal });
+    const response = await this.#api.send(deleteRules, {}, { json, signal });
+    return { removed: responseValue(deleteRules, response), operation: response.header(OPERATION_HEADER) };
   }
 
   async setQueuePaused(id: string, paused: boolean, { signal }: ApiCallOptions = {}): Promise<void> {

@@ -12,6 +12,7 @@ import type { Context } from "../../context.js";
 import { CliError, FAILED } from "../../errors.js";
 import { action, adminOf, asCliError } from "./connect.js";
 import { changeLines, changesOf } from "./deployment-report.js";
+import { noteUndo } from "./operations.js";
 import { invocationsText, textOf, whenOf } from "./texts.js";
 import { headers, pairs, wholeNumber } from "./values.js";
 import { verificationLines } from "./verification.js";
@@ -326,6 +327,7 @@ async function remove(context: Context, id: string, force: boolean): Promise<voi
   if (!context.yes && !(await context.prompts.confirm(`Remove ${id} (${addressOf(deployment)})?`, "--yes"))) {
     context.fail(FAILED, "Nothing was done");
   }
-  await admin.deployments.remove(id, force, context);
+  const operation = await admin.deployments.remove(id, force, context);
   output.result({ id, removed: true, unfinished_invocations: byService }, () => output.print(`${id} is removed`));
+  await noteUndo(context, operation);
 }

@@ -5,6 +5,7 @@ import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { showCount } from "../../output/index.js";
 import { action, adminOf } from "./connect.js";
+import { noteUndo } from "./operations.js";
 import { pairs, sinkUri, wholeNumber } from "./values.js";
 
 type Pairs = Readonly<Record<string, string>>;
@@ -74,8 +75,9 @@ function registerSubscriptions(program: Command, context: Context): void {
       action(async (id: string) => {
         const { source, sink } = await adminOf(context).subscriptions.get(id, context);
         await confirmed(context, `End ${id} (${source} to ${sink})?`);
-        await adminOf(context).subscriptions.remove(id, context);
+        const operation = await adminOf(context).subscriptions.remove(id, context);
         context.output.result({ id, removed: true }, () => context.output.print(`${id} has ended`));
+        await noteUndo(context, operation);
       }),
     );
 }

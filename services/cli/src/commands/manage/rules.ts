@@ -7,6 +7,7 @@ import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
+import { noteUndo } from "./operations.js";
 import { numberOf, textOf, whenOf } from "./texts.js";
 import { durationText, rulePattern, wholeNumber } from "./values.js";
 
@@ -213,10 +214,11 @@ function rateOf(
 async function remove(context: Context, patterns: readonly string[]): Promise<void> {
   if (!context.yes && !(await context.prompts.confirm(`Remove ${patterns.join(", ")}?`, "--yes")))
     context.fail(FAILED, "Nothing was done");
-  const removed = await adminOf(context).rules.remove(patterns, context);
+  const { removed, operation } = await adminOf(context).rules.remove(patterns, context);
   context.output.result({ removed }, () =>
     context.output.print(removed.length === 0 ? "No such rules." : `Removed: ${removed.join(", ")}`),
   );
+  await noteUndo(context, operation);
 }
 
 async function usage(context: Context): Promise<void> {

@@ -5,6 +5,7 @@ import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
+import { noteUndo } from "./operations.js";
 import { jsonOf, whenOf } from "./texts.js";
 import { bodyOf, durationText, headers, wholeNumber } from "./values.js";
 
@@ -105,8 +106,9 @@ function registerDelete(schedules: Command, context: Context): void {
         const { id, cron } = await find(context, name);
         if (!context.yes && !(await context.prompts.confirm(`End ${name} (${cron})?`, "--yes")))
           context.fail(FAILED, "Nothing was done");
-        await adminOf(context).schedules.remove(id, context);
+        const operation = await adminOf(context).schedules.remove(id, context);
         context.output.result({ id, removed: true }, () => context.output.print(`${name} has ended`));
+        await noteUndo(context, operation);
       }),
     );
 }

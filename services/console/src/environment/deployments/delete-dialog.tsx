@@ -2,7 +2,7 @@
 import type { DeploymentDetail } from "@perdure/admin-client";
 import { useLocation } from "wouter";
 import { Confirmation, ProblemNote } from "../../kit/index.js";
-import { useChange } from "../request.js";
+import { useDeletion } from "../operations/use-deletion.js";
 import { addressOf, type DeploymentState } from "./deployment-text.js";
 
 interface DeleteDeploymentDialogProps {
@@ -17,7 +17,7 @@ interface DeleteDeploymentDialogProps {
 export function DeleteDialog({ deployment, state, inFlight, current, onClose }: DeleteDeploymentDialogProps) {
   const [, go] = useLocation();
   const isSafe = state === "drained";
-  const remove = useChange(({ admin }) => admin.deployments.remove(deployment.id, !isSafe), {
+  const remove = useDeletion(({ admin }) => admin.deployments.remove(deployment.id, !isSafe), {
     done: () => `${deployment.id} is removed`,
     onDone: () => go("/deployments"),
   });

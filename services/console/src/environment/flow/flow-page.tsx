@@ -16,6 +16,7 @@ import {
   Table,
 } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
+import { useDeletion } from "../operations/use-deletion.js";
 import { LIVE_MS, useChange, useRequest, useSql } from "../request.js";
 import {
   type LimitRule,
@@ -178,8 +179,8 @@ interface RuleRemovalProps {
 }
 
 function Removal({ rule, onClose }: RuleRemovalProps) {
-  const remove = useChange<LimitRule>(({ admin }, { pattern }) => admin.rules.remove([pattern]), {
-    done: (_, { pattern }) => `Rule ${pattern} deleted`,
+  const remove = useDeletion<LimitRule>(async ({ admin }, { pattern }) => (await admin.rules.remove([pattern])).operation, {
+    done: ({ pattern }) => `Rule ${pattern} deleted`,
     onDone: onClose,
   });
   return (

@@ -22,6 +22,7 @@ import {
 } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
+import { useDeletion } from "../operations/use-deletion.js";
 import { LIVE_MS, useChange, useRequest, useSql } from "../request.js";
 import { CalendarLine, type CalendarLineProps, type CalendarSpan } from "./calendar-line.js";
 import { cronText } from "./cron-text.js";
@@ -268,8 +269,8 @@ interface ScheduleRemovalProps {
 
 function Removal({ schedule, onClose }: ScheduleRemovalProps) {
   const [, change] = useAddress();
-  const remove = useChange<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
-    done: (_, { name }) => `Schedule ${name} deleted`,
+  const remove = useDeletion<ScheduleView>(({ admin }, { id }) => admin.schedules.remove(id), {
+    done: ({ name }) => `Schedule ${name} deleted`,
     onDone: () => {
       onClose();
       change({ show: undefined }, false);

@@ -5,6 +5,7 @@ import { Link } from "wouter";
 import { Badge, Breakable, Button, Confirmation, Empty, Loaded, Page, ProblemNote, Table } from "../../kit/index.js";
 import { useAddress } from "../address.js";
 import { useEnvironment } from "../environment.js";
+import { useDeletion } from "../operations/use-deletion.js";
 import { LIVE_MS, useChange, useRequest } from "../request.js";
 import { Clusters } from "./clusters.js";
 import { lagOf, sinkText, sourceOf, stateLabel } from "./kafka-form.js";
@@ -180,8 +181,8 @@ interface SubscriptionRemovalProps {
 }
 
 function Removal({ subscription, onClose }: SubscriptionRemovalProps) {
-  const remove = useChange<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
-    done: (_, { source }) => `Subscription to ${source} deleted`,
+  const remove = useDeletion<SubscriptionView>(({ admin }, { id }) => admin.subscriptions.remove(id), {
+    done: ({ source }) => `Subscription to ${source} deleted`,
     onDone: onClose,
   });
   return (
