@@ -59,11 +59,5 @@ export function withSyncReads(store: RedisPartitionStore, environment: string, f
     hasTimer: (partition, timer) => one<"hasTimer">(partition, { kind: "hasTimer", timer }),
     dedup: (partition, producer) => one<"dedup">(partition, { kind: "dedup", producer }),
   };
-  return new Proxy(store, {
-    get: (target, name) => {
-      if (name === "reads") return reads;
-      const value: unknown = Reflect.get(target, name, target);
-      return typeof value === "function" ? value.bind(target) : value;
-    },
-  }) as unknown as PartitionStore;
+  return Object.assign(store, { reads });
 }
