@@ -93,8 +93,8 @@ function Entries({ place: { service, key }, now, isHeld }: EntriesProps) {
       onDone: (saved, edit) => {
         if (saved.kind === "changedMeanwhile") return setEditing({ kind: "clash", theirs: saved.theirs, edit });
         close();
-        const title = saved.kind === "applied" ? `State of ${service}/${key} saved` : "Queued";
-        if (saved.kind === "waits") toast.done(title, QUEUED_TEXT);
+        const title = `State of ${service}/${key} ${saved.kind === "applied" ? "saved" : "is to change"}`;
+        if (saved.kind === "waits") toast.done("Queued", QUEUED_TEXT);
         if (saved.operation !== undefined) offerUndo(title, saved.operation);
         else if (saved.kind === "applied") toast.done(title);
       },
