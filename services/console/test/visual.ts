@@ -89,8 +89,11 @@ export async function pictureOf(page: Page): Promise<Buffer> {
   return await page.screenshot({ animations: "disabled", caret: "hide" });
 }
 
-/** Drawings of measured values: their place stays empty. */
-const DRAWINGS = ".uplot, .trend > *, .runs-bars__drawing > *, .tl__scale > *, .tl__marks > *, .tl__lane > *, .cm-cursorLayer";
+/** Drawings and texts of measured values: their place stays empty. */
+const MEASURED =
+  ".uplot, .tl__exact, .trend > *, .runs-bars__drawing > *, .tl__scale > *, .tl__marks > *, .tl__lane > *, .cm-cursorLayer";
+/** Numbers, and phases of which a fast run has none. */
+const MEASURED_PARTS = ".chart__entry .number, .tl-legend li:not(:last-child)";
 
 let css: Promise<string> | undefined;
 
@@ -101,7 +104,7 @@ export function styles(): Promise<string> {
       const source = `url(data:font/ttf;base64,${Buffer.from(bytes).toString("base64")})`;
       return `@font-face { font-family: Packaged; font-weight: ${weight}; src: ${source}; }`;
     });
-    return `${faces.join("\n")} * { font-family: Packaged !important; } ${DRAWINGS} { visibility: hidden !important; } .chart__entry .number { display: none !important; }`;
+    return `${faces.join("\n")} * { font-family: Packaged !important; } ${MEASURED} { visibility: hidden !important; } ${MEASURED_PARTS} { display: none !important; } .tl__exact { white-space: nowrap !important; }`;
   });
   return css;
 }
