@@ -1,7 +1,7 @@
 /**
- * Jest's `testRunner`: runs a suite as Jest does, but Node.js imports it and its modules, so suites of one worker share what one of them has
- * loaded. Jest would compile and evaluate every module once more for each suite, in a context of its own, which took most of the processor
- * time of a small suite. After a suite, environment variables and the working directory are put back; modules keep no state of a suite.
+ * Jest's `testRunner`: runs a suite as Jest does, but Node.js imports it and its modules, so suites of one worker share modules of the
+ * product that one of them has loaded. Jest would compile and evaluate every module once more for each suite, in a context of its own,
+ * which took most of the processor time of a small suite. After a suite, environment variables and the working directory are put back.
  */
 import { existsSync } from "node:fs";
 import { createRequire, registerHooks } from "node:module";
@@ -19,17 +19,25 @@ const STATE = "JEST_STATE_SYMBOL";
 /** Number of suites that ran in this process. */
 let suiteCount = 0;
 
+const ROOT = new URL("../../", import.meta.url).href;
+/** Modules of tests keep what happens in a suite, such as the steps that a handler ran, so each suite evaluates its own. */
+const OF_TESTS = /\/test\/.*\.ts$|^libs\/testing\/conformance\/src\/.*\.ts$|\.test\.ts$/;
+
 /** Sources name each other as the compiled files will be called; suites import the functions of Jest. */
 registerHooks({
   resolve(specifier, context, next) {
     if (specifier === "@jest/globals") return { url: new URL("shared-globals.mjs", import.meta.url).href, shortCircuit: true };
-    if (!specifier.startsWith(".") || !specifier.endsWith(".js")) return next(specifier, context);
-    const source = specifier.replace(/\.js$/, ".ts");
-    // A suite that repeats the tests of another evaluates that one's module once more.
-    if (source.endsWith(".test.ts")) return next(`${source}?suite=${suiteCount}`, context);
-    return next(existsSync(new URL(source, context.parentURL)) ? source : specifier, context);
+    const resolved = next(sourceOf(specifier, context.parentURL), context);
+    const isOfTests = resolved.url.startsWith(ROOT) && OF_TESTS.test(resolved.url.slice(ROOT.length));
+    return isOfTests ? { ...resolved, url: `${resolved.url}?suite=${suiteCount}` } : resolved;
   },
 });
+
+function sourceOf(specifier, parent) {
+  if (!specifier.startsWith(".") || !specifier.endsWith(".js")) return specifier;
+  const source = specifier.replace(/\.js$/, ".ts");
+  return existsSync(new URL(source, parent)) ? source : specifier;
+}
 
 /** A new copy of jest-circus: the earlier one has the tests of the suite before. */
 function requireAnew(path) {
