@@ -7,7 +7,7 @@ import { silentLogger } from "@perdure/base";
 import { createTestRegistry } from "@perdure/registry/testing";
 import type { Sql } from "../src/index.js";
 import { createTestAdminApi, startHttp2Server, startServer, type TestAdminSetup, type TestServer } from "../src/testing/index.js";
-import { recorder } from "./http.test.js";
+import { recorder } from "./recorder.js";
 
 let server: TestServer | undefined;
 afterEach(async () => {

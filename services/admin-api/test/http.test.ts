@@ -4,12 +4,13 @@ import { connect as connectHttp2, constants, createServer as createHttp2Server, 
 import type { AddressInfo } from "node:net";
 import { brotliDecompressSync, gunzipSync, inflateSync, zstdDecompressSync } from "node:zlib";
 import { afterEach, describe, expect, test } from "@jest/globals";
-import { type Logger, silentLogger, systemClock } from "@perdure/base";
+import { silentLogger, systemClock } from "@perdure/base";
 import { createHttpPort } from "@perdure/http-server";
 import { createTestRegistry } from "@perdure/registry/testing";
 import type { RequestListener } from "../src/http/server.js";
 import type { Sql } from "../src/index.js";
 import { createTestAdminApi, startHttp2Server, startServer, type TestAdminSetup, type TestServer } from "../src/testing/index.js";
+import { recorder } from "./recorder.js";
 
 let server: TestServer | undefined;
 afterEach(async () => {
@@ -281,9 +282,3 @@ test.each([
   },
   20_000,
 );
-
-export function recorder(messages: string[]): Logger {
-  const record = (_fields: object, message: string) => void messages.push(message);
-  const logger: Logger = { debug: record, info: record, warn: record, error: record, child: () => logger };
-  return logger;
-}

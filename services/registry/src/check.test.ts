@@ -4,10 +4,9 @@ import type { ReplayResult } from "@perdure/invoker";
 import { createMemoryMetadataStore } from "@perdure/metadata";
 import { anId, anInvocation, someFacts } from "@perdure/state-machine/testing";
 import { CHECKED_ENTRIES_MAX, CHECKED_JOURNAL_BYTES_MAX, FINDING_MESSAGE_CHARS_MAX, FINDINGS_MAX } from "./limits.js";
-import { anError, COMPATIBLE, entries, OLD, RegistryWorld, signal } from "./testing/check-world.js";
-import { aRegisterRequest, aWireService, createTestRegistry, type TestEndpoint } from "./testing/index.js";
+import { anError, COMPATIBLE, endpoints, entries, OLD, RegistryWorld, signal } from "./testing/check-world.js";
+import { aRegisterRequest, aWireService, createTestRegistry } from "./testing/index.js";
 
-export const endpoints: TestEndpoint[] = [];
 afterEach(async () => {
   for (const endpoint of endpoints.splice(0)) await endpoint[Symbol.asyncDispose]();
 });

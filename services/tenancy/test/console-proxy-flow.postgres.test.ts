@@ -10,7 +10,7 @@ import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { PROXIED_BODY_BYTES_MAX, PROXIED_HEADERS_MS } from "@perdure/console-proxy";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { CONSOLE_PASSWORD, ConsolePage, MovableClock, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
-import { type Script, selfSigned } from "./console-proxy.postgres.test.js";
+import { type Script, selfSigned } from "./console-proxy-parts.js";
 
 /** Stands for a gateway: answers as the test says, and keeps the received requests. */
 let gateway: Server;

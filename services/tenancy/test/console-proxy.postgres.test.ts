@@ -2,17 +2,15 @@
  * Requests that the console forwards to environments, and their answers: target, headers, bounds, and when they end. The test is the
  * gateway.
  */
-import { execFileSync } from "node:child_process";
 import { once } from "node:events";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/globals";
 import { bareOf, type EnvironmentId } from "@perdure/cloud";
 import { FORWARDED_FOR_HEADER, ForwardingKeys } from "@perdure/cloud/forwarding";
 import { type EmptyDatabase, startDatabase } from "@perdure/servers";
 import { ConsolePage, openTestTenancy, type TestTenancy } from "../src/testing/index.js";
-
-export type Script = (req: IncomingMessage, res: ServerResponse) => void;
+import type { Script } from "./console-proxy-parts.js";
 
 /** Stands for a gateway: answers as the test says, and keeps the received requests. */
 let gateway: Server;
@@ -271,15 +269,3 @@ describe("what comes back", () => {
     }
   });
 });
-
-/** A certificate that is its own authority. */
-export function selfSigned(name: string): { certificate: string; privateKey: string } {
-  const key = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-keyout", "-"];
-  const about = ["-subj", "/CN=test", "-addext", `subjectAltName=DNS:${name}`, "-days", "1"];
-  const text = execFileSync("openssl", ["req", "-x509", ...key, ...about], {
-    encoding: "utf8",
-    stdio: ["ignore", "pipe", "ignore"],
-  });
-  const parts = text.match(/-----BEGIN [^-]+-----[^-]+-----END [^-]+-----/g) ?? [];
-  return { privateKey: parts[0] ?? "", certificate: parts[1] ?? "" };
-}

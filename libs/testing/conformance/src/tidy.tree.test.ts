@@ -279,6 +279,12 @@ test("no file names folders of one machine or a package registry", () => {
   expect(texts.filter((path) => MACHINE.test(read(path)))).toEqual([]);
 });
 
+test("no module takes something from a suite, whose tests would run once more", () => {
+  const sources = ["libs", "services", "deploy"].flatMap(filesBelow).filter((path) => path.endsWith(".ts"));
+  expect(sources.length).toBeGreaterThan(1_000);
+  expect(sources.filter((path) => /^(?:import|export) .*\.test\.js";$/m.test(read(path)))).toEqual([]);
+});
+
 test("suites that have the machine to themselves are there, and so are those that are not run a second time", () => {
   const patterns = [...read("deploy/testing/beside-then-alone.mjs").matchAll(/^ {2}\/(.+)\/,$/gm)].map(
     ([, pattern]) => new RegExp(pattern ?? ""),

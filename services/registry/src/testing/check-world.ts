@@ -6,10 +6,12 @@ import { type CheckOptions, createMemoryMetadataStore, type MetadataStore } from
 import type { AttemptError, Invocation, JournalEntry, Target } from "@perdure/state-machine";
 import { anId, anInvocation, someFacts } from "@perdure/state-machine/testing";
 import { VirtualClock } from "@perdure/testkit";
-import { endpoints } from "../check.test.js";
 import type { CheckPorts } from "../check-ports.js";
 import type { RegistryRole } from "../registry.js";
-import { aManifest, aRegisterRequest, aWireService, createTestRegistry, startEndpoint } from "./index.js";
+import { aManifest, aRegisterRequest, aWireService, createTestRegistry, startEndpoint, type TestEndpoint } from "./index.js";
+
+/** Started by worlds; a suite closes them after each test. */
+export const endpoints: TestEndpoint[] = [];
 
 const PARTITIONS = 4;
 export const COMPATIBLE: ReplayResult = { kind: "compatible", output: undefined };
