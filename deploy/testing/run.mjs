@@ -3,7 +3,7 @@
  * on.
  *
  * - A program that a tier needs and this machine lacks ends the run with one sentence, before anything starts.
- * - `WORKERS`: parallel suites (3 of those that need only Node, else 2).
+ * - `WORKERS`: parallel suites (4 of those that need only Node, else 2).
  * - In CI (`CI` is set) a suite that fails is run once more, alone. One that passes then is a *flake*: reported with its first failure, and
  * recorded as one (`deploy/testing/second-look.mjs` lists the suites that are not repeated).
  * - `PERDURE_TEST_SUMS`: a file to which one JSON line is appended, to sum up several runs.
@@ -199,9 +199,9 @@ if (tiers.some(({ name }) => !NOTHING_TO_COMPILE.has(name))) {
 }
 
 const startedAt = performance.now();
-// Suites of Node wait for processes of their own now and then: two of them leave a fifth of two processors idle. Other suites share
+// Suites of Node wait for processes of their own now and then: three of them leave a sixth of two processors idle. Other suites share
 // servers.
-const workers = Number(process.env.WORKERS || (wanted === "node" ? 3 : 2));
+const workers = Number(process.env.WORKERS || (wanted === "node" ? 4 : 2));
 const stopShared = await startWhatSuitesShare(suites, workers);
 const results = await runSuites(suites, workers);
 const failures = results === undefined ? [] : failedOf(results);
