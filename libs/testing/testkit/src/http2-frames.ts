@@ -25,6 +25,8 @@ const END_HEADERS = 4;
 const PADDED = 8;
 /** RFC 9113 §6.9.1: no window may be larger. */
 const WINDOW_MAX = 2 ** 31 - 1;
+/** RFC 9113 §6.9.2: bytes that a connection may send before any WINDOW_UPDATE. */
+const FIRST_WINDOW = 65_535;
 /** RFC 9113 §6.5.2: the largest frame that a peer accepts unless its SETTINGS allow another. */
 const FRAME_BYTES_MAX = 16_384;
 
@@ -68,6 +70,12 @@ const uint32 = (value: number): Buffer => {
 };
 
 const setting = (id: number, value: number): Buffer => Buffer.concat([Buffer.from([0, id]), uint32(value)]);
+
+/** SETTINGS and WINDOW_UPDATE with which the other side may send as much as it likes. */
+export const WINDOWS_WIDE_OPEN: Buffer = Buffer.concat([
+  http2Frame(FRAME.settings, 0, 0, setting(4, WINDOW_MAX)),
+  http2Frame(FRAME.windowUpdate, 0, 0, uint32(WINDOW_MAX - FIRST_WINDOW)),
+]);
 
 /** Ways in which a test cuts the frames of one connection into segments, by name. */
 export const SEGMENTATIONS: Readonly<Record<string, (frames: readonly Buffer[]) => readonly Buffer[]>> = {

@@ -23,6 +23,7 @@ import { printConfig } from "../config/print.js";
 import type { GroupSchema } from "../config/tree.js";
 import { ConnectionErrors } from "../connection-errors.js";
 import { Health } from "../health.js";
+import { keepHttp2Sessions } from "../http2-sessions.js";
 import { collectWhenIdle } from "../idle-collection.js";
 import { attachToProcess, Lifecycle } from "../lifecycle.js";
 import type { ProcessSettings } from "../settings/process.js";
@@ -185,6 +186,7 @@ async function serve<S extends GroupSchema>(
   using _attached = attachToProcess(lifecycle, process, errors?.survives);
   using _sampling = registerProcessMetrics(metrics, spec.service);
   using _collection = collectWhenIdle();
+  keepHttp2Sessions();
   try {
     const tracers = await startTracing(
       settings,
