@@ -49,12 +49,12 @@ async function open(changed: Partial<ProcessProvisionerOptions> = {}, clock: Clo
 }
 
 /** Timeouts of a runtime are shorter; the real work takes as long as ever. */
-const HURRY = 20;
-const hastyClock: Clock = {
+const hasty = (times: number): Clock => ({
   nowMs: systemClock.nowMs,
-  monotonicMs: () => systemClock.monotonicMs() * HURRY,
-  setTimer: (delayMs, fire) => systemClock.setTimer(delayMs / HURRY, fire),
-};
+  monotonicMs: () => systemClock.monotonicMs() * times,
+  setTimer: (delayMs, fire) => systemClock.setTimer(delayMs / times, fire),
+});
+const hastyClock = hasty(20);
 
 describeProvisioner("processes", () => open());
 
@@ -229,7 +229,7 @@ test(
 test(
   "one that takes more memory than it may is ended each time, until that is reported as its failure",
   async () => {
-    const provisioner = await open({}, hastyClock);
+    const provisioner = await open({}, hasty(6));
     const desired = aDesiredRuntime({ limits: { ...aDesiredRuntime().limits, memoryMibMax: 128 } });
     filesOf(desired).make();
     writeFileSync(join(filesOf(desired).data, "big"), "");

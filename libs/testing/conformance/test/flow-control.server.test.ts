@@ -68,7 +68,7 @@ describe("a concurrency limit", () => {
   });
 
   test("shows in SQL which invocations wait for what", async () => {
-    await rules({ pattern: "sql/*", limits: { concurrency: 1, rate: { limit: 1000, per: "1h", burst: 50 } } });
+    await rules({ pattern: "sql/*", limits: { concurrency: 1, rate: { limit: 1, per: "1h", burst: 50 } } });
     const ids = [await send("sql", { group: "sql", name: "first" }, { limitKey: "t1/u1" })];
     await inside("sql", 1);
     ids.push(await send("sql", { group: "sql", name: "second" }, { limitKey: "t1/u1" }));
@@ -103,7 +103,7 @@ describe("a concurrency limit", () => {
       await world.admin.query(
         "select pattern, rate_limit, burst, scope, l1, available from sys_rate_limits where pattern = 'sql/*'",
       ),
-    ).toEqual([{ pattern: "sql/*", rate_limit: 1000, burst: 50, scope: "sql", l1: "t1", available: 49 }]);
+    ).toEqual([{ pattern: "sql/*", rate_limit: 1, burst: 50, scope: "sql", l1: "t1", available: 49 }]);
     admissionGate.leaveAll("sql");
     await done(ids);
   });
