@@ -93,7 +93,7 @@ function listed(): Plugin {
 
 /** Placeholders that the host of the built page fills in. */
 function filledIn(): Plugin {
-  const boot = { kind: "local", ingressUrl: INGRESS, canCrash: true, version: "dev" };
+  const boot = { kind: "local", ingressUrl: INGRESS, canCrash: true, version: "dev", docsUrl: "https://perdure.dev/docs" };
   return {
     name: "filled-in",
     apply: "serve",

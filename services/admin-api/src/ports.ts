@@ -108,6 +108,8 @@ export interface AdminOptions {
   readonly ingressPort?: (() => number | undefined) | undefined;
   /** Address of a trace in the tracing UI, with `{traceId}` in it, for links of the console. */
   readonly traceUrl?: string | undefined;
+  /** Address of the documentation, for links of the console. */
+  readonly docsUrl: string;
   readonly clusterName: string;
   /** Whether flow control is available: `features.vqueues` of `/version`. */
   readonly scopesEnabled: boolean;

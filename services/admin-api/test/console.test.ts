@@ -45,7 +45,13 @@ describe("the console", () => {
   test("gets the address of the ingress, and may call it", async () => {
     const { send } = await open();
     const { text, headers } = await send("GET", "/ui/");
-    expect(bootOf(text)).toEqual({ kind: "local", ingressUrl: "http://localhost:21600/", canCrash: true, version: "0.1.0" });
+    expect(bootOf(text)).toEqual({
+      kind: "local",
+      ingressUrl: "http://localhost:21600/",
+      canCrash: true,
+      version: "0.1.0",
+      docsUrl: "https://docs.example",
+    });
     expect(headers["content-security-policy"]).toContain("connect-src 'self' http://localhost:21600;");
   });
 

@@ -10,6 +10,7 @@ import { Loading } from "./kit/states.js";
 import { ToastProvider } from "./kit/toast.js";
 import { beforeLeaving, CloudConsole } from "./parts.js";
 import { Catcher } from "./shell/catcher.js";
+import { DocsUrlContext } from "./shell/docs-link.js";
 import { NonceContext } from "./shell/nonce.js";
 import { PartPage } from "./shell/part-page.js";
 import { TraceUrlContext } from "./shell/trace-link.js";
@@ -26,19 +27,21 @@ export function App({ boot, base, nonce }: AppProps) {
     <NonceContext value={nonce}>
       <CSPProvider nonce={nonce}>
         <TraceUrlContext value={boot.traceUrl}>
-          <QueryClientProvider client={queries}>
-            <Tooltip.Provider delay={250}>
-              <ToastProvider>
-                <Router base={base} aroundNav={beforeLeaving(base)}>
-                  <Catcher>
-                    <Suspense fallback={<Loading />}>
-                      {boot.kind === "local" ? <LocalConsole boot={boot} base={base} /> : <PartPage part={CloudConsole} />}
-                    </Suspense>
-                  </Catcher>
-                </Router>
-              </ToastProvider>
-            </Tooltip.Provider>
-          </QueryClientProvider>
+          <DocsUrlContext value={boot.docsUrl}>
+            <QueryClientProvider client={queries}>
+              <Tooltip.Provider delay={250}>
+                <ToastProvider>
+                  <Router base={base} aroundNav={beforeLeaving(base)}>
+                    <Catcher>
+                      <Suspense fallback={<Loading />}>
+                        {boot.kind === "local" ? <LocalConsole boot={boot} base={base} /> : <PartPage part={CloudConsole} />}
+                      </Suspense>
+                    </Catcher>
+                  </Router>
+                </ToastProvider>
+              </Tooltip.Provider>
+            </QueryClientProvider>
+          </DocsUrlContext>
         </TraceUrlContext>
       </CSPProvider>
     </NonceContext>

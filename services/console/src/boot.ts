@@ -5,6 +5,8 @@ import { z } from "zod";
 
 const ofBoth = {
   version: z.string(),
+  /** Address of the documentation. */
+  docsUrl: z.string(),
   /** URL of the trace viewer, with `{traceId}` in it. */
   traceUrl: z.string().optional(),
 };

@@ -141,3 +141,10 @@ test("a newer console while an old page is open", async () => {
   await page.getByRole("button", { name: "Reload" }).click();
   await heading(page, "Getting started").waitFor();
 });
+
+test("the sidebar leads to the documentation of the server's version", async () => {
+  const page = await ui.open("/");
+  const link = page.getByRole("link", { name: "Documentation" });
+  expect(await link.getAttribute("href")).toBe("https://perdure.dev/docs/v0.1.0");
+  expect(await link.getAttribute("target")).toBe("_blank");
+});

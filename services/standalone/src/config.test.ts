@@ -176,7 +176,6 @@ describe("settings of the server", () => {
       PERDURE_NODE_OPTIONS: "x",
       PERDURE_AUTH_TOKEN: "x",
       PERDURE_TUNNEL_NAME: "x",
-      PERDURE_DOCS_URL: "https://docs.acme.example",
       PERDURE_HOST: "x",
     };
     expect(load("", environment).origins.size).toBe(0);

@@ -29,6 +29,7 @@ import type { BoundListener } from "@perdure/process-kit/http";
 import { openSchedules, type RegistryRole } from "@perdure/registry";
 import type { Schedules } from "@perdure/schedules";
 import { tracedEdge } from "@perdure/telemetry";
+import { docsUrl } from "@perdure/telemetry/error-page";
 import { clusterOfOne } from "./cluster-of-one.js";
 import type { Roles } from "./parts.js";
 import { adminGuard, type GuardOptions } from "./runtime-guard.js";
@@ -138,6 +139,7 @@ function openAdminApi(
     {
       ingressEndpoint: () => advertisedAddress ?? `http://localhost:${ingressPort()}/`,
       ingressPort: advertisedAddress === undefined ? ingressPort : undefined,
+      docsUrl: docsUrl(settings.docsUrl),
       clusterName: settings.clusterName,
       scopesEnabled: settings.experimentalEnableVqueues,
       recordScopesEnabled: recordScopesOf(settings),

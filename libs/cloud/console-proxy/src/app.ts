@@ -24,10 +24,18 @@ export function homeRoutes({ addresses, tokens }: Pick<TenancyPorts, "addresses"
   return router;
 }
 
-/** `host` undefined: the console was not built. `traceUrl`: address of the trace viewer, with `{traceId}` in it. */
-export function appRoutes(host: ConsoleHost | undefined, traceUrl: string | undefined): Router {
+/** Addresses elsewhere that the page links to. */
+export interface ConsoleLinks {
+  /** Of the documentation. */
+  readonly docsUrl: string;
+  /** Of the trace viewer, with `{traceId}` in it. */
+  readonly traceUrl?: string | undefined;
+}
+
+/** `host` undefined: the console was not built. */
+export function appRoutes(host: ConsoleHost | undefined, links: ConsoleLinks): Router {
   // Settings that the page gets at its start; they are public.
-  const boot = { kind: "cloud", version: VERSION, traceUrl };
+  const boot = { kind: "cloud", version: VERSION, ...links };
   const router = Router({ caseSensitive: true, strict: true });
   // Common spellings of the path.
   router.get("/signup", (req, res) => res.redirect(308, `/sign-up${req.originalUrl.slice("/signup".length)}`));

@@ -13,7 +13,7 @@ import type { ConsoleHost } from "@perdure/console-host";
 import type { PageSessions } from "@perdure/sign-in";
 import { confirmedUntilMs } from "@perdure/sign-in";
 import { type RequestHandler, type Response, Router } from "express";
-import { appRoutes } from "./app.js";
+import { appRoutes, type ConsoleLinks } from "./app.js";
 import { EnvironmentProxy } from "./environment-proxy.js";
 import type { GatewayLink } from "./gateway-link.js";
 import { PageGuard } from "./page-guard.js";
@@ -24,12 +24,11 @@ interface ConsoleRouteOptions {
   readonly gateway: GatewayLink;
   /** The built page; undefined where it does not exist: users then get their profile. */
   readonly host: ConsoleHost | undefined;
-  /** Address of the trace viewer, with `{traceId}` in it. */
-  readonly traceUrl?: string | undefined;
+  readonly links: ConsoleLinks;
 }
 
 /** Routes of the console, and of the page at every path without another route: so they are registered last. */
-export function consoleRoutes(pageSessions: PageSessions, { gateway, host, traceUrl }: ConsoleRouteOptions): Router {
+export function consoleRoutes(pageSessions: PageSessions, { gateway, host, links }: ConsoleRouteOptions): Router {
   const { ports, browser } = pageSessions;
   const guard = new PageGuard(browser, ports.addresses.consoleUrl);
   const sessions = new SessionRoutes(pageSessions, guard);
@@ -57,7 +56,7 @@ export function consoleRoutes(pageSessions: PageSessions, { gateway, host, trace
   router.all(["/console/cloud/:operation", "/console/cloud/:account/:operation"], () => {
     throw new TenancyApiError("PERD0405", "Operations need the method POST", { allow: "POST" });
   });
-  router.use(appRoutes(host, traceUrl));
+  router.use(appRoutes(host, links));
   return router;
 }
 

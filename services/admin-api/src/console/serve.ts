@@ -42,7 +42,7 @@ export function withConsole(ports: AdminPorts, options: AdminOptions, api: Reque
   return (req, res) => {
     if (req.url?.startsWith(BASE) !== true) return api(req, res);
     const ingressUrl = ingressUrlFor(req.headers.host, options);
-    const boot = { kind: "local", ingressUrl, canCrash, version: VERSION, traceUrl: options.traceUrl };
+    const boot = { kind: "local", ingressUrl, canCrash, version: VERSION, docsUrl: options.docsUrl, traceUrl: options.traceUrl };
     if (!host.handle(req, res, boot, [new URL(ingressUrl).origin])) api(req, res);
   };
 }

@@ -23,6 +23,7 @@ import { checkAddress, type Elsewhere, openProbes } from "@perdure/process-kit/h
 import { connectRedis, RedisPartitionStore } from "@perdure/redis";
 import { archived } from "@perdure/storage";
 import { grpcSpan, postgresSpan, tracedEdge, tracedOperations } from "@perdure/telemetry";
+import { docsUrl } from "@perdure/telemetry/error-page";
 import { openAdminListener } from "../admin-listener.js";
 import { BATCHES_PREFIX, openSharedBatches } from "../batches/batches.js";
 import { createCallEndpoint } from "../call-endpoint.js";
@@ -134,6 +135,7 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
       },
       {
         ingressEndpoint: () => settings.ingress.advertisedAddress,
+        docsUrl: docsUrl(settings.docsUrl),
         clusterName: settings.clusterName,
         scopesEnabled,
         recordScopesEnabled,

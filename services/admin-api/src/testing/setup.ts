@@ -124,6 +124,7 @@ export function createTestAdminApi(setup: TestAdminSetup): RequestListener {
   };
   const options = {
     ingressEndpoint: () => "http://localhost:21600/",
+    docsUrl: "https://docs.example",
     clusterName: "localcluster",
     scopesEnabled: setup.scopesEnabled ?? false,
     recordScopesEnabled: setup.recordScopesEnabled ?? false,

@@ -2,6 +2,7 @@
 import Ban from "lucide-react/icons/ban";
 import BellOff from "lucide-react/icons/bell-off";
 import BellRing from "lucide-react/icons/bell-ring";
+import BookOpen from "lucide-react/icons/book-open";
 import Bookmark from "lucide-react/icons/bookmark";
 import Boxes from "lucide-react/icons/boxes";
 import CalendarClock from "lucide-react/icons/calendar-clock";
@@ -59,6 +60,7 @@ const ICONS = {
   delete: Trash2,
   deployments: Rocket,
   developers: CodeXml,
+  docs: BookOpen,
   edit: Pencil,
   environments: Layers,
   events: Webhook,

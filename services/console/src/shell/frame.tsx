@@ -6,6 +6,7 @@ import { CheckField } from "../kit/field.js";
 import { Icon, type IconName } from "../kit/icon.js";
 import { Catcher } from "./catcher.js";
 import { chooseCompact, useIsCompact } from "./density.js";
+import { DocsLink } from "./docs-link.js";
 import { Keyboard } from "./keyboard.js";
 import { Mark } from "./mark.js";
 import { Palette } from "./palette.js";
@@ -103,6 +104,7 @@ export function Frame({ groups, more = NONE, place, foot, children }: FrameProps
         </nav>
         <div className="frame__foot">
           {foot}
+          <DocsLink />
           <Button appearance="bare" isSmall className="frame__keys" aria-keyshortcuts="?" onClick={() => setHelpOpen(true)}>
             <Icon name="keyboard" /> Keyboard shortcuts <span className="key">?</span>
           </Button>

@@ -42,6 +42,7 @@ import {
 import { checkAddress, observeCertificate, openListener, openProbes } from "@perdure/process-kit/http";
 import { type LoginOptions, openLogin } from "@perdure/sign-in";
 import { grpcSpan, postgresSpan, tracedOperations } from "@perdure/telemetry";
+import { docsUrl } from "@perdure/telemetry/error-page";
 import { DRAIN_MS } from "../limits.js";
 import { environmentCounts, measuredApi, measuredTenancy, planLimits } from "../metrics.js";
 import type { TenancySettings } from "./config.js";
@@ -125,11 +126,8 @@ export async function startTenancy(
   const login = await lifecycle.prepare(() => openLogin(ports, options, loginOptionsOf(settings)));
   const page = await lifecycle.prepare(() => consoleOf(settings, logger.child({ component: "console" })));
   const gateway = await lifecycle.prepare(() => gatewayLinkOf(settings, ports));
-  const routers = [
-    homeRoutes(ports),
-    login.router,
-    consoleRoutes(login.pageSessions, { gateway, host: page, traceUrl: settings.console.traceUrl }),
-  ];
+  const links = { docsUrl: docsUrl(settings.docsUrl), traceUrl: settings.console.traceUrl };
+  const routers = [homeRoutes(ports), login.router, consoleRoutes(login.pageSessions, { gateway, host: page, links })];
   const certificates = await openPublicCertificate(settings.publicTls, process);
   observeCertificate(metrics, "perdure_tenancy_tls_cert_expiry_seconds", certificates);
   const http = createHttpPort(

@@ -129,7 +129,9 @@ export async function openTestTenancy(
   const tenancy: TenancyOptions = { regions: ["us", "eu"], lambdaPrincipalArn: undefined, ...options };
   const { router, pageSessions } = await openLogin(ports, tenancy, { ...NO_OTHER_LOGIN, ...login });
   const gateway = createGatewayLink(ports, { at: gatewayAddress, authority: gatewayAuthority, forwarding });
-  const api = createCloudApi(ports, tenancy, [homeRoutes(ports), router, consoleRoutes(pageSessions, { gateway, host: page })]);
+  const links = { docsUrl: "https://docs.example" };
+  const pages = consoleRoutes(pageSessions, { gateway, host: page, links });
+  const api = createCloudApi(ports, tenancy, [homeRoutes(ports), router, pages]);
   const server = createServer(api);
   await new Promise<void>((resolve) => server.listen(port, "127.0.0.1", resolve));
   const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;

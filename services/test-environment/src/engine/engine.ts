@@ -15,6 +15,7 @@ import { createMemoryMetadataStore, type MetadataStore } from "@perdure/metadata
 import { createDiscoveryFetcher, createRegistry, openSchedules, type RegistryRole, SERVICE_DEFAULTS } from "@perdure/registry";
 import { protocolVersionMax } from "@perdure/service-protocol";
 import type { KvPartitionStore } from "@perdure/storage";
+import { docsUrl } from "@perdure/telemetry/error-page";
 import { ATTEMPTS_MAX, CLEANUP_INTERVAL_MS, PARTITION_COUNT } from "../limits.js";
 import type { EngineActivity } from "../time/activity.js";
 import { withRealTimers } from "../time/test-clock.js";
@@ -159,6 +160,7 @@ async function openAdmin(
     },
     {
       ingressEndpoint: () => `http://127.0.0.1:${ingressPort}/`,
+      docsUrl: docsUrl(undefined),
       clusterName: "test",
       scopesEnabled: true,
       recordScopesEnabled: false,

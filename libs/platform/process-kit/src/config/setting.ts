@@ -60,6 +60,15 @@ export function optionalText(options: SettingOptions) {
   });
 }
 
+/** An address for browsers. */
+export function webUrl(sentence: string) {
+  const schema = z
+    .string()
+    .regex(/^https?:\/\/\S+$/, "must be an http or https address")
+    .optional();
+  return withFacts(schema, { sentence, show: orUnset(quoted), form: "scalar", accepts: "URL" });
+}
+
 /** An address for browsers, with `{traceId}` where that belongs. */
 export function traceUrl(sentence: string) {
   const schema = z

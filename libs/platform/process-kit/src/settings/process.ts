@@ -1,7 +1,7 @@
 /** Settings of every process, whatever its role; spread into the group of its settings. */
 import { PerdureError } from "@perdure/base";
 import { z } from "zod";
-import { boolean, choice, custom, duration, optionalText, text, textMap } from "../config/setting.js";
+import { boolean, choice, custom, duration, optionalText, text, textMap, webUrl } from "../config/setting.js";
 
 export const processSettings = {
   clusterName: custom(
@@ -32,6 +32,9 @@ export const processSettings = {
     sentence: "Format of log lines; auto is pretty on a terminal and JSON elsewhere.",
   }),
   logDisableAnsiCodes: boolean(false, { sentence: "No colours in pretty log lines." }),
+  docsUrl: webUrl(
+    "Address of the documentation, for links of the console; where it is published when not set. Links in messages follow only the environment variable.",
+  ),
   tracingEndpoint: optionalText({
     sentence: "OTLP/HTTP collector for traces, e.g. http://localhost:4318; nothing is traced when not set.",
   }),
@@ -54,6 +57,7 @@ export interface ProcessSettings {
   readonly logFilter: string;
   readonly logFormat: "auto" | "pretty" | "json";
   readonly logDisableAnsiCodes: boolean;
+  readonly docsUrl?: string | undefined;
   readonly tracingEndpoint?: string | undefined;
   readonly tracingHeaders: Readonly<Record<string, string>>;
   readonly tracingSampleRatio: number;
@@ -84,7 +88,7 @@ export function recordScopesOf(settings: {
 }
 
 /**
- * `PERDURE_` variables that are not settings: the launcher's, the address of the documentation, and those of the command line client and of tunnels, which may well
+ * `PERDURE_` variables that are not settings: the launcher's, and those of the command line client and of tunnels, which may well
  * be set where a server is started.
  */
 export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
@@ -98,7 +102,6 @@ export const RESERVED_VARIABLES: ReadonlySet<string> = new Set([
     "CLI_CONFIG",
     "CLI_CONFIG_HOME",
     "CONFIG_HOME",
-    "DOCS_URL",
     "ENVIRONMENT",
     "HOST",
     "HOST_SCHEME",
