@@ -15,6 +15,8 @@ export interface Cell {
   readonly domain: string;
   /** Whether a cloud gateway serves these hosts; else an environment is called at its Service, inside the cluster. */
   readonly hasCloudGateway: boolean;
+  /** How clients reach that gateway. */
+  readonly edge: { readonly scheme: "https" | "http"; readonly ports: { readonly ingress: number; readonly admin: number } };
   /** Suffix of names inside: `cluster.local`. */
   readonly clusterDns: string;
   /** Prefix of all image names, without a slash at the end. */

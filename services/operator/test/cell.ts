@@ -10,6 +10,7 @@ export const cell: Cell = {
   region: "eu",
   domain: "example.org",
   hasCloudGateway: true,
+  edge: { scheme: "https", ports: { ingress: 8080, admin: 9070 } },
   clusterDns: "cluster.local",
   imageRegistry: "images.example.org/perdure",
   runtimeDigests: {},

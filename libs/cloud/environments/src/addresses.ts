@@ -1,11 +1,13 @@
 /** Public addresses of environments, tunnels and the console: by host names or, on one machine without them, by ports (cloud.md §1.8). */
-import { ADMIN_PORT, bareOf, environmentHost, INGRESS_PORT, tunnelHost } from "@perdure/cloud";
+import { bareOf, environmentHost, tunnelHost } from "@perdure/cloud";
 import type { EnvironmentRecord } from "@perdure/postgres";
 
 interface AddressSettings {
   readonly domain: string;
   /** Scheme of host names: `https`, or `http` where nothing is encrypted. */
   readonly scheme: "https" | "http";
+  /** Of all environments, at their host names. */
+  readonly hostPorts: { readonly ingress: number; readonly admin: number };
   /** Instead of host names: two ports of this host for each environment, from `first` on. */
   readonly ports: { readonly host: string; readonly first: number } | undefined;
   /** Undefined: `https://tunnel.<region>.<domain>:9080`. */
@@ -32,6 +34,7 @@ export interface EnvironmentAddresses {
 export function createAddresses({
   domain,
   scheme,
+  hostPorts,
   ports,
   proxyUrl,
   tunnelSrv,
@@ -44,8 +47,8 @@ export function createAddresses({
       : `http://${ports.host}:${ports.first + 2 * slot + offset}`;
   return {
     usesSlots: ports !== undefined,
-    ingressUrl: (environment) => at(environment, INGRESS_PORT, 0),
-    adminUrl: (environment) => at(environment, ADMIN_PORT, 1),
+    ingressUrl: (environment) => at(environment, hostPorts.ingress, 0),
+    adminUrl: (environment) => at(environment, hostPorts.admin, 1),
     proxyUrl: (region) => proxyUrl ?? `https://${tunnelHost(region, domain)}:9080`,
     tunnelSrv: (region) => tunnelSrv ?? tunnelHost(region, domain),
     tunnelServers,

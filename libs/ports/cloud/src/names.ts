@@ -7,9 +7,6 @@ const RESERVED: ReadonlySet<string> = new Set(["global", "default", "local"]);
 /** Several labels are allowed: regions in customers' own accounts have several. */
 const REGION = /^[a-z0-9-]{1,63}(?:\.[a-z0-9-]{1,63}){0,3}$/;
 
-export const INGRESS_PORT = 8080;
-export const ADMIN_PORT = 9070;
-
 export function isEnvironmentName(text: string): boolean {
   return NAME.test(text) && !RESERVED.has(text);
 }

@@ -2,7 +2,7 @@ import { expect, test } from "@jest/globals";
 import { environmentWith } from "../../test/an-environment.js";
 import { cell } from "../../test/cell.js";
 import { ADOPT_ANNOTATION } from "./labels.js";
-import { hostOf, ingressUrlOf, runtimeSettings } from "./runtime-config.js";
+import { endpointsOf, hostOf, runtimeSettings } from "./runtime-config.js";
 
 const instanceIdWith = (spec: object, metadata: object = {}): string | undefined =>
   runtimeSettings(environmentWith(spec, { uid: "uid-of-this-object", ...metadata }), cell)["worker.incarnation"];
@@ -19,8 +19,19 @@ test("an environment made again from a snapshot, or annotated to, has the uid of
 test("clients are given the host at the cloud gateway, or the Service of the environment where there is no gateway", () => {
   const environment = environmentWith({ environmentId: "env_0123456789ab" });
   expect(hostOf(environment, cell)).toBe("0123456789ab.env.eu.example.org");
-  expect(ingressUrlOf(environment, cell)).toBe("https://0123456789ab.env.eu.example.org:8080/");
+  expect(endpointsOf(environment, cell)).toEqual({
+    ingress: "https://0123456789ab.env.eu.example.org:8080",
+    admin: "https://0123456789ab.env.eu.example.org:9070",
+  });
+  const elsewhere = { ...cell, edge: { scheme: "http", ports: { ingress: 80, admin: 81 } } } as const;
+  expect(endpointsOf(environment, elsewhere)).toEqual({
+    ingress: "http://0123456789ab.env.eu.example.org:80",
+    admin: "http://0123456789ab.env.eu.example.org:81",
+  });
   const alone = { ...cell, hasCloudGateway: false };
   expect(hostOf(environment, alone)).toBe("runtime.env-0123456789ab.svc.cluster.local");
-  expect(ingressUrlOf(environment, alone)).toBe("http://runtime.env-0123456789ab.svc.cluster.local:8080/");
+  expect(endpointsOf(environment, alone)).toEqual({
+    ingress: "http://runtime.env-0123456789ab.svc.cluster.local:8080",
+    admin: "http://runtime.env-0123456789ab.svc.cluster.local:9070",
+  });
 });

@@ -18,9 +18,12 @@ export function hostOf({ spec }: EnvironmentResource, { region, domain, clusterD
   return `${spec.environmentId.slice("env_".length)}.env.${region}.${domain}`;
 }
 
-/** Address of the ingress that clients are given. Inside the cluster there is no TLS. */
-export const ingressUrlOf = (environment: EnvironmentResource, cell: Cell): string =>
-  `${cell.hasCloudGateway ? "https" : "http"}://${hostOf(environment, cell)}:${PORTS.ingress}/`;
+/** Where clients reach an environment, without a slash at the end. Inside the cluster there is no TLS. */
+export function endpointsOf(environment: EnvironmentResource, cell: Cell): { readonly ingress: string; readonly admin: string } {
+  const { scheme, ports } = cell.hasCloudGateway ? cell.edge : { scheme: "http", ports: PORTS };
+  const host = hostOf(environment, cell);
+  return { ingress: `${scheme}://${host}:${ports.ingress}`, admin: `${scheme}://${host}:${ports.admin}` };
+}
 
 /**
  * Identity of an environment that was created again, from a snapshot or deliberately with the value of `adopt-retained`: a name that no

@@ -21,7 +21,7 @@ import {
   settingName,
 } from "./pods.js";
 import { isReplicated, REDIS_AUTH, redisPrimaryHost } from "./redis.js";
-import { configVariables, type EnvironmentProgram, hashOf, ingressUrlOf } from "./runtime-config.js";
+import { configVariables, type EnvironmentProgram, endpointsOf, hashOf } from "./runtime-config.js";
 import { ADMIN_MEMORY_LIMIT, frontRequests, frontsOf, quantityOf, type ResourceAmounts, sizingOf } from "./sizes.js";
 import { grpcVariables, trustMounts, trustVariables, trustVolumes } from "./trust.js";
 import { tunnelMounts, tunnelVolumes } from "./tunnels.js";
@@ -197,7 +197,7 @@ function frontDeployment(environment: EnvironmentResource, cell: Cell, inputs: F
   const registryAt = setting("registry.addresses", `localhost:${PORTS.grpc}`);
   const node: EnvVariable = { name: settingName("node-name"), value: "$(POD_NAME)" };
   const common: readonly EnvVariable[] = [podName, node, workerAt, ...trustVariables(environment, cell)];
-  const advertised = setting("ingress.advertised-address", ingressUrlOf(environment, cell));
+  const advertised = setting("ingress.advertised-address", `${endpointsOf(environment, cell).ingress}/`);
   const containers = [
     frontContainer(
       environment,

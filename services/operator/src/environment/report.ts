@@ -1,6 +1,6 @@
 /** Turns the findings of a pass into the status, metrics and events of the environment, and the time of the next pass. */
 import { type EnvironmentResource, objectNameOf, observed } from "@perdure/custom-resources";
-import { hashOf, hostOf } from "../desired/runtime-config.js";
+import { endpointsOf, hashOf, hostOf } from "../desired/runtime-config.js";
 import { STATUS_MANAGER } from "../failure-reports.js";
 import type { Scaler } from "./autoscaling-step.js";
 import type { AcceptedDataLoss } from "./data-loss-step.js";
@@ -65,6 +65,7 @@ export async function report(
     conditions: observed(before?.conditions, [...now, ...ports.definitions.outdated("environments")], { generation, time }),
     namespace,
     host: hostOf(environment, cell),
+    endpoints: endpointsOf(environment, cell),
     set,
     isReady,
     redisAuth: secrets === undefined ? before?.redisAuth : secrets.redisAuth,

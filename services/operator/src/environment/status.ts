@@ -10,7 +10,9 @@ import type { Rollout } from "./observe.js";
 import type { VolumesResult } from "./volumes-step.js";
 
 interface StatusFacts
-  extends Required<Pick<EnvironmentResourceStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host">> {
+  extends Required<
+    Pick<EnvironmentResourceStatus, "phase" | "observedGeneration" | "conditions" | "namespace" | "host" | "endpoints">
+  > {
   readonly redisAuth: EnvironmentResourceStatus["redisAuth"] | undefined;
   readonly set: Rollout | undefined;
   readonly isReady: boolean;
@@ -66,7 +68,6 @@ export function statusOf(environment: EnvironmentResource, facts: StatusFacts): 
   return JSON.parse(
     JSON.stringify({
       ...rest,
-      endpoints: { ingress: `https://${rest.host}:8080`, admin: `https://${rest.host}:9070` },
       version: {
         current,
         target: spec.version,

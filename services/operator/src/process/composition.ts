@@ -70,6 +70,7 @@ function cellOf({ cell, kubernetes, images, postgres, allowPolicyDisable, ...mor
     region: needed("cell.region", cell.region),
     domain: needed("cell.domain", cell.domain),
     hasCloudGateway: cell.cloudGateway,
+    edge: { scheme: cell.scheme, ports: { ingress: cell.ingressPort, admin: cell.adminPort } },
     clusterDns,
     imageRegistry: needed("images.registry", images.registry).replace(/\/$/, ""),
     runtimeDigests: images.digests,

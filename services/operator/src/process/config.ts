@@ -13,6 +13,7 @@ import {
   loadConfig,
   loopbackAddress,
   optionalText,
+  port,
   processSettings,
   RESERVED_VARIABLES,
   text,
@@ -74,6 +75,9 @@ export const settings = group("Settings of perdure-operator. Every line can be s
     cloudGateway: boolean(true, {
       sentence: "Whether a cloud gateway serves these hosts; without one the address of an environment is that of its Service.",
     }),
+    scheme: choice(["https", "http"], "https", { sentence: "How clients reach the cloud gateway." }),
+    ingressPort: port(8080, { sentence: "Port at which clients call an environment through the cloud gateway." }),
+    adminPort: port(9070, { sentence: "Port of its management API there." }),
   }),
   probes: group("The HTTP listener for orchestrators: /livez, /readyz, /metrics.", {
     bindAddress: loopbackAddress(),

@@ -228,10 +228,11 @@ function gatewayLinkOf({ cloud, console: settings }: TenancySettings, ports: Ten
 
 function addressesOf(settings: TenancySettings) {
   const { cloud } = settings;
-  const { domain, scheme, portsHost, portsFirst, tunnelProxyUrl, tunnelSrv, tunnelServers } = cloud;
+  const { domain, scheme, ingressPort, adminPort, portsHost, portsFirst, tunnelProxyUrl, tunnelSrv, tunnelServers } = cloud;
   return createAddresses({
     domain,
     scheme,
+    hostPorts: { ingress: ingressPort, admin: adminPort },
     ports: portsHost === undefined ? undefined : { host: portsHost, first: portsFirst },
     proxyUrl: tunnelProxyUrl,
     tunnelSrv,

@@ -182,6 +182,8 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
       show: tomlValue,
     }),
     scheme: choice(["https", "http"], "https", { sentence: "Public addresses of environments." }),
+    ingressPort: port(8080, { sentence: "Port of their ingress at their host names." }),
+    adminPort: port(9070, { sentence: "Port of their management API there." }),
     portsHost: optionalText({
       sentence: "Development: environments have ports of their own on this host, instead of host names.",
     }),

@@ -109,6 +109,7 @@ export async function openTestTenancy(
     addresses: createAddresses({
       domain: "perdure.test",
       scheme: "https",
+      hostPorts: { ingress: 8080, admin: 9070 },
       ports:
         withPorts === undefined || withPorts === false
           ? undefined

@@ -76,6 +76,24 @@ test(
   TEST_MS,
 );
 
+test(
+  "the Cloud API and the operator name the ports at which the edge listens",
+  async () => {
+    const sets = ["edge.ports.ingress=8443", "edge.ports.admin=9443"];
+    const env = containersIn(await render({ sets })).flatMap((container) =>
+      container.env.map(({ name, value }) => [name, value]),
+    );
+    expect(Object.fromEntries(env)).toMatchObject({
+      PERDURE_CLOUD__INGRESS_PORT: "8443",
+      PERDURE_CLOUD__ADMIN_PORT: "9443",
+      PERDURE_CELL__SCHEME: "https",
+      PERDURE_CELL__INGRESS_PORT: "8443",
+      PERDURE_CELL__ADMIN_PORT: "9443",
+    });
+  },
+  TEST_MS,
+);
+
 describe.each(VALUES)("with the values '%s'", (values) => {
   test("no object is rendered twice, and each has the labels of its release", () => {
     const objects = of(values);
