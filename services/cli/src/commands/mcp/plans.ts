@@ -71,7 +71,7 @@ export function changeTools(context: ToolContext): readonly Tool[] {
       name: "confirm_change",
       title: "Execute a planned change",
       description:
-        "Executes a plan of plan_change on exactly the invocations that it lists. A plan expires after ten minutes and is executed once. Operations cannot be undone: let the user confirm the plan first.",
+        "Executes a plan of plan_change on exactly the invocations that it lists. A plan expires after ten minutes and is executed once. A restart, and a cancellation that reached a handler, cannot be undone, and other operations only for some minutes: let the user confirm the plan first.",
       changes: "invocations",
       input: ConfirmChange,
       execute: async ({ plan_id }, call) => await confirm(context, plans, plan_id, call),
