@@ -43,7 +43,11 @@ describe("the page", () => {
         /^default-src 'none'; script-src 'self' 'nonce-[\w-]{22}'; .*connect-src 'self';/,
       );
       expect(text).toContain('<base href="/">');
-      expect(JSON.parse(/id="boot">(.*?)</s.exec(text)?.[1] ?? "")).toEqual({ kind: "cloud", version: expect.any(String) });
+      expect(JSON.parse(/id="boot">(.*?)</s.exec(text)?.[1] ?? "")).toEqual({
+        kind: "cloud",
+        version: expect.any(String),
+        docsUrl: expect.any(String),
+      });
     },
   );
 
