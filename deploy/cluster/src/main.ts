@@ -25,7 +25,7 @@ const USAGE = `usage: main.mjs up|run|down [--once] [--bare [--no-kafka]] [--set
 
   --once        stops after the demo
   --bare        without greeter and demo; --no-kafka leaves out Kafka as well
-  --set         another setting of a role: --set worker:worker.cleanup-interval=10s
+  --set         another setting of a role: --set invoker-worker:worker.cleanup-interval=10s
 
 Workers: two, or as many as PERDURE_CLUSTER_WORKERS says (make cluster WORKERS=3).
 Which worker leads which partition: perdure cluster status. Logs: the folder logs beside the data, which up prints.`;

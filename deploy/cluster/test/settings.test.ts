@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { clusterPortsOf, settingsFrom } from "../src/settings.js";
 
@@ -18,4 +19,10 @@ test.each(["1", "9", "2.5", "two"])("%s workers are refused with the name of the
   expect(() => settingsFrom({ PERDURE_CLUSTER_WORKERS: count })).toThrow(
     `PERDURE_CLUSTER_WORKERS must be a number from 2 to 8, not '${count}'`,
   );
+});
+
+test("the example of the usage is a setting of a role that exists", () => {
+  const usage = readFileSync(new URL("../src/main.ts", import.meta.url), "utf8");
+  const [, example = ""] = /another setting of a role: --set (\S+)/.exec(usage) ?? [];
+  expect(settingsFrom({}, [example]).roles).toEqual({ "invoker-worker": { "worker.cleanup-interval": "10s" } });
 });

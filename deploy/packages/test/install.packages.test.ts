@@ -111,7 +111,7 @@ test(
     }
     const help = (await perdure("--help")).stdout;
     for (const name of Object.keys(PROGRAMS)) expect(help).toMatch(new RegExp(`^  ${name}\\b`, "m"));
-    expect((await perdure("relay", "--version")).stdout).toBe(`perdure-tunnel-relay ${version}\n`);
+    expect((await perdure("relay", "--version")).stdout).toBe(`perdure tunnel-relay ${version}\n`);
     expect((await perdure("errors", "META0003")).stdout).toContain("## What to do");
     await expect(perdure("nonsense")).rejects.toMatchObject({ code: 2, stderr: expect.stringContaining("unknown command") });
     await expectDev(project);

@@ -29,6 +29,8 @@ const PROGRAMS: readonly (readonly [string, string, GroupSchema])[] = [
 const HOW = `Every setting can be a line in a TOML file (\`--config-file FILE\` or \`PERDURE_CONFIG\`), an environment variable, or a flag with the name of the setting
 (\`--ingress.bind-port 8081\`). Flags win over the environment, the environment over the file. \`perdure server --print-config\` prints every setting with its value and the source of the value.
 
+The command \`perdure worker\` starts the program \`perdure-worker\`, and so on; the image of that name starts it by itself. The same commands take \`--print-config\`.
+
 A name in a table is relative to the heading of the table: \`bind-port\` in the table \`ingress\` is \`ingress.bind-port\`. Variables are written in full.
 A *duration* is a text with a unit (\`500ms\`, \`1m 30s\`), a *size* a number of bytes or a text (\`32MiB\`). A dash means that the
 setting has no value unless you set one.`;

@@ -1,4 +1,4 @@
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import { aliasOf, PROGRAMS } from "./programs.js";
 
@@ -16,6 +16,16 @@ test("the script of the project starts every program as the package does", () =>
       expectsName,
     ]);
   }
+});
+
+/** Why: `--help`, and what errors advise, are commands to paste, and no package contains a `perdure-worker`. */
+test("each role names itself by the command that starts it", () => {
+  const roles = Object.entries(PROGRAMS).flatMap(([name, { service }]) => {
+    const file = new URL(`../../${service}/src/process/program.ts`, import.meta.url);
+    return existsSync(file) ? [[name, readFileSync(file, "utf8")] as const] : [];
+  });
+  expect(roles.length).toBeGreaterThan(8);
+  for (const [name, source] of roles) expect([name, /program: "(.*)",/.exec(source)?.[1]]).toEqual([name, `perdure ${name}`]);
 });
 
 test("images start their programs with the same options", () => {

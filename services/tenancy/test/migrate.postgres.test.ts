@@ -1,4 +1,4 @@
-/** `perdure-tenancy migrate` as a release runs it: a process that migrates the database and ends. */
+/** `perdure tenancy migrate` as a release runs it: a process that migrates the database and ends. */
 
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
@@ -57,7 +57,7 @@ test(
       migrate("--metadata.postgres-url=postgres://me:hidden@127.0.0.1:1/db"),
     ]);
     expect(unnamed).toMatchObject({ code: 1, stderr: expect.stringContaining("'metadata.postgres-url' must be set") });
-    expect(unreachable).toMatchObject({ code: 1, stderr: expect.stringMatching(/^perdure-tenancy migrate failed\.\n\nSTO0001/) });
+    expect(unreachable).toMatchObject({ code: 1, stderr: expect.stringMatching(/^perdure tenancy migrate failed\.\n\nSTO0001/) });
     expect(unreachable.stdout + unreachable.stderr).not.toContain("hidden");
   },
   TEST_MS,

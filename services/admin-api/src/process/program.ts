@@ -4,7 +4,7 @@ import { startAdmin } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-admin",
+  program: "perdure admin",
   service: "admin-api",
   schema: settings,
   load: loadSettings,

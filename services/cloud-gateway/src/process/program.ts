@@ -4,7 +4,7 @@ import { startCloudGateway } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-cloud-gateway",
+  program: "perdure cloud-gateway",
   service: "cloud-gateway",
   schema: settings,
   load: loadSettings,

@@ -4,7 +4,7 @@ import { startGateway } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-gateway",
+  program: "perdure gateway",
   service: "ingress-gateway",
   schema: settings,
   load: loadSettings,

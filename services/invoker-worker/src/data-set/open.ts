@@ -104,7 +104,7 @@ async function untilAgreed(
     if (nowMs - loggedAtMs >= MISMATCH_LOG_MS) {
       loggedAtMs = nowMs;
       const { mark, detail } = outcome;
-      const accept = `perdure-worker accept-data-loss ${mark}`;
+      const accept = `perdure worker accept-data-loss ${mark}`;
       logger.error(
         { code: "STO0005", mark, detail, accept },
         "partition data are not those of the environment; no partition is led",

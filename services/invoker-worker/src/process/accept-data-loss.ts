@@ -1,4 +1,4 @@
-/** The command `perdure-worker accept-data-loss <mark>`: see `acceptLoss`. */
+/** The command `perdure worker accept-data-loss <mark>`: see `acceptLoss`. */
 import { PerdureError, systemRandom } from "@perdure/base";
 import { redisOptionsOf, required } from "@perdure/cluster-kit";
 import { runTask, type TaskSpec } from "@perdure/process-kit";
@@ -12,7 +12,7 @@ export const ACCEPT_DATA_LOSS = "accept-data-loss";
 
 function specFor(lost: string): TaskSpec<typeof settings> {
   return {
-    program: `perdure-worker ${ACCEPT_DATA_LOSS}`,
+    program: `perdure worker ${ACCEPT_DATA_LOSS}`,
     service: "invoker-worker",
     schema: settings,
     load: loadSettings,

@@ -5,7 +5,7 @@ import { startWorker } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-worker",
+  program: "perdure worker",
   service: "invoker-worker",
   schema: settings,
   load: loadSettings,

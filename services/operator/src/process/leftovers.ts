@@ -13,7 +13,7 @@ import { loadSettings, settings } from "./config.js";
 const KINDS: readonly Resource[] = [resources.environments, resources.serviceDeployments, resources.cloudEnvironments];
 
 const spec: TaskSpec<typeof settings> = {
-  program: "perdure-operator check-leftovers",
+  program: "perdure operator check-leftovers",
   service: "operator",
   schema: settings,
   load: loadSettings,

@@ -5,7 +5,7 @@ import { loadSettings, settings } from "./config.js";
 import { runLeftoverCheck } from "./leftovers.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-operator",
+  program: "perdure operator",
   service: "operator",
   schema: settings,
   load: loadSettings,

@@ -4,7 +4,7 @@ import { startRegistry } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-registry",
+  program: "perdure registry",
   service: "registry",
   schema: settings,
   load: loadSettings,

@@ -8,7 +8,7 @@ import { runTask, type TaskSpec } from "@perdure/process-kit";
 import { loadSettings, settings } from "./config.js";
 
 const spec: TaskSpec<typeof settings> = {
-  program: "perdure-tenancy migrate",
+  program: "perdure tenancy migrate",
   service: "tenancy",
   schema: settings,
   load: loadSettings,
@@ -18,6 +18,6 @@ const spec: TaskSpec<typeof settings> = {
   },
 };
 
-/** `perdure-tenancy migrate`, with the settings of the program. Resolves with the exit code. */
+/** `perdure tenancy migrate`, with the settings of the program. Resolves with the exit code. */
 export const runMigrate = (args: readonly string[], environment: NodeJS.ProcessEnv): Promise<number> =>
   runTask(spec, args, environment);

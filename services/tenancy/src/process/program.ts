@@ -13,7 +13,7 @@ export function runTenancy(
 ): Promise<number> {
   if (args[0] === "migrate") return runMigrate(args.slice(1), environment);
   const spec: ProcessSpec<typeof settings> = {
-    program: "perdure-tenancy",
+    program: "perdure tenancy",
     service: "tenancy",
     schema: settings,
     load: loadSettings,

@@ -4,7 +4,7 @@ import { startTunnelClient } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-tunnel-client",
+  program: "perdure tunnel-client",
   service: "tunnel-client",
   schema: settings,
   load: loadSettings,

@@ -4,7 +4,7 @@ import { startTunnelRelay } from "./composition.js";
 import { loadSettings, settings } from "./config.js";
 
 const spec: ProcessSpec<typeof settings> = {
-  program: "perdure-tunnel-relay",
+  program: "perdure tunnel-relay",
   service: "tunnel-relay",
   schema: settings,
   load: loadSettings,

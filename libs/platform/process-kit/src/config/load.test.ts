@@ -343,4 +343,16 @@ describe("print", () => {
       "worker",
     ]);
   });
+
+  test("two settings of one form have a sentence each", () => {
+    const range = z.string().prefault("any");
+    const twice = group("Two ranges.", {
+      callers: custom(range, { sentence: "Ranges of callers." }),
+      databases: custom(range, { sentence: "Ranges of databases." }),
+    });
+    const inputs = { environment: {}, flags: [], reservedVariables: new Set<string>(), aliases: [], file: undefined };
+    const printed = printConfig(twice, loadConfig(twice, inputs));
+    expect(printed).toContain('# Ranges of callers.\ncallers = "any"');
+    expect(printed).toContain('# Ranges of databases.\ndatabases = "any"');
+  });
 });
