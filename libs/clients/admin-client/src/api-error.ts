@@ -86,10 +86,10 @@ const ADVICE_BY_CODE: Readonly<Record<string, string>> = {
     "Fix the code, or give it an address of its own so that the old one finishes its work; --breaking registers it all the same.",
   TEN0002: "Remove what is not needed any more, or choose a larger plan.",
   TEN0003: "Purge completed invocations, clear state that is not needed, or choose a larger plan.",
-  PERD0101: "Log in again with `perdure login`, or check the API key.",
-  PERD0102: "Log in again with `perdure login`.",
+  PERD0101: "Wait some seconds and try again: the environment is being set up.",
+  PERD0102: "`perdure env logs` shows the reason; `perdure env resume` tries again.",
   PERD0110: "The environment is suspended: `perdure env resume`.",
-  PERD0201: "Your role does not allow this here; an owner or admin of the account can.",
+  PERD0201: "Delete what is not needed any more, or let an owner of the account choose a larger plan.",
   PERD0429: "Wait a moment: the plan of this environment allows no more requests now.",
 };
 

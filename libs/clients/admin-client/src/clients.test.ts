@@ -53,6 +53,16 @@ describe("the management client", () => {
     expect((failure as AdminApiError).advice).not.toContain("docs/"); // Users do not have the files of our repository.
   });
 
+  test.each([
+    ["PERD0101", 503, "is being set up"],
+    ["PERD0102", 503, "perdure env logs"],
+    ["PERD0201", 403, "larger plan"],
+    ["PERD0403", 403, "credentials do not allow"],
+  ])("the advice for %s is about what the platform refused", async (restate_code, status, text) => {
+    const { admin } = scene({ status, body: JSON.stringify({ message: "no", restate_code }) });
+    await expect(admin.version()).rejects.toMatchObject({ code: restate_code, advice: expect.stringContaining(text) });
+  });
+
   test("reports an unreachable server, and an answer that is not one of the API", async () => {
     const { admin } = scene(
       new Error("fetch failed", { cause: new Error("connect ECONNREFUSED") }),

@@ -7,6 +7,8 @@ test.each([
   ["docs/errors/RT0001.md (unknown) says more.", "RT0001", 500, undefined],
   ["Register it with --use-http1.1. docs/errors/META0014.md (x) says more.", "META0014", 400, "Select “Use HTTP/1.1”."],
   ["Log in with `perdure login`, or set an API key for this environment.", undefined, 401, "Sign in again."],
+  ["Log in with `perdure login`, or set an API key for this environment.", "PERD0401", 401, "Sign in again."],
+  ["Wait some seconds.", "PERD0101", 503, "The environment is being set up: try again in some seconds."],
   ["Wait a moment and try again.", undefined, 429, "Wait a moment and try again."],
   [undefined, undefined, undefined, undefined],
 ])("%j of %s, %s becomes %j", (advice, code, status, text) => expect(browserAdvice(advice, code, status)).toBe(text));

@@ -9,9 +9,10 @@ const BY_CODE: Readonly<Record<string, string>> = {
   META0014: "Select “Use HTTP/1.1”.",
   META0101:
     "Fix the code, or serve it at a new URL so that the old deployment finishes its invocations. “Overwrite” registers it anyway.",
-  PERD0101: "Sign in again, or check the API key.",
-  PERD0102: "Sign in again.",
+  PERD0101: "The environment is being set up: try again in some seconds.",
+  PERD0102: "The environment could not be set up: its logs have the reason. Resume it under Environments to try again.",
   PERD0110: "The environment is suspended: resume it under Environments.",
+  PERD0401: "Sign in again.",
 };
 
 const BY_STATUS: Readonly<Record<number, string | undefined>> = {
