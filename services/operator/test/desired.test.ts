@@ -1,4 +1,5 @@
 /** What is derived from an environment, without any cluster. */
+import { readdirSync, readFileSync } from "node:fs";
 import { expect, test } from "@jest/globals";
 import type { EnvironmentResource } from "@perdure/custom-resources";
 import type { KubeObject } from "@perdure/kubernetes";
@@ -360,4 +361,15 @@ test("the quota allows the sum of the spec, also while pods are being replaced",
 test("quantities are read as Kubernetes writes them", () => {
   expect(["500m", "2", "1.5Gi", "10G", "9000Mi"].map(quantityOf)).toEqual([0.5, 2, 1.5 * 1024 ** 3, 1e10, 9000 * 1024 ** 2]);
   expect(() => quantityOf("plenty")).toThrow("'plenty' is not a quantity");
+});
+
+test("runbooks name containers that a front pod has", () => {
+  const runbooks = new URL("../../../docs/runbooks/", import.meta.url);
+  const commands = readdirSync(runbooks).flatMap((file) => [
+    ...readFileSync(new URL(file, runbooks), "utf8").matchAll(/deploy\/front -c (\S+)/g),
+  ]);
+  expect(commands.length).toBeGreaterThan(4);
+  const [pod] = podsOf(front(anEnvironment(), cell, INPUTS));
+  const names = pod?.containers.map(({ name }) => name);
+  for (const [command, name] of commands) expect([command, names]).toEqual([command, expect.arrayContaining([name])]);
 });
