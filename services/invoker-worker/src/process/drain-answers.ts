@@ -18,7 +18,7 @@ import { answer } from "./probe-answer.js";
 /** The body of `/drain` responses. */
 interface DrainReport extends Partial<Activity> {
   readonly draining: boolean;
-  /** Milliseconds since the drain began; 0 when it has not. */
+  /** Seconds since the drain began; 0 when it has not. */
   readonly drainingSeconds: number;
   /** Partitions whose lease this worker still holds. */
   readonly partitions: number;
