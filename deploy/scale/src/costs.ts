@@ -37,6 +37,7 @@ export interface Assumption {
 const assumption = (name: string, value: number, unit: string, source: string): Assumption => ({ name, value, unit, source });
 
 const LEASES = "`make microbench FILTER=redis/bench/leases`, 2026-11-27, 1,000 partitions, least of three runs";
+const WORKERS = "benchmarks.md, *Cluster*, 2026-11-23, commit 1029017, all processes by the number of workers";
 const ARCHIVE = "`make microbench FILTER=postgres/bench/archive`, 2026-11-27, batches of 16";
 const OPERATOR = "benchmarks.md, *The operator*, commit a450050";
 const CLOUD = "benchmarks.md, *Cloud* and *The cloud's gateway*, 2026-11-21";
@@ -51,8 +52,8 @@ function mibOfEnvironment({ few, many }: typeof OPERATOR_MEMORY): number {
 
 export const ASSUMPTIONS = {
   utilization: assumption("highest use of a resource", 0.6, "", "choice: at 0.6 a queue makes a task 2.5 times as long"),
-  spread: assumption("cost with four workers or more / cost with one", 1.74, "", "sizing.md: 1,146 / 659 µs of all processes"),
-  spreadOfTwo: assumption("cost with two or three workers / cost with one", 1.27, "", "sizing.md: 840 / 659 µs"),
+  spread: assumption("cost with four workers or more / cost with one", 2.37, "", `${WORKERS}: 886 / 374 µs`),
+  spreadOfTwo: assumption("cost with two or three workers / cost with one", 1.89, "", `${WORKERS}: 705 / 374 µs`),
   pollsPerSecond: assumption("polls of leases", 4, "/s", "`LEASE_POLL_MS` = 250, libs/engine/partition-processor"),
   handOversAtOnce: assumption("partitions that a draining worker hands over in a poll", 4, "", "`HAND_OVERS_AT_ONCE`"),
   partitionsMin: assumption("partitions of an environment, at least", 24, "", "default of `num-partitions`"),
