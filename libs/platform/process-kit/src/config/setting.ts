@@ -215,7 +215,12 @@ export function custom<S extends z.ZodType>(schema: S, options: CustomOptions<z.
   const show = options.show === undefined ? orUnset(quoted) : (value: unknown) => options.show?.(value as z.output<S>);
   const form = options.form ?? "structure";
   // An instance for each setting: facts belong to an instance, and two settings may have the same form.
-  return withFacts(schema.clone(), { sentence: options.sentence, show, form, accepts: form === "scalar" ? "text" : "TOML or JSON" });
+  return withFacts(schema.clone(), {
+    sentence: options.sentence,
+    show,
+    form,
+    accepts: form === "scalar" ? "text" : "TOML or JSON",
+  });
 }
 
 /** `{ a = "b" }` */
