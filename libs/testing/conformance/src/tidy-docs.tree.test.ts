@@ -69,13 +69,13 @@ test.each(LANGUAGES)("the tutorial in %s has the calls that its test makes", (la
 /** Words after `perdure` that start a role: see `perdure --help`. */
 const ROLES = new Set(["server", "gateway", "worker", "registry", "admin", "tenancy"]);
 
-test("commands of perdure in tutorials and guides exist", () => {
+test("commands of perdure on pages exist", () => {
   const commands = new Set([...read("docs/cli.md").matchAll(/^#### `perdure ([a-z][a-z -]*[a-z])/gm)].map(([, name]) => name));
   const groups = new Set([...commands].flatMap((name = "") => (name.includes(" ") ? [name.split(" ")[0]] : [])));
   const exists = (first: string, second: string): boolean =>
     ROLES.has(first) || commands.has(groups.has(first) ? `${first} ${second}` : first);
   const wrong = pages
-    .filter((page) => /^docs\/(tutorials|how-to|concepts)\//.test(page))
+    .filter((page) => /^docs\/(tutorials|how-to|concepts|operating|runbooks|contributing)\//.test(page))
     .flatMap((page) =>
       codeBlocksOf(read(page))
         .filter(({ language }) => language === "sh")
@@ -84,6 +84,22 @@ test("commands of perdure in tutorials and guides exist", () => {
         .map(([command]) => `${page}: ${command}`),
     );
   expect(wrong).toEqual([]);
+});
+
+/** Why: `kubectl get events` reads events of the core API, which knows no `regarding`, and events have no labels. */
+const EVENT_FIELDS =
+  /^(involvedObject\.(kind|namespace|name|uid)|metadata\.(namespace|name)|reason|reportingComponent|source|type)=/;
+
+test("commands on pages start programs that exist, and select events by fields that kubectl accepts", () => {
+  const commands = pages
+    .filter((page) => page.startsWith("docs/"))
+    .flatMap((page) => codeBlocksOf(read(page)).filter(({ language }) => language === "sh"))
+    .flatMap(({ text }) => text.split("\n"));
+  const selectors = commands.flatMap((line) => /kubectl get events .*--field-selector[ =](\S+)/.exec(line)?.[1] ?? []);
+  expect(selectors.length).toBeGreaterThan(2);
+  expect(selectors.filter((selector) => !EVENT_FIELDS.test(selector))).toEqual([]);
+  expect(commands.filter((line) => /kubectl .*get (\S+,)?events .*-l /.test(line))).toEqual([]);
+  expect(commands.filter((line) => /^perdure-[a-z-]+ /.test(line))).toEqual([]);
 });
 
 function sourcesBelow(folder: string): string[] {
