@@ -40,7 +40,7 @@ export interface Fault {
 /** A worker without a commit for so many checks has nothing to commit; waiting longer, it would give up its leases. */
 const HELD_CHECKS_MAX = 40;
 const HELD_CHECK_MS = 25;
-const MUTE_TRIES_MAX = 8;
+const MUTE_TRIES_MAX = 40;
 /** A commit on the wire: the last of its keys, then a packed list of seven. Scripts of leases have another key after that one. */
 const COMMIT = /epoch\r\n\$\d+\r\n\x97/;
 
