@@ -1,7 +1,10 @@
 import { expect, test } from "@jest/globals";
+import { present } from "@perdure/base";
+import { parseEnvironmentId } from "@perdure/cloud";
 import { createAddresses } from "./addresses.js";
 
-const environment = { id: "env_0123456789ab", region: "eu", slot: undefined } as const;
+const BARE = "201m7q5cqg0d9m5syb02zjr8qm7";
+const environment = { id: present(parseEnvironmentId(`env_${BARE}`)), region: "eu", slot: undefined };
 const settings = {
   domain: "example.org",
   scheme: "https",
@@ -14,12 +17,12 @@ const settings = {
 
 test("an environment is reached at a host of its own", () => {
   const addresses = createAddresses(settings);
-  expect(addresses.ingressUrl(environment)).toBe("https://0123456789ab.env.eu.example.org:8080");
-  expect(addresses.adminUrl(environment)).toBe("https://0123456789ab.env.eu.example.org:9070");
+  expect(addresses.ingressUrl(environment)).toBe(`https://${BARE}.env.eu.example.org:8080`);
+  expect(addresses.adminUrl(environment)).toBe(`https://${BARE}.env.eu.example.org:9070`);
 });
 
 test("where the edge listens at other ports, addresses name those", () => {
   const addresses = createAddresses({ ...settings, scheme: "http", hostPorts: { ingress: 80, admin: 8443 } });
-  expect(addresses.ingressUrl(environment)).toBe("http://0123456789ab.env.eu.example.org:80");
-  expect(addresses.adminUrl(environment)).toBe("http://0123456789ab.env.eu.example.org:8443");
+  expect(addresses.ingressUrl(environment)).toBe(`http://${BARE}.env.eu.example.org:80`);
+  expect(addresses.adminUrl(environment)).toBe(`http://${BARE}.env.eu.example.org:8443`);
 });
