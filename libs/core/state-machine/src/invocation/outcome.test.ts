@@ -119,6 +119,15 @@ describe("reading the outcome of another invocation", () => {
     ]);
   });
 
+  test("a later generation of a caller's id waits for itself, though it uses the completion id of the earlier one", () => {
+    const partition = new MemoryPartition();
+    partition.play(invokeOf(someFacts({ id: ID })));
+    for (const callerGeneration of [5, 6, 6]) {
+      partition.play({ kind: "attach", id: ID, sink: { kind: "attach", callerId: CALLER, callerGeneration, completionId: 3 } });
+    }
+    expect(partition.invocation(ID)?.sinks.map(({ callerGeneration }) => callerGeneration)).toEqual([5, 6]);
+  });
+
   test("getting the output never waits: void while it runs, the outcome afterwards", () => {
     const running = new MemoryPartition();
     running.play(invokeOf(someFacts({ id: ID })));

@@ -55,8 +55,15 @@ export function resultOf(outcome: Outcome) {
 /** Sends the outcome to `sink` now if there is one, otherwise when there is. */
 export function addSink(invocation: Invocation, sink: Sink, out: Transition): void {
   if (invocation.status === "completed") return notifySink(out, sink, invocation.outcome);
-  const isAttached = invocation.sinks.some((each) => each.callerId === sink.callerId && each.completionId === sink.completionId);
-  if (!isAttached) out.mutate({ kind: "putInvocation", invocation: { ...invocation, sinks: [...invocation.sinks, sink] } });
+  if (isWaitedForBy(invocation, sink)) return;
+  out.mutate({ kind: "putInvocation", invocation: { ...invocation, sinks: [...invocation.sinks, sink] } });
+}
+
+/** Whether the invocation will notify exactly this caller. A later generation of the caller's id may use the same completion id. */
+export function isWaitedForBy({ sinks }: Invocation, { callerId, callerGeneration, completionId }: Sink): boolean {
+  return sinks.some(
+    (each) => each.callerId === callerId && each.callerGeneration === callerGeneration && each.completionId === completionId,
+  );
 }
 
 /** Attaches a caller elsewhere (AttachInvocation). */

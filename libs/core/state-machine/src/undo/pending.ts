@@ -50,14 +50,19 @@ export function awaitPromises(
       continue;
     }
     const listeners = promise?.listeners ?? [];
-    if (listeners.some((each) => each.id === id && each.completionId === completionId)) continue;
-    const listener = { id, generation: generationMark(invocation.facts), completionId };
+    const generation = generationMark(invocation.facts);
+    if (listeners.some((each) => each.id === id && each.generation === generation && each.completionId === completionId))
+      continue;
+    const listener = { id, generation, completionId };
     out.mutate({ kind: "putPromise", service, key, name, promise: { kind: "pending", listeners: [...listeners, listener] } });
   }
   return completed.length === 0 ? entries : [...entries, ...completed];
 }
 
-/** The kill reached everything that the invocation called, and so does the undo. Calls without a result name their caller again. */
+/**
+ * The kill reached everything that the invocation called, and so does the undo. Calls without a result name their caller again, and so do
+ * attachments: the operation may have ended the other invocation too, without a record or before the attachment reached it.
+ */
 export function undoCallees(
   invocation: Invocation,
   operation: OperationId,
@@ -69,7 +74,6 @@ export function undoCallees(
     if (command.kind === "call") resultIds.set(command.invocationIdNotificationIdx, command.resultCompletionId);
   }
   const caller = { callerId: invocation.facts.id, callerGeneration: generationMark(invocation.facts) };
-  const attached = pendingAttaches(entries);
   for (const entry of entries) {
     if (entry.type !== MessageType.CallInvocationIdCompletion) continue;
     const decoded = decodeNotification(entry.type, entry.body);
@@ -79,9 +83,10 @@ export function undoCallees(
     const completionId = resultIds.get(decoded.id.id);
     const sink = completionId === undefined ? undefined : ({ kind: "call", ...caller, completionId } as const);
     out.send({ kind: "undo", id: callee.value, operation, sink });
-    for (const attachId of attached.get(callee.value) ?? [])
-      out.send({ kind: "undo", id: callee.value, operation, sink: { kind: "attach", ...caller, completionId: attachId } });
-    attached.delete(callee.value);
+  }
+  for (const [id, completionIds] of pendingAttaches(entries)) {
+    for (const completionId of completionIds)
+      out.send({ kind: "undo", id, operation, sink: { kind: "attach", ...caller, completionId } });
   }
 }
 

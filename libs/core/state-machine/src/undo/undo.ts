@@ -4,7 +4,7 @@
  */
 import type { TimerKey, Undo } from "../command.js";
 import type { UndoAnswer } from "../effect.js";
-import { addSink, deleteRetentionTimers, notifySink } from "../invocation/outcome.js";
+import { addSink, deleteRetentionTimers, isWaitedForBy, notifySink } from "../invocation/outcome.js";
 import { begin } from "../invocation/start.js";
 import {
   type Completed,
@@ -102,6 +102,8 @@ function refuse(
 ): void {
   if (sink !== undefined) {
     const present = view.invocation(id);
+    // The operation left it alone: the sink shows that it is the generation that its caller waits for.
+    if (present !== undefined && isWaitedForBy(present, sink)) return reply(out, result);
     if (present === undefined || isLater(present, note)) notifySink(out, sink, KILLED, { mayRepeat: true });
     else attachAgain(present, sink, out);
   }
@@ -192,9 +194,7 @@ function scheduledFrom(
 
 function withSink(invocation: Scheduled, { sink }: Undo): Scheduled {
   if (sink === undefined) return invocation;
-  const { sinks } = invocation;
-  const isAttached = sinks.some((each) => each.callerId === sink.callerId && each.completionId === sink.completionId);
-  return isAttached ? invocation : { ...invocation, sinks: [...sinks, sink] };
+  return isWaitedForBy(invocation, sink) ? invocation : { ...invocation, sinks: [...invocation.sinks, sink] };
 }
 
 function continueFrom(view: PartitionView, from: Scheduled, before: Invocation, out: Transition): void {
