@@ -10,8 +10,8 @@ export const PLANTED_THROTTLE_BUGS = [
     1,
     [
       partition("invocation/throttle.ts"),
-      "  if (period?.endsAtMs === timer.dueAtMs) out.mutate",
-      "  if (period !== undefined) out.mutate",
+      "  if (period?.endsAtMs !== timer.dueAtMs) return;",
+      "  if (period === undefined) return;",
     ],
     [
       partition("invocation/throttle.ts"),
@@ -19,6 +19,11 @@ export const PLANTED_THROTTLE_BUGS = [
       "",
     ],
   ),
+  inThrottledWorlds("throttle-keys-stay-counted", "The number of throttle keys only rises", 1, [
+    partition("invocation/throttle.ts"),
+    "  putKeyCount(throttleKeyCount(view) - 1, out);\n",
+    "",
+  ]),
   inThrottledWorlds("throttle-count-stops", "The count of a throttle stops below its limit", 5, [
     partition("invocation/throttle.ts"),
     "  const admittedCount = isOver ? 1 : before.admittedCount + 1;\n",

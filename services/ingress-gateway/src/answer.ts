@@ -13,18 +13,19 @@ export function answerRefusal(exchange: IngressExchange, refusal: IngressRefusal
   answerError(exchange, refusal.status, "ingress", refusal.status, refusal.message, undefined, undefined);
 }
 
-/** A refusal by the throttle: when to try again, and the newest invocation that the period admitted. */
+/** A refusal by the throttle: when to try again, and the newest invocation that the period admitted, if there is a period. */
 export function answerThrottled(
   exchange: IngressExchange,
   refusal: IngressRefusal,
-  newestId: InvocationId,
-  waitMs: number,
+  newestId: InvocationId | undefined,
+  waitMs: number | undefined,
 ): void {
   const headers = commonHeaders(exchange);
-  headers.push("x-restate-error-source", "ingress", "content-type", JSON_TYPE, "x-restate-id", newestId);
-  headers.push("retry-after", String(retryAfterS(waitMs)));
+  headers.push("x-restate-error-source", "ingress", "content-type", JSON_TYPE);
+  if (newestId !== undefined) headers.push("x-restate-id", newestId);
+  if (waitMs !== undefined) headers.push("retry-after", String(retryAfterS(waitMs)));
   const message = JSON.stringify(refusal.message);
-  const metadata = `{"error_code":"${refusal.code}","invocation_id":"${newestId}"}`;
+  const metadata = JSON.stringify({ error_code: refusal.code, invocation_id: newestId });
   exchange.send(
     refusal.status,
     headers,

@@ -23,6 +23,7 @@ import {
   type Target,
   type Throttle,
   type Throttled,
+  type ThrottleKeysFull,
 } from "@perdure/state-machine";
 import { answerCompletion, answerInvocationFailure, answerJson, answerThrottled } from "./answer.js";
 import type { IngressContext } from "./context.js";
@@ -143,15 +144,19 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     }
   }
 
-  throttled(refused: Throttled): void {
+  throttled(refused: Throttled | ThrottleKeysFull): void {
     const { clock, metrics } = this.#context.ports;
-    const { newestId, retryAtMs } = refused;
     const pacing = this.#pacing;
     invariant(pacing?.kind === "throttle", "only a request with a throttle is throttled");
     metrics?.paced(this.#exchange.kind, "throttle");
-    const waitMs = retryAtMs - clock.nowMs();
     const exchange = this.#exchange;
     exchange.waiting = undefined;
+    if (refused.kind === "throttleKeysFull") {
+      exchange.refusedWith = refusal.throttleKeysFull.code;
+      return answerThrottled(exchange, refusal.throttleKeysFull, undefined, undefined);
+    }
+    const { newestId, retryAtMs } = refused;
+    const waitMs = retryAtMs - clock.nowMs();
     const reject = () => {
       const refusedWith = refusal.throttled(refused, pacing.rule);
       exchange.refusedWith = refusedWith.code;

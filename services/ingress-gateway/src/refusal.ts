@@ -149,6 +149,10 @@ export function throttled({ newestId, admittedCount }: Throttled, { periodMs }: 
     `throttled: ${count} begun in this period of ${formatDuration(periodMs)}, and the throttle allows no more. The newest is ${newestId}. Nothing was stored; retry after the period.`,
   );
 }
+export const throttleKeysFull = refuse(
+  "RT0104",
+  "throttled: the partition stores as many throttle keys as worker.throttle-keys-limit allows. Nothing was stored; retry later, or use fewer keys or a shorter period.",
+);
 export function badScope(reason: string): IngressRefusal {
   return refuse("ING0003", `bad scope value: ${reason}`);
 }

@@ -121,4 +121,20 @@ describe("a request that the throttle does not run", () => {
     expect([call!.status, call!.headers["x-restate-id"]]).toEqual([200, newestId]);
     expect([afterDeletion!.status, afterDeletion!.headers["x-restate-id"]]).toEqual([429, newestId]);
   });
+
+  test.each(["reject", "join"])("is refused with RT0104 when its key cannot be stored, with over=%s", async (over) => {
+    await using fixture = await startIngress();
+    await using client = openClient("http/1.1", fixture.port);
+    fixture.partitions.throttled = { kind: "throttleKeysFull" };
+    for (const path of ["/Greeter/greet/send", "/Greeter/greet"]) {
+      const { status, headers, text } = await client.send(throttled(path, `30s;key=new;over=${over}`));
+      expect([status, headers["x-restate-id"], headers["retry-after"]]).toEqual([429, undefined, undefined]);
+      expect(JSON.parse(text)).toMatchObject({
+        code: 429,
+        message: expect.stringContaining("worker.throttle-keys-limit"),
+        metadata: { error_code: "RT0104" },
+        source: "ingress",
+      });
+    }
+  });
 });

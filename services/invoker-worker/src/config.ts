@@ -14,6 +14,7 @@ import {
   retryPolicyOf,
 } from "@perdure/process-kit";
 import { isSupportedVersion, protocolVersionDefaultMax, protocolVersionMax, protocolVersionMin } from "@perdure/service-protocol";
+import { THROTTLE_KEYS_MAX } from "@perdure/state-machine";
 import type { z } from "zod";
 import { PARTITION_COUNT_DEFAULT, PARTITION_COUNT_SETTING_MAX } from "./limits.js";
 import { memoryBytesMax } from "./memory.js";
@@ -65,6 +66,10 @@ export const workerSettings = group("The worker: partitions, their storage, and 
       "Mark of the data set whose loss is accepted, from the error STO0005; the present data is used from then on. Remove it afterwards.",
   }),
   ...retentionSettings,
+  throttleKeysLimit: integer(THROTTLE_KEYS_MAX, {
+    sentence: "Throttle keys that each partition stores at one time; requests with further keys are refused with RT0104.",
+    min: 1,
+  }),
   storageRocksdb: group("Storage of partitions.", {
     path: optionalText({ sentence: "Directory; <base-dir>/<node-name>/db when not set." }),
     commitLog: boolean(false, {

@@ -56,8 +56,9 @@ interface InvokerWorkerOptions {
   /** Partitions 0 … count-1, all of which this worker leads. */
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
-  /** See `ProcessorOptions`. */
+  /** This and the next: see `ProcessorOptions`. */
   readonly undoBytesMax?: number | undefined;
+  readonly throttleKeysMax?: number | undefined;
   readonly invoker: InvokerOptions;
   /** Serves reads and starts no work; work that becomes due is done when a worker starts without this option. */
   readonly isSuspended?: boolean;
@@ -142,6 +143,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       partitionCount: options.partitionCount,
       cleanupIntervalMs: options.cleanupIntervalMs,
       undoBytesMax: options.undoBytesMax,
+      throttleKeysMax: options.throttleKeysMax,
       isSuspended: options.isSuspended === true,
     },
   );

@@ -171,6 +171,7 @@ function createWorker(
       partitionCount,
       cleanupIntervalMs: settings.worker.cleanupInterval,
       undoBytesMax: settings.undo.bytesMax,
+      throttleKeysMax: settings.worker.throttleKeysLimit,
       isSuspended: settings.runtime.mode === "suspended",
       invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
     },

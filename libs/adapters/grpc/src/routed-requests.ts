@@ -5,7 +5,7 @@ import type { CommandAnswer, Invoke, PartitionCommand, Throttle } from "@perdure
 import { decodeFailure, decodeOptionalInvocation, SUCCESS_FORM } from "./codec/answers.js";
 import { encodeStoredCommand } from "./codec/commands.js";
 import type { CompletedResponse, ExchangeResponseBody } from "./codec/exchange.js";
-import { checkedInvocationId } from "./codec/schedules.js";
+import { refusalOf } from "./codec/throttle-bodies.js";
 import type { OpenExchange, WorkerLink, WorkerRequest } from "./link.js";
 import { decodeError } from "./status.js";
 import { decodeFailureV01 } from "./v01/exchange.js";
@@ -115,10 +115,8 @@ export class RoutedInvoke extends RoutedRequest implements Detach {
         return true;
       }
       case "throttled": {
-        const { admittedCount, retryAtMs } = response.value;
-        const newestId = checkedInvocationId(response.value.newestId);
         this.#observer = undefined;
-        observer?.throttled?.({ kind: "throttled", newestId, admittedCount, retryAtMs });
+        observer?.throttled?.(refusalOf(response.value));
         return true;
       }
       case "notFound":

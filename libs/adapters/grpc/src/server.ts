@@ -6,7 +6,7 @@ import { create } from "@bufbuild/protobuf";
 import type { ServerDuplexStream, ServerWritableStream, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { EMPTY_BYTES, type InvocationId, type Logger, PerdureError, unreachable } from "@perdure/base";
 import type { Completion, Detach, InvokeObserver, Partitions } from "@perdure/control";
-import type { Invocation, Invoke, Throttled } from "@perdure/state-machine";
+import type { Invocation, Invoke, Throttled, ThrottleKeysFull } from "@perdure/state-machine";
 import type { OutboxCommand } from "@perdure/storage";
 import { Batching, type Soon } from "./batching.js";
 import { encodeAnswer, encodeFailure, encodeOptionalInvocation, encodeSuccess } from "./codec/answers.js";
@@ -14,6 +14,7 @@ import { CAPABILITIES_V01, type Capabilities, decodeHello, HELLO } from "./codec
 import { decodeInvoke, decodeManagementCommand, decodeStoredCommand, type RemoteCommand } from "./codec/commands.js";
 import type { CompletedResponse, ExchangeRequest, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
 import { checkedInvocationId } from "./codec/schedules.js";
+import { throttledBodyOf } from "./codec/throttle-bodies.js";
 import { type Directory, DirectorySchema, LeaderSchema, type WatchRequest } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
 import type { LiveWorker } from "./live-worker.js";
@@ -188,8 +189,7 @@ class PartitionExchange {
     completed: (number, completion) =>
       this.#last(number, { case: "completed", value: completedOf(completion, this.#capabilities) }),
     notFound: (number) => this.#last(number, { case: "notFound" }),
-    throttled: (number, { newestId, admittedCount, retryAtMs }) =>
-      this.#last(number, { case: "throttled", value: { newestId, admittedCount, retryAtMs } }),
+    throttled: (number, refusal) => this.#last(number, { case: "throttled", value: throttledBodyOf(refusal) }),
     unavailable: (number, id, reason) => this.#last(number, this.#unavailable(id, new PerdureError("STO0002", reason))),
   };
 
@@ -215,7 +215,7 @@ interface Answering {
   reply(number: number, reply: ExchangeResponseBody): void;
   completed(number: number, completion: Completion): void;
   notFound(number: number): void;
-  throttled(number: number, refusal: Throttled): void;
+  throttled(number: number, refusal: Throttled | ThrottleKeysFull): void;
   unavailable(number: number, id: InvocationId, reason: string): void;
 }
 
@@ -242,7 +242,7 @@ class ReplyingObserver implements InvokeObserver {
     this.#answering.completed(this.#number, completion);
   }
 
-  throttled(refusal: Throttled): void {
+  throttled(refusal: Throttled | ThrottleKeysFull): void {
     this.#answering.throttled(this.#number, refusal);
   }
 

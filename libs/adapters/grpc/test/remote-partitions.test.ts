@@ -232,6 +232,24 @@ describe("a partition led in another process", () => {
     expect(await repeated.outcome).toBe(`done ${first.id}`);
   });
 
+  test("refuses a throttle key that its partition has no space for", async () => {
+    const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1, throttleKeysMax: 1 }));
+    const first = { ...anInvoke(), throttle: { key: "a", periodMs: 3_600_000, limit: 2 } };
+    expect(await call(partitions, first).outcome).toBe(`done ${first.id}`);
+    const sibling = siblingInvocationId(first.id, Date.now(), systemRandom);
+    const second = { ...first, id: sibling, facts: { ...first.facts, id: sibling }, throttle: { ...first.throttle, key: "b" } };
+    const refusal = await new Promise((resolve) => {
+      const unexpected = (what: string) => () => resolve(what);
+      partitions.invoke(second, true, {
+        submitted: unexpected("submitted"),
+        completed: unexpected("completed"),
+        unavailable: resolve,
+        throttled: resolve,
+      });
+    });
+    expect(refusal).toEqual({ kind: "throttleKeysFull" });
+  });
+
   test("names the invocation that was there before", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
     const first = anInvoke({ idempotencyKey: "once" });

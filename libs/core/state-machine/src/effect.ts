@@ -138,6 +138,11 @@ export interface Throttled {
   readonly retryAtMs: number;
 }
 
+/** The partition has as many throttle keys as it may have, and that of the request is not one of them. Nothing was stored. */
+export interface ThrottleKeysFull {
+  readonly kind: "throttleKeysFull";
+}
+
 /** Replies to submitters; the admin API and ingress convert them to statuses. */
 export type CommandAnswer =
   | { readonly kind: "accepted" }
@@ -158,6 +163,7 @@ export type CommandAnswer =
   /** The partition has as many paused queues as it can store. */
   | { readonly kind: "tooManyPauses" }
   | Throttled
+  | ThrottleKeysFull
   | UndoAnswer
   | { readonly kind: "notRestartable"; readonly reason: "workflow" | "incompletePrefix" };
 

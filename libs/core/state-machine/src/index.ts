@@ -15,6 +15,8 @@ export { copyPrefix } from "./invocation/restart.js";
 export {
   decodeThrottlePeriod,
   isThrottleTimer,
+  THROTTLE_KEY_COUNT,
+  THROTTLE_KEYS_MAX,
   THROTTLE_SERVICE,
   THROTTLE_STATE_KEY,
   type ThrottlePeriod,

@@ -46,6 +46,8 @@ export interface PartitionSnapshot {
   readonly timers: readonly TimerKey[];
   /** Objects whose state expires; those without one are not checked. */
   readonly expiries?: readonly StateExpiry[];
+  /** The stored number of throttle keys: one row, or none without keys; undefined: not checked. */
+  readonly throttleKeyCounts?: readonly number[];
   /** The stored pauses of queues. */
   readonly pauses: readonly QueuePause[];
   /** Messages of the partition to itself that are still in transit; none by default. */
@@ -66,6 +68,7 @@ export function brokenInvariants(snapshot: PartitionSnapshot): readonly string[]
   for (const { service, key, seq, entry } of snapshot.inboxes) checkInboxEntry(check, service, key, seq, entry);
   for (const timer of check.timers) checkTimer(check, timer);
   if (snapshot.expiries !== undefined) checkExpiries(check, snapshot.timers, snapshot.expiries);
+  if (snapshot.throttleKeyCounts !== undefined) checkThrottleKeys(check, snapshot.timers, snapshot.throttleKeyCounts);
   return check.broken;
 }
 
@@ -320,4 +323,10 @@ function idText(id: NotificationId): string {
     case "signalName":
       return `n${id.name}`;
   }
+}
+
+/** Each throttle key has one timer, and the partition counts its keys. */
+function checkThrottleKeys(check: Check, timers: readonly TimerKey[], counts: readonly number[]): void {
+  const keyCount = timers.filter(isThrottleTimer).length;
+  check.that((counts[0] ?? 0) === keyCount, () => `${keyCount} throttle keys are counted as ${counts[0] ?? "none"}`);
 }

@@ -35,6 +35,8 @@ export interface PartitionView {
   /** Number of paused queues of the partition; it is mostly 0, and then ids of queues need not be computed. */
   readonly pausedQueueCount: number;
   hasTimer(timer: TimerKey): boolean;
+  /** Throttle keys that the partition stores at most. */
+  readonly throttleKeysMax: number;
   /** Event subscriptions of the environment; undefined when there are none, which is all that an environment without events pays. */
   readonly eventSubscriptions?: readonly EventSubscription[] | undefined;
   /** Highest sequence received from a producer, -1 if none. */

@@ -51,6 +51,8 @@ export interface ProcessorOptions {
   readonly cleanupIntervalMs: number;
   /** Bytes per partition of what is kept to undo changes; 0, the default: nothing is kept. */
   readonly undoBytesMax?: number | undefined;
+  /** Throttle keys that each partition stores at most; `THROTTLE_KEYS_MAX` by default. */
+  readonly throttleKeysMax?: number | undefined;
   /** Leads only to answer requests: nothing is run, fired or delivered until the processor leads again without this option. */
   readonly isSuspended?: boolean;
   /** The former leader ended its attempts before it released the partitions; otherwise their attempts may still run. */

@@ -43,7 +43,8 @@ async function recoverPartition(
   const { store } = group.ports;
   const cache = "reads" in store ? undefined : new RowCache(partition, store);
   const view = new LiveView(partition, cache ?? (store as PartitionStore).reads, group.counters.traffic);
-  const { undoBytesMax = 0 } = group.options;
+  const { undoBytesMax = 0, throttleKeysMax } = group.options;
+  if (throttleKeysMax !== undefined) view.throttleKeysMax = throttleKeysMax;
   const notes = await store.stateOf(partition, UNDO_NOTES.service, UNDO_NOTES.key);
   // Where undo is off now, the records of former leaders have to be deleted.
   if (undoBytesMax > 0 || notes.size > 0) {

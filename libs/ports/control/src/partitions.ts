@@ -3,7 +3,15 @@
  * returning promises; everything else is rare enough for them.
  */
 import type { InvocationId } from "@perdure/base";
-import type { CommandAnswer, Invocation, Invoke, Outcome, PartitionCommand, Throttled } from "@perdure/state-machine";
+import type {
+  CommandAnswer,
+  Invocation,
+  Invoke,
+  Outcome,
+  PartitionCommand,
+  Throttled,
+  ThrottleKeysFull,
+} from "@perdure/state-machine";
 
 /** The outcome of an invocation for its caller. */
 export interface Completion {
@@ -19,7 +27,7 @@ export interface InvokeObserver {
   /** Called with the completion, only when `wait` is true. */
   completed(completion: Completion): void;
   /** Only for a command with a throttle, instead of all others: the partition refused it. Without the method: `unavailable`. */
-  throttled?(refusal: Throttled): void;
+  throttled?(refusal: Throttled | ThrottleKeysFull): void;
   /** The partition could not accept the command; it may or may not be stored. */
   unavailable(reason: string): void;
 }

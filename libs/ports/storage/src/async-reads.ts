@@ -24,6 +24,7 @@ import {
   STATE_TTL_SERVICE,
   stateExpiryId,
   type Target,
+  THROTTLE_KEY_COUNT,
   THROTTLE_SERVICE,
   THROTTLE_STATE_KEY,
   type TimerKey,
@@ -141,7 +142,7 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     if (mayExist) rows.push({ kind: "invocation", id });
     if (facts.executionTimeMs === undefined) rows.push(...lockOf(facts.target));
     if (facts.debounce !== undefined) rows.push(burstRow(facts.target, facts.debounce.key));
-    if (throttle !== undefined) rows.push(throttleRow(throttleRowId(facts.target, throttle.key)));
+    if (throttle !== undefined) rows.push(throttleRow(throttleRowId(facts.target, throttle.key)), THROTTLE_KEY_COUNT_ROW);
     return rows;
   },
   attach: itself,
@@ -192,7 +193,8 @@ const ROWS: { readonly [K in PartitionCommand["kind"]]: RowsOf<Extract<Partition
     return rows.concat(rowsOfCompletion(invocation));
   },
   timerFired: (command, invocation) => {
-    if (isThrottleTimer(command.timer)) return [{ kind: "hasTimer", timer: command.timer }, throttleRow(command.id)];
+    if (isThrottleTimer(command.timer))
+      return [{ kind: "hasTimer", timer: command.timer }, throttleRow(command.id), THROTTLE_KEY_COUNT_ROW];
     if (command.timer.kind === "expireState") return [{ kind: "hasTimer", timer: command.timer }, expiryRow(command.id)];
     const rows: RowKey[] = [{ kind: "hasTimer", timer: command.timer }, ...itself(command, invocation)];
     if (invocation === undefined) return rows;
@@ -227,6 +229,8 @@ function expiryRow(id: InvocationId): RowKey {
 function throttleRow(id: InvocationId): RowKey {
   return { kind: "state", service: THROTTLE_SERVICE, key: id, stateKey: THROTTLE_STATE_KEY };
 }
+
+const THROTTLE_KEY_COUNT_ROW: RowKey = { kind: "state", ...THROTTLE_KEY_COUNT };
 
 function lockOf(target: Target): readonly RowKey[] {
   return isExclusive(target) ? [{ kind: "lock", service: keyspaceOf(target), key: target.key }] : [];

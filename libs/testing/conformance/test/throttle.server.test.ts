@@ -4,9 +4,11 @@ import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { eventually, probe, TestWorld } from "../src/index.js";
 import { digestService, indexObject, ranWith } from "../src/services/debounced.js";
 
+const KEYS_MAX = 20;
+
 let world: TestWorld;
 beforeAll(async () => {
-  world = await TestWorld.start();
+  world = await TestWorld.start({ settings: { "worker.throttle-keys-limit": String(KEYS_MAX) } });
   await world.deploy({ services: [indexObject, digestService] });
 });
 afterAll(() => world[Symbol.asyncDispose]());
@@ -74,6 +76,23 @@ describe("a throttle", () => {
     await digest("short", 1, "200ms");
     const rows = () => world.admin.query("SELECT key FROM sys_throttle WHERE key = 'short'");
     await eventually("the end of the period", async () => (await rows()).length === 0);
+  });
+
+  test("refuses ever new keys with RT0104 when a partition has its limit of them, also after kill -9", async () => {
+    const send = (n: number) => rebuild("many", n, `1h;limit=9;key=key-${n}`);
+    const codeOf = async (n: number) => {
+      const { status, json } = await send(n);
+      return status === 202 ? "runs" : (json as { metadata: { error_code: string } }).metadata.error_code;
+    };
+    const codes: string[] = [];
+    for (let n = 0; n < 2 * KEYS_MAX; n++) codes.push(await codeOf(n));
+    const stored = codes.indexOf("RT0104"); // Tests before may have keys in the same partition.
+    expect([stored > 0, stored <= KEYS_MAX, new Set(codes.slice(stored))]).toEqual([true, true, new Set(["RT0104"])]);
+    const rows = await world.admin.query("SELECT key FROM sys_throttle WHERE service_key = 'many'");
+    expect(rows).toHaveLength(stored);
+    await world.server.kill();
+    await world.server.startAgain();
+    expect([await codeOf(0), await codeOf(99)]).toEqual(["runs", "RT0104"]);
   });
 
   test("survives kill -9 of the server: the period continues, and what ran does not run again", async () => {

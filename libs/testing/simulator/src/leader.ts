@@ -115,6 +115,7 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
         partitionCount: settings.partitionCount,
         cleanupIntervalMs: settings.cleanupIntervalMs,
         undoBytesMax: settings.undo?.bytesMax,
+        throttleKeysMax: settings.throttle?.keysMax,
       },
     );
     if (!this.alive) return;

@@ -1,5 +1,5 @@
 /** Reads a whole partition back out of the store, for the invariants. */
-import type { InvocationId } from "@perdure/base";
+import { fromUtf8, type InvocationId } from "@perdure/base";
 import {
   decodeStateExpiry,
   type Invocation,
@@ -7,6 +7,7 @@ import {
   type PartitionSnapshot,
   STATE_EXPIRY_ROW,
   STATE_TTL_SERVICE,
+  THROTTLE_KEY_COUNT,
 } from "@perdure/state-machine";
 import type { PartitionStore } from "@perdure/storage";
 
@@ -38,6 +39,9 @@ export async function snapshotOf(store: PartitionStore, partition: number): Prom
     expiries: (await all(store.scanState(partition, STATE_TTL_SERVICE)))
       .filter(({ stateKey }) => stateKey === STATE_EXPIRY_ROW)
       .map(({ value }) => decodeStateExpiry(value)),
+    throttleKeyCounts: (await all(store.scanState(partition, THROTTLE_KEY_COUNT.service))).map(({ value }) =>
+      Number(fromUtf8(value)),
+    ),
     pendingCommands: (await store.outbox(partition, -1, ROWS_MAX)).map(({ command }) => command),
     pauses: (await store.flow(partition)).pauses.map(({ pause }) => pause),
   };

@@ -10,6 +10,7 @@ import {
   type Outcome,
   type PartitionCommand,
   type Throttled,
+  type ThrottleKeysFull,
 } from "@perdure/state-machine";
 
 /** Outcome of an invocation, or that there is none yet. */
@@ -31,7 +32,7 @@ export class ScriptedPartitions implements Partitions {
   /** Reason for which every request is unavailable while it is set. */
   down: string | undefined = undefined;
   /** What every command with a throttle is refused with while it is set. */
-  throttled: Throttled | undefined = undefined;
+  throttled: Throttled | ThrottleKeysFull | undefined = undefined;
   readonly #script: Script;
   readonly #nowMs: () => number;
 

@@ -61,8 +61,9 @@ interface ClusterWorkerOptions {
   readonly address: string;
   readonly partitionCount: number;
   readonly cleanupIntervalMs: number;
-  /** See `ProcessorOptions`. */
+  /** This and the next: see `ProcessorOptions`. */
   readonly undoBytesMax?: number | undefined;
+  readonly throttleKeysMax?: number | undefined;
   readonly invoker: InvokerOptions;
 }
 

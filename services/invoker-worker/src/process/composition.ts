@@ -235,6 +235,7 @@ function createWorker(
       partitionCount: dataSet.partitionCount,
       cleanupIntervalMs: settings.worker.cleanupInterval,
       undoBytesMax: settings.undo.bytesMax,
+      throttleKeysMax: settings.worker.throttleKeysLimit,
       invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
     },
   );

@@ -11,7 +11,10 @@ import { checkedInvocationId } from "./schedules.js";
 // ── answers of commands ──────────────────────────────────────────────────────────────────────────
 
 /** Answers that have no field but their kind. */
-type PlainKind = Exclude<CommandAnswer["kind"], "notRestartable" | "previouslyAccepted" | "throttled" | "undo">;
+type PlainKind = Exclude<
+  CommandAnswer["kind"],
+  "notRestartable" | "previouslyAccepted" | "throttled" | "throttleKeysFull" | "undo"
+>;
 type RestartRefusal = Extract<CommandAnswer, { kind: "notRestartable" }>["reason"];
 
 const Kind = proto.CommandAnswer_Kind;
@@ -65,7 +68,8 @@ export const commandAnswer: FieldCodec<CommandAnswer, proto.CommandAnswer> = {
         return message;
       }
       case "throttled":
-        return refuse("the answer of a management command", answer.kind); // Only invokes have it, and `Answer.throttled` carries it.
+      case "throttleKeysFull":
+        return refuse("the answer of a management command", answer.kind); // Only invokes have them, and `Answer.throttled` carries them.
       default:
         message.answer = { case: "kind", value: KINDS[answer.kind] };
         return message;

@@ -1,5 +1,7 @@
 /** The fields of `Throttle` and `Throttled` of `proto/control/v1/partitions.proto`, written and read by hand as in `exchange.ts`. */
 import type { ProtoReader, ProtoWriter } from "@perdure/base";
+import type { Throttled, ThrottleKeysFull } from "@perdure/state-machine";
+import { checkedInvocationId } from "./schedules.js";
 
 export interface ThrottleBody {
   readonly key: string;
@@ -8,6 +10,7 @@ export interface ThrottleBody {
 }
 
 export interface ThrottledBody {
+  /** Empty: the partition has as many throttle keys as it may have. */
   readonly newestId: string;
   readonly admittedCount: number;
   readonly retryAtMs: number;
@@ -47,4 +50,15 @@ export function readThrottled(r: ProtoReader): ThrottledBody {
     else r.skip(tag & 7);
   }
   return { newestId, admittedCount, retryAtMs };
+}
+
+export function throttledBodyOf(refusal: Throttled | ThrottleKeysFull): ThrottledBody {
+  if (refusal.kind === "throttleKeysFull") return { newestId: "", admittedCount: 0, retryAtMs: 0 };
+  const { newestId, admittedCount, retryAtMs } = refusal;
+  return { newestId, admittedCount, retryAtMs };
+}
+
+export function refusalOf({ newestId, admittedCount, retryAtMs }: ThrottledBody): Throttled | ThrottleKeysFull {
+  if (newestId === "") return { kind: "throttleKeysFull" };
+  return { kind: "throttled", newestId: checkedInvocationId(newestId), admittedCount, retryAtMs };
 }

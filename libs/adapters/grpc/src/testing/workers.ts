@@ -96,7 +96,14 @@ export class TestWorker implements AsyncDisposable {
   /** Takes all partitions of the store over, under `epoch`. */
   static async start(
     kv: MemoryKeyValue,
-    options: { epoch: number; isHolding?: boolean; tls?: MutualTls; live?: LiveWorker; isV01?: boolean },
+    options: {
+      epoch: number;
+      isHolding?: boolean;
+      tls?: MutualTls;
+      live?: LiveWorker;
+      isV01?: boolean;
+      throttleKeysMax?: number;
+    },
   ): Promise<TestWorker> {
     const peers = new LoopbackPeers();
     let invoker: EchoInvoker | undefined;
@@ -115,7 +122,7 @@ export class TestWorker implements AsyncDisposable {
         onFenced: () => undefined,
         onFatal: () => undefined,
       },
-      { partitions: ALL, partitionCount: PARTITIONS, cleanupIntervalMs: 60_000 },
+      { partitions: ALL, partitionCount: PARTITIONS, cleanupIntervalMs: 60_000, throttleKeysMax: options.throttleKeysMax },
     );
     peers.connect(processor);
     const directory = new LeaderDirectory();

@@ -74,6 +74,7 @@ export const catalogue = {
   RT0101: entry("attempt was cut off on request", 500, "ABORTED"),
   RT0102: entry("a sandbox has no answer to what the handler requested", 500, "FAILED_PRECONDITION"),
   RT0103: entry("as many invocations as the throttle allows have begun", 429, "RESOURCE_EXHAUSTED"),
+  RT0104: entry("the partition stores as many throttle keys as are allowed", 429, "RESOURCE_EXHAUSTED"),
 
   ING0001: entry("request path names nothing", 400, "INVALID_ARGUMENT"),
   ING0002: entry("service, handler or invocation not found", 404, "NOT_FOUND"),

@@ -29,7 +29,7 @@ const CANCELED: Outcome = Object.freeze({
 
 function reply(
   out: Transition,
-  kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable" | "throttled" | "undo">,
+  kind: Exclude<CommandAnswer["kind"], "previouslyAccepted" | "notRestartable" | "throttled" | "throttleKeysFull" | "undo">,
 ): void {
   out.effect({ kind: "reply", answer: { kind } });
 }

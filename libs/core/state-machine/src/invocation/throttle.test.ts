@@ -29,10 +29,18 @@ class Throttling extends MemoryPartition {
     const reply = effects.find((effect) => effect.kind === "reply");
     if (reply?.answer.kind === "accepted") return mutations.length > 0 ? "run" : "existed";
     if (reply?.answer.kind === "previouslyAccepted") return "existed";
+    if (reply?.answer.kind === "throttleKeysFull") {
+      expect(mutations).toEqual([]);
+      return "full";
+    }
     if (reply?.answer.kind !== "throttled") throw new Error(`the answer is ${JSON.stringify(reply)}`);
     expect(mutations).toEqual([]);
     const { newestId, admittedCount, retryAtMs } = reply.answer;
     return { newest: [1, 2, 3, 4, 5, 6].find((each) => anId(each) === newestId), admittedCount, retryAtMs };
+  }
+
+  get keyCount(): number {
+    return this.snapshot().throttleKeyCounts?.[0] ?? 0;
   }
 
   rowOf(key: string, objectKey = "k") {
@@ -116,5 +124,40 @@ describe("a throttle key", () => {
     expect([partition.rowOf(""), partition.periodTimers]).toEqual([undefined, []]);
     partition.fire(next!);
     expect(partition.request({ n: 3, atMs: 121_001 })).toBe("run");
+  });
+});
+
+describe("a partition with as many throttle keys as it may have", () => {
+  const KEYS_MAX = 50;
+
+  test("stores no further key however many a client invents, and admits requests with the keys that it has", () => {
+    const partition = new Throttling();
+    partition.throttleKeysMax = KEYS_MAX;
+    const results = Array.from({ length: 1_000 }, (_, n) => partition.request({ n, atMs: 1_000 + n, key: `key-${n}`, limit: 2 }));
+    expect(results.map((result) => result === "run")).toEqual(Array.from({ length: 1_000 }, (_, n) => n < KEYS_MAX));
+    expect(new Set(results.slice(KEYS_MAX))).toEqual(new Set(["full"]));
+    expect([partition.keyCount, partition.periodTimers.length, partition.invocations.size]).toEqual([
+      KEYS_MAX,
+      KEYS_MAX,
+      KEYS_MAX,
+    ]);
+    expect(partition.request({ n: 2_000, atMs: 3_000, key: "key-7", limit: 2 })).toBe("run");
+    expect(partition.request({ n: 2_001, atMs: 3_000, key: "key-7", limit: 2 })).toMatchObject({ admittedCount: 2 });
+  });
+
+  test("has space for another when the period of a key ends, and counts no key twice whose period begins anew", () => {
+    const partition = new Throttling();
+    partition.throttleKeysMax = 2;
+    expect(partition.request({ n: 1, atMs: 1_000, key: "a" })).toBe("run");
+    expect(partition.request({ n: 2, atMs: 2_000, key: "b" })).toBe("run");
+    expect(partition.request({ n: 3, atMs: 3_000, key: "c" })).toBe("full");
+    // The period of "a" is over and its timer has not fired: it begins again in its row.
+    expect(partition.request({ n: 4, atMs: 61_500, key: "a" })).toBe("run");
+    expect(partition.keyCount).toBe(2);
+    partition.fire(partition.periodTimers.find(({ dueAtMs }) => dueAtMs === 62_000)!);
+    expect(partition.keyCount).toBe(1);
+    expect(partition.request({ n: 5, atMs: 62_001, key: "c" })).toBe("run");
+    for (const timer of partition.periodTimers) partition.fire(timer);
+    expect([partition.keyCount, [...partition.states.values()].every((rows) => rows.size === 0)]).toEqual([0, true]);
   });
 });

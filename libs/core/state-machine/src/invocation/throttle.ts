@@ -5,6 +5,9 @@
  * The row of a key is user state of a service that no deployment can have, in the partition of the key, which is that of the invocations.
  * One batch stores the row together with the invocation that it counts, so a crash neither loses a place nor gives it away twice. A
  * refusal writes nothing. A timer deletes the row at the end of its period.
+ *
+ * The number of rows is a row too, so that a client with ever new keys cannot fill the store: beyond the bound, requests with a key that
+ * has no row are refused. Running them unthrottled, or dropping the row of another key, would admit more than the limit.
  */
 import { fromUtf8, type InvocationId, idempotentInvocationId, invariant, parseInvocationId, utf8 } from "@perdure/base";
 import type { Invoke, Throttle, TimerKey } from "../command.js";
@@ -15,6 +18,11 @@ import type { PartitionView } from "../view.js";
 /** Service of the rows of throttle keys. No name of a service has a colon. */
 export const THROTTLE_SERVICE = ":throttle";
 export const THROTTLE_STATE_KEY = "period";
+
+/** The row with the number of throttle keys of the partition; without it there are none. Its service is not that of the keys. */
+export const THROTTLE_KEY_COUNT = { service: ":throttle-keys", key: "all", stateKey: "count" } as const;
+/** Throttle keys of a partition by default: a row and a timer of a few hundred bytes each, so some tens of megabytes of its store. */
+export const THROTTLE_KEYS_MAX = 100_000;
 
 /** Timers of throttle keys have this number; those of objects have 0. */
 const TIMER_SEQUENCE = 1;
@@ -54,6 +62,14 @@ export function admitThrottled(view: PartitionView, { id, facts, throttle }: Inv
     out.effect({ kind: "reply", answer: { kind: "throttled", newestId, admittedCount, retryAtMs } });
     return false;
   }
+  if (before === undefined) {
+    const count = throttleKeyCount(view);
+    if (count >= view.throttleKeysMax) {
+      out.effect({ kind: "reply", answer: { kind: "throttleKeysFull" } });
+      return false;
+    }
+    putKeyCount(count + 1, out);
+  }
   const beganAtMs = isOver ? out.nowMs : before.beganAtMs;
   const admittedCount = isOver ? 1 : before.admittedCount + 1;
   putPeriod(before, rowId, periodFor(facts.target, throttle, { beganAtMs, admittedCount, newestId: id }), out);
@@ -63,7 +79,21 @@ export function admitThrottled(view: PartitionView, { id, facts, throttle }: Inv
 /** The timer of a throttle key is due. The row has another one when its period was changed or a later one has begun. */
 export function endThrottlePeriod(view: PartitionView, timer: TimerKey, out: Transition): void {
   const period = periodOf(view, timer.id);
-  if (period?.endsAtMs === timer.dueAtMs) out.mutate({ kind: "deleteState", ...rowOf(timer.id) });
+  if (period?.endsAtMs !== timer.dueAtMs) return;
+  out.mutate({ kind: "deleteState", ...rowOf(timer.id) });
+  putKeyCount(throttleKeyCount(view) - 1, out);
+}
+
+/** Number of throttle keys that have a row. */
+function throttleKeyCount(view: PartitionView): number {
+  const { service, key, stateKey } = THROTTLE_KEY_COUNT;
+  const row = view.state(service, key, stateKey);
+  return row === undefined ? 0 : Number(fromUtf8(row));
+}
+
+function putKeyCount(count: number, out: Transition): void {
+  if (count > 0) out.mutate({ kind: "putState", ...THROTTLE_KEY_COUNT, value: utf8(String(count)) });
+  else out.mutate({ kind: "deleteState", ...THROTTLE_KEY_COUNT });
 }
 
 export function isThrottleTimer({ kind, sequence }: TimerKey): boolean {

@@ -3,7 +3,7 @@
  * are kept for the test, and messages can be applied at once.
  */
 
-import type { InvocationId, VqueueId } from "@perdure/base";
+import { fromUtf8, type InvocationId, type VqueueId } from "@perdure/base";
 import { apply } from "../apply.js";
 import type { PartitionCommand, TimerKey } from "../command.js";
 import type { Effect } from "../effect.js";
@@ -11,6 +11,7 @@ import type { JournalEntry, JournalEvent } from "../entry.js";
 import type { EventSubscription } from "../event/subscription.js";
 import { queueOfScope } from "../flow/queue.js";
 import type { PartitionSnapshot } from "../invariants.js";
+import { THROTTLE_KEY_COUNT, THROTTLE_KEYS_MAX } from "../invocation/throttle.js";
 import type { Invocation } from "../invocation.js";
 import type { InboxEntry, Mutation, ObjectLock, QueuePause, WorkflowPromise } from "../mutation.js";
 import {
@@ -54,6 +55,7 @@ export class MemoryPartition implements PartitionView, Transition {
     hasOwn: (service: string): boolean => this.state(STATE_TTL_SERVICE, OWN_TTL_SERVICES_KEY, service) !== undefined,
     dueFromMs: 0,
   };
+  throttleKeysMax = THROTTLE_KEYS_MAX;
   eventSubscriptions: readonly EventSubscription[] | undefined;
   /** Read by tests only: the core never reads these back. */
   readonly outbox = new Map<number, PartitionCommand>();
@@ -105,6 +107,9 @@ export class MemoryPartition implements PartitionView, Transition {
       ),
       timers: [...this.timers.values()],
       pauses: [...this.pauses.values()],
+      throttleKeyCounts: [...this.stateOf(THROTTLE_KEY_COUNT.service, THROTTLE_KEY_COUNT.key).values()].map((row) =>
+        Number(fromUtf8(row)),
+      ),
       expiries: [...this.states].flatMap(([name, rows]) => {
         const row = name.startsWith(`${STATE_TTL_SERVICE}/`) ? rows.get(STATE_EXPIRY_ROW) : undefined;
         return row === undefined ? [] : [decodeStateExpiry(row)];

@@ -27,6 +27,7 @@ export class InvokingCaller extends OutcomeCaller<InvokeObserver> implements Ans
         if (this.#waitsForOutcome && this.observer !== undefined) this.waitFor(answer.invocation);
         return;
       case "throttled":
+      case "throttleKeysFull":
         if (observer.throttled === undefined) return this.unavailable(`unexpected answer ${answer.kind}`);
         this.withdrawn();
         return observer.throttled(answer);

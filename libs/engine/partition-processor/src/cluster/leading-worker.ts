@@ -59,8 +59,9 @@ export interface LeadingWorkerMetrics extends ProcessorMetrics {
 
 export interface LeadingWorkerOptions extends PartitionLeadershipOptions {
   readonly cleanupIntervalMs: number;
-  /** See `ProcessorOptions`. */
+  /** This and the next: see `ProcessorOptions`. */
   readonly undoBytesMax?: number | undefined;
+  readonly throttleKeysMax?: number | undefined;
 }
 
 /** Leads nothing until its leadership is started, and its share from then until that is closed. */

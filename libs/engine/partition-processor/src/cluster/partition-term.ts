@@ -42,7 +42,7 @@ export class PartitionTerm implements LeaderHandle {
   #startProcessor(signal: AbortSignal, cause: HandoverCause): Promise<Processor> {
     const { ports, options, counters } = this.#worker;
     const { store, metrics, largeGarbage, clock, soon, rules, events, stateTtls, archiving } = ports;
-    const { partitionCount, cleanupIntervalMs, undoBytesMax } = options;
+    const { partitionCount, cleanupIntervalMs, undoBytesMax, throttleKeysMax } = options;
     const partition = this.#partition;
     const onStopped = (): void => this.#end();
     return Processor.start(
@@ -68,6 +68,7 @@ export class PartitionTerm implements LeaderHandle {
         partitionCount,
         cleanupIntervalMs,
         undoBytesMax,
+        throttleKeysMax,
         isHandedOver: cause === "drain" || cause === "rebalance",
       },
       signal,

@@ -19,6 +19,7 @@ import {
   type QueuePause,
   queueOfScope,
   type Target,
+  THROTTLE_KEYS_MAX,
   type TimerKey,
   type Transition,
   type WorkflowPromise,
@@ -44,6 +45,7 @@ export class LiveView implements PartitionView, Transition {
   eventSubscriptions: readonly EventSubscription[] | undefined;
   readonly stateTtls = new LiveStateTtls();
   pausedQueueCount = 0;
+  throttleKeysMax = THROTTLE_KEYS_MAX;
   readonly partition: number;
   /** Counts everything that was applied, durable or not. */
   readonly populationCounters = new PopulationCounters();
@@ -243,10 +245,7 @@ export class LiveView implements PartitionView, Transition {
     }
   }
 
-  /**
-   * Counts the invocation under its new status; undefined: deleted. Transitions read what they change, except an invocation that is new,
-   * so a row that was not read did not exist.
-   */
+  /** Counts the invocation under its new status; undefined: deleted. Transitions read what they change, so one that was not read is new. */
   #move(id: InvocationId, to: Invocation | undefined): void {
     const applied = this.#invocations.get(id);
     const from = applied === undefined ? (this.#running.get(id) ?? this.#stored.get(id)) : (applied ?? undefined);

@@ -2,7 +2,7 @@
  * Caches decoded rows for simulation, which checks all rows of a partition thousands of times while few change between two checks. A
  * written row is decoded when the next check reads it, and kept until it is written again.
  */
-import type { InvocationId } from "@perdure/base";
+import { fromUtf8, type InvocationId } from "@perdure/base";
 import {
   decodeStateExpiry,
   type Invocation,
@@ -13,6 +13,7 @@ import {
   STATE_EXPIRY_ROW,
   STATE_TTL_SERVICE,
   type StateExpiry,
+  THROTTLE_KEY_COUNT,
   type TimerKey,
 } from "@perdure/state-machine";
 import { decodeInvocation } from "../codec/invocation.js";
@@ -34,6 +35,7 @@ class Rows {
   readonly promises = new Map<string, PromiseRow>();
   readonly timers = new Map<string, TimerKey>();
   readonly expiries = new Map<string, StateExpiry>();
+  readonly throttleKeyCounts = new Map<string, number>();
   readonly outbox = new Map<string, PartitionCommand>();
   readonly pauses = new Map<string, QueuePause>();
   /** Invocations of which a row was written since the last snapshot. */
@@ -51,6 +53,7 @@ class Rows {
       promises: [...this.promises.values()],
       timers: [...this.timers.values()],
       expiries: [...this.expiries.values()],
+      throttleKeyCounts: [...this.throttleKeyCounts.values()],
       pauses: [...this.pauses.values()],
       pendingCommands: [...this.outbox.values()],
       changedIds,
@@ -88,6 +91,8 @@ class Rows {
           return { service, key: objectKey, name: keys.parsePromiseRest(rest), promise: decodePromise(bytes) };
         });
       case "s": {
+        if (key.startsWith(`${THROTTLE_KEY_COUNT.service}\0`, 3))
+          return put(this.throttleKeyCounts, key, row, (bytes) => Number(fromUtf8(bytes)));
         if (!key.startsWith(`${STATE_TTL_SERVICE}\0`, 3)) return;
         if (keys.parseStateRest(keys.parseKeyed(key).rest) === STATE_EXPIRY_ROW) put(this.expiries, key, row, decodeStateExpiry);
         return;

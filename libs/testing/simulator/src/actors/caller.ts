@@ -1,7 +1,7 @@
 /** A client that wants one invocation done and never gives up: it submits again after every lost response, and waits for the outcome. */
 import { type InvocationId, newInvocationId, siblingInvocationId } from "@perdure/base";
 import type { Completion, Detach, Partitions } from "@perdure/control";
-import { type Invocation, type Invoke, isWorkflowRun } from "@perdure/state-machine";
+import { type Invocation, type Invoke, isWorkflowRun, type Throttled, type ThrottleKeysFull } from "@perdure/state-machine";
 import { hasDeterministicId, outcomeText } from "../ledger/generation-record.js";
 import type { Leaders } from "../reach.js";
 import type { SimulatedWorld } from "../world.js";
@@ -95,17 +95,17 @@ export class SimulatedCaller {
         disconnect();
         deliver(() => this.#again(this.#try));
       },
-      throttled: ({ newestId }) => {
+      throttled: (refusal) => {
         disconnect();
-        deliver(() => this.#throttled(command, newestId));
+        deliver(() => this.#throttled(command, refusal));
       },
     });
   }
 
   /** The request is over, or its client repeats it until a later period admits it. */
-  #throttled(command: Invoke, newestId: InvocationId): void {
+  #throttled(command: Invoke, refusal: Throttled | ThrottleKeysFull): void {
     const { ledger, scheduler } = this.#world;
-    ledger.state.throttle.refused(command, newestId);
+    if (refusal.kind === "throttled") ledger.state.throttle.refused(command, refusal.newestId);
     if (scheduler.random.chance(0.5)) this.#state = "done";
     else this.#again(this.#try);
   }

@@ -1,6 +1,6 @@
 /** Rules about user state: counters grow by one at a time, and the stored state is what the journals produce. */
 import { fromUtf8, type InvocationId } from "@perdure/base";
-import { STATE_TTL_SERVICE, THROTTLE_SERVICE } from "@perdure/state-machine";
+import { STATE_TTL_SERVICE, THROTTLE_KEY_COUNT, THROTTLE_SERVICE } from "@perdure/state-machine";
 import type { SimulationFindings } from "../findings.js";
 import { StateTtlModel } from "../state-ttl/model.js";
 import { ThrottleModel } from "../throttle/model.js";
@@ -45,6 +45,7 @@ export class StateModel {
   /** Returns whether a command of a handler in this batch requires it, or it is a row of the partition. */
   put(service: string, key: string, stateKey: string, value: Uint8Array): boolean {
     if (service === STATE_TTL_SERVICE) return this.ttls.put(key, value);
+    if (service === THROTTLE_KEY_COUNT.service) return true; // The invariants check it.
     if (service === THROTTLE_SERVICE) return this.throttle.put(key as InvocationId, value);
     const object = `${service}/${key}`;
     const state = this.#objects.get(object) ?? new Map<string, Uint8Array>();
@@ -65,6 +66,7 @@ export class StateModel {
   /** Deletes a state key. Returns whether a command of a handler in this batch requires it. */
   delete(service: string, key: string, stateKey: string): boolean {
     if (service === STATE_TTL_SERVICE) return this.ttls.deleted(key);
+    if (service === THROTTLE_KEY_COUNT.service) return true;
     if (service === THROTTLE_SERVICE) return this.throttle.deleted(key as InvocationId);
     this.#objects.get(`${service}/${key}`)?.delete(stateKey);
     return this.#meet(`${service}/${key}`, stateKey, undefined);

@@ -6,6 +6,8 @@ export interface ThrottleSettings {
   readonly keys: readonly string[];
   readonly periodMs: number;
   readonly limit: number;
+  /** Keys that a partition stores at most. */
+  readonly keysMax: number;
   /** Chance that a request has the throttle. */
   readonly share: number;
 }
@@ -22,6 +24,7 @@ export function drawThrottleSettings(seed: number, settings: SimulationSettings)
       periodMs: random.pick([500, 2_000, 8_000]),
       limit: random.pick([1, 1, 2, 3]),
       share: 0.8,
+      keysMax: seed % 3 === 0 ? 1 : 1_000, // No random number: seeds of before keep their worlds.
     },
     objects: random.pick([1, 2]),
     callers: 8 + random.below(12),

@@ -156,6 +156,7 @@ export class SimulatedWorker {
         partitionCount: settings.partitionCount,
         cleanupIntervalMs: settings.cleanupIntervalMs,
         undoBytesMax: settings.undo?.bytesMax,
+        throttleKeysMax: settings.throttle?.keysMax,
         get pollMs() {
           return pace.pollMs; // Polls are slower when nothing happens any more.
         },

@@ -378,7 +378,7 @@ export declare const AnswerSchema: GenMessage<Answer>;
  */
 export declare type Throttled = Message<"perdure.control.v1.Throttled"> & {
   /**
-   * The newest invocation that the period admitted.
+   * The newest invocation that the period admitted. Empty: the partition has as many throttle keys as it may have, and the other fields are 0.
    *
    * @generated from field: string newest_id = 1;
    */
