@@ -8,6 +8,7 @@ export { type AdminSettings, adminSettings, adminSettingsShape, sqlOptionsOf } f
 export { browserGuard } from "./http/browser-guard.js";
 export type { RequestListener } from "./http/server.js";
 export { sqlEndings } from "./metrics.js";
+export { DeletedCopies } from "./operations/deleted-copies.js";
 export { operationRows } from "./operations/operation-rows.js";
 export { operationsOf } from "./operations/operations.js";
 export type { AdminOptions, AdminPorts, CallEndpoint, DataSetUsage, EndpointResponse, Sql, StatementAnswer } from "./ports.js";

@@ -95,6 +95,10 @@ export const BUNDLE_NAMES_MAX = 200;
 export const OPERATIONS_KEPT_MAX = 2_000;
 /** Copies of deleted deployments, subscriptions, schedules and rules; beyond them the oldest are dropped. They are read with the operations. */
 export const DELETED_COPIES_BYTES_MAX = 16 * 1024 * 1024;
+/** Longest time between two checks for copies that are over: those of a management API that ended are found then. */
+export const DELETED_COPIES_CHECK_MS = 3_600_000;
+/** Time before copies are checked again when their store was away. */
+export const DELETED_COPIES_RETRY_MS = 60_000;
 /** Characters of the name of what an operation changed. */
 export const OPERATION_SUBJECT_CHARS_MAX = 200;
 /** Sentences about what an undo could not revert; the results of the batch have all. */

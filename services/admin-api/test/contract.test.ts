@@ -158,7 +158,8 @@ beforeAll(async () => {
   const target = { ...delivery.facts.target, key: `${event.subscriptionId}.inv` };
   partitions.invocations.set(DELIVERY_ID, { ...delivery, facts: { ...delivery.facts, target, event } });
   const registry = Object.assign(await createTestRegistry(), { checkDeployment: async () => VERIFICATION });
-  const operations = operationsOf({ ...ports, registry, schedules, partitions, batches: BATCHES }, 60_000);
+  const copies = { kept: () => undefined };
+  const operations = operationsOf({ ...ports, registry, schedules, partitions, batches: BATCHES, copies }, 60_000);
   server = await startServer(
     createTestAdminApi({
       operations,

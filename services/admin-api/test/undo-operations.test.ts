@@ -30,7 +30,8 @@ function setup(refuse: (writes: readonly DocumentWrite[]) => WriteOutcome | unde
   const batches = {} as BatchService;
   const restoreDeleted = async () => "notKept" as const;
   const kept = { registry: { restoreDeleted }, schedules: { restore: restoreDeleted } };
-  const ports = { partitions, batches, metadata, ...kept, clock, random: systemRandom };
+  const copies = { kept: () => undefined };
+  const ports = { partitions, batches, metadata, ...kept, copies, clock, random: systemRandom };
   const operations = new Operations(ports, WINDOW_MS);
   const stored = async () => (await store.list(OPERATIONS_PREFIX)).map(({ key }) => key.slice(OPERATIONS_PREFIX.length));
   const begin = async (count: number, by = operations): Promise<OperationId[]> => {

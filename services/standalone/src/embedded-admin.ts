@@ -4,6 +4,7 @@ import {
   conditionRows,
   createCallEndpoint,
   type DataSetUsage,
+  DeletedCopies,
   openAdminListener,
   openBatches,
   openSharedBatches,
@@ -49,7 +50,9 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const insight = { partitionCount, store, invoker: worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
-  const operations = operationsOf({ ...batchParts, batches, schedules }, settings.undo.window);
+  const copyParts = { metadata, clock, logger: logger.child({ component: "operations" }) };
+  const copies = await lifecycle.start("copies of deletions", () => new DeletedCopies(copyParts));
+  const operations = operationsOf({ ...batchParts, batches, copies, schedules }, settings.undo.window);
   const sql = await startSql(roles, { schedules, operations: operationRows({ operations, batches, clock }) }, ports);
   const callEndpoint = createCallEndpoint({ transports: roles.transports, identity: roles.identity, clock });
   const invokerOptions = invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues);

@@ -26,8 +26,9 @@ import {
   OPERATIONS_KEPT_MAX,
 } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
-import { OPERATIONS_PREFIX, type OperationRecord, operationKey, operationOf, putOperation } from "./record.js";
-import { dropCopies, isDeletion, type StoredOperation, undoDeletion } from "./undo-deletion.js";
+import type { DeletedCopies } from "./deleted-copies.js";
+import { OPERATIONS_PREFIX, type OperationRecord, operationKey, operationOf, putOperation, storedOperations } from "./record.js";
+import { dropCopies, isDeletion, undoDeletion } from "./undo-deletion.js";
 import { undoOne } from "./undo-one.js";
 
 interface OperationsPorts {
@@ -36,6 +37,7 @@ interface OperationsPorts {
   readonly metadata: Pick<MetadataStore, "get" | "list" | "write">;
   readonly registry: Pick<AdminPorts["registry"], "restoreDeleted">;
   readonly schedules: Pick<AdminPorts["schedules"], "restore">;
+  readonly copies: Pick<DeletedCopies, "kept">;
   readonly clock: Clock;
   readonly random: Random;
 }
@@ -78,11 +80,15 @@ export class Operations {
   /** Resolves when the operation is stored, and rejects with PerdureError when it is not. Call `discard` when it changed nothing. */
   async begin(operation: NewOperation): Promise<UndoMark> {
     await this.#deleteOutdated();
-    if (operation.copyBytes !== undefined) await dropCopies(this.#ports, await this.#storedOperations(), operation.copyBytes);
+    if (operation.copyBytes !== undefined)
+      await dropCopies(this.#ports, await storedOperations(this.#ports.metadata), operation.copyBytes);
     for (let attempt = 0; attempt < BEGIN_ATTEMPTS_MAX; attempt++) {
       const record = this.#newRecord(operation, null, operation.matched ?? operation.ids.length);
       const outcome = await this.#ports.metadata.write([putOperation(record, 0)]);
-      if (outcome.kind === "written") return { operation: record.id, untilMs: record.untilMs };
+      if (outcome.kind === "written") {
+        if (record.copyBytes > 0) this.#ports.copies.kept(record.untilMs);
+        return { operation: record.id, untilMs: record.untilMs };
+      }
       // The id is in use. A change must not name an operation that is another one.
     }
     throw new PerdureError("STO0001", `${BEGIN_ATTEMPTS_MAX} new ids of operations were in use already`);
@@ -103,7 +109,7 @@ export class Operations {
 
   /** All operations, newest first. */
   async list(): Promise<readonly OperationState[]> {
-    const stored = await this.#storedOperations();
+    const stored = await storedOperations(this.#ports.metadata);
     await dropCopies(this.#ports, stored, 0);
     const records = stored.map(({ record }) => record);
     records.sort((a, b) => b.createdAtMs - a.createdAtMs || (a.id < b.id ? 1 : -1));
@@ -215,13 +221,6 @@ export class Operations {
     }
     const notes = notified === 0 ? [] : [`${notified} handlers were notified of their cancellation, which is not withdrawn.`];
     return { ids, notes };
-  }
-
-  async #storedOperations(): Promise<readonly StoredOperation[]> {
-    return (await this.#ports.metadata.list(OPERATIONS_PREFIX)).flatMap((document) => {
-      const record = operationOf(document);
-      return record === undefined ? [] : [{ record, version: document.version }];
-    });
   }
 
   async #stateOf(record: OperationRecord): Promise<OperationState> {

@@ -8,7 +8,7 @@ import {
   parseInvocationId,
   parseOperationId,
 } from "@perdure/base";
-import type { Document, DocumentWrite } from "@perdure/metadata";
+import type { Document, DocumentWrite, MetadataStore } from "@perdure/metadata";
 import { z } from "zod";
 
 const parsed = <T>(parse: (text: string) => { ok: true; value: T } | { ok: false; problem: string }) =>
@@ -61,6 +61,19 @@ export function operationOf({ key, value }: Document): OperationRecord | undefin
   const id = parseOperationId(key.slice(OPERATIONS_PREFIX.length));
   const result = Stored.safeParse(value);
   return id.ok && result.success ? { ...result.data, id: id.value } : undefined;
+}
+
+/** An operation with the version of its document. */
+export interface StoredOperation {
+  readonly record: OperationRecord;
+  readonly version: number;
+}
+
+export async function storedOperations(metadata: Pick<MetadataStore, "list">): Promise<readonly StoredOperation[]> {
+  return (await metadata.list(OPERATIONS_PREFIX)).flatMap((document) => {
+    const record = operationOf(document);
+    return record === undefined ? [] : [{ record, version: document.version }];
+  });
 }
 
 export function putOperation(record: OperationRecord, expectedVersion: number): DocumentWrite {

@@ -4,18 +4,12 @@ import { type DocumentWrite, deletedKey, type MetadataStore, RegistryRefusal, ty
 import { RouteError } from "../http/errors.js";
 import { DELETED_COPIES_BYTES_MAX } from "../limits.js";
 import type { AdminPorts } from "../ports.js";
-import { type OperationRecord, putOperation } from "./record.js";
+import { type OperationRecord, putOperation, type StoredOperation } from "./record.js";
 
 interface RestorePorts {
   readonly registry: Pick<AdminPorts["registry"], "restoreDeleted">;
   readonly schedules: Pick<AdminPorts["schedules"], "restore">;
   readonly clock: Clock;
-}
-
-/** An operation with the version of its document. */
-export interface StoredOperation {
-  readonly record: OperationRecord;
-  readonly version: number;
 }
 
 export function isDeletion({ verb }: Pick<OperationRecord, "verb">): boolean {

@@ -30,6 +30,7 @@ import { createCallEndpoint } from "../call-endpoint.js";
 import { conditionRows } from "../condition-rows.js";
 import { sqlOptionsOf } from "../config.js";
 import { sqlEndings } from "../metrics.js";
+import { DeletedCopies } from "../operations/deleted-copies.js";
 import { operationRows } from "../operations/operation-rows.js";
 import { operationsOf } from "../operations/operations.js";
 import type { AdminApiSettings } from "./config.js";
@@ -97,7 +98,9 @@ export async function startAdmin(settings: AdminApiSettings, ports: ProcessPorts
   await lifecycle.start("leader of batches", () => new PostgresLeadership({ url, environment, name: "batches" }, ballot));
 
   const where = whereText({ environment, redis, postgresUrl: url });
-  const operations = operationsOf({ ...batchParts, batches, schedules: registry.schedules }, settings.undo.window);
+  const copyParts = { metadata, clock, logger: logger.child({ component: "operations" }) };
+  const copies = await lifecycle.start("copies of deletions", () => new DeletedCopies(copyParts));
+  const operations = operationsOf({ ...batchParts, batches, copies, schedules: registry.schedules }, settings.undo.window);
   const sqlRows = { rows, operations: operationRows({ operations, batches, clock }), conditions: conditionRows(metadata) };
   const sqlPorts = { registry, ...sqlRows, partitionCount, where, onEnd: sqlEndings(metrics), clock, random };
   const sql = await lifecycle.start("SQL engine", () =>
