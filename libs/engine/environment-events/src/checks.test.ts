@@ -197,6 +197,42 @@ describe("a saturated limit", () => {
     expect(world.types).toEqual(["limit.saturated", "limit.recovered"]);
   });
 
+  test("is measured on by the next process", async () => {
+    await world.check(2);
+    world.restart();
+    await world.check(1);
+    expect(world.stored.size).toBe(0);
+    world.restart();
+    await world.check(1); // 30 seconds after the first one.
+    expect(world.events).toMatchObject([{ type: "limit.saturated", data: { saturated_for_ms: 30_000 } }]);
+  });
+
+  test("is measured anew by a process that cannot say whether it was over meanwhile", async () => {
+    await world.check(3);
+    world.isSaturated = false;
+    await world.check();
+    world.isSaturated = true;
+    world.restart();
+    await world.check(3); // The check in between found it below its maximum.
+    expect(world.stored.size).toBe(0);
+    world.clock.advanceBy(120_000);
+    world.restart();
+    await world.check(3); // None checked for two minutes.
+    expect(world.stored.size).toBe(0);
+    await world.check();
+    expect(world.events).toMatchObject([{ data: { saturated_for_ms: 30_000 } }]);
+  });
+
+  test("is measured anew for a subscription that is created later", async () => {
+    const { subscribers } = world;
+    await world.check(3);
+    world.subscribers = [];
+    await world.check(20);
+    world.subscribers = subscribers;
+    await world.check(3);
+    expect(world.stored.size).toBe(0);
+  });
+
   test("is delivered by the next process when the first one ends between mark and delivery, or before it notes the delivery", async () => {
     await world.check(3);
     world.areUp = false;
@@ -243,6 +279,17 @@ describe("a saturated limit", () => {
   });
 });
 
+test("a stuck subscription is measured on by the next process", async () => {
+  world.subscribers = [subscriber(["subscription.stuck"])];
+  world.isConsuming = false;
+  for (let n = 0; n < 7; n++) {
+    expect(world.stored.size).toBe(0);
+    await world.check();
+    world.restart();
+  }
+  expect(world.types).toEqual(["subscription.stuck"]); // A minute after the first check.
+});
+
 test("a stuck subscription and its recovery are events", async () => {
   world.subscribers = [subscriber(ENVIRONMENT_EVENT_TYPES)];
   world.isConsuming = false;
@@ -278,6 +325,17 @@ describe("a deployment", () => {
     expect(world.events).toMatchObject([
       { type: "deployment.drained", subject: OLD, data: { deployment: OLD, endpoint: "http://localhost:9080/" } },
     ]);
+  });
+
+  test("is drained by a check each of two processes", async () => {
+    world.deployments = [aDeployment(OLD), aDeployment(NEW)];
+    world.pinned.set(OLD, 1);
+    await world.check(3);
+    world.pinned.delete(OLD);
+    await world.check();
+    world.restart();
+    await world.check();
+    expect(world.types).toEqual(["deployment.drained"]);
   });
 
   test("that was drained before the subscription causes no event, until it is used again", async () => {

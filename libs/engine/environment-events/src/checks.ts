@@ -4,7 +4,7 @@
  *     check ▸ a condition begins or is over ▸ mark with the event (durable) ▸ deliveries (durable) ▸ mark without it
  *
  * After a crash the next process finds the mark and submits the same deliveries, whose ids follow from the event. Without subscriptions
- * to such events nothing is checked.
+ * to such events nothing is checked. It also continues to measure conditions that have not begun yet.
  */
 import { hashString, unreachable } from "@perdure/base";
 import {
@@ -26,26 +26,23 @@ import {
 import { DeploymentDrain, supersededOf } from "./drain.js";
 import { CONDITIONS_MAX } from "./limits.js";
 import { type ConditionMark, Marks, type PendingEvent } from "./marks.js";
+import { type Detectors, measuredBy, restoreMeasured } from "./measured.js";
 import type { EnvironmentEventsOptions, EnvironmentEventsPorts } from "./ports.js";
 import { SubscriptionProgress } from "./progress.js";
 import { LimitSaturation } from "./saturation.js";
 import { submitDelivery } from "./submit.js";
 
-/** The detectors of one kind of condition have memory only while its events have subscriptions. */
-interface Detectors {
-  readonly progress: SubscriptionProgress;
-  readonly saturation: LimitSaturation;
-  readonly drain: DeploymentDrain;
-}
-
 export class EnvironmentEvents {
   readonly #ports: EnvironmentEventsPorts;
   readonly #detectors: Detectors;
+  readonly #checkIntervalMs: number;
+  #isRestored = false;
   /** Undefined before the first check, and after an error: what is stored may differ from what is in memory. */
   #marks: Marks | undefined;
 
-  constructor(ports: EnvironmentEventsPorts, { stuckAfterMs, saturatedAfterMs }: EnvironmentEventsOptions) {
+  constructor(ports: EnvironmentEventsPorts, { checkIntervalMs, stuckAfterMs, saturatedAfterMs }: EnvironmentEventsOptions) {
     this.#ports = ports;
+    this.#checkIntervalMs = checkIntervalMs;
     this.#detectors = {
       progress: new SubscriptionProgress(stuckAfterMs),
       saturation: new LimitSaturation(saturatedAfterMs),
@@ -58,6 +55,7 @@ export class EnvironmentEvents {
     const kinds = CONDITION_KINDS.filter((kind) => this.#isSubscribed(kind));
     try {
       this.#marks ??= await Marks.load(this.#ports.metadata);
+      this.#restore(this.#marks);
       await this.#deleteUnsubscribed(this.#marks, kinds);
       for (const mark of this.#marks.all()) if (mark.pending !== undefined) await this.#deliver(this.#marks, mark, mark.pending);
       if (kinds.length === 0 || !(await this.#ports.isWhole())) return;
@@ -65,10 +63,18 @@ export class EnvironmentEvents {
         if (signal.aborted) return;
         await this.#apply(this.#marks, kind, await this.#find(this.#marks, kind, signal));
       }
+      await this.#marks.setMeasured(measuredBy(this.#detectors, kinds, this.#ports.clock));
     } catch (cause) {
       this.#marks = undefined;
       throw cause;
     }
+  }
+
+  /** Once: what is in memory later is newer than what is stored. */
+  #restore(marks: Marks): void {
+    if (this.#isRestored) return;
+    this.#isRestored = true;
+    restoreMeasured(this.#detectors, marks.measured, this.#ports.clock, this.#checkIntervalMs);
   }
 
   #isSubscribed(kind: ConditionKind): boolean {
@@ -81,7 +87,12 @@ export class EnvironmentEvents {
   /** A later subscription begins with what holds then. */
   async #deleteUnsubscribed(marks: Marks, kinds: readonly ConditionKind[]): Promise<void> {
     for (const mark of marks.all()) if (!kinds.includes(mark.kind)) await marks.delete(mark);
+    const { progress, saturation, drain } = this.#detectors;
+    if (!kinds.includes("subscriptionStuck")) progress.restore({}, Number);
+    if (!kinds.includes("limitSaturated")) saturation.restore({}, Number);
+    if (!kinds.includes("deploymentDrained")) drain.restore({});
     if (!kinds.includes("deploymentDrained")) await marks.deleteBaseline();
+    if (kinds.length === 0) await marks.setMeasured(undefined);
   }
 
   async #find(marks: Marks, kind: ConditionKind, signal: AbortSignal): Promise<Findings> {

@@ -2,7 +2,7 @@
 import type { DeploymentId } from "@perdure/base";
 import type { DeploymentRecord, LocatedRevision } from "@perdure/metadata";
 import { type EnvironmentCondition, type Findings, NO_FINDINGS, type Reported } from "./condition.js";
-import { COUNT_PAUSE_FACTOR, DEPLOYMENTS_COUNTED_MAX, EMPTY_CHECKS_MIN } from "./limits.js";
+import { COUNT_PAUSE_FACTOR, DEPLOYMENTS_COUNTED_MAX, EMPTY_CHECKS_MIN, MEASURED_MAX } from "./limits.js";
 import type { EnvironmentEventsPorts } from "./ports.js";
 
 /** Deployments without a newest revision, oldest first. */
@@ -17,13 +17,25 @@ export function supersededOf(
 export class DeploymentDrain {
   readonly #ports: Pick<EnvironmentEventsPorts, "countUsage" | "clock">;
   /** Number of checks in a row that found no invocation. */
-  readonly #emptyChecks = new Map<DeploymentId, number>();
+  readonly #emptyChecks = new Map<string, number>();
   /** Every deployment gets its turn; those that were counted longest ago come first. */
-  readonly #countedAt = new Map<DeploymentId, number>();
+  readonly #countedAt = new Map<string, number>();
   #pausedUntilMs = 0;
 
   constructor(ports: Pick<EnvironmentEventsPorts, "countUsage" | "clock">) {
     this.#ports = ports;
+  }
+
+  /** Checks in a row that found a deployment empty, which are too few to report it. */
+  measured(): Readonly<Record<string, number>> {
+    const open = [...this.#emptyChecks].filter(([, checks]) => checks > 0 && checks < EMPTY_CHECKS_MIN);
+    return Object.fromEntries(open.slice(0, MEASURED_MAX));
+  }
+
+  /** What is in memory is replaced. */
+  restore(emptyChecks: Readonly<Record<string, number>>): void {
+    this.#emptyChecks.clear();
+    for (const [id, checks] of Object.entries(emptyChecks)) this.#emptyChecks.set(id, checks);
   }
 
   /**
@@ -69,7 +81,7 @@ export class DeploymentDrain {
   }
 
   #evict(present: ReadonlyMap<string, unknown>): void {
-    for (const id of this.#countedAt.keys()) {
+    for (const id of this.#emptyChecks.keys()) {
       if (present.has(id)) continue;
       this.#countedAt.delete(id);
       this.#emptyChecks.delete(id);
@@ -78,8 +90,8 @@ export class DeploymentDrain {
 
   /** Whether the last count found invocations; undefined before the first count. */
   isInUse(id: string): boolean | undefined {
-    for (const [counted, checks] of this.#emptyChecks) if (counted === id) return checks === 0;
-    return undefined;
+    const checks = this.#emptyChecks.get(id);
+    return checks === undefined ? undefined : checks === 0;
   }
 }
 

@@ -7,6 +7,7 @@ import type { DocumentWrite, MetadataStore } from "@perdure/metadata";
 import { ENVIRONMENT_EVENT_TYPES } from "@perdure/state-machine";
 import { z } from "zod";
 import { CONDITION_KINDS, type ConditionKind } from "./condition.js";
+import { Measured } from "./measured.js";
 
 const PREFIX = "environment-events/";
 const MARK = `${PREFIX}mark/`;
@@ -35,6 +36,9 @@ const ConditionMark = z.object({
   isOver: z.boolean(),
 });
 
+/** Written after each check; what cannot be read is measured anew. */
+const MEASURED = `${PREFIX}measured`;
+
 /** Deployments that existed when the first subscription began, and were not counted since: those that are drained then cause no event. */
 const Baseline = z.object({ uncounted: z.array(z.string()) });
 
@@ -57,6 +61,7 @@ export class Marks {
   readonly #store: MetadataStore;
   readonly #marks = new Map<string, Stored<ConditionMark>>();
   #baseline: Stored<readonly string[]> | undefined;
+  #measured: Stored<Measured | undefined> | undefined;
 
   private constructor(store: MetadataStore) {
     this.#store = store;
@@ -66,7 +71,8 @@ export class Marks {
   static async load(store: MetadataStore): Promise<Marks> {
     const marks = new Marks(store);
     for (const { key, version, value } of await store.list(PREFIX)) {
-      if (key === BASELINE) marks.#baseline = { version, value: parsed(key, Baseline, value).uncounted };
+      if (key === MEASURED) marks.#measured = { version, value: Measured.safeParse(value).data };
+      else if (key === BASELINE) marks.#baseline = { version, value: parsed(key, Baseline, value).uncounted };
       else if (key.startsWith(MARK)) marks.#marks.set(key, { version, value: parsed(key, ConditionMark, value) });
     }
     return marks;
@@ -114,6 +120,19 @@ export class Marks {
     if (this.#baseline === undefined) return;
     await this.#write({ kind: "delete", key: BASELINE, expectedVersion: this.#baseline.version });
     this.#baseline = undefined;
+  }
+
+  get measured(): Measured | undefined {
+    return this.#measured?.value;
+  }
+
+  /** Undefined deletes it. */
+  async setMeasured(value: Measured | undefined): Promise<void> {
+    if (value === undefined && this.#measured === undefined) return;
+    const expectedVersion = this.#measured?.version ?? 0;
+    const kept = { key: MEASURED, expectedVersion };
+    const version = await this.#write(value === undefined ? { kind: "delete", ...kept } : { kind: "put", ...kept, value });
+    this.#measured = value === undefined ? undefined : { version, value };
   }
 
   async #write(write: DocumentWrite): Promise<number> {

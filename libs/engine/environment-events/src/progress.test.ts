@@ -121,3 +121,31 @@ describe("a reported subscription", () => {
     expect(play([[]], reported, [aRecord({ paused: true })])[0]?.gone).toEqual([ID]);
   });
 });
+
+describe("what was measured", () => {
+  const itself = (ms: number): number => ms;
+
+  test("of a topic partition that stands still continues in the next process, and a position beyond it begins the time again", () => {
+    for (const [next, begins] of [
+      [5, true],
+      [6, false],
+    ] as const) {
+      const first = new SubscriptionProgress(AFTER);
+      for (const nowMs of [0, 20_000, 40_000]) first.check([aRecord()], [at(5, 3)], [], nowMs);
+      const measured = first.measured(itself);
+      expect(measured).toEqual({ [ID]: { waiting: { "0": { next: 5, lag: 3, sinceMs: 0 } } } });
+      const second = new SubscriptionProgress(AFTER);
+      second.restore(measured, itself);
+      second.check([aRecord()], [], [], 50_000); // No process has reported yet.
+      expect(second.check([aRecord()], [at(next, 3)], [], 60_000).begun.length > 0).toBe(begins);
+    }
+  });
+
+  test("is nothing while records are handled, and of what was reported", () => {
+    const progress = new SubscriptionProgress(AFTER);
+    for (const nowMs of [0, 20_000]) progress.check([aRecord()], [at(nowMs, 3)], [], nowMs);
+    expect(progress.measured(itself)).toEqual({});
+    for (const nowMs of [40_000, 60_000]) progress.check([aRecord()], [at(7, 3)], [{ subject: ID }], nowMs);
+    expect(progress.measured(itself)).toEqual({});
+  });
+});

@@ -3,7 +3,8 @@ import type { SubscriptionId } from "@perdure/base";
 import type { SubscriptionRecord } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
 import type { EnvironmentCondition, EventData, Findings, Reported } from "./condition.js";
-import { CHECKS_WITHOUT_MAX, TOPIC_PARTITIONS_NAMED_MAX } from "./limits.js";
+import { CHECKS_WITHOUT_MAX, MEASURED_MAX, TOPIC_PARTITIONS_NAMED_MAX } from "./limits.js";
+import type { Measured } from "./measured.js";
 
 /** A topic partition with records that wait. */
 interface Waiting {
@@ -18,6 +19,8 @@ interface Watched {
   failingSinceMs: number | undefined;
   /** Number of checks in a row in which a process consumed. */
   consumingChecks: number;
+  /** Whether the condition has begun already. */
+  isReported: boolean;
   readonly waiting: Map<number, Waiting>;
 }
 
@@ -25,10 +28,48 @@ type Position = Pick<SubscriptionStatus["positions"][number], "next" | "lag">;
 
 export class SubscriptionProgress {
   readonly #stuckAfterMs: number;
-  readonly #watched = new Map<SubscriptionId, Watched>();
+  readonly #watched = new Map<string, Watched>();
+  /** Monotonic time of the last check. */
+  #checkedAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(stuckAfterMs: number) {
     this.#stuckAfterMs = stuckAfterMs;
+  }
+
+  /** What was measured by the last check of subscriptions that were not reported: topic partitions that moved are not part of it. */
+  measured(toWallMs: (monotonicMs: number) => number): Measured["subscriptions"] {
+    const all: Measured["subscriptions"] = {};
+    let places = MEASURED_MAX;
+    for (const [id, { failingSinceMs, waiting, isReported }] of this.#watched) {
+      const unmoved = [...waiting].filter(([, { sinceMs }]) => sinceMs < this.#checkedAtMs).slice(0, places);
+      if (isReported || places === 0 || (failingSinceMs === undefined && unmoved.length === 0)) continue;
+      places -= Math.max(1, unmoved.length);
+      all[id] = {
+        ...(failingSinceMs !== undefined && { failingSinceMs: toWallMs(failingSinceMs) }),
+        waiting: Object.fromEntries(
+          unmoved.map(([partition, { next, lag, sinceMs }]) => [String(partition), { next, lag, sinceMs: toWallMs(sinceMs) }]),
+        ),
+      };
+    }
+    return all;
+  }
+
+  /** What is in memory is replaced. */
+  restore(measured: Measured["subscriptions"], toMonotonicMs: (wallMs: number) => number): void {
+    this.#watched.clear();
+    for (const [id, { failingSinceMs, waiting }] of Object.entries(measured)) {
+      this.#watched.set(id, {
+        failingSinceMs: failingSinceMs === undefined ? undefined : toMonotonicMs(failingSinceMs),
+        consumingChecks: 0,
+        isReported: false,
+        waiting: new Map(
+          Object.entries(waiting).map(([partition, { next, lag, sinceMs }]) => [
+            Number(partition),
+            { next, lag, sinceMs: toMonotonicMs(sinceMs) },
+          ]),
+        ),
+      });
+    }
   }
 
   /** `nowMs` is monotonic; `statuses` are the reports of all processes. */
@@ -38,10 +79,13 @@ export class SubscriptionProgress {
     reported: readonly Reported[],
     nowMs: number,
   ): Findings {
+    this.#checkedAtMs = nowMs;
     const begun: EnvironmentCondition[] = [];
     const over = new Map<string, EventData>();
     const byId = new Map(reported.map((one) => [one.subject, one]));
-    const active = new Map(records.filter(({ paused }) => !paused).map((record) => [record.id, record]));
+    const active = new Map<string, SubscriptionRecord>(
+      records.filter(({ paused }) => !paused).map((record) => [record.id, record]),
+    );
     for (const id of this.#watched.keys()) if (!active.has(id)) this.#watched.delete(id);
     for (const record of active.values()) {
       const reports = statuses.filter(({ id, state }) => id === record.id && state !== "paused");
@@ -49,6 +93,7 @@ export class SubscriptionProgress {
       const positions = positionsOf(reports);
       const watched = this.#watch(record.id, reports, positions, nowMs);
       const earlier = byId.get(record.id);
+      watched.isReported = earlier !== undefined;
       if (earlier !== undefined) {
         if (hasRecovered(earlier, watched, positions)) over.set(record.id, linkOf(record));
       } else if (this.#isStuck(watched, nowMs)) begun.push(conditionOf(record, reports, watched, nowMs));
@@ -64,7 +109,12 @@ export class SubscriptionProgress {
     positions: ReadonlyMap<number, Position>,
     nowMs: number,
   ): Watched {
-    const watched = this.#watched.get(id) ?? { failingSinceMs: undefined, consumingChecks: 0, waiting: new Map() };
+    const watched = this.#watched.get(id) ?? {
+      failingSinceMs: undefined,
+      consumingChecks: 0,
+      isReported: false,
+      waiting: new Map(),
+    };
     this.#watched.set(id, watched);
     // A consumer that backs off because of one record consumes the other topic partitions.
     const isConsuming = reports.some(

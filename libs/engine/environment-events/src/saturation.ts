@@ -1,7 +1,7 @@
 /** Finds limits of flow control at their maximum with invocations that wait for them. */
 import type { FlowBucketRow, FlowLimitRow } from "@perdure/flow-control";
 import type { EnvironmentCondition, EventData, Findings, Reported } from "./condition.js";
-import { CHECKS_WITHOUT_MAX, CONDITIONS_MAX } from "./limits.js";
+import { CHECKS_WITHOUT_MAX, CONDITIONS_MAX, MEASURED_MAX } from "./limits.js";
 
 type LimitPath = Pick<FlowLimitRow, "scope" | "l1" | "l2">;
 
@@ -14,6 +14,18 @@ export class LimitSaturation {
 
   constructor(saturatedAfterMs: number) {
     this.#saturatedAfterMs = saturatedAfterMs;
+  }
+
+  /** Since when each limit is at its maximum that was not reported. */
+  measured(toWallMs: (monotonicMs: number) => number): Readonly<Record<string, number>> {
+    const open = [...this.#since].filter(([name]) => !this.#checksWithout.has(name));
+    const oldest = open.sort(([, a], [, b]) => a - b).slice(0, MEASURED_MAX);
+    return Object.fromEntries(oldest.map(([name, sinceMs]) => [name, toWallMs(sinceMs)]));
+  }
+
+  /** What is in memory is replaced. */
+  restore(measured: Readonly<Record<string, number>>, toMonotonicMs: (wallMs: number) => number): void {
+    this.#since = new Map(Object.entries(measured).map(([name, sinceMs]) => [name, toMonotonicMs(sinceMs)]));
   }
 
   /** `nowMs` is monotonic. */
