@@ -93,7 +93,7 @@ export const BUNDLE_RETRY_SECONDS = 2;
 export const BUNDLE_NAMES_MAX = 200;
 /** Stored operations. Beyond them, those whose time is over and those that are undone are deleted before others. Some 300 bytes each. */
 export const OPERATIONS_KEPT_MAX = 2_000;
-/** Copies of deleted deployments, subscriptions, schedules and rules; beyond them the oldest are dropped. They are read with the operations. */
+/** Copies of deleted metadata, such as deployments; beyond them the oldest are dropped. They are read with the operations. */
 export const DELETED_COPIES_BYTES_MAX = 16 * 1024 * 1024;
 /** Longest time between two checks for copies that are over: those of a management API that ended are found then. */
 export const DELETED_COPIES_CHECK_MS = 3_600_000;

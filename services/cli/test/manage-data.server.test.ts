@@ -201,6 +201,19 @@ describe("SQL, schedules, events and rules", () => {
       const [, operation = ""] = /^Undo it within (?:10m|9m \d+s): perdure undo (op_\w+)$/m.exec(removed.stderr) ?? [];
       expect((await home.run(["undo", operation])).exitCode).toBe(0);
       expect((await home.run(["rules", "list"])).stdout).toContain("brief/*");
+      await home.json(["kafka-clusters", "create", "brief", "-o", "bootstrap.servers=127.0.0.1:1"]);
+      const to = ["--on", "invocation.failed", "--to", "https://hooks.example/brief"];
+      const { id } = await home.json<{ id: string }>(["events", "subscribe", ...to]);
+      for (const [group, subject] of [
+        ["kafka-clusters", "brief"],
+        ["events", id],
+      ] as const) {
+        const { stderr } = await home.run([group, "delete", subject, "-y"]);
+        const [, undoable = ""] = /^Undo it within .+: perdure undo (op_\w+)$/m.exec(stderr) ?? [];
+        expect((await home.run(["undo", undoable])).exitCode).toBe(0);
+        expect((await home.run([group, "describe", subject])).exitCode).toBe(0);
+        await home.run([group, "delete", subject, "-y"]);
+      }
     },
     TEST_MS,
   );

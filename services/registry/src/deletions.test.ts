@@ -114,6 +114,57 @@ test("a subscription is restored with its id and group, and refused without its 
   expect(world.registry.subscription(subscription.id)).toEqual(subscription);
 });
 
+test("a Kafka cluster is restored with its properties, and not beside one of the same name", async () => {
+  const cluster = await world.registry.createKafkaCluster("k", { "bootstrap.servers": "localhost:1", "sasl.password": "x" });
+  const id = operation();
+  await world.registry.removeKafkaCluster("k", false, id);
+  await world.registry.createKafkaCluster("k", { "bootstrap.servers": "localhost:2" });
+  await expect(world.registry.restoreDeleted(id)).rejects.toMatchObject({
+    status: 409,
+    message: "there is a Kafka cluster 'k' again",
+  });
+  await world.registry.removeKafkaCluster("k", false);
+  expect(await world.registry.restoreDeleted(id)).toBe("restored");
+  expect(world.registry.kafkaClusters()).toEqual([cluster]);
+  expect([await world.registry.restoreDeleted(id), await contentsOf(id)]).toEqual(["alreadyRestored", { kind: "restored" }]);
+});
+
+describe("an event subscription", () => {
+  const NO_FILTER = { service: undefined, handler: undefined, scope: undefined };
+  const common = { types: ["invocation.failed"], filter: NO_FILTER, description: "mine" } as const;
+
+  test("of a webhook is restored with its id and its secrets, also by a registry that starts after the deletion", async () => {
+    const destination = { kind: "webhook", url: "https://hooks.example/a" } as const;
+    const made = await world.registry.createEventSubscription({ ...common, destination });
+    const rotated = await world.registry.rotateEventSecret(made.id);
+    const id = operation();
+    await world.registry.removeEventSubscription(made.id, id);
+    world.registry = await createTestRegistry({ metadata });
+    expect(await world.registry.restoreDeleted(id)).toBe("restored");
+    expect(world.registry.eventSubscriptions()).toEqual([rotated]);
+    expect(rotated.webhook?.secrets).toHaveLength(2);
+    expect(await contentsOf(id)).toEqual({ kind: "restored" });
+  });
+
+  test("of a handler that is gone is refused until the handler is there again", async () => {
+    const { uri } = await world.endpointOf([aWireService("Alerts", ["receive"])]);
+    const { deployment } = await world.register(uri);
+    const destination = { kind: "handler", target: { service: "Alerts", handler: "receive" } } as const;
+    const made = await world.registry.createEventSubscription({ ...common, destination });
+    const id = operation();
+    await world.registry.removeEventSubscription(made.id, id);
+    const ofDeployment = operation();
+    await world.registry.remove(deployment.id, true, ofDeployment);
+    await expect(world.registry.restoreDeleted(id)).rejects.toMatchObject({
+      status: 409,
+      message: expect.stringContaining("'Alerts/receive'"),
+    });
+    expect(await world.registry.restoreDeleted(ofDeployment)).toBe("restored");
+    expect(await world.registry.restoreDeleted(id)).toBe("restored");
+    expect(world.registry.eventSubscriptions()).toEqual([made]);
+  });
+});
+
 test("a schedule is restored with its history; times that passed meanwhile are not fired, and a name in use is refused", async () => {
   const clock = new VirtualClock(1_000_000);
   const ports = {

@@ -1,5 +1,5 @@
 /**
- * Copies of deleted deployments, subscriptions and rules. Restoring one writes the records and marks the copy in one write, so that a
+ * Copies of deleted deployments, Kafka clusters, subscriptions to topics and to events, and rules. Restoring one writes the records and marks the copy in one write, so that a
  * deletion is undone once whatever crashes; what is newer than the deletion is never replaced.
  */
 import type { DeploymentId, OperationId } from "@perdure/base";
@@ -7,6 +7,7 @@ import {
   type DeploymentRecord,
   type Document,
   deletedKey,
+  type EventSubscriptionRecord,
   type KafkaClusterRecord,
   type MetadataStore,
   RegistryRefusal,
@@ -16,17 +17,20 @@ import {
 } from "@perdure/metadata";
 import { z } from "zod";
 import { addressText, identityOf, type Sameness } from "./address.js";
+import { receivesEvents } from "./event-subscriptions.js";
 import { findCluster } from "./kafka.js";
-import { DEPLOYMENTS_MAX, RULES_MAX } from "./limits.js";
-import { putDeployment, putRuleBook, putSubscription } from "./persistence.js";
+import { DEPLOYMENTS_MAX, EVENT_SUBSCRIPTIONS_MAX, KAFKA_CLUSTERS_MAX, RULES_MAX } from "./limits.js";
+import { putDeployment, putEventSubscription, putKafkaCluster, putRuleBook, putSubscription } from "./persistence.js";
 import type { RegistryState, StateChange } from "./state.js";
-import { StoredDeployment, StoredRule, StoredSubscription } from "./stored.js";
+import { StoredDeployment, StoredEventSubscription, StoredKafkaCluster, StoredRule, StoredSubscription } from "./stored.js";
 
 const RESTORED = Object.freeze({ kind: "restored" as const });
 
 const StoredCopy = z.discriminatedUnion("kind", [
   z.object({ kind: z.literal("deployment"), record: StoredDeployment }),
   z.object({ kind: z.literal("subscription"), record: StoredSubscription }),
+  z.object({ kind: z.literal("kafkaCluster"), record: StoredKafkaCluster }),
+  z.object({ kind: z.literal("eventSubscription"), record: StoredEventSubscription }),
   z.object({ kind: z.literal("rules"), rules: z.array(StoredRule) }),
   z.object({ kind: z.literal("restored") }),
 ]);
@@ -108,6 +112,10 @@ export function decideRestoration(
       return { writes: [deploymentPut(state, copy.record, context), mark], answer: "restored" };
     case "subscription":
       return { writes: [subscriptionPut(state, copy.record, context), mark], answer: "restored" };
+    case "kafkaCluster":
+      return { writes: [clusterPut(state, copy.record, context), mark], answer: "restored" };
+    case "eventSubscription":
+      return { writes: [eventSubscriptionPut(state, copy.record), mark], answer: "restored" };
     case "rules":
       return { writes: [rulesPut(state, copy.rules, context), mark], answer: "restored" };
   }
@@ -133,6 +141,23 @@ function subscriptionPut(state: RegistryState, record: SubscriptionRecord, { fix
   if (findCluster(state, fixedClusters, cluster) === undefined) throw inTheWay(`the Kafka cluster '${cluster}' was removed`);
   if (state.subscriptions.has(record.id)) throw inTheWay(`the subscription '${record.id}' exists`);
   return putSubscription(record, undefined);
+}
+
+function clusterPut(state: RegistryState, record: KafkaClusterRecord, { fixedClusters }: RestoreContext) {
+  const { name } = record;
+  if (findCluster(state, fixedClusters, name) !== undefined) throw inTheWay(`there is a Kafka cluster '${name}' again`);
+  if (state.kafkaClusters.size >= KAFKA_CLUSTERS_MAX) throw inTheWay(`there are already ${KAFKA_CLUSTERS_MAX} Kafka clusters`);
+  return putKafkaCluster(record, undefined);
+}
+
+function eventSubscriptionPut(state: RegistryState, record: EventSubscriptionRecord) {
+  const { id, target, webhook } = record;
+  if (state.eventSubscriptions.has(id)) throw inTheWay(`the event subscription '${id}' exists`);
+  if (state.eventSubscriptions.size >= EVENT_SUBSCRIPTIONS_MAX)
+    throw inTheWay(`there are already ${EVENT_SUBSCRIPTIONS_MAX} event subscriptions`);
+  if (webhook === undefined && !receivesEvents(state, target))
+    throw inTheWay(`its handler '${target.service}/${target.handler}' cannot receive events any more`);
+  return putEventSubscription(record, undefined);
 }
 
 function rulesPut({ ruleBook }: RegistryState, deleted: readonly RuleRecord[], { nowMs }: RestoreContext) {

@@ -86,12 +86,22 @@ function requireSubscription(state: RegistryState, id: EventSubscriptionId): Ver
   return stored;
 }
 
-/** Deliveries are locked by the invocation that they are about, which only services and exclusive handlers can be. */
-function checkTarget(state: RegistryState, { service, handler }: EventTarget): void {
+/**
+ * Deliveries are locked by the invocation that they are about, which only services and exclusive handlers can be. Undefined: it is not
+ * registered.
+ */
+export function receivesEvents(state: RegistryState, { service, handler }: EventTarget): boolean | undefined {
   const definition = state.latest.get(service)?.revision.definition;
   const found = definition?.handlers.find(({ name }) => name === handler);
-  if (definition === undefined || found === undefined) throw invalid(`'${service}/${handler}' is not registered`);
-  if (definition.kind === "service" || (definition.kind === "virtualObject" && found.kind === "exclusive")) return;
+  if (definition === undefined || found === undefined) return undefined;
+  return definition.kind === "service" || (definition.kind === "virtualObject" && found.kind === "exclusive");
+}
+
+function checkTarget(state: RegistryState, target: EventTarget): void {
+  const { service, handler } = target;
+  const isReceiver = receivesEvents(state, target);
+  if (isReceiver === undefined) throw invalid(`'${service}/${handler}' is not registered`);
+  if (isReceiver) return;
   throw invalid(
     `'${service}/${handler}' cannot receive events in order: use a handler of a service, or an exclusive one of a virtual object`,
   );

@@ -228,7 +228,12 @@ function topicOperations(
     createKafkaCluster: (name, properties) =>
       manager.change((state) => decideClusterCreation(state, fixed, name, properties, clock.nowMs())),
     updateKafkaCluster: (name, properties) => manager.change((state) => decideClusterUpdate(state, fixed, name, properties)),
-    removeKafkaCluster: (name, force) => manager.change((state) => decideClusterRemoval(state, fixed, name, force)),
+    removeKafkaCluster: (name, force, undo) =>
+      manager.change((state) => {
+        const change = decideClusterRemoval(state, fixed, name, force);
+        const record = state.kafkaClusters.get(name)?.record;
+        return record === undefined ? change : withCopy(change, undo, { kind: "kafkaCluster", record });
+      }),
 
     subscription: (id) => manager.state().subscriptions.get(id)?.record,
     subscriptions: () => [...manager.state().subscriptions.values()].map(({ record }) => record),
@@ -264,7 +269,12 @@ function eventOperations(
       const fresh = { id: newEventSubscriptionId(nowMs, random), secret: newSecret(), nowMs };
       return manager.change((state) => decideEventSubscription(state, request, fresh, guard));
     },
-    removeEventSubscription: (id) => manager.change((state) => decideEventSubscriptionRemoval(state, id)),
+    removeEventSubscription: (id, undo) =>
+      manager.change((state) => {
+        const change = decideEventSubscriptionRemoval(state, id);
+        const record = state.eventSubscriptions.get(id)?.record;
+        return record === undefined ? change : withCopy(change, undo, { kind: "eventSubscription", record });
+      }),
     rotateEventSecret(id) {
       const secret = newSecret();
       return manager.change((state) => decideSecretRotation(state, id, secret));

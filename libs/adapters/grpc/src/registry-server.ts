@@ -215,7 +215,7 @@ function kafkaHandlers(registry: Registry, changed: Changed): UntypedServiceImpl
       (record, number) => create(proto.UpdateKafkaClusterResponseSchema, cluster(record, number)),
     ),
     deleteKafkaCluster: changed(
-      ({ name, force }: proto.DeleteKafkaClusterRequest) => registry.removeKafkaCluster(name, force),
+      (request: proto.DeleteKafkaClusterRequest) => registry.removeKafkaCluster(request.name, request.force, undoOf(request)),
       (_nothing, stateNumber) => create(proto.DeleteKafkaClusterResponseSchema, { stateNumber }),
     ),
     createSubscription: changed(
@@ -255,8 +255,8 @@ function eventHandlers(registry: Registry, changed: Changed): UntypedServiceImpl
       (record, number) => create(proto.CreateEventSubscriptionResponseSchema, subscribed(record, number)),
     ),
     deleteEventSubscription: changed(
-      ({ id }: proto.DeleteEventSubscriptionRequest) =>
-        registry.removeEventSubscription(eventCodec.checkedEventSubscriptionId(id)),
+      (request: proto.DeleteEventSubscriptionRequest) =>
+        registry.removeEventSubscription(eventCodec.checkedEventSubscriptionId(request.id), undoOf(request)),
       (_nothing, stateNumber) => create(proto.DeleteEventSubscriptionResponseSchema, { stateNumber }),
     ),
     rotateEventSecret: changed(

@@ -249,8 +249,8 @@ function kafkaChanges(watch: RegistryWatch): KafkaChanges {
       const v01 = ["updateKafkaCluster", name, properties] as const;
       return watch.change({ method: methods.updateKafkaCluster, request, answerOf: cluster, v01 });
     },
-    removeKafkaCluster(name, force) {
-      const request = create(proto.DeleteKafkaClusterRequestSchema, { name, force });
+    removeKafkaCluster(name, force, undo) {
+      const request = create(proto.DeleteKafkaClusterRequestSchema, { name, force, ...keptUnder(undo) });
       const v01 = ["removeKafkaCluster", name, force] as const;
       return watch.change({ method: methods.deleteKafkaCluster, request, answerOf: nothing, v01 });
     },
@@ -297,8 +297,8 @@ function eventChanges(watch: RegistryWatch): EventChanges {
       const message = eventCodec.eventSubscriptionRequest.to(request);
       return watch.changeAfterV01(methods.createEventSubscription, message, subscribed);
     },
-    removeEventSubscription(id) {
-      const request = create(proto.DeleteEventSubscriptionRequestSchema, { id });
+    removeEventSubscription(id, undo) {
+      const request = create(proto.DeleteEventSubscriptionRequestSchema, { id, ...keptUnder(undo) });
       return watch.changeAfterV01(methods.deleteEventSubscription, request, nothing);
     },
     rotateEventSecret(id) {

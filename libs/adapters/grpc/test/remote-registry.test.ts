@@ -218,3 +218,21 @@ test("a deletion keeps its copy under the operation, and is undone; what is in t
   expect(await remote.restoreDeleted(operation)).toBe("alreadyRestored");
   expect(await remote.restoreDeleted(newOperationId(2, systemRandom))).toBe("notKept");
 });
+
+test("deletions of Kafka clusters and event subscriptions keep their copies too", async () => {
+  methods = registryDefinition;
+  const registry = await createTestRegistry();
+  const remote = await connect([(await serve(registry)).address]);
+  const ids = [newOperationId(1, systemRandom), newOperationId(2, systemRandom)] as const;
+  await remote.createKafkaCluster("k", { "bootstrap.servers": "localhost:1" });
+  const filter = { service: undefined, handler: undefined, scope: undefined };
+  const destination = { kind: "webhook", url: "https://hooks.example/a" } as const;
+  const request = { types: ["invocation.failed"], filter, destination, description: undefined } as const;
+  const subscription = await remote.createEventSubscription(request);
+  await remote.removeKafkaCluster("k", false, ids[0]);
+  await remote.removeEventSubscription(subscription.id, ids[1]);
+  expect([registry.kafkaClusters(), registry.eventSubscriptions()]).toEqual([[], []]);
+  for (const id of ids) expect(await remote.restoreDeleted(id)).toBe("restored");
+  expect(registry.kafkaClusters()).toMatchObject([{ name: "k" }]);
+  expect(registry.eventSubscriptions()).toEqual([subscription]);
+});

@@ -3,6 +3,7 @@ import {
   createEventSubscription,
   getEventSubscription,
   listEventSubscriptions,
+  OPERATION_HEADER,
   removeEventSubscription,
   replayEventDelivery,
   revokeOldEventSecret,
@@ -30,8 +31,9 @@ export class EventsApi {
     return this.#api.call(createEventSubscription, {}, { json: fields, signal });
   }
 
-  async remove(id: string, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send(removeEventSubscription, { event_subscription: id }, { signal });
+  /** Resolves with the id of the operation with which the removal can be undone; undefined when it cannot. */
+  async remove(id: string, { signal }: ApiCallOptions = {}): Promise<string | undefined> {
+    return (await this.#api.send(removeEventSubscription, { event_subscription: id }, { signal })).header(OPERATION_HEADER);
   }
 
   rotateSecret(id: string, { signal }: ApiCallOptions = {}): Promise<EventSubscriptionWithSecretView> {

@@ -57,8 +57,10 @@ export class KafkaClustersApi {
     return this.#api.call(updateKafkaCluster, { cluster_name: name }, { json: { properties }, signal });
   }
 
-  async remove(name: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<void> {
-    await this.#api.send(removeKafkaCluster, { cluster_name: name }, { query: { force }, signal });
+  /** Resolves with the id of the operation with which the removal can be undone; undefined when it cannot. */
+  async remove(name: string, force: boolean, { signal }: ApiCallOptions = {}): Promise<string | undefined> {
+    const response = await this.#api.send(removeKafkaCluster, { cluster_name: name }, { query: { force }, signal });
+    return response.header(OPERATION_HEADER);
   }
 }
 

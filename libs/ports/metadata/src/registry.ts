@@ -161,7 +161,7 @@ export interface Registry {
   createKafkaCluster(name: string, properties: Readonly<Record<string, string>>): Promise<KafkaClusterRecord>;
   updateKafkaCluster(name: string, properties: Readonly<Record<string, string>>): Promise<KafkaClusterRecord>;
   /** Without `force` rejects while subscriptions read from the cluster. */
-  removeKafkaCluster(name: string, force: boolean): Promise<void>;
+  removeKafkaCluster(name: string, force: boolean, undo?: OperationId): Promise<void>;
 
   subscription(id: SubscriptionId): SubscriptionRecord | undefined;
   subscriptions(): readonly SubscriptionRecord[];
@@ -175,7 +175,7 @@ export interface Registry {
   eventSubscriptions(): readonly EventSubscriptionRecord[];
   /** Rejects with META0103 when the target cannot receive events. The record has the secret of a webhook, which is not shown again. */
   createEventSubscription(request: EventSubscriptionRequest): Promise<EventSubscriptionRecord>;
-  removeEventSubscription(id: EventSubscriptionId): Promise<void>;
+  removeEventSubscription(id: EventSubscriptionId, undo?: OperationId): Promise<void>;
   /** Signs with a new secret, and with the present one until the next rotation. */
   rotateEventSecret(id: EventSubscriptionId): Promise<EventSubscriptionRecord>;
   /** Ends the validity of the secret before the present one at once; without one nothing changes. */
@@ -190,7 +190,7 @@ export interface Registry {
     undo?: OperationId,
   ): Promise<readonly string[]>;
   /**
-   * Restores what `remove`, `removeSubscription` or `deleteRules` deleted under this id. Rejects with `RegistryRefusal` 409 when something
+   * Restores what `remove`, `removeKafkaCluster`, `removeSubscription`, `removeEventSubscription` or `deleteRules` deleted under this id. Rejects with `RegistryRefusal` 409 when something
    * newer is in the way.
    */
   restoreDeleted(operation: OperationId): Promise<RestoreOutcome>;

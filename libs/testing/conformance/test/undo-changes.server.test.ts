@@ -133,6 +133,26 @@ describe("a deletion", () => {
     expect(await world.admin.query("SELECT id FROM sys_deployment")).toEqual([{ id }]);
   });
 
+  test("of a Kafka cluster and of an event subscription are undone after a crash, and are rows of sys_operation", async () => {
+    await world.admin.post("/kafka-clusters", { name: "undone", properties: { "bootstrap.servers": "127.0.0.1:1" } });
+    const webhook = { types: ["invocation.failed"], to: { url: "https://hooks.example/undone" } };
+    const { id } = (await world.admin.post("/event-subscriptions", webhook)).json as { id: string };
+    const paths = ["/kafka-clusters/undone", `/event-subscriptions/${id}`];
+    const before = await Promise.all(paths.map((path) => world.admin.get(path)));
+    const operations = [await removed(paths[0]!), await removed(paths[1]!)];
+    await crash();
+    const verbs = "('delete-event-subscription', 'delete-kafka-cluster')";
+    const listed = `SELECT operation, target FROM sys_operation WHERE operation IN ${verbs} ORDER BY operation`;
+    expect(await world.admin.query(listed)).toEqual([
+      { operation: "delete-event-subscription", target: `event subscription ${id}` },
+      { operation: "delete-kafka-cluster", target: "Kafka cluster undone" },
+    ]);
+    for (const operation of operations) expect((await undo(operation)).json).toMatchObject({ state: "undone" });
+    const after = await Promise.all(paths.map((path) => world.admin.get(path)));
+    expect(after.map(({ status, json }) => [status, json])).toEqual(before.map(({ json }) => [200, json]));
+    for (const path of paths) await removed(path);
+  });
+
   test("of a schedule is undone, and refused while its name is in use; an unknown one names no operation", async () => {
     const { id } = (await world.admin.post("/schedules", SCHEDULE)).json as { id: string };
     const operation = await removed(`/schedules/${id}`);

@@ -1,4 +1,4 @@
-/** Undoes deletions of deployments, subscriptions, schedules and rules, and bounds the copies that they keep. */
+/** Undoes deletions of metadata (deployments, Kafka clusters, subscriptions, schedules, rules), and bounds the copies that they keep. */
 import type { Clock } from "@perdure/base";
 import { type DocumentWrite, deletedKey, type MetadataStore, RegistryRefusal, type RestoreOutcome } from "@perdure/metadata";
 import { RouteError } from "../http/errors.js";

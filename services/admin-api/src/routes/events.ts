@@ -19,6 +19,7 @@ import { listAnswer } from "../http/page.js";
 import { type ApiRoute, route } from "../http/route.js";
 import { eventSubscriptionParam, invocationParam } from "../ids.js";
 import { restartAsNew, resume } from "../invocation-operations.js";
+import { asDeletion } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 import { eventSubscriptionView } from "../views/event-view.js";
 
@@ -59,8 +60,11 @@ export function eventRoutes(ports: AdminPorts): readonly ApiRoute[] {
       summary: "End an event subscription; deliveries to its handler continue, those to its webhook fail",
       answers: { 202: "Ended", ...UNKNOWN },
       handle: async (request) => {
-        await registry.removeEventSubscription(eventSubscriptionParam(request));
-        return empty(202);
+        const id = eventSubscriptionParam(request);
+        const record = registry.eventSubscriptions().find((one) => one.id === id);
+        const deletion = { verb: "delete-event-subscription", subject: `event subscription ${id}`, record } as const;
+        const { headers } = await asDeletion(ports, request, deletion, (undo) => registry.removeEventSubscription(id, undo));
+        return empty(202, headers);
       },
     }),
     route(rotateEventSecret, {

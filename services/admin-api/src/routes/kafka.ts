@@ -12,7 +12,6 @@ import {
   updateKafkaCluster,
 } from "@perdure/admin-contract";
 import { CreateKafkaCluster, CreateSubscription, UpdateKafkaCluster } from "@perdure/admin-contract/requests";
-import type { Registry } from "@perdure/metadata";
 import { empty, json } from "../http/answer.js";
 import { RouteError } from "../http/errors.js";
 import { listAnswer } from "../http/page.js";
@@ -23,10 +22,11 @@ import type { AdminPorts } from "../ports.js";
 import { clusterView, subscriptionView, withStoredSecrets } from "../views/kafka-view.js";
 
 export function kafkaRoutes(ports: AdminPorts): readonly ApiRoute[] {
-  return [...clusterRoutes(ports.registry), ...subscriptionRoutes(ports)];
+  return [...clusterRoutes(ports), ...subscriptionRoutes(ports)];
 }
 
-function clusterRoutes(registry: Registry): readonly ApiRoute[] {
+function clusterRoutes(ports: AdminPorts): readonly ApiRoute[] {
+  const { registry } = ports;
   return [
     route(listKafkaClusters, {
       summary: "List Kafka clusters",
@@ -75,8 +75,14 @@ function clusterRoutes(registry: Registry): readonly ApiRoute[] {
       summary: "Remove a Kafka cluster",
       answers: { 202: "Deleted", 404: "Unknown cluster", 409: "Subscriptions read from it" },
       handle: async (request) => {
-        await registry.removeKafkaCluster(request.param("cluster_name"), request.flag("force", false));
-        return empty(202);
+        const [name, force] = [request.param("cluster_name"), request.flag("force", false)];
+        const deletion = {
+          verb: "delete-kafka-cluster",
+          subject: `Kafka cluster ${name}`,
+          record: registry.kafkaCluster(name),
+        } as const;
+        const { headers } = await asDeletion(ports, request, deletion, (undo) => registry.removeKafkaCluster(name, force, undo));
+        return empty(202, headers);
       },
     }),
   ];

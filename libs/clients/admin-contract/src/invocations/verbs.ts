@@ -16,6 +16,8 @@ export const UNDOABLE_CHANGES = [
   "delete-subscription",
   "delete-schedule",
   "delete-rules",
+  "delete-kafka-cluster",
+  "delete-event-subscription",
 ] as const;
 export type UndoableChange = (typeof UNDOABLE_CHANGES)[number];
 

@@ -5,6 +5,7 @@ import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
 import { LIST_ROWS_DEFAULT, LIST_ROWS_MAX } from "./limits.js";
+import { noteUndo } from "./operations.js";
 import { textOf, whenOf } from "./texts.js";
 import { type EventFilterFlag, eventDestination, eventFilter, invocationId, oneOf, wholeNumber } from "./values.js";
 
@@ -163,8 +164,9 @@ async function remove(context: Context, id: string): Promise<void> {
   const subscription = await events.get(id, context);
   const question = `End ${id} (${subscription.types.join(", ")} to ${destinationOf(subscription)})?`;
   if (!context.yes && !(await context.prompts.confirm(question, "--yes"))) context.fail(FAILED, "Nothing was done");
-  await events.remove(id, context);
+  const operation = await events.remove(id, context);
   context.output.result({ id, removed: true }, () => context.output.print(`${id} has ended`));
+  await noteUndo(context, operation);
 }
 
 async function revokeOldSecret(context: Context, id: string): Promise<void> {

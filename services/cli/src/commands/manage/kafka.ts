@@ -219,8 +219,9 @@ function registerClusters(program: Command, context: Context): void {
     .action(
       action(async (name: string, { force }: { force?: boolean }) => {
         await confirmed(context, `Delete the Kafka cluster ${name}?`);
-        await adminOf(context).kafkaClusters.remove(name, force === true, context);
+        const operation = await adminOf(context).kafkaClusters.remove(name, force === true, context);
         context.output.result({ name, removed: true }, () => context.output.print(`${name} is removed`));
+        await noteUndo(context, operation);
       }),
     );
 }

@@ -20,6 +20,7 @@ import {
   type TableColumn,
 } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
+import { useDeletion } from "../operations/use-deletion.js";
 import { useChange, useRequest } from "../request.js";
 import { Deliveries } from "./deliveries.js";
 import { destinationText, filterText } from "./event-form.js";
@@ -159,7 +160,7 @@ interface RemovalProps {
 }
 
 function Removal({ subscription, onClose }: RemovalProps) {
-  const remove = useChange(({ admin }) => admin.events.remove(subscription.id), {
+  const remove = useDeletion(({ admin }) => admin.events.remove(subscription.id), {
     done: () => "Event subscription deleted",
     onDone: onClose,
   });

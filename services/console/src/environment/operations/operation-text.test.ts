@@ -32,6 +32,10 @@ test("an operation is named by what it did to how many", () => {
   const deletion = { operation: "delete-schedule", subject: "schedule nightly", matched: 1 } as const;
   expect(operationTitle(deletion)).toBe("deletion of schedule nightly");
   expect(undoEffect("delete-schedule", false)).toMatch(/^The schedule fires again/);
+  const cluster = { operation: "delete-kafka-cluster", subject: "Kafka cluster k", matched: 1 } as const;
+  expect(operationTitle(cluster)).toBe("deletion of Kafka cluster k");
+  expect(undoEffect("delete-kafka-cluster", false)).toMatch(/^The Kafka cluster has its properties again/);
+  expect(undoEffect("delete-event-subscription", false)).toMatch(/^The event subscription is there again/);
   expect(undoEffect("edit-state", false)).toMatch(/^The entries that the edit changed get their former values/);
   expect(undoEffect("purge", false)).toBe("Purged invocations are stored again, with their journals and results.");
   expect(undoEffect("kill", true)).toMatch(/continue from their journals.* is stopped first\.$/);

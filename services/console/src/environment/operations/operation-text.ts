@@ -17,6 +17,8 @@ const NOUNS: Readonly<Record<string, string>> = {
   "delete-subscription": "deletion",
   "delete-schedule": "deletion",
   "delete-rules": "deletion",
+  "delete-kafka-cluster": "deletion",
+  "delete-event-subscription": "deletion",
 };
 
 /** `kill of 412 invocations`, `state edit of Counter/a` */
@@ -42,6 +44,9 @@ const EFFECTS: Readonly<Record<string, string>> = {
   "delete-subscription": "The subscription consumes again from the offsets of its group.",
   "delete-schedule": "The schedule fires again. Times that passed meanwhile are skipped.",
   "delete-rules": "The rules hold again, with new versions.",
+  "delete-kafka-cluster": "The Kafka cluster has its properties again, and subscriptions that read from it continue.",
+  "delete-event-subscription":
+    "The event subscription is there again, a webhook with its secrets. Events that happened meanwhile are not sent.",
 };
 
 /** What an undo does. `isBatch`: the operation is one of a batch. */

@@ -15,7 +15,7 @@ import {
   Table,
 } from "../../kit/index.js";
 import { useEnvironment } from "../environment.js";
-import { useChange } from "../request.js";
+import { useDeletion } from "../operations/use-deletion.js";
 import { ClusterDialog } from "./cluster-dialog.js";
 import { shownOptions } from "./kafka-form.js";
 
@@ -31,8 +31,8 @@ export function Clusters({
   const [isAdding, setAdding] = useState(false);
   const [removing, setRemoving] = useState<string>();
   const [isForced, setForced] = useState(false);
-  const remove = useChange<string>(({ admin }, name) => admin.kafkaClusters.remove(name, isForced), {
-    done: (_, name) => `Kafka cluster ${name} removed`,
+  const remove = useDeletion<string>(({ admin }, name) => admin.kafkaClusters.remove(name, isForced), {
+    done: (name) => `Kafka cluster ${name} removed`,
     onDone: () => setRemoving(undefined),
   });
   return (

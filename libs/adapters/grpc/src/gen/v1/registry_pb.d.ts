@@ -2272,6 +2272,13 @@ export declare type DeleteKafkaClusterRequest = Message<"perdure.control.v1.Dele
    * @generated from field: bool force = 2;
    */
   force: boolean;
+
+  /**
+   * Keeps a copy, with which the deletion can be undone.
+   *
+   * @generated from field: optional string undo_operation_id = 3;
+   */
+  undoOperationId?: string | undefined;
 };
 
 /**
@@ -2808,6 +2815,13 @@ export declare type DeleteEventSubscriptionRequest = Message<"perdure.control.v1
    * @generated from field: string id = 1;
    */
   id: string;
+
+  /**
+   * Keeps a copy, with which the deletion can be undone.
+   *
+   * @generated from field: optional string undo_operation_id = 2;
+   */
+  undoOperationId?: string | undefined;
 };
 
 /**
