@@ -33,9 +33,9 @@ export async function* readAhead<Page>(ranges: Iterable<AsyncIterable<Page>>, ah
   }
 }
 
-function begin<Page>({ done, value }: IteratorResult<AsyncIterable<Page>, unknown>): Begun<Page> | undefined {
-  if (done === true) return undefined;
-  const pages = (value as AsyncIterable<Page>)[Symbol.asyncIterator]();
+function begin<Page>(range: IteratorResult<AsyncIterable<Page>, unknown>): Begun<Page> | undefined {
+  if (range.done === true) return undefined;
+  const pages = range.value[Symbol.asyncIterator]();
   const first = pages.next();
   first.catch(() => undefined); // The reader of this range receives the rejection; when nothing reads it any more, it has no effect.
   return { pages, first };

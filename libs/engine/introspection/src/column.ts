@@ -63,7 +63,7 @@ abstract class ValueColumn {
 
   pushNull(): void {
     const at = this.length >> 3;
-    if (at >= this.#nulls.length) this.#nulls = grown(this.#nulls, Math.max(ROWS_MIN, (at + 1) * 2));
+    if (at >= this.#nulls.length) this.#nulls = grown(this.#nulls, new Uint8Array(Math.max(ROWS_MIN, (at + 1) * 2)));
     this.#nulls[at] = this.#nulls[at]! | (1 << (this.length & 7));
     this.hasNulls = true;
     this.skip();
@@ -110,8 +110,8 @@ export class TextColumn extends ValueColumn {
   push(cell: SqlValue): void {
     if (cell === undefined) return this.pushNull();
     if (typeof cell === "string") return this.pushText(cell);
-    const bytes = cell as Uint8Array;
-    this.pushBytes(bytes, 0, bytes.length);
+    invariant(cell instanceof Uint8Array, "a column of texts gets texts or bytes");
+    this.pushBytes(cell, 0, cell.length);
   }
 
   pushText(text: string): void {
@@ -180,7 +180,7 @@ export class TextColumn extends ValueColumn {
   }
 
   protected skip(): void {
-    if (this.length >= this.ends.length) this.ends = grown(this.ends, this.length * 2);
+    if (this.length >= this.ends.length) this.ends = grown(this.ends, new Uint32Array(this.length * 2));
     this.ends[this.length] = this.#size;
   }
 
@@ -194,7 +194,7 @@ export class TextColumn extends ValueColumn {
     invariant(needed < 0xffff_ffff, "the budget of a statement ends long before an offset does");
     if (needed <= this.data.length) return;
     if (needed > this.#bytesMax) throw new ColumnFull(undefined);
-    this.data = grown(this.data, Math.max(needed, Math.min(this.data.length * 2, this.#bytesMax)));
+    this.data = grown(this.data, new Uint8Array(Math.max(needed, Math.min(this.data.length * 2, this.#bytesMax))));
   }
 }
 
@@ -212,7 +212,7 @@ export class NumberColumn extends ValueColumn {
   }
 
   pushNumber(value: number): void {
-    if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
+    this.skip();
     this.values[this.length++] = value;
   }
 
@@ -221,12 +221,12 @@ export class NumberColumn extends ValueColumn {
   }
 
   protected skip(): void {
-    if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
+    if (this.length >= this.values.length) this.values = grown(this.values, new Float64Array(this.length * 2));
   }
 }
 
 export class BigColumn extends ValueColumn {
-  values: BigUint64Array = new BigUint64Array(ROWS_MIN);
+  values: BigUint64Array<ArrayBuffer> = new BigUint64Array(ROWS_MIN);
 
   get bytes(): number {
     return this.length * 8;
@@ -235,7 +235,7 @@ export class BigColumn extends ValueColumn {
   push(cell: SqlValue): void {
     if (cell === undefined) return this.pushNull();
     this.skip();
-    this.values[this.length++] = BigInt(cell as number | bigint);
+    this.values[this.length++] = typeof cell === "bigint" ? cell : BigInt(Number(cell));
   }
 
   protected pushFrom(column: this, row: number): void {
@@ -244,7 +244,7 @@ export class BigColumn extends ValueColumn {
   }
 
   protected skip(): void {
-    if (this.length >= this.values.length) this.values = grown(this.values, this.length * 2);
+    if (this.length >= this.values.length) this.values = grown(this.values, new BigUint64Array(this.length * 2));
   }
 }
 
@@ -259,9 +259,9 @@ export class ListColumn extends ValueColumn {
 
   push(cell: SqlValue): void {
     if (cell === undefined) return this.pushNull();
-    const list = cell as readonly number[] | readonly string[];
-    this.values[this.length++] = list;
-    this.#items += list.length;
+    invariant(typeof cell === "object" && !(cell instanceof Uint8Array), "a column of lists gets lists");
+    this.values[this.length++] = cell;
+    this.#items += cell.length;
   }
 
   protected pushFrom(column: this, row: number): void {
@@ -273,8 +273,8 @@ export class ListColumn extends ValueColumn {
   }
 }
 
-function grown<T extends Uint8Array | Uint32Array | Float64Array | BigUint64Array>(array: T, length: number): T {
-  const larger = new (array.constructor as new (length: number) => T)(length);
-  (larger as Uint8Array).set(array as Uint8Array);
+/** `larger` with the values of `array` at its start. */
+function grown<Values, Larger extends { set(values: Values): void }>(array: Values, larger: Larger): Larger {
+  larger.set(array);
   return larger;
 }

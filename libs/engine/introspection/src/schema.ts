@@ -2,7 +2,8 @@
  * Names, order and types of all columns (introspection-sql.md §1). Clients select `*` and read by name. Grouped by type where that keeps
  * the order: `text: a b` are two text columns.
  */
-import type { ColumnHeader, ColumnType } from "./table.js";
+import { present } from "@perdure/base";
+import { COLUMN_TYPES, type ColumnHeader, type ColumnType } from "./table.js";
 
 const COLUMNS = {
   sys_invocation: [
@@ -267,7 +268,8 @@ export const TABLE_NAMES = Object.keys(COLUMNS) as readonly TableName[];
 /** The columns of a table, in order. */
 export function columnsOf(table: TableName): readonly ColumnHeader[] {
   return COLUMNS[table].flatMap((group) => {
-    const [type = "", names = ""] = group.split(": ");
-    return names.split(" ").map((name) => ({ name, type: type as ColumnType }));
+    const [typeName, names = ""] = group.split(": ");
+    const type = present(COLUMN_TYPES.find((one) => one === typeName));
+    return names.split(" ").map((name) => ({ name, type }));
   });
 }

@@ -7,7 +7,8 @@ import type { ScanHints } from "./query/hints.js";
 import { columnsOf, type TableName } from "./schema.js";
 
 /** Types of introspection-sql.md §1 in short; timestamps and durations are whole milliseconds. */
-export type ColumnType = "text" | "u32" | "u64" | "bool" | "bytes" | "timestamp" | "duration" | "u32List" | "textList";
+export const COLUMN_TYPES = ["text", "u32", "u64", "bool", "bytes", "timestamp", "duration", "u32List", "textList"] as const;
+export type ColumnType = (typeof COLUMN_TYPES)[number];
 
 /** Undefined is NULL. A `u64` may be a number while that is exact. */
 export type SqlValue = string | number | bigint | boolean | Uint8Array | readonly number[] | readonly string[] | undefined;

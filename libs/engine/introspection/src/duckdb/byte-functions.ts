@@ -3,7 +3,8 @@
  * types fails for aggregates.
  */
 import { isUtf8 } from "node:buffer";
-import { BIGINT, BLOB, type DuckDBBlobValue, type DuckDBConnection, DuckDBScalarFunction } from "@duckdb/node-api";
+import { BIGINT, BLOB, DuckDBBlobVector, type DuckDBConnection, DuckDBScalarFunction } from "@duckdb/node-api";
+import { invariant } from "@perdure/base";
 
 export function registerByteFunctions(connection: DuckDBConnection): void {
   for (const name of ["length", "char_length", "character_length"]) register(connection, name, characterCount);
@@ -26,8 +27,9 @@ function register(connection: DuckDBConnection, name: string, measure: (bytes: U
       returnType: BIGINT,
       mainFunction(_info, input, output) {
         const values = input.getColumnVector(0);
+        invariant(values instanceof DuckDBBlobVector, "the vector of a parameter has the parameter's type");
         for (let row = 0; row < input.rowCount; row++) {
-          const value = values.getItem(row) as DuckDBBlobValue | null;
+          const value = values.getItem(row);
           output.setItem(row, value === null ? null : BigInt(measure(value.bytes)));
         }
         output.flush();

@@ -2,25 +2,51 @@
 
 import { setImmediate as nextTurn } from "node:timers/promises";
 import {
-  type DuckDBBlobValue,
-  type DuckDBDataChunk,
-  type DuckDBDateValue,
-  type DuckDBDecimalValue,
+  DuckDBBigIntVector,
+  DuckDBBlobVector,
+  DuckDBBooleanVector,
+  DuckDBDateVector,
+  DuckDBDecimal16Vector,
+  DuckDBDecimal32Vector,
+  DuckDBDecimal64Vector,
+  DuckDBDecimal128Vector,
+  DuckDBDoubleVector,
+  DuckDBFloatVector,
+  DuckDBHugeIntVector,
+  DuckDBIntegerVector,
   type DuckDBIntervalValue,
-  type DuckDBListType,
-  type DuckDBListValue,
+  DuckDBIntervalVector,
+  DuckDBListVector,
   type DuckDBMaterializedResult,
-  type DuckDBTimestampMillisecondsValue,
-  type DuckDBTimestampNanosecondsValue,
-  type DuckDBTimestampSecondsValue,
-  type DuckDBTimestampTZValue,
-  type DuckDBTimestampValue,
+  DuckDBSmallIntVector,
+  DuckDBTimestampMillisecondsVector,
+  DuckDBTimestampNanosecondsVector,
+  DuckDBTimestampSecondsVector,
+  DuckDBTimestampTZVector,
+  DuckDBTimestampVector,
+  DuckDBTinyIntVector,
   type DuckDBType,
   DuckDBTypeId,
+  DuckDBUBigIntVector,
+  DuckDBUHugeIntVector,
+  DuckDBUIntegerVector,
+  DuckDBUSmallIntVector,
+  DuckDBUTinyIntVector,
   type DuckDBValue,
+  DuckDBVector,
 } from "@duckdb/node-api";
-import { present } from "@perdure/base";
-import type { CellValue, ResultBatch, ResultColumn, ResultRows, ResultType } from "../encode/result.js";
+import { invariant, present } from "@perdure/base";
+import type {
+  ColumnValues,
+  ItemRange,
+  ResultBatch,
+  ResultColumn,
+  ResultRows,
+  ResultType,
+  ScalarColumnValues,
+  ScalarKind,
+  ScalarValue,
+} from "../encode/result.js";
 import { ValueOutOfRange, ValueTooLarge } from "../errors.js";
 import { CELL_BYTES_MAX, rowsPerTurn } from "../limits.js";
 
@@ -36,7 +62,7 @@ export function rowsOf(result: DuckDBMaterializedResult, signal: AbortSignal): R
 async function* batchesOf(
   result: DuckDBMaterializedResult,
   columns: readonly ResultColumn[],
-  readers: readonly ValueReader[],
+  readers: readonly VectorReader[],
   signal: AbortSignal,
 ): AsyncIterable<ResultBatch> {
   const turn = rowsPerTurn(readers.length);
@@ -47,101 +73,140 @@ async function* batchesOf(
     const chunk = result.getChunk(at); // Not `fetchChunk`, which passes through another thread twice for the smallest result.
     for (let start = 0; start < chunk.rowCount; start += turn) {
       if (at > 0 || start > 0) await nextTurn();
-      const end = Math.min(start + turn, chunk.rowCount);
+      const rows = Array.from({ length: Math.min(turn, chunk.rowCount - start) }, (_, row) => start + row);
       const values = columns.map(({ name }, i) => {
-        const read = columnValues(chunk, i, present(readers[i]), start, end);
+        const read = present(readers[i]).read(chunk.getColumnVector(i), rows);
         checkSizes(read, name, before + start);
         return read;
       });
-      yield { rowCount: end - start, values };
+      yield { rowCount: rows.length, columns: values };
     }
     before += chunk.rowCount;
   }
 }
 
-function columnValues(chunk: DuckDBDataChunk, index: number, { read }: ValueReader, start: number, end: number): CellValue[] {
-  const vector = chunk.getColumnVector(index);
-  const values: CellValue[] = [];
-  for (let row = start; row < end; row++) {
-    const value = vector.getItem(row);
-    values.push(value === null ? null : read(value));
-  }
-  return values;
-}
-
-function checkSizes(values: readonly CellValue[], column: string, before: number): void {
+function checkSizes({ kind, values }: ColumnValues, column: string, before: number): void {
+  if (kind !== "text" && kind !== "bytes") return;
   for (let i = 0; i < values.length; i++) {
-    const sizeBytes = largeSizeOf(present(values[i]));
+    const sizeBytes = largeSizeOf(values[i] ?? "");
     if (sizeBytes > CELL_BYTES_MAX) throw new ValueTooLarge(`column ${column} of the result in row ${before + i + 1}`, sizeBytes);
   }
 }
 
 /** Bytes of a large value; 0 for others. */
-function largeSizeOf(value: CellValue): number {
-  if (value instanceof Uint8Array) return value.length;
-  const isLarge = typeof value === "string" && value.length * 3 > CELL_BYTES_MAX;
-  return isLarge ? Buffer.byteLength(value) : 0;
+function largeSizeOf(value: string | Uint8Array): number {
+  if (typeof value !== "string") return value.length;
+  return value.length * 3 > CELL_BYTES_MAX ? Buffer.byteLength(value) : 0;
 }
 
-interface ValueReader {
+/** Reads the engine's vectors of one type. */
+interface VectorReader<Column = ColumnValues> {
   readonly type: ResultType;
-  /** Never called with null. */
-  read(value: DuckDBValue): CellValue;
+  read(vector: DuckDBVector, rows: readonly number[]): Column;
 }
 
-function readerOf(type: DuckDBType): ValueReader {
+function readerOf(type: DuckDBType): VectorReader {
   switch (type.typeId) {
     case DuckDBTypeId.BOOLEAN:
-      return { type: { kind: "bool" }, read: (value) => value as boolean };
+      return scalar("bool", DuckDBBooleanVector, (value) => value);
     case DuckDBTypeId.UTINYINT:
+      return scalar("uint32", DuckDBUTinyIntVector, (value) => value);
     case DuckDBTypeId.USMALLINT:
+      return scalar("uint32", DuckDBUSmallIntVector, (value) => value);
     case DuckDBTypeId.UINTEGER:
-      return { type: { kind: "uint32" }, read: (value) => value as number };
+      return scalar("uint32", DuckDBUIntegerVector, (value) => value);
     case DuckDBTypeId.TINYINT:
+      return scalar("int64", DuckDBTinyIntVector, BigInt);
     case DuckDBTypeId.SMALLINT:
+      return scalar("int64", DuckDBSmallIntVector, BigInt);
     case DuckDBTypeId.INTEGER: // Literals: 64 bits to the reference, and to clients that read counts.
+      return scalar("int64", DuckDBIntegerVector, BigInt);
     case DuckDBTypeId.BIGINT:
-      return { type: { kind: "int64" }, read: (value) => BigInt(value as number | bigint) };
+      return scalar("int64", DuckDBBigIntVector, (value) => value);
     case DuckDBTypeId.HUGEINT: // Sums of 64-bit integers.
+      return scalar("int64", DuckDBHugeIntVector, within64Bits);
     case DuckDBTypeId.UHUGEINT:
-      return { type: { kind: "int64" }, read: (value) => within64Bits(value as bigint) };
+      return scalar("int64", DuckDBUHugeIntVector, within64Bits);
     case DuckDBTypeId.UBIGINT:
-      return { type: { kind: "uint64" }, read: (value) => value as bigint };
+      return scalar("uint64", DuckDBUBigIntVector, (value) => value);
     case DuckDBTypeId.FLOAT:
+      return scalar("float64", DuckDBFloatVector, (value) => value);
     case DuckDBTypeId.DOUBLE:
-      return { type: { kind: "float64" }, read: (value) => value as number };
+      return scalar("float64", DuckDBDoubleVector, (value) => value);
     case DuckDBTypeId.DECIMAL:
-      return { type: { kind: "float64" }, read: (value) => (value as DuckDBDecimalValue).toDouble() };
+      return scalar("float64", decimalVector(type.width), (value) => value.toDouble());
     case DuckDBTypeId.BLOB:
-      return { type: { kind: "bytes" }, read: (value) => (value as DuckDBBlobValue).bytes };
+      return scalar("bytes", DuckDBBlobVector, ({ bytes }) => bytes);
     case DuckDBTypeId.TIMESTAMP_TZ:
-      return { type: { kind: "instant" }, read: (value) => floorDiv((value as DuckDBTimestampTZValue).micros, 1000n) };
+      return scalar("instant", DuckDBTimestampTZVector, ({ micros }) => floorDiv(micros, 1000n));
     case DuckDBTypeId.TIMESTAMP:
-      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampValue).micros * 1000n };
+      return scalar("wallTime", DuckDBTimestampVector, ({ micros }) => micros * 1000n);
     case DuckDBTypeId.TIMESTAMP_MS:
-      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampMillisecondsValue).millis * 1_000_000n };
+      return scalar("wallTime", DuckDBTimestampMillisecondsVector, ({ millis }) => millis * 1_000_000n);
     case DuckDBTypeId.TIMESTAMP_NS:
-      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampNanosecondsValue).nanos };
+      return scalar("wallTime", DuckDBTimestampNanosecondsVector, ({ nanos }) => nanos);
     case DuckDBTypeId.TIMESTAMP_S:
-      return { type: { kind: "wallTime" }, read: (value) => (value as DuckDBTimestampSecondsValue).seconds * 1_000_000_000n };
+      return scalar("wallTime", DuckDBTimestampSecondsVector, ({ seconds }) => seconds * 1_000_000_000n);
     case DuckDBTypeId.DATE:
-      return { type: { kind: "date" }, read: (value) => (value as DuckDBDateValue).days };
+      return scalar("date", DuckDBDateVector, ({ days }) => days);
     case DuckDBTypeId.INTERVAL:
-      return { type: { kind: "duration" }, read: (value) => intervalMs(value as DuckDBIntervalValue) };
+      return scalar("duration", DuckDBIntervalVector, intervalMs);
     case DuckDBTypeId.SQLNULL:
-      return { type: { kind: "null" }, read: () => null };
+      return { type: { kind: "null" }, read: (_vector, rows) => ({ kind: "null", values: rows.map(() => null) }) };
     case DuckDBTypeId.LIST:
-      return listReader(type as DuckDBListType);
+      return list(readerOf(type.valueType));
     default:
-      return { type: { kind: "text" }, read: (value) => String(value) };
+      return scalar("text", DuckDBVector, String);
   }
 }
 
-function listReader({ valueType }: DuckDBListType): ValueReader {
-  const items = readerOf(valueType);
+/** Of the smallest integers that hold this number of digits. */
+function decimalVector(digits: number) {
+  if (digits <= 4) return DuckDBDecimal16Vector;
+  if (digits <= 9) return DuckDBDecimal32Vector;
+  return digits <= 18 ? DuckDBDecimal64Vector : DuckDBDecimal128Vector;
+}
+
+type VectorClass<Value extends DuckDBValue> = abstract new (...parts: never[]) => DuckDBVector<Value>;
+
+function isOf<Value extends DuckDBValue>(vectorClass: VectorClass<Value>, vector: DuckDBVector): vector is DuckDBVector<Value> {
+  return vector instanceof vectorClass;
+}
+
+function scalar<Kind extends ScalarKind, Value extends DuckDBValue>(
+  kind: Kind,
+  vectorClass: VectorClass<Value>,
+  convert: (value: Value) => ScalarValue<Kind>,
+): VectorReader<ScalarColumnValues<Kind>> {
+  return {
+    type: { kind },
+    read(vector, rows) {
+      invariant(isOf(vectorClass, vector), "the vector of a column has the column's type");
+      const values = rows.map((row) => {
+        const value = vector.getItem(row);
+        return value === null ? null : convert(value);
+      });
+      return { kind, values };
+    },
+  };
+}
+
+function list(items: VectorReader): VectorReader {
   return {
     type: { kind: "list", items: items.type },
-    read: (value) => (value as DuckDBListValue).items.map((item) => (item === null ? null : items.read(item))),
+    read(vector, rows) {
+      invariant(vector instanceof DuckDBListVector, "the vector of a column has the column's type");
+      const itemRows: number[] = [];
+      const values = rows.map((row): ItemRange | null => {
+        if (vector.getItemVector(row) === null) return null;
+        const start = itemRows.length;
+        const first = vector.getEntryOffset(row);
+        const length = vector.getEntryLength(row);
+        for (let item = first; item < first + length; item++) itemRows.push(item);
+        return { start, end: itemRows.length };
+      });
+      return { kind: "list", values, items: items.read(vector.childVector, itemRows) };
+    },
   };
 }
 

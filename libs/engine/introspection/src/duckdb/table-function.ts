@@ -24,7 +24,7 @@ import { ROWS_PER_VECTOR_MAX, VECTOR_BYTES_MAX } from "../limits.js";
 import type { GatheredTable } from "../query/gather.js";
 import type { ColumnType, SqlTable } from "../table.js";
 import { CATALOG, SCHEMA } from "./setup.js";
-import { type NumberLayout, writeBigs, writeNumbers, writeTexts } from "./vectors.js";
+import { NUMBER_LAYOUTS, writeBigs, writeNumbers, writeTexts } from "./vectors.js";
 
 /** The gathered rows of the statement that runs on a connection. */
 export interface StatementRows {
@@ -48,10 +48,24 @@ const TYPES: Readonly<Record<ColumnType, DuckDBType>> = {
   textList: LIST(VARCHAR),
 };
 
-interface Scan {
+/** A table of a statement, from its bind on. */
+class BoundTable {
+  readonly connection: number;
+
+  constructor(connection: number) {
+    this.connection = connection;
+  }
+}
+
+class Scan {
   readonly connection: number;
   readonly columns: readonly number[];
-  nextRow: number;
+  nextRow = 0;
+
+  constructor(connection: number, columns: readonly number[]) {
+    this.connection = connection;
+    this.columns = columns;
+  }
 }
 
 /** Registers the table's function and a view of its name. */
@@ -63,19 +77,21 @@ export async function registerTable(connection: DuckDBConnection, table: SqlTabl
       supportsProjectionPushdown: true,
       bindFunction(info) {
         for (const column of table.columns) info.addResultColumn(column.name, TYPES[column.type]);
-        info.setBindData({ connection: info.clientContext.connectionId });
+        info.setBindData(new BoundTable(info.clientContext.connectionId));
       },
       initFunction(info) {
         info.setMaxThreads(1);
-        const { connection } = info.bindData as { connection: number };
-        const scan: Scan = { connection, columns: info.getColumnIndexes(), nextRow: 0 };
+        const bound = info.bindData;
+        invariant(bound instanceof BoundTable, "a table is bound before its scan starts");
+        const scan = new Scan(bound.connection, info.getColumnIndexes());
         info.setInitData(scan);
-        const statement = rows.get(connection);
+        const statement = rows.get(scan.connection);
         if (statement !== undefined && !hasAll(statement.gathered(table.name), scan.columns))
           statement.missing(table.name, scan.columns);
       },
       mainFunction(info, output) {
-        const scan = info.initData as Scan;
+        const scan = info.initData;
+        invariant(scan instanceof Scan, "a scan is started before it is read");
         const gathered = rows.get(scan.connection)?.gathered(table.name);
         if (gathered === undefined || !hasAll(gathered, scan.columns)) info.setError("rows are not gathered yet");
         else scan.nextRow += writeRows(output, table, gathered, scan);
@@ -134,5 +150,9 @@ function writeColumn(
   const vector = bindings.data_chunk_get_vector(output.chunk, at);
   if (column instanceof TextColumn) writeTexts(vector, column, from, count);
   else if (column instanceof BigColumn) writeBigs(vector, column, from, count);
-  else writeNumbers(vector, type as NumberLayout, column, from, count);
+  else {
+    const layout = NUMBER_LAYOUTS.find((one) => one === type);
+    invariant(layout !== undefined, "a column of numbers has a layout");
+    writeNumbers(vector, layout, column, from, count);
+  }
 }

@@ -12,8 +12,9 @@ import type { BigColumn, NumberColumn, TextColumn } from "../column.js";
 import { ROWS_PER_VECTOR_MAX } from "../limits.js";
 
 type Vector = ReturnType<typeof bindings.data_chunk_get_vector>;
-/** Memory layout of numbers in a vector. */
-export type NumberLayout = "u32" | "bool" | "timestamp" | "duration";
+/** Memory layouts of numbers in a vector. */
+export const NUMBER_LAYOUTS = ["u32", "bool", "timestamp", "duration"] as const;
+type NumberLayout = (typeof NUMBER_LAYOUTS)[number];
 
 const RECORD_BYTES = 16;
 const INLINE_BYTES = 12;
@@ -41,7 +42,7 @@ export function writeTexts(vector: Vector, column: TextColumn, from: number, cou
   const { data, ends } = column;
   let start = first;
   for (let row = 0; row < count; row++) {
-    const end = ends[from + row] as number;
+    const end = ends[from + row] ?? start;
     const at = row * 4;
     const size = end - start;
     uint32View[at] = size;
@@ -49,7 +50,7 @@ export function writeTexts(vector: Vector, column: TextColumn, from: number, cou
     uint32View[at + 2] = 0;
     uint32View[at + 3] = 0;
     const prefix = size <= INLINE_BYTES ? size : 4;
-    for (let i = 0; i < prefix; i++) bytesView[at * 4 + 4 + i] = data[start + i] as number;
+    for (let i = 0; i < prefix; i++) bytesView[at * 4 + 4 + i] = data[start + i] ?? 0;
     if (size > INLINE_BYTES) {
       const offset = low + (start - first);
       uint32View[at + 2] = offset >>> 0;
@@ -62,25 +63,30 @@ export function writeTexts(vector: Vector, column: TextColumn, from: number, cou
 }
 
 export function writeNumbers(vector: Vector, layout: NumberLayout, column: NumberColumn, from: number, count: number): void {
-  const { values } = column;
+  const values = column.values.subarray(from, from + count);
+  let at = 0;
   switch (layout) {
     case "u32":
-      for (let row = 0; row < count; row++) uint32View[row] = values[from + row] as number;
+      uint32View.set(values);
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 4);
       break;
     case "bool":
-      for (let row = 0; row < count; row++) bytesView[row] = values[from + row] as number;
+      bytesView.set(values);
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count);
       break;
     case "timestamp":
-      for (let row = 0; row < count; row++) putMicros(row * 2, values[from + row] as number);
+      for (const ms of values) {
+        putMicros(at, ms);
+        at += 2;
+      }
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 8);
       break;
     case "duration": // Months and days, then microseconds.
-      for (let row = 0; row < count; row++) {
-        uint32View[row * 4] = 0;
-        uint32View[row * 4 + 1] = 0;
-        putMicros(row * 4 + 2, values[from + row] as number);
+      for (const ms of values) {
+        uint32View[at] = 0;
+        uint32View[at + 1] = 0;
+        putMicros(at + 2, ms);
+        at += 4;
       }
       bindings.copy_data_to_vector(vector, 0, scratch, 0, count * 16);
       break;
@@ -101,7 +107,7 @@ function putMicros(at: number, ms: number): void {
 
 export function writeBigs(vector: Vector, column: BigColumn, from: number, count: number): void {
   const { values } = column;
-  bindings.copy_data_to_vector(vector, 0, values.buffer as ArrayBuffer, values.byteOffset + from * 8, count * 8);
+  bindings.copy_data_to_vector(vector, 0, values.buffer, values.byteOffset + from * 8, count * 8);
   writeNulls(vector, column, from, count);
 }
 
@@ -113,8 +119,8 @@ function writeNulls(vector: Vector, column: TextColumn | NumberColumn | BigColum
   } else {
     mask.fill(0xff, 0, bytes); // A vector with fewer rows came before.
     for (let row = 0; row < count; row++)
-      if (column.isNull(from + row)) mask[row >> 3] = (mask[row >> 3] as number) & ~(1 << (row & 7));
+      if (column.isNull(from + row)) mask[row >> 3] = (mask[row >> 3] ?? 0) & ~(1 << (row & 7));
   }
   bindings.vector_ensure_validity_writable(vector);
-  bindings.copy_data_to_vector_validity(vector, 0, mask.buffer as ArrayBuffer, 0, bytes);
+  bindings.copy_data_to_vector_validity(vector, 0, mask.buffer, 0, bytes);
 }

@@ -3,7 +3,7 @@
  * framed by apache-arrow, whose builders would be slower and lack some types.
  */
 
-import { concatBytes, unreachable, utf8 } from "@perdure/base";
+import { concatBytes, invariant, unreachable, utf8 } from "@perdure/base";
 import {
   Bool,
   type Data,
@@ -27,9 +27,11 @@ import {
   Uint32,
   Uint64,
 } from "apache-arrow";
-import type { CellValue, ResultRows, ResultType } from "./result.js";
+import type { ColumnValues, ListColumnValues, ResultRows, ResultType } from "./result.js";
 
 export const ARROW_CONTENT_TYPE = "application/vnd.apache.arrow.stream";
+
+const UTC = "+00:00";
 
 /** Schema, one batch for each batch of rows, end-of-stream marker. */
 export async function* encodeArrow({ columns, batches }: ResultRows): AsyncIterable<Uint8Array> {
@@ -38,8 +40,8 @@ export async function* encodeArrow({ columns, batches }: ResultRows): AsyncItera
   const writer = new CollectingWriter();
   writer.reset(undefined, schema);
   yield writer.take();
-  for await (const { rowCount, values } of batches) {
-    const children = columns.map(({ type }, i) => columnData(type, values[i] ?? []));
+  for await (const { rowCount, columns: values } of batches) {
+    const children = values.map(columnData);
     const data = makeData({ type: new Struct(fields), length: rowCount, nullCount: 0, children });
     writer.write(new RecordBatch(schema, data));
     yield writer.take();
@@ -60,8 +62,8 @@ class CollectingWriter extends RecordBatchStreamWriter {
   }
 
   protected override _write(chunk: Parameters<RecordBatchStreamWriter["_write"]>[0]): this {
-    const view = chunk as ArrayBufferView;
-    const bytes = new Uint8Array(view.buffer, view.byteOffset, view.byteLength);
+    invariant(ArrayBuffer.isView(chunk), "a writer of record batches writes bytes");
+    const bytes = new Uint8Array(chunk.buffer, chunk.byteOffset, chunk.byteLength);
     this.#parts.push(bytes);
     this._position += bytes.length;
     return this;
@@ -85,7 +87,7 @@ function arrowType(type: ResultType): DataType {
     case "bytes":
       return new LargeBinary();
     case "instant":
-      return new TimestampMillisecond("+00:00");
+      return new TimestampMillisecond(UTC);
     case "wallTime":
       return new TimestampNanosecond();
     case "date":
@@ -101,91 +103,88 @@ function arrowType(type: ResultType): DataType {
   }
 }
 
-function columnData(type: ResultType, values: readonly CellValue[]): Data {
-  const common = { type: arrowType(type), length: values.length, ...validity(values) };
-  switch (type.kind) {
+function columnData(column: ColumnValues): Data {
+  const { length } = column.values;
+  const common = { length, ...validity(column.values) };
+  switch (column.kind) {
     case "bool":
-      return makeData({ ...common, type: common.type as Bool, data: bits(values, (value) => value === true) });
+      return makeData({ ...common, type: new Bool(), data: bits(column.values, (value) => value === true) });
     case "uint32":
-      return makeData({ ...common, type: common.type as Uint32, data: filled(new Uint32Array(values.length), values) });
+      return makeData({ ...common, type: new Uint32(), data: filled(new Uint32Array(length), column.values) });
     case "int64":
-      return makeData({ ...common, type: common.type as Int64, data: filled(new BigInt64Array(values.length), values) });
+      return makeData({ ...common, type: new Int64(), data: filled(new BigInt64Array(length), column.values) });
     case "uint64":
-      return makeData({ ...common, type: common.type as Uint64, data: filled(new BigUint64Array(values.length), values) });
+      return makeData({ ...common, type: new Uint64(), data: filled(new BigUint64Array(length), column.values) });
     case "float64":
-      return makeData({ ...common, type: common.type as Float64, data: filled(new Float64Array(values.length), values) });
+      return makeData({ ...common, type: new Float64(), data: filled(new Float64Array(length), column.values) });
     case "date":
-      return makeData({ ...common, type: common.type as DateDay, data: filled(new Int32Array(values.length), values) });
-    case "instant":
+      return makeData({ ...common, type: new DateDay(), data: filled(new Int32Array(length), column.values) });
+    case "instant": {
+      const data = filled(new BigInt64Array(length), column.values);
+      return makeData({ ...common, type: new TimestampMillisecond(UTC), data });
+    }
     case "wallTime":
-      return makeData({
-        ...common,
-        type: common.type as TimestampMillisecond,
-        data: filled(new BigInt64Array(values.length), values),
-      });
+      return makeData({ ...common, type: new TimestampNanosecond(), data: filled(new BigInt64Array(length), column.values) });
     case "duration":
-      return makeData({
-        ...common,
-        type: common.type as DurationMillisecond,
-        data: filled(new BigInt64Array(values.length), values),
-      });
+      return makeData({ ...common, type: new DurationMillisecond(), data: filled(new BigInt64Array(length), column.values) });
     case "text":
+      return makeData({ ...common, type: new LargeUtf8(), ...packed(column.values) });
     case "bytes":
-      return makeData({ ...common, type: common.type as LargeUtf8, ...packed(values) });
+      return makeData({ ...common, type: new LargeBinary(), ...packed(column.values) });
     case "null":
-      return makeData({ type: new Null(), length: values.length });
+      return makeData({ type: new Null(), length });
     case "list":
-      return listData(type.items, values);
+      return listData(column);
     default:
-      return unreachable(type);
+      return unreachable(column);
   }
 }
 
-function listData(items: ResultType, values: readonly CellValue[]): Data {
+function listData({ values, items }: ListColumnValues): Data {
   const offsets = new Int32Array(values.length + 1);
-  const flat: CellValue[] = [];
+  let end = 0;
   for (let i = 0; i < values.length; i++) {
-    const list = values[i] as readonly CellValue[] | null;
-    if (list !== null) for (const item of list) flat.push(item);
-    offsets[i + 1] = flat.length;
+    end = values[i]?.end ?? end;
+    offsets[i + 1] = end;
   }
-  const type = arrowType({ kind: "list", items }) as List;
-  return makeData({ type, length: values.length, ...validity(values), valueOffsets: offsets, child: columnData(items, flat) });
+  const child = columnData(items);
+  const type = new List(new Field("item", child.type, true));
+  return makeData({ type, length: values.length, ...validity(values), valueOffsets: offsets, child });
 }
 
 /** Empty when no value is null. */
-function validity(values: readonly CellValue[]): { nullCount: number; nullBitmap?: Uint8Array } {
+function validity(values: readonly unknown[]): { nullCount: number; nullBitmap?: Uint8Array } {
   let nullCount = 0;
   for (const value of values) if (value === null) nullCount++;
   return nullCount === 0 ? { nullCount } : { nullCount, nullBitmap: bits(values, (value) => value !== null) };
 }
 
-function bits(values: readonly CellValue[], isSet: (value: CellValue) => boolean): Uint8Array {
+function bits<Value>(values: readonly Value[], isSet: (value: Value) => boolean): Uint8Array {
   const bytes = new Uint8Array((values.length + 7) >> 3);
-  for (let i = 0; i < values.length; i++) {
-    if (isSet(values[i] as CellValue)) bytes[i >> 3] = (bytes[i >> 3] as number) | (1 << (i & 7));
+  let i = 0;
+  for (const value of values) {
+    if (isSet(value)) bytes[i >> 3] = (bytes[i >> 3] ?? 0) | (1 << (i & 7));
+    i++;
   }
   return bytes;
 }
 
 /** Nulls remain zero. */
-function filled<T extends Uint32Array | Int32Array | Float64Array | BigInt64Array | BigUint64Array>(
-  into: T,
-  values: readonly CellValue[],
-): T {
+function filled<Value, Into extends { [row: number]: Value }>(into: Into, values: readonly (Value | null)[]): Into {
+  const rows: { [row: number]: Value } = into;
   for (let i = 0; i < values.length; i++) {
-    const value = values[i];
-    if (value !== null) into[i] = value as never;
+    const value = values[i] ?? null;
+    if (value !== null) rows[i] = value;
   }
   return into;
 }
 
-function packed(values: readonly CellValue[]): { valueOffsets: BigInt64Array; data: Uint8Array } {
+function packed(values: readonly (string | Uint8Array | null)[]): { valueOffsets: BigInt64Array; data: Uint8Array } {
   const valueOffsets = new BigInt64Array(values.length + 1);
   const parts: Uint8Array[] = [];
   let end = 0;
   for (let i = 0; i < values.length; i++) {
-    const value = values[i] as string | Uint8Array | null;
+    const value = values[i] ?? null;
     if (value !== null) {
       const part = typeof value === "string" ? utf8(value) : value;
       parts.push(part);

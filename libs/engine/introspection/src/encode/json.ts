@@ -2,9 +2,9 @@
  * Encodes a result as `{"rows":[…]}` as clients of the reference parse it: NULL omitted, 64-bit integers as bare digits
  * (introspection-sql.md §3.2).
  */
-import { present, toHex, unreachable, utf8 } from "@perdure/base";
+import { toHex, unreachable, utf8 } from "@perdure/base";
 import { JSON_CHUNK_CHARS } from "../limits.js";
-import type { CellValue, ResultRows, ResultType } from "./result.js";
+import type { ColumnValues, ResultRows } from "./result.js";
 
 export const JSON_CONTENT_TYPE = "application/json";
 
@@ -12,21 +12,22 @@ export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterab
   const keys = columns.map(({ name }) => `${JSON.stringify(name)}:`);
   let text = '{"rows":[';
   let isFirst = true;
-  for await (const { rowCount, values } of batches) {
+  for await (const { rowCount, columns: values } of batches) {
+    const texts = values.map(textReader);
     for (let row = 0; row < rowCount; row++) {
       text += isFirst ? "{" : ",{";
       isFirst = false;
       let separator = "";
       for (let i = 0; i < columns.length; i++) {
-        const value = values[i]?.[row] ?? null;
-        if (isLong(value)) {
+        const long = longValue(values[i], row);
+        if (long !== undefined) {
           yield utf8(`${text}${separator}${keys[i]}"`);
-          yield* piecesOf(value);
+          yield* piecesOf(long);
           text = '"';
           separator = ",";
           continue;
         }
-        const encoded = value === null ? undefined : valueText(present(columns[i]?.type), value);
+        const encoded = texts[i]?.(row);
         if (encoded === undefined) continue;
         text += separator + keys[i] + encoded;
         separator = ",";
@@ -41,8 +42,10 @@ export async function* encodeJson({ columns, batches }: ResultRows): AsyncIterab
   yield utf8(`${text}]}`);
 }
 
-function isLong(value: CellValue): value is string | Uint8Array {
-  return (typeof value === "string" || value instanceof Uint8Array) && value.length > JSON_CHUNK_CHARS;
+function longValue(column: ColumnValues | undefined, row: number): string | Uint8Array | undefined {
+  if (column?.kind !== "text" && column?.kind !== "bytes") return undefined;
+  const value = column.values[row] ?? "";
+  return value.length > JSON_CHUNK_CHARS ? value : undefined;
 }
 
 /** The text between the quotes of a long value, in parts; the whole text at once would take several times its size. */
@@ -63,35 +66,49 @@ function isHighSurrogate(code: number): boolean {
   return code >= 0xd800 && code < 0xdc00;
 }
 
-/** Undefined for numbers that JSON cannot represent. */
-function valueText(type: ResultType, value: Exclude<CellValue, null>): string | undefined {
-  switch (type.kind) {
+/** Reads the text of a row's value; undefined for NULL, and for numbers that JSON cannot represent. */
+type TextReader = (row: number) => string | undefined;
+
+function textReader(column: ColumnValues): TextReader {
+  switch (column.kind) {
     case "bool":
     case "uint32":
     case "int64":
     case "uint64":
-      return String(value);
+      return printed<boolean | number | bigint>(column.values, String);
     case "float64":
-      return floatText(value as number);
+      return printed(column.values, floatText);
     case "text":
-      return JSON.stringify(value);
+      return printed(column.values, (value) => JSON.stringify(value));
     case "bytes":
-      return `"${toHex(value as Uint8Array)}"`;
+      return printed(column.values, (value) => `"${toHex(value)}"`);
     case "instant":
-      return `"${wallTimeText((value as bigint) * 1_000_000n)}Z"`;
+      return printed(column.values, (value) => `"${wallTimeText(value * 1_000_000n)}Z"`);
     case "wallTime":
-      return `"${wallTimeText(value as bigint)}"`;
+      return printed(column.values, (value) => `"${wallTimeText(value)}"`);
     case "date":
-      return `"${new Date((value as number) * 86_400_000).toISOString().slice(0, 10)}"`;
+      return printed(column.values, (value) => `"${new Date(value * 86_400_000).toISOString().slice(0, 10)}"`);
     case "duration":
-      return `"${durationText(value as bigint)}"`;
-    case "list":
-      return `[${(value as readonly CellValue[]).map((item) => (item === null ? "null" : (valueText(type.items, item) ?? "null"))).join(",")}]`;
+      return printed(column.values, (value) => `"${durationText(value)}"`);
+    case "list": {
+      const item = textReader(column.items);
+      return printed(column.values, ({ start, end }) => {
+        const items = Array.from({ length: end - start }, (_, i) => item(start + i) ?? "null");
+        return `[${items.join(",")}]`;
+      });
+    }
     case "null":
-      return undefined;
+      return () => undefined;
     default:
-      return unreachable(type);
+      return unreachable(column);
   }
+}
+
+function printed<Value>(values: readonly (Value | null)[], print: (value: Value) => string | undefined): TextReader {
+  return (row) => {
+    const value = values[row] ?? null;
+    return value === null ? undefined : print(value);
+  };
 }
 
 function floatText(value: number): string | undefined {

@@ -3,27 +3,50 @@
  * (introspection-sql.md §5.3).
  */
 
-/**
- * A column's type and the JavaScript form of its values: `instant` bigint ms since 1970 · `wallTime` bigint ns since 1970, without
- * zone · `date` days since 1970 · `duration` bigint ms · 64-bit integers bigint, smaller ones number.
- */
+/** The JavaScript form of values: times are since 1970, a wall time has no zone. */
+interface ScalarValues {
+  readonly bool: boolean;
+  readonly uint32: number;
+  readonly int64: bigint;
+  readonly uint64: bigint;
+  readonly float64: number;
+  readonly text: string;
+  readonly bytes: Uint8Array;
+  /** Milliseconds. */
+  readonly instant: bigint;
+  /** Nanoseconds. */
+  readonly wallTime: bigint;
+  /** Days. */
+  readonly date: number;
+  /** Milliseconds. */
+  readonly duration: bigint;
+  readonly null: never;
+}
+
+export type ScalarKind = keyof ScalarValues;
+export type ScalarValue<Kind extends ScalarKind> = ScalarValues[Kind];
+
 export type ResultType = { readonly kind: ScalarKind } | { readonly kind: "list"; readonly items: ResultType };
 
-type ScalarKind =
-  | "bool"
-  | "uint32"
-  | "int64"
-  | "uint64"
-  | "float64"
-  | "text"
-  | "bytes"
-  | "instant"
-  | "wallTime"
-  | "date"
-  | "duration"
-  | "null";
+/** Values of one column, by row. */
+export type ColumnValues = ScalarColumnValues<ScalarKind> | ListColumnValues;
 
-export type CellValue = boolean | number | bigint | string | Uint8Array | readonly CellValue[] | null;
+export type ScalarColumnValues<Kind extends ScalarKind> = {
+  [K in Kind]: { readonly kind: K; readonly values: readonly (ScalarValue<K> | null)[] };
+}[Kind];
+
+/** Lists have their items in `items`, one list after the other. */
+export interface ListColumnValues {
+  readonly kind: "list";
+  readonly values: readonly (ItemRange | null)[];
+  readonly items: ColumnValues;
+}
+
+/** Places of the items of a list, `end` exclusive. */
+export interface ItemRange {
+  readonly start: number;
+  readonly end: number;
+}
 
 export interface ResultColumn {
   readonly name: string;
@@ -32,8 +55,7 @@ export interface ResultColumn {
 
 export interface ResultBatch {
   readonly rowCount: number;
-  /** Values by column, then row. */
-  readonly values: readonly (readonly CellValue[])[];
+  readonly columns: readonly ColumnValues[];
 }
 
 export interface ResultRows {

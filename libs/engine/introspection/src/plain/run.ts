@@ -5,7 +5,7 @@
 import { setImmediate as nextTurn } from "node:timers/promises";
 import { invariant, present } from "@perdure/base";
 import { type AnyColumn, BigColumn, ListColumn, NumberColumn, TextColumn } from "../column.js";
-import type { CellValue, ResultRows, ResultType } from "../encode/result.js";
+import type { ColumnValues, ItemRange, ResultBatch, ResultRows, ResultType } from "../encode/result.js";
 import { TooMuchData } from "../errors.js";
 import { PLAIN_BYTES_MAX, rowsPerTurn, TOP_ROWS_MAX, tableCost } from "../limits.js";
 import type { IntrospectionSource } from "../ports.js";
@@ -46,8 +46,8 @@ export async function runPlainQuery(
 }
 
 function counted(name: string, count: number): ResultRows {
-  async function* batches() {
-    yield { rowCount: 1, values: [[BigInt(count)]] };
+  async function* batches(): AsyncIterable<ResultBatch> {
+    yield { rowCount: 1, columns: [{ kind: "int64", values: [BigInt(count)] }] };
   }
   return { columns: [{ name, type: { kind: "int64" } }], batches: batches() };
 }
@@ -150,35 +150,53 @@ const RESULT_TYPES: Readonly<Record<ColumnType, ResultType>> = {
   textList: { kind: "list", items: { kind: "text" } },
 };
 
-/** Reads a row's value in the form that results have. */
-function readerOf(type: ColumnType, column: AnyColumn): (row: number) => CellValue {
-  const read = valueReaderOf(type, column);
-  return (row) => (column.isNull(row) ? null : read(row));
-}
+/** Reads rows of a column in the form that results have. */
+type ColumnReader = (rows: readonly number[]) => ColumnValues;
 
-function valueReaderOf(type: ColumnType, column: AnyColumn): (row: number) => CellValue {
+function readerOf(type: ColumnType, column: AnyColumn): ColumnReader {
   if (column instanceof TextColumn) {
-    if (type === "bytes") return (row) => column.data.slice(column.startOf(row), column.ends[row]);
-    return (row) => column.text(row);
+    if (type === "text") return (rows) => ({ kind: "text", values: valuesOf(column, rows, (row) => column.text(row)) });
+    const bytes = (row: number) => column.data.slice(column.startOf(row), column.ends[row]);
+    return (rows) => ({ kind: "bytes", values: valuesOf(column, rows, bytes) });
   }
-  if (column instanceof ListColumn) return (row) => column.values[row] ?? null;
-  if (column instanceof BigColumn) return (row) => present(column.values[row]);
+  if (column instanceof ListColumn) return (rows) => listsOf(type, column, rows);
+  if (column instanceof BigColumn) {
+    return (rows) => ({ kind: "uint64", values: valuesOf(column, rows, (row) => present(column.values[row])) });
+  }
   return numberReaderOf(type, column);
 }
 
-function numberReaderOf(type: ColumnType, { values }: NumberColumn): (row: number) => CellValue {
+function numberReaderOf(type: ColumnType, column: NumberColumn): ColumnReader {
+  const { values } = column;
   switch (type) {
     case "bool":
-      return (row) => values[row] !== 0;
+      return (rows) => ({ kind: "bool", values: valuesOf(column, rows, (row) => values[row] !== 0) });
     case "u32":
-      return (row) => present(values[row]);
-    default: // Milliseconds.
-      return (row) => BigInt(present(values[row]));
+      return (rows) => ({ kind: "uint32", values: valuesOf(column, rows, (row) => present(values[row])) });
+    default: {
+      const kind = type === "timestamp" ? "instant" : "duration";
+      return (rows) => ({ kind, values: valuesOf(column, rows, (row) => BigInt(present(values[row]))) });
+    }
   }
 }
 
+function valuesOf<Value>(column: AnyColumn, rows: readonly number[], read: (row: number) => Value): readonly (Value | null)[] {
+  return rows.map((row) => (column.isNull(row) ? null : read(row)));
+}
+
+function listsOf(type: ColumnType, column: ListColumn, rows: readonly number[]): ColumnValues {
+  const items: (number | string)[] = [];
+  const values = valuesOf(column, rows, (row): ItemRange => {
+    const start = items.length;
+    for (const item of column.values[row] ?? []) items.push(item);
+    return { start, end: items.length };
+  });
+  if (type === "u32List") return { kind: "list", values, items: { kind: "uint32", values: items.map(Number) } };
+  return { kind: "list", values, items: { kind: "text", values: items.map(String) } };
+}
+
 interface ShownColumn {
-  readonly read: (row: number) => CellValue;
+  readonly read: ColumnReader;
 }
 
 async function* batchesOf(rowCount: number, shown: readonly ShownColumn[], signal: AbortSignal): ResultRows["batches"] {
@@ -187,6 +205,6 @@ async function* batchesOf(rowCount: number, shown: readonly ShownColumn[], signa
     if (start > 0) await nextTurn();
     signal.throwIfAborted();
     const rows = Array.from({ length: Math.min(turn, rowCount - start) }, (_, row) => start + row);
-    yield { rowCount: rows.length, values: shown.map(({ read }) => rows.map(read)) };
+    yield { rowCount: rows.length, columns: shown.map(({ read }) => read(rows)) };
   }
 }

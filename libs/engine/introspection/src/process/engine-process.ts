@@ -4,8 +4,8 @@
  * loses no state with the process.
  */
 import type { ChildProcess } from "node:child_process";
-import type { Duplex } from "node:stream";
-import { type TimerHandle, unreachable } from "@perdure/base";
+import { Duplex } from "node:stream";
+import { invariant, type TimerHandle, unreachable } from "@perdure/base";
 import { refused } from "../errors.js";
 import { INTERRUPT_GRACE_MS, MEMORY_CHECK_EVERY_MS, PROCESS_IDLE_MS, STDERR_CHARS_MAX } from "../limits.js";
 import { processMemoryBytesMax, type SqlEngineOptions } from "../options.js";
@@ -65,7 +65,9 @@ export class EngineProcess {
       heapBytesMax: options.heapBytesMax,
       environment,
     });
-    this.#stream = this.#child.stdio[3] as Duplex;
+    const stream = this.#child.stdio[3];
+    invariant(stream instanceof Duplex, "the process has a stream for messages");
+    this.#stream = stream;
     this.#pageServer = new PageServer({ live: ports.live, openStore: NO_STORE, reads: NO_READS }, (message) =>
       this.#send(message),
     );

@@ -84,7 +84,7 @@ export class FrameReader {
   }
 
   #length(): number {
-    let [first] = this.#pieces as [Buffer];
+    let first = present(this.#pieces[0]);
     if (first.length < LENGTH_BYTES) {
       first = Buffer.concat(this.#pieces, this.#bytes);
       this.#pieces = [first];

@@ -6,8 +6,6 @@ import type { FromProcess, ToProcess } from "./messages.js";
 
 type PageMessage = ToProcess & { readonly kind: "rows" | "requestFailed" };
 type PageRequest = FromProcess & { readonly kind: "requestRows" | "read" };
-/** A request without its number. */
-type Unnumbered<R> = R extends PageRequest ? Omit<R, "requestId"> : never;
 
 /** The rows themselves come from the server of this process, of the same build. */
 function hasLiveMethods(rows: object): rows is LiveRows {
@@ -37,13 +35,14 @@ export class PageRequester {
   }
 
   async *#rows(method: keyof LiveRows, args: readonly unknown[]): AsyncIterable<unknown> {
-    for await (const page of this.pages({ kind: "requestRows", method, args })) yield* page;
+    for await (const page of this.pages((requestId) => ({ kind: "requestRows", requestId, method, args }))) yield* page;
   }
 
   /** The next page is requested while the current one is read. */
-  async *pages(request: Unnumbered<PageRequest>): AsyncIterable<readonly unknown[]> {
+  async *pages(numbered: (requestId: number) => PageRequest): AsyncIterable<readonly unknown[]> {
     const requestId = ++this.#last;
-    let next = this.#page(requestId, { ...request, requestId } as PageRequest);
+    const request = numbered(requestId);
+    let next = this.#page(requestId, request);
     let isOver = false;
     try {
       for (;;) {

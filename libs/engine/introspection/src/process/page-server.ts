@@ -16,7 +16,8 @@ type RowRequest = FromProcess & { readonly kind: "requestRows" | "read" | "reque
 type Pages = AsyncGenerator<readonly unknown[], readonly unknown[]>;
 
 interface PageServerPorts {
-  readonly live: LiveRows;
+  /** Absent where a store alone is served. */
+  readonly live?: LiveRows;
   readonly openStore: () => Promise<SnapshotSource>;
   /** Reads of the store take turns, across all processes. */
   readonly reads: Turns;
@@ -25,7 +26,7 @@ interface PageServerPorts {
 const NEVER = new AbortController().signal;
 
 export class PageServer {
-  readonly #live: LiveRows;
+  readonly #live: LiveRows | undefined;
   readonly #store: () => Promise<SnapshotSource>;
   readonly #reads: Turns;
   readonly #send: (message: ToProcess) => void;
@@ -90,7 +91,7 @@ export class PageServer {
   }
 
   #liveRows(method: keyof LiveRows, args: readonly unknown[]): RowSource<unknown> {
-    if (LIVE_METHODS[method] !== true) throw new Error(`there are no live rows called ${method}`);
+    if (this.#live === undefined || LIVE_METHODS[method] !== true) throw new Error(`there are no live rows called ${method}`);
     const read = this.#live[method] as (...args: readonly unknown[]) => RowSource<unknown>;
     return read.apply(
       this.#live,
@@ -159,7 +160,7 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
       return [packer.take()];
     }
     case "values": {
-      const [from, to] = texts(args.slice(0, 2)) as readonly [string, string];
+      const [from, to] = rangeOf(args);
       for await (const page of kv.values(from, to, { firstParts: args[2] === true })) {
         for (const value of page) packer.add(value);
         if (packer.isFull) yield [packer.take()];
@@ -167,7 +168,7 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
       return [packer.take()];
     }
     case "scan": {
-      const [from, to] = texts(args.slice(0, 2)) as readonly [string, string];
+      const [from, to] = rangeOf(args);
       for await (const [key, value] of kv.scan(from, to, scanOptions(args[2]))) {
         packer.add(value, key);
         if (packer.isFull) yield [packer.take()];
@@ -179,14 +180,23 @@ async function* storePages(opened: Promise<KeyValue>, method: StoreMethod, args:
   }
 }
 
+function rangeOf([from, to]: readonly unknown[]): readonly [from: string, to: string] {
+  invariant(typeof from === "string" && typeof to === "string", "keys are texts");
+  return [from, to];
+}
+
 function texts(value: unknown): readonly string[] {
-  invariant(Array.isArray(value) && value.every((one) => typeof one === "string"), "keys are texts");
-  return value as readonly string[];
+  invariant(Array.isArray(value), "keys are a list");
+  return value.map((one: unknown) => {
+    invariant(typeof one === "string", "keys are texts");
+    return one;
+  });
 }
 
 function scanOptions(value: unknown): { readonly limit?: number; readonly keysOnly?: boolean } {
-  const { limit, keysOnly } = (value ?? {}) as { limit?: unknown; keysOnly?: unknown };
-  return { ...(typeof limit === "number" ? { limit } : {}), keysOnly: keysOnly === true };
+  if (typeof value !== "object" || value === null) return {};
+  const limit = "limit" in value && typeof value.limit === "number" ? { limit: value.limit } : {};
+  return { ...limit, keysOnly: "keysOnly" in value && value.keysOnly === true };
 }
 
 class PagePacker {

@@ -107,7 +107,7 @@ class ServedKeyValue implements KeyValue {
   ): Promise<readonly (Uint8Array | undefined)[]> {
     const values: (Uint8Array | undefined)[] = [];
     for await (const page of this.#pages("getMany", [keys, options?.firstParts === true]))
-      for (const value of unpacked(page)) values.push(value);
+      for (const value of unpacked(page, undefined)) values.push(value);
     return values;
   }
 
@@ -118,17 +118,17 @@ class ServedKeyValue implements KeyValue {
   ): AsyncIterable<readonly [string, Uint8Array]> {
     for await (const page of this.#pages("scan", [from, to, options ?? {}])) {
       const { keys = [] } = page;
-      for (const [n, value] of unpacked(page).entries()) yield [keys[n] ?? "", value ?? NO_BYTES];
+      for (const [n, value] of unpacked(page, NO_BYTES).entries()) yield [keys[n] ?? "", value];
     }
   }
 
   async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
-    for await (const page of this.#pages("values", [from, to, options?.firstParts === true]))
-      yield unpacked(page) as readonly Uint8Array[];
+    for await (const page of this.#pages("values", [from, to, options?.firstParts === true])) yield unpacked(page, NO_BYTES);
   }
 
   async *#pages(method: StoreMethod, args: readonly unknown[]): AsyncIterable<StorePage> {
-    for await (const pages of this.#requester.pages({ kind: "read", snapshot: this.#snapshot, method, args }))
+    const snapshot = this.#snapshot;
+    for await (const pages of this.#requester.pages((requestId) => ({ kind: "read", requestId, snapshot, method, args })))
       yield* pages as readonly StorePage[];
   }
 
@@ -140,8 +140,9 @@ class ServedKeyValue implements KeyValue {
 
 const NO_BYTES = new Uint8Array(0);
 
-function unpacked({ data, ends }: PackedValues): readonly (Uint8Array | undefined)[] {
-  const values = new Array<Uint8Array | undefined>(ends.length);
+/** The values of a page, `missing` where a key has none. */
+function unpacked<Missing>({ data, ends }: PackedValues, missing: Missing): readonly (Uint8Array | Missing)[] {
+  const values = new Array<Uint8Array | Missing>(ends.length).fill(missing);
   let start = 0;
   for (let n = 0; n < ends.length; n++) {
     const end = ends[n]!;

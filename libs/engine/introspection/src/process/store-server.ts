@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { type MessagePort, Worker } from "node:worker_threads";
 import type { Clock, Logger } from "@perdure/base";
 import { STORE_READS_AT_ONCE, STORE_THREAD_CLOSE_MS } from "../limits.js";
-import type { LiveRows, SnapshotSource } from "../ports.js";
+import type { SnapshotSource } from "../ports.js";
 import { Turns } from "../turns.js";
 import { decodeFromProcess, encodeToProcess, FROM_PROCESS_BYTES_MAX, FrameReader, writeFrame } from "./frames.js";
 import type { StoreAddress } from "./messages.js";
@@ -114,7 +114,7 @@ export async function runStoreThread({ port, data, openStore }: StoreThreadParts
     sockets.add(socket);
     let pageServer: PageServer | undefined;
     serve(socket, data.address.token, (send) => {
-      pageServer = new PageServer({ live: NO_ROWS, openStore: () => Promise.resolve(store), reads }, send);
+      pageServer = new PageServer({ openStore: () => Promise.resolve(store), reads }, send);
       pageServers.add(pageServer);
       return pageServer;
     });
@@ -140,9 +140,6 @@ export async function runStoreThread({ port, data, openStore }: StoreThreadParts
     port.close();
   }
 }
-
-/** Rows of the server's memory come from its main thread. */
-const NO_ROWS = {} as LiveRows;
 
 function serve(socket: Socket, token: string, open: (send: ConstructorParameters<typeof PageServer>[1]) => PageServer): void {
   const frames = new FrameReader(FROM_PROCESS_BYTES_MAX);

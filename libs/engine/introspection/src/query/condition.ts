@@ -89,7 +89,7 @@ function shapeProblem(tokens: readonly Token[]): CheckedCondition | undefined {
   const groups: ConditionGroup[] = [{ selects: false, isCall: false, froms: 0 }];
   for (let i = 0; i < tokens.length; i++) {
     const token = present(tokens[i]);
-    const group = groups.at(-1) as ConditionGroup;
+    const group = present(groups.at(-1));
     if (token.text === "(" && token.kind === "symbol") {
       const before = tokens[i - 1];
       groups.push({ selects: tokens[i + 1]?.folded === "select", isCall: isCallOf(before), froms: 0 });

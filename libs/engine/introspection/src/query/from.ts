@@ -130,15 +130,16 @@ export function columnOf(node: SyntaxNode, from: readonly Reference[]): ColumnRe
 }
 
 function ownerByAlias(alias: string, from: readonly Reference[]): TableReference | undefined {
-  const owners = from.filter((reference) => reference !== "other" && reference.alias === alias);
-  return owners.length === 1 ? (owners[0] as TableReference) : undefined;
+  const owners = from.filter((reference) => reference !== "other").filter((table) => table.alias === alias);
+  return owners.length === 1 ? owners[0] : undefined;
 }
 
 /** A plain name belongs to the one table that has it, provided that all tables are resolved. */
 function ownerByColumn(column: string, from: readonly Reference[]): TableReference | undefined {
-  if (from.includes("other")) return undefined;
-  const owners = from.filter((reference) => reference !== "other" && reference.columns.has(column));
-  return owners.length === 1 ? (owners[0] as TableReference) : undefined;
+  const tables = from.filter((reference) => reference !== "other");
+  if (tables.length < from.length) return undefined;
+  const owners = tables.filter((table) => table.columns.has(column));
+  return owners.length === 1 ? owners[0] : undefined;
 }
 
 /** The engine prints an absent part of a statement as null or as an empty list. */

@@ -3,11 +3,11 @@
  * `count(Int64(1))`, `min(sys_invocation.created_at)` (introspection-sql.md §2). Expressions without a rule here keep the name that this
  * engine gives.
  */
-import { child, children, type SyntaxNode, text } from "./syntax-tree.js";
+import { child, children, isNode, type SyntaxNode, text } from "./syntax-tree.js";
 
 /** The name of each column, undefined where the engine's own name is kept; undefined when the tree does not show the columns. */
 export function namesOf(tree: unknown): readonly (string | undefined)[] | undefined {
-  const [statement] = children(tree as SyntaxNode, "statements");
+  const [statement] = isNode(tree) ? children(tree, "statements") : [];
   let node = statement && child(statement, "node");
   while (node !== undefined && text(node, "type") === "SET_OPERATION_NODE") node = child(node, "left");
   if (node === undefined || text(node, "type") !== "SELECT_NODE") return undefined;

@@ -82,7 +82,7 @@ function equatedPredicates(
     if (left === undefined || right === undefined || typeOf(left) !== typeOf(right)) return [];
     return [[left, right] as const, [right, left] as const];
   });
-  const named = predicates.filter((predicate) => predicate !== undefined && !predicate.isDenial) as Predicate[];
+  const named = predicates.filter((predicate) => predicate !== undefined).filter(({ isDenial }) => !isDenial);
   const equated: Predicate[] = [];
   for (let frontier = named; frontier.length > 0; ) {
     const derived: Predicate[] = [];

@@ -124,8 +124,8 @@ export class StatementReads implements StatementRows {
     }
     if (rows.columns.length !== 1 || !isOfType(rows.columns[0]?.type.kind ?? "", type)) return undefined;
     const keys = new Set<string>();
-    for await (const { values } of rows.batches) {
-      for (const value of values[0] ?? []) if (value !== null) keys.add(String(value));
+    for await (const { columns } of rows.batches) {
+      for (const value of columns[0]?.values ?? []) if (value !== null) keys.add(String(value));
     }
     return keys.size > KEYS_MAX ? undefined : keys;
   }

@@ -4,12 +4,6 @@
  */
 export type SyntaxNode = { readonly [key: string]: unknown };
 
-/** Newer than the type declarations: the number as written in the text. */
-const parse = JSON.parse as (
-  text: string,
-  revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown,
-) => unknown;
-
 /** A text, or a number that the engine prints and JSON cannot represent. */
 const TEXT_OR_NO_NUMBER = /"(?:[^"\\]|\\.)*"|-?Infinity|NaN/g;
 
@@ -22,13 +16,15 @@ export function parseTree(json: string): unknown {
     ? json.replace(TEXT_OR_NO_NUMBER, (match) => (match.startsWith('"') ? match : "null"))
     : json;
   if (!LONG_NUMBER.test(readable)) return JSON.parse(readable); // Several times as fast.
-  return parse(readable, (_key, value, { source }) =>
+  return JSON.parse(readable, (_key, value, { source }) =>
     typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(source ?? "") ? BigInt(source ?? "") : value,
   );
 }
 
 declare global {
   interface JSON {
+    /** Newer than the type declarations: `source` is the number as written in the text. */
+    parse(text: string, revive: (key: string, value: unknown, context: { readonly source?: string }) => unknown): unknown;
     /** Newer than the type declarations: a value that `stringify` writes as `text`. */
     rawJSON(text: string): unknown;
   }
@@ -65,7 +61,7 @@ export function* nodes(tree: unknown): Iterable<SyntaxNode> {
   while (waiting.length > 0) {
     const value = waiting.pop();
     if (typeof value !== "object" || value === null) continue;
-    if (!Array.isArray(value)) yield value as SyntaxNode;
+    if (isNode(value)) yield value;
     for (const inner of Object.values(value)) waiting.push(inner);
   }
 }

@@ -2,16 +2,7 @@
  * Present state of flow control: queues, their invocations and what their heads wait for. The columns are those of the reference
  * (introspection-sql.md §1); its moving averages and finished entries are not kept here, they are NULL and 0.
  */
-import {
-  hashString,
-  type InvocationId,
-  parseInvocationId,
-  parseVqueueId,
-  partitionOf,
-  partitionOfKey,
-  partitionOfVqueue,
-  type VqueueId,
-} from "@perdure/base";
+import { hashString, parseInvocationId, parseVqueueId, partitionOf, partitionOfKey, partitionOfVqueue } from "@perdure/base";
 import type { FlowBlock, FlowEntryRow, FlowHead, FlowLevel } from "@perdure/flow-control";
 import type { IntrospectionSource, QueueRow } from "../ports.js";
 import { allowedValues, isNeeded, type ScanHints } from "../query/hints.js";
@@ -140,12 +131,12 @@ function placesOf(values: ReadonlySet<string> | undefined, place: (value: string
 /** Nothing has a malformed id: an empty result is more useful than an error. */
 function ofQueue(text: string, count: number): number | undefined {
   const id = parseVqueueId(text);
-  return id.ok ? partitionOfVqueue(id.value as VqueueId, count) : undefined;
+  return id.ok ? partitionOfVqueue(id.value, count) : undefined;
 }
 
 function ofEntry(text: string, count: number): number | undefined {
   const id = parseInvocationId(text);
-  return id.ok ? partitionOf(id.value as InvocationId, count) : undefined;
+  return id.ok ? partitionOf(id.value, count) : undefined;
 }
 
 /** Returns the time at which the entry may run, as far as only time is concerned. */

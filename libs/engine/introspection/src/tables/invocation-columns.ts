@@ -2,9 +2,9 @@
  * The columns that lists and counts read, straight from a stored row into a column: texts as their stored bytes, times as numbers. Other
  * columns are read from the decoded invocation, ten times slower (`invocation-readers.ts`).
  */
-import { utf8 } from "@perdure/base";
+import { invariant, utf8 } from "@perdure/base";
 import type { InvocationFields, TextField } from "@perdure/storage";
-import type { AnyColumn, NumberColumn, TextColumn } from "../column.js";
+import { type AnyColumn, TextColumn } from "../column.js";
 import type { SqlValue } from "../table.js";
 import { serviceTypeText } from "./invocation-readers.js";
 
@@ -70,9 +70,14 @@ function name(field: (fields: InvocationFields) => TextField): FieldColumn {
   };
 }
 
+function textsIn(column: AnyColumn): TextColumn {
+  invariant(column instanceof TextColumn, "texts are appended to a column of texts");
+  return column;
+}
+
 function appendText({ row }: InvocationFields, { start, end }: TextField, into: AnyColumn): void {
   if (start < 0) into.pushNull();
-  else (into as TextColumn).pushBytes(row, start, end);
+  else textsIn(into).pushBytes(row, start, end);
 }
 
 /** One of few different texts. */
@@ -89,8 +94,7 @@ function number(of: (fields: InvocationFields) => number): FieldColumn {
     },
     append(fields, into) {
       const value = of(fields);
-      if (value < 0) into.pushNull();
-      else (into as NumberColumn).pushNumber(value);
+      into.push(value < 0 ? undefined : value);
     },
   };
 }
@@ -104,7 +108,7 @@ function targetOf(fields: InvocationFields): string {
 function appendTarget(fields: InvocationFields, into: AnyColumn): void {
   const { row, facts } = fields;
   const { service, key, handler } = facts;
-  const column = into as TextColumn;
+  const column = textsIn(into);
   column.append(row, service.start, service.end);
   if (key.start >= 0) {
     column.append(SLASH, 0, 1);

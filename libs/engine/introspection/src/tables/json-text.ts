@@ -37,9 +37,8 @@ function listText(bytes: Uint8Array): string {
   const count = Math.min(bytes.length, LISTED_BYTES_MAX);
   const chars = Buffer.allocUnsafe(count * LISTED_CHARS_MAX);
   let at = 0;
-  for (let i = 0; i < count; i++) {
-    const byte = bytes[i] as number;
-    if (i > 0) chars[at++] = COMMA;
+  for (const byte of bytes.subarray(0, count)) {
+    if (at > 0) chars[at++] = COMMA;
     if (byte >= 100) chars[at++] = ZERO + Math.floor(byte / 100);
     if (byte >= 10) chars[at++] = ZERO + (Math.floor(byte / 10) % 10);
     chars[at++] = ZERO + (byte % 10);

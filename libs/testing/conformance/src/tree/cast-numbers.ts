@@ -29,7 +29,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "libs/core/service-protocol": 1,
   "libs/core/state-machine": 4,
   "libs/engine/diagnostics": 1,
-  "libs/engine/introspection": 89,
+  "libs/engine/introspection": 6,
   "libs/engine/invoker": 2,
   "libs/engine/partition-processor": 11,
   "libs/platform/console-host": 1,
