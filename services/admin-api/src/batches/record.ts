@@ -5,18 +5,34 @@
 
 import { BATCH_VERBS } from "@perdure/admin-contract";
 import type { DeploymentChoice } from "@perdure/admin-contract/requests";
-import { type BatchId, type InvocationId, type OperationId, parseOperationId } from "@perdure/base";
+import {
+  type BatchId,
+  type InvocationId,
+  type Parsed,
+  parseBatchId,
+  parseDeploymentId,
+  parseInvocationId,
+  parseOperationId,
+} from "@perdure/base";
 import type { Document, Json } from "@perdure/metadata";
 import { z } from "zod";
 
-const Choice = z.union([z.object({ kind: z.enum(["keep", "latest"]) }), z.object({ kind: z.literal("id"), id: z.string() })]);
+/** The text of an id that `parse` accepts. */
+function idText<Id extends string>(parse: (text: string) => Parsed<Id>) {
+  return z.string().transform((text, context): Id => {
+    const parsed = parse(text);
+    if (parsed.ok) return parsed.value;
+    context.addIssue({ code: "custom", message: parsed.problem });
+    return z.NEVER;
+  });
+}
 
-const OperationIdText = z.string().transform((text, context): OperationId => {
-  const parsed = parseOperationId(text);
-  if (parsed.ok) return parsed.value;
-  context.addIssue({ code: "custom", message: parsed.problem });
-  return z.NEVER;
-});
+const InvocationIdText = idText(parseInvocationId);
+
+const Choice = z.union([
+  z.object({ kind: z.enum(["keep", "latest"]) }),
+  z.object({ kind: z.literal("id"), id: idText(parseDeploymentId) }),
+]);
 
 const Stored = z.object({
   operation: z.enum(BATCH_VERBS),
@@ -43,7 +59,10 @@ const Stored = z.object({
   failed: z.number(),
   finishedAtMs: z.number().nullable(),
   /** The operation that the batch is, or that it undoes. */
-  undo: z.object({ operation: OperationIdText, untilMs: z.number() }).nullable().default(null),
+  undo: z
+    .object({ operation: idText(parseOperationId), untilMs: z.number() })
+    .nullable()
+    .default(null),
 });
 
 export interface BatchRecord extends z.infer<typeof Stored> {
@@ -52,7 +71,7 @@ export interface BatchRecord extends z.infer<typeof Stored> {
 
 const Page = z.union([
   /** A page to do. `newIds` are the ids for restarted invocations, chosen in advance so that none is created twice. */
-  z.object({ kind: z.literal("ids"), ids: z.array(z.string()), newIds: z.array(z.string()) }),
+  z.object({ kind: z.literal("ids"), ids: z.array(InvocationIdText), newIds: z.array(InvocationIdText) }),
   /**
    * A finished page: id, status, problem (null: none), id of the new invocation (null: none), note (null or absent: none), and whether
    * nothing was changed that an undo could revert (absent: no).
@@ -61,10 +80,10 @@ const Page = z.union([
     kind: z.literal("results"),
     results: z.array(
       z.tuple([
-        z.string(),
+        InvocationIdText,
         z.number(),
         z.string().nullable(),
-        z.string().nullable(),
+        InvocationIdText.nullable(),
         z.string().nullable().optional(),
         z.boolean().optional(),
       ]),
@@ -99,8 +118,9 @@ export function pageKey(id: BatchId, page: number): string {
 
 /** Undefined when the document is not a record of this version. */
 export function recordOf({ key, value }: Document): BatchRecord | undefined {
+  const id = parseBatchId(key.slice(RECORDS.length));
   const parsed = Stored.safeParse(value);
-  return parsed.success ? { ...parsed.data, id: key.slice(RECORDS.length) as BatchId } : undefined;
+  return id.ok && parsed.success ? { ...parsed.data, id: id.value } : undefined;
 }
 
 export function documentOf({ id: _inKey, ...stored }: BatchRecord): object {
@@ -132,15 +152,15 @@ export function resultsPage(results: readonly BatchResult[]): Json {
 export function resultsOf(page: BatchPage | undefined): readonly BatchResult[] {
   if (page?.kind !== "results") return [];
   return page.results.map(([id, status, problem, newId, note, isFinal]) => ({
-    id: id as InvocationId,
+    id,
     status,
     problem: problem ?? undefined,
-    newId: (newId ?? undefined) as InvocationId | undefined,
+    newId: newId ?? undefined,
     note: note ?? undefined,
     isFinal: isFinal ?? false,
   }));
 }
 
 export function choiceOf(record: BatchRecord): DeploymentChoice | undefined {
-  return (record.deployment ?? undefined) as DeploymentChoice | undefined;
+  return record.deployment ?? undefined;
 }

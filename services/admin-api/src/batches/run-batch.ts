@@ -90,11 +90,9 @@ export class BatchRun {
     const queue = stored.ids.entries();
     const isCheckNeeded = this.#isResumed;
     const worker = async (): Promise<void> => {
-      for (const [index, text] of queue) {
+      for (const [index, one] of queue) {
         if (halt.aborted || !this.#ports.mayAct()) return;
-        const one = text as InvocationId;
-        const newId = stored.newIds[index] as InvocationId | undefined;
-        const outcome = await this.#one(todo, one, newId, isCheckNeeded ? pageBegunAtMs : undefined, halt);
+        const outcome = await this.#one(todo, one, stored.newIds[index], isCheckNeeded ? pageBegunAtMs : undefined, halt);
         if (outcome === undefined) return;
         if (outcome.problem === undefined) this.#pageSucceeded++;
         else this.#pageFailed++;

@@ -6,8 +6,10 @@ import { REQUEST_BODY_BYTES_MAX } from "../limits.js";
 import { RouteError } from "./errors.js";
 import type { AnyRequest } from "./respond.js";
 
-/** Versions of the interface that a path can select; no prefix means the newest behaviour. */
-export type ApiVersion = 2 | 3 | 4 | undefined;
+/** Versions of the interface that a path can select. */
+export const API_VERSIONS = [2, 3, 4] as const;
+/** Undefined without a prefix: the newest behaviour. */
+export type ApiVersion = (typeof API_VERSIONS)[number] | undefined;
 
 export class ApiRequest {
   readonly version: ApiVersion;
@@ -34,7 +36,7 @@ export class ApiRequest {
     this.params = params;
     this.signal = signal;
     const url = req.url ?? "/";
-    this.target = (req as { readonly originalUrl?: string }).originalUrl ?? url;
+    this.target = "originalUrl" in req && typeof req.originalUrl === "string" ? req.originalUrl : url;
     const mark = url.indexOf("?");
     this.query = new URLSearchParams(mark < 0 ? "" : url.slice(mark + 1));
   }

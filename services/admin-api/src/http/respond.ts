@@ -10,6 +10,11 @@ import type { ApiAnswer } from "./answer.js";
 export type AnyRequest = IncomingMessage | Http2ServerRequest;
 export type AnyResponse = ServerResponse | Http2ServerResponse;
 
+/** What responses of both versions have. */
+interface ResponseWriter extends NodeJS.WritableStream {
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+}
+
 /** Best first: the order among encodings that the client accepts equally. */
 const ENCODERS: readonly (readonly [name: string, make: () => Transform])[] = [
   ["zstd", createZstdCompress],
@@ -22,8 +27,7 @@ const ENCODERS: readonly (readonly [name: string, make: () => Transform])[] = [
  * Resolves when the answer is written, or the client has disconnected. A stream that fails midway truncates the response with a reset, so
  * that no client takes a part for the whole; that failure rejects.
  */
-export async function respond(req: AnyRequest, response: AnyResponse, answer: ApiAnswer): Promise<void> {
-  const res = response as ServerResponse; // Both versions have the methods that are used here.
+export async function respond(req: AnyRequest, res: ResponseWriter, answer: ApiAnswer): Promise<void> {
   const { status, body } = answer;
   if (body.kind === "empty") {
     res.writeHead(status, { ...answer.headers, "content-length": "0" });

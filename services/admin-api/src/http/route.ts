@@ -12,7 +12,7 @@ import { ALL_BODIES_BYTES_MAX, REQUEST_BODY_BYTES_MAX, REQUEST_BODY_MS } from ".
 import type { AdminMeasure } from "../metrics.js";
 import type { ApiAnswer } from "./answer.js";
 import { RouteError } from "./errors.js";
-import { ApiRequest, type ApiVersion } from "./request.js";
+import { API_VERSIONS, ApiRequest } from "./request.js";
 import { respond } from "./respond.js";
 
 export interface RouteOperation {
@@ -76,13 +76,14 @@ export function routerOf(
   const router = Router({ caseSensitive: true, strict: true });
   for (const route of routes) {
     const allow = allowed(route);
+    const operations = new Map<string, RouteOperation>(Object.entries(route.operations));
     router.all(route.path.replace(/\{(\w+)\}/g, ":$1").replace(/\{(\*\w+)\}/g, "$1"), async (req, res) => {
       const method = req.method === "HEAD" ? "GET" : req.method;
       const closed = new AfterClose(res);
       if (observers !== undefined) measured(observers, res, closed, method, route.path);
       const edge = PROBED.has(route.path) ? undefined : observers?.edge;
       const span = edge === undefined ? undefined : traced(edge, req, res, closed, method, route.path);
-      const operation = Object.hasOwn(route.operations, method) ? route.operations[method as OperationMethod] : undefined;
+      const operation = operations.get(method);
       if (operation === undefined)
         throw new RouteError(405, `The method ${req.method} is not allowed here`, undefined, { allow });
       const handle = () => operation.handle(apiRequest(req, res, closed, bodies));
@@ -136,7 +137,7 @@ const httpVersionOf = (major: number): string => (major === 2 ? "2" : "1.1");
 
 /** The host from HTTP/2's pseudo header. */
 function authorityOf({ headers }: Request): string | undefined {
-  const value = (headers as Readonly<Record<string, unknown>>)[":authority"];
+  const value = headers[":authority"];
   return typeof value === "string" ? value : undefined;
 }
 
@@ -150,11 +151,9 @@ function measured({ measure, clock }: RequestObservers, res: Response, closed: A
 function apiRequest(req: Request, res: Response, closed: AfterClose, bodies: BodyGate): ApiRequest {
   const hangUp = new AbortController();
   closed.add(() => hangUp.abort());
-  const params = Object.entries(req.params as Record<string, string | string[]>).map(([name, value]) => [
-    name,
-    Array.isArray(value) ? value.join("/") : value,
-  ]);
-  return new ApiRequest(req, res.locals["apiVersion"] as ApiVersion, Object.fromEntries(params), hangUp.signal, bodies);
+  const params = Object.entries(req.params).map(([name, value]) => [name, Array.isArray(value) ? value.join("/") : value]);
+  const version = API_VERSIONS.find((one) => one === res.locals["apiVersion"]);
+  return new ApiRequest(req, version, Object.fromEntries(params), hangUp.signal, bodies);
 }
 
 function allowed(route: ApiRoute): string {

@@ -7,7 +7,6 @@ import type { Logger } from "@perdure/base";
 import express, { type ErrorRequestHandler, type Express, type RequestHandler, type Router } from "express";
 import { REQUESTS_MAX } from "../limits.js";
 import { answerOfError, RouteError } from "./errors.js";
-import type { ApiVersion } from "./request.js";
 import { type AnyRequest, type AnyResponse, respond } from "./respond.js";
 
 export type RequestListener = (req: AnyRequest, res: AnyResponse) => void;
@@ -68,7 +67,7 @@ const generations: RequestHandler = (req, res, next) => {
     throw new RouteError(400, "Unsupported Admin API version V1. This server supports versions between V2 and V4.");
   }
   const rest = req.url.slice(match[0].length);
-  res.locals["apiVersion"] = number as ApiVersion;
+  res.locals["apiVersion"] = number;
   req.url = rest.startsWith("/") ? rest : `/${rest}`;
   next();
 };

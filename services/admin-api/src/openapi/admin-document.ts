@@ -2,7 +2,7 @@
  * The document of `GET /openapi`, built from the routes that serve the interface and from the schemas that parse requests and validate
  * answers in tests, so it always matches the code.
  */
-import { type OperationMethod, ProblemShape } from "@perdure/admin-contract";
+import { ProblemShape } from "@perdure/admin-contract";
 import { z } from "zod";
 import type { ApiRoute, RouteOperation } from "../http/route.js";
 
@@ -18,7 +18,7 @@ export function adminDocument(routes: readonly ApiRoute[]) {
   const paths: Record<string, Record<string, object>> = {};
   for (const route of routes) {
     if (route.isInternal === true) continue;
-    const operations = Object.entries(route.operations) as [OperationMethod, RouteOperation][];
+    const operations = Object.entries(route.operations);
     paths[route.path] = Object.fromEntries(
       operations.map(([method, operation]) => [method.toLowerCase(), describe(route.path, method, operation, schemas)]),
     );
@@ -35,7 +35,7 @@ export function adminDocument(routes: readonly ApiRoute[]) {
   };
 }
 
-function describe(path: string, method: OperationMethod, operation: RouteOperation, components: Components): object {
+function describe(path: string, method: string, operation: RouteOperation, components: Components): object {
   const inPath = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => ({
     name,
     in: "path",
@@ -105,21 +105,22 @@ function schemaOf(schema: z.ZodType, io: "input" | "output", components: Compone
 }
 
 /** `#/$defs/X` → `#/components/schemas/X`, at any depth. */
-function withComponentRefs<T>(node: T): T {
-  if (Array.isArray(node)) return node.map(withComponentRefs) as T;
-  if (typeof node !== "object" || node === null) return node;
+function withComponentRefs(node: object): object {
   return Object.fromEntries(
-    Object.entries(node).map(([name, value]) => [
+    Object.entries(node).map(([name, value]: [string, unknown]) => [
       name,
-      name === "$ref" && typeof value === "string"
-        ? value.replace("#/$defs/", "#/components/schemas/")
-        : withComponentRefs(value),
+      name === "$ref" && typeof value === "string" ? value.replace("#/$defs/", "#/components/schemas/") : partOf(value),
     ]),
-  ) as T;
+  );
+
+  function partOf(value: unknown): unknown {
+    if (Array.isArray(value)) return value.map(partOf);
+    return typeof value === "object" && value !== null ? withComponentRefs(value) : value;
+  }
 }
 
 /** `PATCH /invocations/{invocation_id}/cancel` → `patch_invocations_invocation_id_cancel`. */
-function operationId(path: string, method: OperationMethod): string {
+function operationId(path: string, method: string): string {
   return `${method}${path}`
     .replace(/[^A-Za-z0-9]+/g, "_")
     .replace(/_$/, "")

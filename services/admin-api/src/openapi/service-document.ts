@@ -25,11 +25,13 @@ export function serviceDocument(
     },
     servers: ingressEndpoint === undefined ? [] : [{ url: ingressEndpoint, description: "Ingress" }],
     tags: TAGS,
-    paths: Object.assign({}, ...handlers.map((handler) => handlerPaths(definition, handler))) as Record<string, PathItem>,
+    paths: Object.fromEntries(handlers.flatMap((handler) => Object.entries(handlerPaths(definition, handler)))),
     components: {
       parameters: SHARED_PARAMETERS,
       responses: SHARED_RESPONSES,
-      schemas: Object.assign({}, SHARED_SCHEMAS, ...handlers.map(handlerSchemas)) as Record<string, unknown>,
+      schemas: Object.fromEntries(
+        [SHARED_SCHEMAS, ...handlers.map(handlerSchemas)].flatMap((schemas) => Object.entries(schemas)),
+      ),
     },
   };
 }

@@ -39,7 +39,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "libs/platform/tunnel": 3,
   "libs/ports/cloud": 12,
   "libs/ports/storage": 37,
-  "services/admin-api": 22,
+  "services/admin-api": 4,
   "services/cli": 31,
   "services/cloud-gateway": 2,
   "services/console": 41,
