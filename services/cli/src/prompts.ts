@@ -3,6 +3,7 @@
  * most commands have none.
  */
 import { stderr } from "node:process";
+import { present } from "@perdure/base";
 import { FAILED, fail, USAGE } from "./errors.js";
 
 interface PromptsOptions {
@@ -30,14 +31,16 @@ export class Prompts {
   async confirm(message: string, instead: string): Promise<boolean> {
     this.#requireTerminal(message, instead);
     const { confirm, isCancel } = await import("@clack/prompts");
-    return answered(isCancel, await confirm({ ...this.#common, message, initialValue: false }));
+    const answer = await confirm({ ...this.#common, message, initialValue: false });
+    return isCancel(answer) ? cancelled() : answer;
   }
 
   async text(message: string, instead: string, initial?: string): Promise<string> {
     this.#requireTerminal(message, instead);
     const options = initial === undefined ? {} : { initialValue: initial };
     const { isCancel, text } = await import("@clack/prompts");
-    return answered(isCancel, await text({ ...this.#common, ...options, message })).trim();
+    const answer = await text({ ...this.#common, ...options, message });
+    return isCancel(answer) ? cancelled() : answer.trim();
   }
 
   async choose<T extends string>(message: string, choices: readonly PromptChoice<T>[], instead: string): Promise<T> {
@@ -45,7 +48,8 @@ export class Prompts {
     // The library's type of options depends on T in a way that only a concrete type satisfies.
     const options: PromptChoice<string>[] = choices.map((choice) => ({ ...choice }));
     const { isCancel, select } = await import("@clack/prompts");
-    return answered(isCancel, await select<string>({ ...this.#common, message, options })) as T;
+    const answer = await select<string>({ ...this.#common, message, options });
+    return isCancel(answer) ? cancelled() : present(choices.find(({ value }) => value === answer)).value;
   }
 
   #requireTerminal(message: string, instead: string): void {
@@ -55,6 +59,6 @@ export class Prompts {
 
 const adviceOf = (instead: string): string => (instead.startsWith("--") ? `Use ${instead}` : instead);
 
-function answered<T>(isCancel: (answer: unknown) => boolean, answer: T): Exclude<T, symbol> {
-  return isCancel(answer) ? fail(FAILED, "Nothing was done") : (answer as Exclude<T, symbol>);
+function cancelled(): never {
+  return fail(FAILED, "Nothing was done");
 }

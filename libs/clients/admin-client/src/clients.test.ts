@@ -2,6 +2,7 @@ import { describe, expect, test } from "@jest/globals";
 import { Secret, utf8 } from "@perdure/base";
 import { AdminClient } from "./admin-client.js";
 import { AdminApiError } from "./api-error.js";
+import { findingsOf } from "./deployments.js";
 import { handlerPath, IngressClient, InvocationFailure } from "./ingress-client.js";
 import type { ApiTransport, TransportRequest } from "./transport.js";
 
@@ -93,6 +94,18 @@ describe("the management client", () => {
     expect(requests[0]?.url.href).toBe("http://localhost:9070/base/v4/deployments/..%2Fx%3Fforce%3Dtrue?force=false");
     expect(() => handlerPath("call", { service: "O", key: "..", handler: "h" })).toThrow(AdminApiError);
   });
+});
+
+test("the findings of a refusal are those of a well-formed deploy check", () => {
+  const refusal = (body: unknown) => new AdminApiError(409, "refused", { body });
+  const counts = '"found":1,"checked":1,"compatible":0,"incompatible":1,"failed":0,"skipped":0';
+  const verification: unknown = JSON.parse(
+    `{"checked_at":"2026-11-21T07:25:50Z","duration":"1s",${counts},"is_complete":true,"findings":[],"findings_left_out":0}`,
+  );
+  expect(findingsOf(refusal({ verification }))).toEqual(verification);
+  for (const other of [undefined, "text", { verification: { findings: "none" } }])
+    expect(findingsOf(refusal(other))).toBe(undefined);
+  expect(findingsOf(new Error("no answer"))).toBe(undefined);
 });
 
 describe("the ingress client", () => {

@@ -10,11 +10,14 @@ import {
   OPERATION_HEADER,
   registerDeployment,
   removeDeployment,
+  tolerant,
   updateDeployment,
+  VerificationShape,
 } from "@perdure/admin-contract";
 import type { RegisterDeployment, UpdateDeployment } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import { type ApiCallOptions, type ApiClient, responseValue } from "./api-client.js";
+import { AdminApiError, isRecord } from "./api-error.js";
 import type {
   DeployCheckBounds,
   DeploymentDetail,
@@ -150,4 +153,10 @@ export class ServicesApi {
   modify(name: string, changes: ServiceChanges, { signal }: ApiCallOptions = {}): Promise<ServiceMetadata> {
     return this.#api.call(modifyService, { service: name }, { json: changes, signal });
   }
+}
+
+/** The findings of the deploy check that refused a registration (META0101); undefined when the error is not such a refusal. */
+export function findingsOf(cause: unknown): VerificationView | undefined {
+  if (!(cause instanceof AdminApiError) || !isRecord(cause.body)) return undefined;
+  return tolerant(VerificationShape).safeParse(cause.body["verification"]).data;
 }

@@ -1,11 +1,11 @@
 /** Calls the management API, SQL and the ingress of one runtime with typed methods. */
 export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
-export { AdminApiError } from "./api-error.js";
+export { AdminApiError, isRecord } from "./api-error.js";
 export { parseBundle } from "./bundle.js";
 export { type ComparedStep, compareSteps, type StepDifference } from "./compare-steps.js";
 export type { ConsoleDocument, ConsoleDocumentName } from "./console-documents.js";
-export type { DeploymentChanges, Registration, RegistrationResult } from "./deployments.js";
+export { type DeploymentChanges, findingsOf, type Registration, type RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";
 export * from "./invocation-filter.js";
 export type { BatchStart, BundleOptions, ForkStart, SandboxStart, TimelineOptions } from "./invocations.js";

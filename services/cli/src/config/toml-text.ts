@@ -19,7 +19,9 @@ export type TomlTable = { [key: string]: unknown };
 
 /** Throws when the text is not TOML. */
 export function parseToml(text: string): TomlTable {
-  return parse(text) as TomlTable;
+  const table: unknown = parse(text);
+  if (!isTable(table)) throw new Error("the text has no table");
+  return table;
 }
 
 /** The text with these edits. Throws when the text is not TOML, or when the place of a table has another value. */

@@ -49,7 +49,7 @@ function turningLine(first: string, { write, clock, paint }: ProgressOptions): P
   let frame = 0;
   let timer: TimerHandle | undefined;
   const draw = (): void => {
-    write(`${CLEAR_LINE}${paint("cyan", FRAMES[frame++ % FRAMES.length] as string)} ${text} …`);
+    write(`${CLEAR_LINE}${paint("cyan", FRAMES[frame++ % FRAMES.length] ?? "")} ${text} …`);
     timer = clock.setTimer(FRAME_MS, draw);
   };
   const end = (): void => {

@@ -1,5 +1,6 @@
 /** Lists by column. The last column is never padded, so that lines can be copied; on a terminal, long cells are cut to its width. */
 import { stripVTControlCharacters } from "node:util";
+import { present } from "@perdure/base";
 import { oneLine } from "./controls.js";
 
 export interface OutputColumn<Row> {
@@ -26,13 +27,13 @@ export function tableLines<Row>(
   const widths = fitted(
     columns,
     columns.map((column, index) =>
-      cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] as string)), widthOf(column.title)),
+      cells.reduce((widest, line) => Math.max(widest, widthOf(line[index] ?? "")), widthOf(column.title)),
     ),
     widthMax,
   );
   const lineOf = (line: readonly string[]): string =>
     line
-      .map((cell, index) => padded(cut(cell, widths[index] as number), index, columns, widths))
+      .map((cell, index) => padded(cell, index, columns, present(widths[index])))
       .join(GAP)
       .trimEnd();
   return [lineOf(columns.map((column) => title(column.title))), ...cells.map(lineOf)];
@@ -50,12 +51,11 @@ function fitted<Row>(
   const floorOf = (index: number): number =>
     Math.max(columns[index]?.cutTo ?? Number.POSITIVE_INFINITY, widthOf(columns[index]?.title ?? ""));
   for (; excess > 0; excess--) {
-    const widest = widths.reduce<number | undefined>((best, width, index) => {
-      if (width <= floorOf(index)) return best;
-      return best === undefined || width > (widths[best] as number) ? index : best;
-    }, undefined);
-    if (widest === undefined) break;
-    (widths[widest] as number)--;
+    let [widest, reduced] = [-1, 0];
+    for (const [index, width] of widths.entries())
+      if (width > floorOf(index) && width > reduced) [widest, reduced] = [index, width];
+    if (widest < 0) break;
+    widths[widest] = reduced - 1;
   }
   return widths;
 }
@@ -74,8 +74,9 @@ export function cut(text: string, width: number): string {
   return kept;
 }
 
-function padded<Row>(cell: string, index: number, columns: readonly OutputColumn<Row>[], widths: readonly number[]): string {
-  const blank = " ".repeat((widths[index] as number) - widthOf(cell));
+function padded<Row>(text: string, index: number, columns: readonly OutputColumn<Row>[], width: number): string {
+  const cell = cut(text, width);
+  const blank = " ".repeat(width - widthOf(cell));
   if (columns[index]?.align === "right") return blank + cell;
   return index === columns.length - 1 ? cell : cell + blank;
 }

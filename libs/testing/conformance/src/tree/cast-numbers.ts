@@ -40,7 +40,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "libs/ports/cloud": 12,
   "libs/ports/storage": 37,
   "services/admin-api": 4,
-  "services/cli": 31,
+  "services/cli": 3,
   "services/cloud-gateway": 2,
   "services/console": 41,
   "services/ingress-gateway": 3,

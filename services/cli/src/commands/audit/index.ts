@@ -104,7 +104,7 @@ async function exportAll(context: Context, flags: ExportFlags): Promise<void> {
   const { client, accountId, filter } = await filterOf(context, flags);
   const body = { ...filter, format: flags.format };
   const file = await client.exportAuditEvents(accountId, body, { signal: context.signal });
-  const bytes = Readable.fromWeb(file as Parameters<typeof Readable.fromWeb>[0]);
+  const bytes = Readable.from(file);
   if (flags.out === undefined) {
     await pipeline(bytes, process.stdout, { end: false });
     return;

@@ -5,7 +5,7 @@
 import { createHash } from "node:crypto";
 import { request as http1Request } from "node:http";
 import { type ClientHttp2Session, connect } from "node:http2";
-import { handleErrors } from "@perdure/base";
+import { causeMessage, handleErrors } from "@perdure/base";
 import { MANIFEST_ACCEPT, MANIFEST_BYTES_MAX } from "@perdure/manifest";
 import { z } from "zod";
 import { PROBE_MS_MAX } from "./limits.js";
@@ -45,30 +45,25 @@ export async function probe(url: string): Promise<Probed> {
   } else if (isSilence(first.failure)) return { kind: "silent" };
   const second = await attempt(() => requestHttp1(url));
   if (second.kind === "answer") return classify(second.answer, true);
-  return isSilence(second.failure) ? { kind: "silent" } : { kind: "other", why: second.failure.message };
-}
-
-/** The part of a connection failure that is used; a failure with several addresses has one for each. */
-interface ConnectionFailure {
-  readonly message: string;
-  readonly code?: string;
-  readonly errors?: readonly ConnectionFailure[];
+  return isSilence(second.failure) ? { kind: "silent" } : { kind: "other", why: causeMessage(second.failure) };
 }
 
 type ProbeAttempt =
   | { readonly kind: "answer"; readonly answer: ProbeResponse }
-  | { readonly kind: "failure"; readonly failure: ConnectionFailure };
+  | { readonly kind: "failure"; readonly failure: unknown };
 
 async function attempt(send: () => Promise<ProbeResponse>): Promise<ProbeAttempt> {
   try {
     return { kind: "answer", answer: await send() };
   } catch (cause) {
-    return { kind: "failure", failure: cause as ConnectionFailure };
+    return { kind: "failure", failure: cause };
   }
 }
 
-function isSilence({ code, errors }: ConnectionFailure): boolean {
-  return errors === undefined ? code === "ECONNREFUSED" : errors.every(isSilence);
+/** A connection to a name with several addresses fails with one failure for each. */
+function isSilence(failure: unknown): boolean {
+  if (failure instanceof AggregateError) return failure.errors.every(isSilence);
+  return failure instanceof Error && "code" in failure && failure.code === "ECONNREFUSED";
 }
 
 function classify({ status, contentType, body }: ProbeResponse, usesHttp11: boolean): Probed {

@@ -1,5 +1,6 @@
 /** `perdure keys`: keys of an environment, with which applications and CI authenticate. A key is shown once. */
 
+import { present } from "@perdure/base";
 import { type KeyRole, keyRoles, parseApiKeyId, type UserId } from "@perdure/cloud";
 import { KEY_RATE_MAX } from "@perdure/cloud-client";
 import type { Command } from "commander";
@@ -60,7 +61,7 @@ async function create(context: Context, reference: string | undefined, flags: Ke
   const { accountId, environmentId } = await chooseEnvironment(context, client, reference);
   const body = {
     environmentId,
-    roleId: ROLES[flags.role] ?? (flags.role as KeyRole),
+    roleId: present(ROLES[flags.role] ?? keyRoles.find((role) => role === flags.role)),
     ...(flags.description === undefined ? {} : { description: flags.description }),
     ...(flags.expires === undefined ? {} : { expiresAt: flags.expires }),
     ...(flags.rate === undefined ? {} : { ratePerSecond: flags.rate }),

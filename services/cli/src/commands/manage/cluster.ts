@@ -58,17 +58,20 @@ async function status(context: Context): Promise<void> {
   });
 }
 
-const COLOURS = {
-  alive: "green",
-  leading: "green",
-  draining: "yellow",
-  unknown: "yellow",
-  unreachable: "red",
-  no_leader: "red",
-} as const;
+const COLOURS = new Map(
+  Object.entries({
+    alive: "green",
+    leading: "green",
+    draining: "yellow",
+    unknown: "yellow",
+    unreachable: "red",
+    no_leader: "red",
+  } as const),
+);
 
 function painted({ output }: Context, status = "?"): string {
-  return status in COLOURS ? output.paint(COLOURS[status as keyof typeof COLOURS], status.replace("_", " ")) : status;
+  const colour = COLOURS.get(status);
+  return colour === undefined ? status : output.paint(colour, status.replace("_", " "));
 }
 
 /** `12 (0-5, 7, 9-13)`. */

@@ -3,9 +3,9 @@ import {
   AdminApiError,
   type AdminClient,
   type DeploymentSummary,
+  findingsOf,
   type Registration,
   sqlText,
-  type VerificationView,
 } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -248,10 +248,10 @@ async function refusalWithFindings<T>(registering: Promise<T>): Promise<T> {
   try {
     return await registering;
   } catch (cause) {
-    const verification =
-      cause instanceof AdminApiError ? (cause.body as { verification?: VerificationView } | undefined)?.verification : undefined;
+    if (!(cause instanceof AdminApiError)) throw cause;
+    const verification = findingsOf(cause);
     if (verification === undefined) throw cause;
-    const { message, advice, code } = asCliError(cause as AdminApiError);
+    const { message, advice, code } = asCliError(cause);
     throw new CliError(FAILED, [message, ...verificationLines(verification)].join("\n"), advice, { cause, code });
   }
 }

@@ -79,22 +79,25 @@ async function list(context: Context, flags: InvocationListFlags): Promise<void>
   });
 }
 
-const COLOURS = {
-  pending: "dim",
-  scheduled: "blue",
-  ready: "cyan",
-  running: "green",
-  "backing-off": "yellow",
-  suspended: "cyan",
-  paused: "magenta",
-  completed: "dim",
-} as const satisfies Record<(typeof INVOCATION_STATUSES)[number], string>;
+const COLOURS = new Map(
+  Object.entries({
+    pending: "dim",
+    scheduled: "blue",
+    ready: "cyan",
+    running: "green",
+    "backing-off": "yellow",
+    suspended: "cyan",
+    paused: "magenta",
+    completed: "dim",
+  } as const satisfies Record<(typeof INVOCATION_STATUSES)[number], string>),
+);
 
 function painted({ output }: Context, row: SqlRow): string {
   const status = textOf(row, "status") ?? "";
   const failed = textOf(row, "completion_result") === "failure";
   if (status === "completed") return output.paint(failed ? "red" : "dim", failed ? "failed" : "completed");
-  return status in COLOURS ? output.paint(COLOURS[status as keyof typeof COLOURS], status) : status;
+  const colour = COLOURS.get(status);
+  return colour === undefined ? status : output.paint(colour, status);
 }
 
 /** Further facts about the invocation, on one line. */

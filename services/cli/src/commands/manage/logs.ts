@@ -1,5 +1,5 @@
 /** `perdure logs`: the journal of an invocation with the events between its entries, as they were stored. */
-import { type AdminClient, type SqlRow, sqlText } from "@perdure/admin-client";
+import { type AdminClient, isRecord, type SqlRow, sqlText } from "@perdure/admin-client";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
@@ -90,10 +90,11 @@ const TEXT_CHARS_MAX = 200;
 function lineOf({ output }: Context, row: SqlRow, full: boolean): string {
   const time = output.paint("dim", (textOf(row, "appended_at") ?? "").slice(0, 23).padEnd(23));
   if (row["kind"] === "event") {
-    const event = jsonOf(textOf(row, "event_json") ?? "") as Readonly<Record<string, unknown>> | undefined;
-    const message = typeof event?.["error_message"] === "string" ? event["error_message"] : "";
-    const code = typeof event?.["restate_doc_error_code"] === "string" ? `${event["restate_doc_error_code"]} ` : "";
-    const status = event?.["error_code"] === undefined ? "" : `[${event["error_code"]}] `;
+    const parsed = jsonOf(textOf(row, "event_json") ?? "");
+    const event = isRecord(parsed) ? parsed : {};
+    const message = typeof event["error_message"] === "string" ? event["error_message"] : "";
+    const code = typeof event["restate_doc_error_code"] === "string" ? `${event["restate_doc_error_code"]} ` : "";
+    const status = event["error_code"] === undefined ? "" : `[${event["error_code"]}] `;
     return `${time}       ${output.paint("red", `${textOf(row, "event_type")} ${code}${status}${plain(message, TEXT_CHARS_MAX)}`)}`;
   }
   const name = textOf(row, "name") ?? "";

@@ -57,6 +57,18 @@ describe("a ready curl", () => {
     expect(curlOf("http://localhost:8080/", serviceOf("S", 1, []), handler)).toBe("curl localhost:8080/S/add --json '<JSON>'");
   });
 
+  test("has an example for a schema whose parts are malformed", () => {
+    const schema = {
+      type: "object",
+      examples: "none",
+      properties: { name: null, tags: { type: ["array"] }, at: { properties: 1 } },
+    };
+    const handler = aHandler("add", { input_json_schema: schema });
+    expect(curlOf("http://localhost:8080/", serviceOf("S", 1, []), handler)).toBe(
+      `curl localhost:8080/S/add --json '{"name":"Ann","tags":[],"at":"Ann"}'`,
+    );
+  });
+
   test("is one word for every shell", () => {
     const handler = aHandler("add", { input_json_schema: { examples: [{ a: "it's" }] } });
     expect(curlOf("http://localhost:8080/", serviceOf("S", 1, []), handler)).toBe(

@@ -14,7 +14,7 @@ export async function requireService(
   what: string,
 ): Promise<void> {
   const { ty } = await admin.services.get(service, context);
-  if (!(kinds as readonly string[]).includes(ty)) {
+  if (!kinds.some((kind) => kind === ty)) {
     const owners = kinds.map((kind) => (kind === "Workflow" ? "workflows" : "virtual objects")).join(" and ");
     context.fail(FAILED, `'${service}' has no ${what}: it is a ${ty}, and only ${owners} have some`);
   }

@@ -1,6 +1,6 @@
 /** `perdure rules` and `perdure queues`: limits of flow control (docs/flow-control.md), waiting invocations, paused queues. */
 
-import { type RuleUpsert, sqlText } from "@perdure/admin-client";
+import { type RuleUpsert, type SqlRow, sqlText } from "@perdure/admin-client";
 import { present } from "@perdure/base";
 import type { Command } from "commander";
 import type { Context } from "../../context.js";
@@ -95,7 +95,7 @@ async function list(context: Context): Promise<void> {
     sql.query("SELECT DISTINCT pattern, rate_limit, rate_period, burst, weight, priority FROM sys_rate_limits", context),
   ]);
   const rateOf = new Map(rates.map((row) => [textOf(row, "pattern"), row]));
-  const rows = rules.map((rule) => ({ ...rule, ...rateOf.get(textOf(rule, "pattern")) }) as Readonly<Record<string, unknown>>);
+  const rows = rules.map((rule): SqlRow => ({ ...rule, ...rateOf.get(textOf(rule, "pattern")) }));
   const { output } = context;
   output.result({ rules: rows }, () =>
     output.table(
@@ -261,9 +261,7 @@ async function listQueues(context: Context, limit: number): Promise<void> {
   const waiting = new Map(queues.map((row) => [textOf(row, "id"), row]));
   const metaOf = new Map(metas.map((row) => [textOf(row, "id"), row]));
   const paused = metas.filter((row) => row["queue_is_paused"] === true && !waiting.has(textOf(row, "id")));
-  const rows = [...queues, ...paused]
-    .slice(0, limit)
-    .map((row) => ({ ...row, ...metaOf.get(textOf(row, "id")) }) as Readonly<Record<string, unknown>>);
+  const rows = [...queues, ...paused].slice(0, limit).map((row): SqlRow => ({ ...row, ...metaOf.get(textOf(row, "id")) }));
   const { output, clock } = context;
   output.result({ queues: rows }, () =>
     output.table(

@@ -1,5 +1,5 @@
 /** `perdure schedules`: recurring invocations of handlers (docs/schedules.md). A schedule is named by its id or its name. */
-import { AdminApiError, type ScheduleView } from "@perdure/admin-client";
+import { AdminApiError, isRecord, type ScheduleView } from "@perdure/admin-client";
 import { type Command, Option } from "commander";
 import type { Context } from "../../context.js";
 import { FAILED, USAGE } from "../../errors.js";
@@ -235,12 +235,8 @@ async function edit(context: Context, name: string): Promise<void> {
   const schedule = await find(context, name);
   const edited = editJson(context, name, schedule, "perdure schedules create, delete");
   if (edited === undefined) return context.output.note("Nothing was changed.");
-  if (typeof edited !== "object" || edited === null)
-    return context.fail(FAILED, "The saved text is not a JSON object; nothing was changed");
-  describe(
-    context,
-    await adminOf(context).schedules.replace(schedule.id, edited as Record<string, unknown>, schedule.version, context),
-  );
+  if (!isRecord(edited)) return context.fail(FAILED, "The saved text is not a JSON object; nothing was changed");
+  describe(context, await adminOf(context).schedules.replace(schedule.id, edited, schedule.version, context));
 }
 
 async function run(context: Context, name: string, idempotencyKey: string | undefined): Promise<void> {

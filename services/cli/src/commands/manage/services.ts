@@ -1,5 +1,5 @@
 /** `perdure services`: callable services, how to call them, and the few settings that can change without new code. */
-import { type HandlerMetadata, handlerPath, type ServiceChanges, type ServiceMetadata } from "@perdure/admin-client";
+import { type HandlerMetadata, handlerPath, isRecord, type ServiceChanges, type ServiceMetadata } from "@perdure/admin-client";
 import type { Command } from "commander";
 import { z } from "zod";
 import type { Context } from "../../context.js";
@@ -127,25 +127,18 @@ function exampleOf(handler: HandlerMetadata): string | undefined {
   if (handler.input_description === "none") return undefined;
   const schema = handler.input_json_schema;
   const isDescribed = typeof schema === "object" && schema !== null && Object.keys(schema).length > 0;
-  return isDescribed ? JSON.stringify(exampleValue(schema as JsonSchemaPart, 0)) : UNKNOWN_BODY;
-}
-
-interface JsonSchemaPart {
-  readonly type?: string | readonly string[];
-  readonly default?: unknown;
-  readonly examples?: readonly unknown[];
-  readonly enum?: readonly unknown[];
-  readonly properties?: Readonly<Record<string, JsonSchemaPart>>;
+  return isDescribed ? JSON.stringify(exampleValue(schema, 0)) : UNKNOWN_BODY;
 }
 
 /** Deeper examples are not readable on one line. */
 const EXAMPLE_DEPTH_MAX = 4;
 
-function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
-  const given = schema.examples?.[0] ?? schema.default ?? schema.enum?.[0];
+/** `schema` comes from a user's endpoint, so each of its parts may have any form. */
+function exampleValue(schema: unknown, depth: number): unknown {
+  const part = isRecord(schema) ? schema : {};
+  const given = firstOf(part["examples"]) ?? part["default"] ?? firstOf(part["enum"]);
   if (given !== undefined) return given;
-  const type = Array.isArray(schema.type) ? schema.type[0] : schema.type;
-  switch (type) {
+  switch (firstOf(part["type"]) ?? part["type"]) {
     case "number":
     case "integer":
       return 1;
@@ -157,13 +150,16 @@ function exampleValue(schema: JsonSchemaPart, depth: number): unknown {
       return [];
     case "object": {
       if (depth >= EXAMPLE_DEPTH_MAX) return {};
-      return Object.fromEntries(
-        Object.entries(schema.properties ?? {}).map(([name, inner]) => [name, exampleValue(inner, depth + 1)]),
-      );
+      const properties = isRecord(part["properties"]) ? part["properties"] : {};
+      return Object.fromEntries(Object.entries(properties).map(([name, inner]) => [name, exampleValue(inner, depth + 1)]));
     }
     default:
       return "Ann";
   }
+}
+
+function firstOf(value: unknown): unknown {
+  return Array.isArray(value) ? value[0] : undefined;
 }
 
 /** Returns the text in single quotes, which every shell accepts. */
@@ -183,7 +179,10 @@ function settingsOf(service: ServiceMetadata): readonly (readonly [string, strin
 /** `Idempotency retention`. */
 const titleOf = (name: string): string => `${name[0]?.toUpperCase()}${name.slice(1).replaceAll("_", " ")}`;
 
-const asJson = (service: ServiceMetadata): object => ({ public: service.public, ...Object.fromEntries(settingsOf(service)) });
+const asJson = (service: ServiceMetadata): Readonly<Record<string, unknown>> => ({
+  public: service.public,
+  ...Object.fromEntries(settingsOf(service)),
+});
 
 async function view(context: Context, name: string): Promise<void> {
   const service = await adminOf(context).services.get(name, context);
@@ -223,10 +222,8 @@ async function edit(context: Context, name: string): Promise<void> {
   const parsed = settingsShape.safeParse(edited);
   if (!parsed.success)
     context.fail(FAILED, `Nothing was changed: ${parsed.error.issues[0]?.message}`, "Keep the names of the settings.");
-  const before = asJson(service) as Readonly<Record<string, unknown>>;
-  const changed = Object.entries(parsed.data as Readonly<Record<string, unknown>>).filter(
-    ([key, value]) => value !== before[key],
-  );
+  const before = asJson(service);
+  const changed = Object.entries(parsed.data).filter(([key, value]) => value !== before[key]);
   await change(context, name, Object.fromEntries(changed) as ServiceChanges);
 }
 

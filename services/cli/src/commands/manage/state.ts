@@ -187,8 +187,9 @@ function isBase64(value: unknown): value is { base64: string } {
   return (
     typeof value === "object" &&
     value !== null &&
-    Object.keys(value).join() === "base64" &&
-    typeof (value as { base64: unknown }).base64 === "string"
+    Object.keys(value).length === 1 &&
+    "base64" in value &&
+    typeof value.base64 === "string"
   );
 }
 

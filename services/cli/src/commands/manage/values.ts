@@ -45,10 +45,13 @@ export function durationText(text: string): string {
 
 export function oneOf<T extends string>(allowed: readonly T[]): (text: string, before: readonly T[] | undefined) => readonly T[] {
   return (text, before) => {
-    const parts = text.split(",").map((part) => part.trim().toLowerCase());
-    const strange = parts.find((part) => !allowed.includes(part as T));
-    if (strange !== undefined) throw new InvalidArgumentError(`'${strange}' is not one of ${allowed.join(", ")}.`);
-    return [...(before ?? []), ...(parts as T[])];
+    const parts = text.split(",").map((part) => {
+      const value = part.trim().toLowerCase();
+      const one = allowed.find((candidate) => candidate === value);
+      if (one === undefined) throw new InvalidArgumentError(`'${value}' is not one of ${allowed.join(", ")}.`);
+      return one;
+    });
+    return [...(before ?? []), ...parts];
   };
 }
 

@@ -1,6 +1,6 @@
 /** `perdure invocations watch`: on a terminal the growing timeline, elsewhere a line for each event. */
 import { stderr } from "node:process";
-import { type AdminClient, InvocationFailure as Failure, type InvocationFailure, type TimelineView } from "@perdure/admin-client";
+import { type AdminClient, InvocationFailure, type TimelineView } from "@perdure/admin-client";
 import type { Context } from "../../context.js";
 import { FAILED } from "../../errors.js";
 import { pause } from "../../pause.js";
@@ -83,10 +83,10 @@ async function reportOutcome(context: Context, id: string): Promise<void> {
     const outcome = await ingressOf(context).output(id, context);
     if (outcome !== undefined && !context.json) output.print(`${output.paint("green", "✔")} ${bytesText(outcome.body)}`);
   } catch (cause) {
-    if (!(cause instanceof Failure)) throw cause;
+    if (!(cause instanceof InvocationFailure)) throw cause;
     if (cause.source === "invocation")
       context.fail(FAILED, `The invocation failed: [${cause.status}] ${harmless(cause.message)}`, undefined, cause);
-    if (cause.status !== NOT_KEPT) throw cause as InvocationFailure;
+    if (cause.status !== NOT_KEPT) throw cause;
     output.note("It is completed; its result is not kept.");
   }
 }
