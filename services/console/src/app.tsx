@@ -6,6 +6,7 @@ import { Suspense, useState } from "react";
 import { Router } from "wouter";
 import type { Boot } from "./boot.js";
 import { LocalConsole } from "./environment/local.js";
+import { problemOf } from "./kit/problem-text.js";
 import { Loading } from "./kit/states.js";
 import { ToastProvider } from "./kit/toast.js";
 import { beforeLeaving, CloudConsole } from "./parts.js";
@@ -55,13 +56,9 @@ function newQueryClient(): QueryClient {
       queries: {
         staleTime: 1_000,
         gcTime: 300_000,
-        retry: (count, cause) => count < 1 && statusOf(cause) === 0,
+        retry: (count, cause) => count < 1 && problemOf(cause).isNoAnswer,
         refetchOnWindowFocus: true,
       },
     },
   });
-}
-
-function statusOf(cause: unknown): number | undefined {
-  return (cause as { readonly status?: number } | undefined)?.status;
 }

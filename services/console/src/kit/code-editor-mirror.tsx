@@ -12,6 +12,13 @@ import { useEffect, useRef, useState } from "react";
 import { useNonce } from "../shell/nonce.js";
 import type { CodeEditorProps, CodeTextProps } from "./code-editor.js";
 
+declare module "react" {
+  interface CSSProperties {
+    /** Custom properties, which the type declarations leave out. */
+    readonly [property: `--${string}`]: string | number | undefined;
+  }
+}
+
 /** Set by the page, not typed. */
 const given = Annotation.define<true>();
 
@@ -69,7 +76,7 @@ export default function Mirror(props: CodeTextProps) {
       ref={container}
       className="code-editor__room"
       data-invalid={problem === undefined ? undefined : true}
-      style={{ "--lines-min": linesMin, "--lines-max": linesMax } as React.CSSProperties}
+      style={{ "--lines-min": linesMin, "--lines-max": linesMax }}
     />
   );
 }

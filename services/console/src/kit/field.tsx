@@ -79,11 +79,7 @@ export function ChoiceField<V extends string>(props: ChoiceFieldProps<V>) {
   const id = useId();
   return (
     <Frame {...{ id, label, isLabelHidden, hint, problem }}>
-      <BaseSelect.Root
-        items={choices as FieldChoice<V>[]}
-        value={value}
-        onValueChange={(next) => next !== null && onChange(next as V)}
-      >
+      <BaseSelect.Root items={choices} value={value} onValueChange={(next) => next !== null && onChange(next)}>
         <BaseSelect.Trigger id={id} className="input input--choice" {...describedBy(id, hint, problem)}>
           <BaseSelect.Value />
           <BaseSelect.Icon className="quiet">

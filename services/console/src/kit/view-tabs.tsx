@@ -18,8 +18,12 @@ interface ViewTabsProps<V extends string> {
 
 /** Views of one thing on one page; the one that is not shown does not exist. */
 export function ViewTabs<V extends string>({ label, value, onChange, tabs }: ViewTabsProps<V>) {
+  const choose = (next: unknown) => {
+    const tab = tabs.find((one) => one.value === next);
+    if (tab !== undefined) onChange(tab.value);
+  };
   return (
-    <Tabs.Root value={value} onValueChange={(next) => onChange(next as V)} className="stack stack--tight">
+    <Tabs.Root value={value} onValueChange={choose} className="stack stack--tight">
       <Tabs.List className="tabs" aria-label={label}>
         {tabs.map((tab) => (
           <Tabs.Tab key={tab.value} value={tab.value} className="tabs__tab">

@@ -2,6 +2,7 @@
 import { useQueryClient } from "@tanstack/react-query";
 import { useEffect, useState } from "react";
 import { Button } from "../kit/button.js";
+import { problemOf } from "../kit/problem-text.js";
 import { setOutage } from "../kit/reach-state.js";
 import { useToast } from "../kit/toast.js";
 import { fetchServed, type Served } from "./served.js";
@@ -45,7 +46,7 @@ function useReach(): ReachState {
   useEffect(() => {
     const wonder = () => setDoubt((n) => n + 1);
     const stop = queries.getQueryCache().subscribe(({ type, query }) => {
-      if (type === "updated" && isNoAnswer(query.state.error)) wonder();
+      if (type === "updated" && problemOf(query.state.error).isNoAnswer) wonder();
     });
     addEventListener("offline", wonder);
     addEventListener("online", wonder);
@@ -83,9 +84,4 @@ function useReach(): ReachState {
   }, [doubt, queries]);
 
   return state;
-}
-
-/** Clients use status 0 when there was no answer. */
-function isNoAnswer(cause: unknown): boolean {
-  return (cause as { readonly status?: unknown } | null)?.status === 0;
 }

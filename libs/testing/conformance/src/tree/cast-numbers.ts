@@ -42,7 +42,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "services/admin-api": 4,
   "services/cli": 3,
   "services/cloud-gateway": 2,
-  "services/console": 41,
+  "services/console": 4,
   "services/ingress-gateway": 3,
   "services/operator": 9,
   "services/registry": 9,

@@ -120,7 +120,7 @@ function Filters({ fields, onFieldChange }: FiltersProps) {
   const members = useCloudRequest(["members", accountId], (api, signal) => api.account(accountId, "ListMembers", {}, signal));
   const any = (value: string) => (value === "" ? ANY : value);
   const chosen = (field: AuditField) => (value: string) => onFieldChange(field, value === ANY ? "" : value);
-  const memberChoices = (members.data?.members ?? []).map(({ userId, email }) => ({ value: userId as string, label: email }));
+  const memberChoices = (members.data?.members ?? []).map(({ userId, email }): FieldChoice => ({ value: userId, label: email }));
   return (
     <div className="filters">
       <ChoiceField
@@ -140,7 +140,7 @@ function Filters({ fields, onFieldChange }: FiltersProps) {
         value={any(fields.environment)}
         choices={[
           { value: ANY, label: "All environments" },
-          ...(environments.data ?? []).map(({ environmentId, name }) => ({ value: environmentId as string, label: name })),
+          ...(environments.data ?? []).map(({ environmentId, name }): FieldChoice => ({ value: environmentId, label: name })),
         ]}
         onChange={chosen("environment")}
       />

@@ -1,5 +1,7 @@
 /** Turns the limits of a plan (names and numbers) into sentences with units. Pure. */
 
+import { isRecord } from "../../kit/problem-text.js";
+
 interface LimitText {
   readonly name: string;
   readonly value: string;
@@ -16,9 +18,10 @@ export function limitTexts(limits: Limits): readonly LimitText[] {
     return typeof value === "number" ? value : undefined;
   };
   const rate = (key: string): string | undefined => {
-    const value = limits[key] as { readonly perSecond?: unknown; readonly burst?: unknown } | undefined;
-    if (typeof value?.perSecond !== "number") return undefined;
-    return `${count(value.perSecond)}/s${typeof value.burst === "number" ? `, burst ${count(value.burst)}` : ""}`;
+    const value = limits[key];
+    const { perSecond, burst } = isRecord(value) ? value : {};
+    if (typeof perSecond !== "number") return undefined;
+    return `${count(perSecond)}/s${typeof burst === "number" ? `, burst ${count(burst)}` : ""}`;
   };
   const optional = <T>(value: T | undefined, textOf: (input: T) => string): string | undefined =>
     value === undefined ? undefined : textOf(value);

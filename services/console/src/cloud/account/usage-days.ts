@@ -78,19 +78,20 @@ export interface Month {
 }
 
 /** A year at most, the present month first; none before the account began. */
-export function monthsUntil(nowMs: number, sinceMs: number): readonly Month[] {
+export function monthsUntil(nowMs: number, sinceMs: number): readonly [Month, ...Month[]] {
   const today = new Date(nowMs).toISOString().slice(0, 10);
   const since = new Date(sinceMs).toISOString().slice(0, 7);
-  const months: Month[] = [];
+  const earlier: Month[] = [];
   const [year, month] = [Number(today.slice(0, 4)), Number(today.slice(5, 7)) - 1];
-  for (let back = 0; back < 12; back++) {
-    const from = new Date(Date.UTC(year, month - back, 1)).toISOString().slice(0, 10);
-    const last = new Date(Date.UTC(year, month - back + 1, 0)).toISOString().slice(0, 10);
+  const dayText = (monthIndex: number, day: number) => new Date(Date.UTC(year, monthIndex, day)).toISOString().slice(0, 10);
+  const firstDay = dayText(month, 1);
+  for (let back = 1; back < 12; back++) {
+    const from = dayText(month - back, 1);
     const id = from.slice(0, 7);
-    if (back > 0 && id < since) break;
-    months.push({ id, from, to: back === 0 ? today : last });
+    if (id < since) break;
+    earlier.push({ id, from, to: dayText(month - back + 1, 0) });
   }
-  return months;
+  return [{ id: firstDay.slice(0, 7), from: firstDay, to: today }, ...earlier];
 }
 
 /** `November 2026` */

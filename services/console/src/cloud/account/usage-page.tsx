@@ -1,8 +1,8 @@
 /** Usage against the limits of the plan, so that a suspension does not come as a surprise. */
+import { parseEnvironmentId } from "@perdure/cloud";
 import { useMemo } from "react";
 import { useSearchParams } from "wouter";
-import { Button, ChoiceField, download, Icon, Loaded, Page, Section, Table } from "../../kit/index.js";
-import type { EnvironmentDescription } from "../cloud-api.js";
+import { Button, ChoiceField, download, type FieldChoice, Icon, Loaded, Page, Section, Table } from "../../kit/index.js";
 import { useCloudRequest } from "../use-cloud.js";
 import { useAccount, useAccountFacts, useEnvironments } from "./account.js";
 import { DayBars, Quota } from "./day-bars.js";
@@ -30,14 +30,14 @@ export default function UsagePage() {
   const environments = useEnvironments();
   const [search, setSearch] = useSearchParams();
   const months = useMemo(() => monthsUntil(Date.now(), createdAt * 1_000), [createdAt]);
-  const month = months.find(({ id }) => id === search.get("month")) ?? (months[0] as Month);
+  const month = months.find(({ id }) => id === search.get("month")) ?? months[0];
   const environmentId = search.get("environment") ?? ALL;
   const usage = useCloudRequest(
     ["usage", accountId, environmentId, month.id],
     (api, signal) => {
       const { from, to } = month;
-      const of = environmentId === ALL ? {} : { environmentId: environmentId as EnvironmentDescription["environmentId"] };
-      return api.account(accountId, "GetUsage", { from, to, ...of }, signal);
+      const one = parseEnvironmentId(environmentId);
+      return api.account(accountId, "GetUsage", { from, to, ...(one === undefined ? {} : { environmentId: one }) }, signal);
     },
     { everyMs: POLL_MS },
   );
@@ -61,7 +61,7 @@ export default function UsagePage() {
           value={environmentId}
           choices={[
             { value: ALL, label: "All environments" },
-            ...(environments.data ?? []).map((one) => ({ value: one.environmentId as string, label: one.name })),
+            ...(environments.data ?? []).map((one): FieldChoice => ({ value: one.environmentId, label: one.name })),
           ]}
           onChange={(value) => choose("environment", value)}
         />

@@ -4,7 +4,7 @@ import { Route, Switch } from "wouter";
 import { type ConsoleEnvironment, EnvironmentContext } from "../../environment/environment.js";
 import { environmentLinks } from "../../environment/links.js";
 import { EnvironmentPages } from "../../environment/pages.js";
-import { Empty, Loaded, Page } from "../../kit/index.js";
+import { Empty, isRecord, Loaded, Page } from "../../kit/index.js";
 import { partOf } from "../../shell/part.js";
 import { PartPage } from "../../shell/part-page.js";
 import { useAccount, useEnvironmentFacts } from "../account/account.js";
@@ -69,8 +69,7 @@ function EnvironmentFrame({ environmentId }: Pick<EnvironmentDescription, "envir
 }
 
 function isUnknown(cause: unknown): boolean {
-  const { code, status } = cause as { readonly code?: unknown; readonly status?: unknown };
-  return code === "PERD0404" || status === 400;
+  return isRecord(cause) && (cause["code"] === "PERD0404" || cause["status"] === 400);
 }
 
 function Inside({ facts }: { readonly facts: EnvironmentDescription }) {

@@ -3,6 +3,7 @@
  * the user must prove their identity again, the client prompts the user and then repeats the request.
  */
 import { z } from "zod";
+import { isRecord } from "../../kit/problem-text.js";
 
 const sessionShape = z.object({
   user: z.object({ userId: z.string(), email: z.string(), name: z.string().nullish() }),
@@ -136,8 +137,9 @@ export class SessionClient {
 async function codeOf(response: Response): Promise<string | undefined> {
   if (!new URL(response.url, "http://here.invalid").pathname.startsWith("/console/cloud/")) return undefined;
   try {
-    const { restate_code } = (await response.clone().json()) as { readonly restate_code?: unknown };
-    return typeof restate_code === "string" ? restate_code : undefined;
+    const body: unknown = await response.clone().json();
+    const code = isRecord(body) ? body["restate_code"] : undefined;
+    return typeof code === "string" ? code : undefined;
   } catch (cause) {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;

@@ -1,8 +1,7 @@
 /** Registers a deployment: discovers and checks it first, registers it then. */
-import { AdminApiError, type Registration, type RegistrationResult, type VerificationView } from "@perdure/admin-client";
-import { tolerant, VerificationShape } from "@perdure/admin-contract";
+import { findingsOf, type Registration, type RegistrationResult } from "@perdure/admin-client";
 import { type FormEvent, useState } from "react";
-import { Button, CheckField, Dialog, DialogActions, isRecord, ProblemNote, TextField } from "../../kit/index.js";
+import { Button, CheckField, Dialog, DialogActions, ProblemNote, TextField } from "../../kit/index.js";
 import { useChange } from "../request.js";
 import { addressProblem, type NamedValue, recordOfPairs } from "./deployment-text.js";
 import { PairsField } from "./pairs-field.js";
@@ -18,13 +17,14 @@ export function RegisterDialog({ onClose }: { readonly onClose: () => void }) {
   const [isForced, setForced] = useState(false);
   const [isBreaking, setBreaking] = useState(false);
   const [isChecked, setChecked] = useState(true);
+  const [headersSet, metadataSet] = [recordOfPairs(headers), recordOfPairs(metadata)];
   const isArn = address.trim().startsWith("arn:");
   const registration: Registration = {
     address: address.trim(),
     useHttp11: isHttp11,
     assumeRoleArn: role === "" ? undefined : role,
-    ...optional("headers", recordOfPairs(headers)),
-    ...optional("metadata", recordOfPairs(metadata)),
+    ...(headersSet === undefined ? {} : { headers: headersSet }),
+    ...(metadataSet === undefined ? {} : { metadata: metadataSet }),
     force: isForced,
     breaking: isBreaking,
     verify: isChecked,
@@ -200,13 +200,4 @@ function Outcome({ preview, cause, isChecked }: OutcomeProps) {
 function Findings({ cause }: { readonly cause: unknown }) {
   const verification = findingsOf(cause);
   return verification === undefined ? null : <VerificationNote verification={verification} />;
-}
-
-function findingsOf(cause: unknown): VerificationView | undefined {
-  if (!(cause instanceof AdminApiError) || !isRecord(cause.body)) return undefined;
-  return tolerant(VerificationShape).safeParse(cause.body["verification"]).data;
-}
-
-function optional<K extends string, V>(name: K, value: V | undefined): { readonly [P in K]?: V } {
-  return value === undefined ? {} : ({ [name]: value } as { readonly [P in K]?: V });
 }

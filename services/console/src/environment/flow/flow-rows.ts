@@ -1,5 +1,6 @@
 /** Turns rows of SQL into rules, their usage, and queues. Pure. */
 import type { SqlRow } from "@perdure/admin-client";
+import { isRecord } from "../../kit/problem-text.js";
 import { countOf, numberOf, textOf } from "../rows.js";
 import { QUEUES_SHOWN_MAX, USAGE_SHOWN_MAX } from "./limits.js";
 
@@ -125,7 +126,7 @@ const BLOCKS: Readonly<Record<string, string>> = {
 
 function blockText(on: string | undefined, json: string | undefined): string | undefined {
   if (on === undefined) return undefined;
-  const fields = JSON.parse(json ?? "{}") as Readonly<Record<string, unknown>>;
-  const rule = fields["blocked_rule"];
+  const fields: unknown = JSON.parse(json ?? "{}");
+  const rule = isRecord(fields) ? fields["blocked_rule"] : undefined;
   return `${BLOCKS[on] ?? on.replaceAll("-", " ")}${typeof rule === "string" ? ` (rule ${rule})` : ""}`;
 }

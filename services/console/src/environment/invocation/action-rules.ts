@@ -65,19 +65,11 @@ export type RemedyAction = { readonly effect: string; readonly request: string }
   | { readonly kind: "words" }
 );
 
-const VERBS: ReadonlySet<string> = new Set(INVOCATION_VERBS);
-
 export function remedyOf({ request, effect }: ExplanationView["remedies"][number]): RemedyAction {
   const invocation = /^PATCH \/invocations\/([^/]+)\/([a-z-]+)(?:\?deployment=([^&\s]+))?$/.exec(request);
-  if (invocation !== null && VERBS.has(invocation[2] ?? "")) {
-    return {
-      kind: "verb",
-      id: invocation[1] ?? "",
-      verb: invocation[2] as InvocationVerb,
-      deployment: invocation[3],
-      request,
-      effect,
-    };
+  const verb = INVOCATION_VERBS.find((one) => one === invocation?.[2]);
+  if (verb !== undefined) {
+    return { kind: "verb", id: invocation?.[1] ?? "", verb, deployment: invocation?.[3], request, effect };
   }
   const queue = /^POST \/vqueues\/([^/]+)\/resume$/.exec(request)?.[1];
   if (queue !== undefined) return { kind: "queue", queue: decodeURIComponent(queue), request, effect };

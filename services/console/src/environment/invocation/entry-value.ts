@@ -55,7 +55,8 @@ function onlyValue(tagged: unknown): unknown {
 
 function bytesOf(value: unknown): Uint8Array | undefined {
   const list = isRecord(value) ? value["Success"] : value;
-  return Array.isArray(list) && list.every((byte) => typeof byte === "number") ? Uint8Array.from(list as number[]) : undefined;
+  const isBytes = Array.isArray(list) && list.every((byte): byte is number => typeof byte === "number");
+  return isBytes ? Uint8Array.from(list) : undefined;
 }
 
 function failureOf(value: unknown): EntryValue["failure"] {

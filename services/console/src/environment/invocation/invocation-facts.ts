@@ -42,8 +42,14 @@ export interface InvocationSummary {
 }
 
 export function factsOf(row: SqlRow): InvocationSummary {
-  const text = (column: string) => (typeof row[column] === "string" && row[column] !== "" ? (row[column] as string) : undefined);
-  const number = (column: string) => (typeof row[column] === "number" ? (row[column] as number) : undefined);
+  const text = (column: string) => {
+    const value = row[column];
+    return typeof value === "string" && value !== "" ? value : undefined;
+  };
+  const number = (column: string) => {
+    const value = row[column];
+    return typeof value === "number" ? value : undefined;
+  };
   const failure = text("last_failure");
   const type = text("target_service_ty");
   return {
@@ -101,6 +107,6 @@ function relatedStep(row: SqlRow): string | undefined {
 export function durationMs(text: string): number | undefined {
   const match = /^P(?:(\d+)D)?(?:T(?:(\d+)H)?(?:(\d+)M)?(?:(\d+(?:\.\d+)?)S)?)?$/.exec(text);
   if (match === null) return undefined;
-  const [days, hours, minutes, seconds] = match.slice(1).map((part) => Number(part ?? 0)) as [number, number, number, number];
-  return (((days * 24 + hours) * 60 + minutes) * 60 + seconds) * 1_000;
+  const [, days = 0, hours = 0, minutes = 0, seconds = 0] = match;
+  return (((Number(days) * 24 + Number(hours)) * 60 + Number(minutes)) * 60 + Number(seconds)) * 1_000;
 }

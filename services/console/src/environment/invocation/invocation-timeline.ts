@@ -65,7 +65,6 @@ export interface InvocationTimeline {
 }
 
 const PHASES: readonly PhaseName[] = ["delayed", "queued", "running", "suspended", "backing_off", "paused", "unknown"];
-const PHASE_NAMES: ReadonlySet<string> = new Set(PHASES);
 
 /** Pages of one timeline, the one with the first steps first; at least one. Everything but the steps is taken from `newest`. */
 export function readTimeline(pages: readonly TimelineView[], newest: TimelineView): InvocationTimeline {
@@ -118,7 +117,7 @@ function wholePhases(views: TimelineView["phases"], span: TimeSpan): TimelinePha
     if (view.phase === "completed") continue;
     const { fromMs, toMs } = clipped({ fromMs: momentMs(view.from), toMs: momentMs(view.to) }, span);
     lay(fromMs, "unknown", undefined, true);
-    const phase = PHASE_NAMES.has(view.phase) ? (view.phase as PhaseName) : "unknown";
+    const phase = PHASES.find((one) => one === view.phase) ?? "unknown";
     lay(toMs, phase, view.waits_for ?? undefined, view.inferred);
   }
   lay(span.toMs, "unknown", undefined, true);

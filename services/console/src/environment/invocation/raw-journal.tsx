@@ -40,7 +40,7 @@ export function RawJournal({ id, from, signature }: RawJournalProps) {
               { name: "Entry", isNumber: true, cell: (row) => String(row["index"]) },
               { name: "Type", cell: (row) => `${row["entry_type"]}` },
               { name: "Name", cell: (row) => String(row["name"] ?? "") },
-              { name: "Stored", cell: (row) => <Moment at={row["appended_at"] as string | undefined} /> },
+              { name: "Stored", cell: ({ appended_at: at }) => <Moment at={typeof at === "string" ? at : undefined} /> },
               { name: "Size", isNumber: true, cell: (row) => sizeText(Number(row["raw_length"])) },
               { name: "Summary", isText: true, cell: (row) => <code>{String(row["entry_lite_json"] ?? "")}</code> },
               { name: "Bytes", cell: (row) => <RawBytes id={id} row={row} /> },

@@ -13,15 +13,22 @@ export interface StepGroup {
 /** Steps alone and groups of them, together exactly `steps` in their order. */
 export function groupedSteps(steps: readonly TimelineStep[]): readonly (TimelineStep | StepGroup)[] {
   const parts: (TimelineStep | StepGroup)[] = [];
-  for (let from = 0; from < steps.length; ) {
-    const likeness = likenessOf(steps[from] as TimelineStep);
-    let to = from + 1;
-    while (likeness !== undefined && to < steps.length && likenessOf(steps[to] as TimelineStep) === likeness) to++;
-    const run = steps.slice(from, to);
+  let run: TimelineStep[] = [];
+  let likenessOfRun: string | undefined;
+  const closeRun = () => {
     if (run.length >= GROUPED_STEPS_MIN) parts.push({ steps: run });
     else parts.push(...run);
-    from = to;
+  };
+  for (const step of steps) {
+    const likeness = likenessOf(step);
+    if (likeness === undefined || likeness !== likenessOfRun) {
+      closeRun();
+      run = [];
+    }
+    run.push(step);
+    likenessOfRun = likeness;
   }
+  closeRun();
   return parts;
 }
 

@@ -32,10 +32,8 @@ export function useDrag(scale: { readonly current: HTMLElement | null }, onRange
         const at = partOf(event);
         if (start.current === undefined || at === undefined) return;
         if (Math.abs(at - start.current) > 0.005) event.currentTarget.setPointerCapture(event.pointerId);
-        const [from, to] = [Math.min(start.current, at), Math.max(start.current, at)].map((part) =>
-          Math.min(1, Math.max(0, part)),
-        ) as [number, number];
-        setRange({ left: from, width: to - from });
+        const from = withinScale(Math.min(start.current, at));
+        setRange({ left: from, width: withinScale(Math.max(start.current, at)) - from });
       },
       onPointerUp: (event: PointerEvent) => {
         const at = partOf(event);
@@ -50,3 +48,5 @@ export function useDrag(scale: { readonly current: HTMLElement | null }, onRange
     },
   };
 }
+
+const withinScale = (part: number): number => Math.min(1, Math.max(0, part));

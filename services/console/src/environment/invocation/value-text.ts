@@ -25,9 +25,9 @@ export function valueOfBytes(bytes: Uint8Array): ValueText {
 /** The text of the part of a value that a timeline has. */
 export function valueOfPayload(payload: PayloadView): ValueText {
   if ("text" in payload && typeof payload.text === "string") return valueOfText(payload.text, payload.cut);
-  const { base64, cut } = payload as { readonly base64: string; readonly cut: boolean };
+  const base64 = "base64" in payload && typeof payload.base64 === "string" ? payload.base64 : "";
   const bytes = Uint8Array.from(atob(base64), (character) => character.charCodeAt(0));
-  return { kind: "hex", text: hexOf(bytes), isCut: cut };
+  return { kind: "hex", text: hexOf(bytes), isCut: payload.cut };
 }
 
 function valueOfText(text: string, isCut: boolean): ValueText {

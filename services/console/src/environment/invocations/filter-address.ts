@@ -2,13 +2,7 @@
  * The filter of the list is in its address, so that it can be shared and Back works. Pure: the query of the address to a filter and back,
  * and the filter as chips.
  */
-import {
-  conditionOf,
-  INVOCATION_STATUSES,
-  type InvocationFilter,
-  type InvocationResult,
-  type InvocationStatus,
-} from "@perdure/admin-client";
+import { conditionOf, INVOCATION_STATUSES, type InvocationFilter, type InvocationResult } from "@perdure/admin-client";
 import { dateTimeText, durationText } from "../../kit/time-text.js";
 
 export const SORTS = ["-created", "created", "-modified", "modified"] as const;
@@ -80,9 +74,7 @@ export function statusesOf({ statuses = [], orEndedWith = [] }: InvocationFilter
 /** The same filter with these statuses. */
 export function withStatuses(filter: InvocationFilter, chosen: readonly string[]): InvocationFilter {
   const { statuses: _statuses, orEndedWith: _ends, ...others } = filter;
-  const statuses = chosen.filter((status): status is InvocationStatus =>
-    (INVOCATION_STATUSES as readonly string[]).includes(status),
-  );
+  const statuses = chosen.flatMap((status) => INVOCATION_STATUSES.find((one) => one === status) ?? []);
   const ends = RESULTS.filter(([status]) => chosen.includes(status)).map(([, result]) => result);
   return {
     ...others,
@@ -198,7 +190,7 @@ const NAMES = {
 } as const;
 
 function without(filter: InvocationFilter, fields: readonly (keyof InvocationFilter)[]): InvocationFilter {
-  return Object.fromEntries(Object.entries(filter).filter(([field]) => !(fields as readonly string[]).includes(field)));
+  return Object.fromEntries(Object.entries(filter).filter(([field]) => !fields.some((one) => one === field)));
 }
 
 function rangeLabel({ withinMs, fromMs, toMs }: TimeRange): string {

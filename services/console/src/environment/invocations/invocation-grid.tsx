@@ -127,10 +127,10 @@ export function InvocationGrid(props: InvocationGridProps) {
     if (clicked.kind === "select") select(index, event.shiftKey);
   };
 
-  const tracks: CSSProperties = isNarrow ? {} : { gridTemplateColumns: `2.25rem ${columns.map(({ width }) => width).join(" ")}` };
+  const template = isNarrow ? undefined : `2.25rem ${columns.map(({ width }) => width).join(" ")}`;
+  const tracks: CSSProperties = template === undefined ? {} : { gridTemplateColumns: template };
   // Elements are used again for the rows that come: making them anew takes longer than all else.
   const pool = Math.ceil(items.length / POOL) * POOL;
-  const template = tracks.gridTemplateColumns as string | undefined;
   const isActiveDrawn = activeAt >= first && activeAt <= last;
   return (
     <div
@@ -185,7 +185,8 @@ interface RowClick {
 
 /** Undefined: on no row, or on a link, which works by itself. */
 function clickOn(event: MouseEvent, ids: readonly string[]): RowClick | undefined {
-  const target = event.target as Element;
+  const { target } = event;
+  if (!(target instanceof Element)) return undefined;
   const index = Number(target.closest("[data-index]")?.getAttribute("data-index") ?? Number.NaN);
   const id = ids[index];
   if (id === undefined || target.closest("a") !== null) return undefined;

@@ -238,7 +238,7 @@ function conditionOr(filter: InvocationFilter): { readonly condition: string | u
 function useKeys(press: { readonly current: (key: string, isShift: boolean) => boolean }): void {
   useEffect(() => {
     const listen = (event: KeyboardEvent) => {
-      const at = event.target as Element | null;
+      const at = event.target instanceof Element ? event.target : undefined;
       // Prevented: it was the second letter of a shortcut to another page.
       if (event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey || !areLetterKeysEnabled()) return;
       if (at?.closest("input, textarea, select, [contenteditable], [role=dialog], [role=menu], [role=combobox], [role=listbox]"))

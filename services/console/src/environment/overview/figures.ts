@@ -212,5 +212,5 @@ export function reasonsOf(events: readonly SqlRow[]): ReadonlyMap<string, string
  */
 function messageOf(json: string): string | undefined {
   const escapedText = /"error_message":"((?:[^"\\]|\\.)*)"/.exec(json)?.[1];
-  return escapedText === undefined ? undefined : (JSON.parse(`"${escapedText}"`) as string).split("\n", 1)[0];
+  return escapedText === undefined ? undefined : String(JSON.parse(`"${escapedText}"`)).split("\n", 1)[0];
 }

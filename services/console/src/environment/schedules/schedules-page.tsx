@@ -31,7 +31,7 @@ import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
 import "./schedules.css";
 
-const TONES = { active: "good", paused: "warn", ended: "idle" } as const;
+const TONES = new Map(Object.entries({ active: "good", paused: "warn", ended: "idle" } as const));
 /** The calendar moves once a minute. */
 const CALENDAR_STEP_MS = 60_000;
 
@@ -163,7 +163,7 @@ function ScheduleTable({ all, span, shown, results, onEdit, onRemove }: Schedule
         },
         {
           name: "State",
-          cell: ({ status }) => <Badge tone={TONES[status as keyof typeof TONES] ?? "idle"}>{status}</Badge>,
+          cell: ({ status }) => <Badge tone={TONES.get(status) ?? "idle"}>{status}</Badge>,
         },
         { name: "Next", cell: ({ next_at }) => <Moment at={next_at} /> },
         {

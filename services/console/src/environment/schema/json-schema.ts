@@ -60,7 +60,8 @@ function pointed(root: unknown, reference: string): unknown {
   let at = root;
   for (const token of reference.slice(1).split("/").slice(1)) {
     const name = decoded(token).replaceAll("~1", "/").replaceAll("~0", "~");
-    at = isRecord(at) || Array.isArray(at) ? (at as JsonSchema)[name] : undefined;
+    if (Array.isArray(at)) at = at[Number(name)];
+    else at = isRecord(at) ? at[name] : undefined;
   }
   return at;
 }

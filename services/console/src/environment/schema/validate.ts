@@ -2,6 +2,7 @@
  * Validates an input against the handler's schema before it is sent. It supports the keywords that SDKs write; unknown keywords allow
  * anything. Pure.
  */
+import { isRecord } from "../../kit/problem-text.js";
 import { type JsonSchema, listOf, numberIn, read, recordOf, requiredOf, textIn } from "./json-schema.js";
 
 export interface SchemaProblem {
@@ -46,7 +47,7 @@ function check(value: unknown, part: unknown, root: unknown, path: string, depth
   if (typeof value === "string") checkText(value, schema, path, report);
   else if (typeof value === "number") checkNumber(value, schema, path, report);
   else if (Array.isArray(value)) checkList(value, schema, root, path, depth, report);
-  else if (typeof value === "object" && value !== null) checkObject(value as JsonSchema, schema, root, path, depth, report);
+  else if (isRecord(value)) checkObject(value, schema, root, path, depth, report);
 }
 
 function fits(value: unknown, part: unknown, root: unknown, depth: number): boolean {

@@ -3,7 +3,7 @@ import { type FormEvent, type ReactNode, useDeferredValue, useMemo, useState } f
 import { Button, ChoiceField, CodeEditor, Dialog, DialogActions, TextField } from "../../kit/index.js";
 import { lineDiff } from "../../kit/line-diff.js";
 import { LineDiffView } from "../../kit/line-diff-view.js";
-import { bytesOf, sameBytes, shownValue, type ValueForm, valueAs } from "./state-values.js";
+import { bytesOf, type ShownValue, sameBytes, shownValue, type ValueForm, valueAs } from "./state-values.js";
 
 interface EntryDialogProps {
   /** Undefined: a new one. */
@@ -23,8 +23,10 @@ const CHOICES = [
   { value: "hex", label: "Hexadecimal" },
 ] as const;
 
+const EMPTY: ShownValue = { form: "json", text: "" };
+
 export function EntryDialog({ name, bytes, others, isBusy, problem, onClose, onSave }: EntryDialogProps) {
-  const first = bytes === undefined ? { form: "json" as ValueForm, text: "" } : shownValue(bytes);
+  const first = bytes === undefined ? EMPTY : shownValue(bytes);
   const [newName, setNewName] = useState(name ?? "");
   const [form, setForm] = useState<ValueForm>(first.form);
   const [text, setText] = useState(first.text);

@@ -4,7 +4,7 @@ import { isJson, narrowJson, wideJson } from "./json-text.js";
 const FORMS = ["json", "text", "hex"] as const;
 export type ValueForm = (typeof FORMS)[number];
 
-interface ShownValue {
+export interface ShownValue {
   readonly form: ValueForm;
   readonly text: string;
 }
