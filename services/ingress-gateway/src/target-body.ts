@@ -30,31 +30,40 @@ function readTarget(fields: BodyFields): ResultTarget | string {
     case "workflow": {
       const problem = problemOf(fields, ["workflowName", "workflowKey"], ["scope"]);
       if (problem !== undefined) return problem;
-      const { workflowName, workflowKey, scope } = fields as Record<string, string | null | undefined>;
-      return { kind: "workflow", workflow: workflowName!, key: workflowKey!, scope: scope ?? undefined };
+      return {
+        kind: "workflow",
+        workflow: textOf(fields, "workflowName") ?? "",
+        key: textOf(fields, "workflowKey") ?? "",
+        scope: textOf(fields, "scope"),
+      };
     }
     case "idempotentInvocation": {
       const problem = problemOf(fields, ["service", "handler", "idempotencyKey"], ["key", "scope"]);
       if (problem !== undefined) return problem;
-      const { service, key, handler, idempotencyKey, scope } = fields as Record<string, string | null | undefined>;
       return {
         kind: "idempotent",
-        service: service!,
-        key: key ?? undefined,
-        handler: handler!,
-        idempotencyKey: idempotencyKey!,
-        scope: scope ?? undefined,
+        service: textOf(fields, "service") ?? "",
+        key: textOf(fields, "key"),
+        handler: textOf(fields, "handler") ?? "",
+        idempotencyKey: textOf(fields, "idempotencyKey") ?? "",
+        scope: textOf(fields, "scope"),
       };
     }
     case "invocation": {
       const problem = problemOf(fields, ["invocationId"], []);
-      return problem ?? { kind: "id", text: fields["invocationId"] as string };
+      return problem ?? { kind: "id", text: textOf(fields, "invocationId") ?? "" };
     }
     case undefined:
       return "missing field `target`";
     default:
       return `unknown variant \`${String(fields["target"])}\`, expected one of \`workflow\`, \`idempotentInvocation\`, \`invocation\``;
   }
+}
+
+/** Of fields without a problem. */
+function textOf(fields: BodyFields, name: string): string | undefined {
+  const value = fields[name];
+  return typeof value === "string" ? value : undefined;
 }
 
 function problemOf(fields: BodyFields, required: readonly string[], optional: readonly string[]): string | undefined {

@@ -2,7 +2,7 @@
  * The registry's documents: their keys, their conversion to state, and how written documents change the state. A malformed stored
  * document is META0005, because serving half of the registry would be worse than not starting.
  */
-import { type DeploymentId, PerdureError, parseEventSubscriptionId, type SubscriptionId } from "@perdure/base";
+import { type Parsed, PerdureError, parseDeploymentId, parseEventSubscriptionId, parseSubscriptionId } from "@perdure/base";
 import type {
   DeploymentRecord,
   Document,
@@ -122,15 +122,15 @@ function place(tables: MutableTables, read: DocumentReader, key: string, version
 }
 
 function remove(tables: MutableTables, key: string): void {
-  if (key.startsWith(DEPLOYMENT)) tables.deployments.delete(key.slice(DEPLOYMENT.length) as DeploymentId);
+  if (key.startsWith(DEPLOYMENT)) removeRecord(tables.deployments, parseDeploymentId(key.slice(DEPLOYMENT.length)));
   else if (key.startsWith(KAFKA_CLUSTER)) tables.kafkaClusters.delete(key.slice(KAFKA_CLUSTER.length));
-  else if (key.startsWith(SUBSCRIPTION)) tables.subscriptions.delete(key.slice(SUBSCRIPTION.length) as SubscriptionId);
-  else if (key.startsWith(EVENT_SUBSCRIPTION)) removeEventSubscription(tables, key.slice(EVENT_SUBSCRIPTION.length));
+  else if (key.startsWith(SUBSCRIPTION)) removeRecord(tables.subscriptions, parseSubscriptionId(key.slice(SUBSCRIPTION.length)));
+  else if (key.startsWith(EVENT_SUBSCRIPTION))
+    removeRecord(tables.eventSubscriptions, parseEventSubscriptionId(key.slice(EVENT_SUBSCRIPTION.length)));
 }
 
-function removeEventSubscription({ eventSubscriptions }: MutableTables, text: string): void {
-  const id = parseEventSubscriptionId(text);
-  if (id.ok) eventSubscriptions.delete(id.value);
+function removeRecord<Id>(records: Map<Id, unknown>, id: Parsed<Id>): void {
+  if (id.ok) records.delete(id.value);
 }
 
 type DocumentSchema<T> = {

@@ -87,7 +87,7 @@ class TunneledRequest implements BodyReceiver {
         return breakOff(stream);
       }
       if (!stream.endAfterHeaders) bytesLeft = Number(headers["content-length"]);
-      this.#request.respond(status, passedHeaders(headers as Record<string, string | string[]>, NOT_ANSWERED));
+      this.#request.respond(status, passedHeaders(headers, NOT_ANSWERED));
     });
     stream.on("data", (chunk: Uint8Array) => {
       if (this.#stream !== stream) return;

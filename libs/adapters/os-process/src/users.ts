@@ -3,7 +3,7 @@
  * data, keys and processes of its neighbours.
  */
 import { execFileSync } from "node:child_process";
-import { PerdureError } from "@perdure/base";
+import { causeMessage, jsonFields, PerdureError } from "@perdure/base";
 
 export interface UidRange {
   readonly first: number;
@@ -37,9 +37,11 @@ export class UidPool {
     try {
       execFileSync(command, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"], timeout: PROBE_MS });
     } catch (cause) {
-      const { stdout = "", stderr = "", message } = cause as { stdout?: string; stderr?: string; message: string };
-      if (stdout !== "") throw unusable(`user ${range.first} cannot read ${stdout.trim()}`, cause);
-      throw unusable(stderr.trim().split("\n", 1)[0] || message, cause);
+      const fields = jsonFields(cause) ?? {};
+      const outputOf = (name: string): string => String(fields[name] ?? "").trim();
+      const unreadable = outputOf("stdout");
+      if (unreadable !== "") throw unusable(`user ${range.first} cannot read ${unreadable}`, cause);
+      throw unusable(outputOf("stderr").split("\n", 1)[0] || causeMessage(cause), cause);
     }
   }
 

@@ -67,7 +67,7 @@ const OTHER: StatementName = { name: "OTHER", target: "other" };
 
 /** Verb and first table of a statement. Statements are constants, so there are few. */
 export function statementOf(query: unknown): StatementName {
-  const text = typeof query === "string" ? query : (query as { readonly text?: unknown } | undefined)?.text;
+  const text = typeof query === "object" && query !== null && "text" in query ? query.text : query;
   if (typeof text !== "string") return OTHER;
   const cached = names.get(text);
   if (cached !== undefined) return cached;

@@ -27,10 +27,13 @@ export interface RedisConnections extends AsyncDisposable {
  * other or the server evicts keys; a server that may lose acknowledged writes only causes a warning in the log.
  */
 export async function connectRedis(options: RedisConnectionOptions, { clock, logger }: RedisPorts): Promise<RedisConnections> {
-  const links = ["commits", "reads", "leases"].map((role) => new RedisLink(options, role, logger));
-  const [commits, reads, leases] = links.map(
-    (link) => new RedisRequester(link, clock, options.timeoutMs ?? TIMEOUT_MS, options.replicas ?? 0, options.random),
-  ) as [RedisRequester, RedisRequester, RedisRequester];
+  const links: RedisLink[] = [];
+  const requester = (role: string): RedisRequester => {
+    const link = new RedisLink(options, role, logger);
+    links.push(link);
+    return new RedisRequester(link, clock, options.timeoutMs ?? TIMEOUT_MS, options.replicas ?? 0, options.random);
+  };
+  const [commits, reads, leases] = [requester("commits"), requester("reads"), requester("leases")];
   const dispose = async (): Promise<void> => {
     await Promise.all(links.map((link) => link[Symbol.asyncDispose]()));
   };

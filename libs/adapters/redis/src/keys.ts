@@ -99,7 +99,7 @@ export function parseTimerMember(member: string): TimerKey {
   const at = 8;
   return {
     dueAtMs: (readWord(member, 0) - HALF) * WORD + readWord(member, 4),
-    kind: KINDS[member[at] as string] as TimerKey["kind"],
+    kind: KINDS[member.charAt(at)] as TimerKey["kind"],
     id: (ID_PREFIX + member.slice(at + 1, at + 1 + ID_CHARS)) as InvocationId,
     sequence: Number.parseInt(member.slice(at + 1 + ID_CHARS), 36),
   };

@@ -20,7 +20,7 @@ import {
 import type { RedisConnectionOptions } from "./options.js";
 
 /** Name and arguments. All keys of a job's commands are in one slot. */
-export type RedisCommand = readonly (string | Buffer | number)[];
+export type RedisCommand = readonly [name: string, ...args: (string | Buffer | number)[]];
 /** Text comes as bytes. An error is either the server's reply to this command, or means that the outcome is unknown. */
 export type CommandReply = Buffer | string | number | null | Error | readonly CommandReply[];
 
@@ -122,14 +122,14 @@ export class RedisLink implements AsyncDisposable {
     // Mostly there is one command, the folded commits of one turn. A pipeline would cost more than sending it.
     if (single !== undefined && commands.length === 1 && only !== undefined && !replicated) {
       const [name, ...args] = only;
-      single.callBuffer(name as string, ...args).then(
+      single.callBuffer(name, ...args).then(
         (reply) => this.#hand(jobs, folding, [reply as CommandReply]),
         (cause: Error) => this.#hand(jobs, folding, [errorOf(cause)]),
       );
       return;
     }
     const pipeline: ChainableCommander = this.#client.pipeline();
-    for (const [name, ...args] of commands) pipeline.callBuffer(name as string, ...args);
+    for (const [name, ...args] of commands) pipeline.callBuffer(name, ...args);
     if (replicated) pipeline.callBuffer("WAIT", this.#replicas, REPLICA_WAIT_MS);
     pipeline.exec().then(
       (results) => {

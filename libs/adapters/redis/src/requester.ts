@@ -83,7 +83,7 @@ export class RedisRequester {
 
 /** A reply that is not an error. */
 export function answer(reply: CommandReply): Exclude<CommandReply, Error> {
-  if (!(reply instanceof Error)) return reply as Exclude<CommandReply, Error>;
+  if (!(reply instanceof Error)) return reply;
   const damaged = /^(WRONGTYPE|PERDURE|ERR user_script)/.test(reply.message);
   throw new PerdureError(damaged ? "STO0003" : "STO0001", `Redis refuses: ${reply.message}`, { cause: reply });
 }

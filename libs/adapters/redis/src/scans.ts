@@ -21,7 +21,7 @@ export async function* scanHash(
 ): AsyncIterable<readonly (readonly [field: Buffer, payload: Uint8Array])[]> {
   const key = prefix + hash;
   for await (const items of cursor(requester, "HSCAN", key, 2)) {
-    const cells = fieldCells(key, items).filter((cell) => matches(cell.stored as Buffer));
+    const cells = fieldCells(key, items).filter(({ stored }) => stored !== null && matches(stored));
     const payloads = await payloadsOf(requester, prefix, cells);
     yield pairs(cells, payloads);
   }

@@ -4,6 +4,7 @@
  */
 import { type Logger, PerdureError, present } from "@perdure/base";
 import { STREAM_NODE_BYTES_MAX } from "./limits.js";
+import type { RedisCommand } from "./link.js";
 import { answer, type RedisRequester } from "./requester.js";
 
 /**
@@ -47,7 +48,7 @@ async function checkStreams(requester: RedisRequester, logger: Logger): Promise<
 }
 
 /** Undefined when the command is not allowed. */
-async function textOf(requester: RedisRequester, command: readonly string[]): Promise<string | undefined> {
+async function textOf(requester: RedisRequester, command: RedisCommand): Promise<string | undefined> {
   const [reply] = await requester.request([command]);
   // Managed servers forbid or rename such commands.
   if (reply instanceof Error && /^(NOPERM|ERR unknown command)/.test(reply.message)) return undefined;

@@ -2,6 +2,8 @@
  * A binary heap in which any item can be moved and removed in O(log n). Items store their own index, in a field whose name is given to
  * the heap, so that one item can be in several heaps.
  */
+import { present } from "@perdure/base";
+
 type Placed<Place extends string> = { [P in Place]: number };
 
 /** The index of an item that is in no heap. */
@@ -31,7 +33,8 @@ export class Heap<Place extends string, T extends Placed<Place>> {
   }
 
   has(item: T): boolean {
-    return (item[this.#place] as number) !== NOWHERE;
+    const at: number = item[this.#place];
+    return at !== NOWHERE;
   }
 
   push(item: T): void {
@@ -40,10 +43,10 @@ export class Heap<Place extends string, T extends Placed<Place>> {
   }
 
   remove(item: T): void {
-    const at = item[this.#place] as number;
-    const last = this.#items.pop() as T;
+    const at: number = item[this.#place];
+    const last = this.#items.pop();
     this.#note(item, NOWHERE);
-    if (last === item) return;
+    if (last === undefined || last === item) return;
     this.#put(at, last);
     this.moved(last);
   }
@@ -56,15 +59,15 @@ export class Heap<Place extends string, T extends Placed<Place>> {
 
   /** Restores the order after the order of any items has changed. */
   reorder(): void {
-    for (let at = (this.#items.length >> 1) - 1; at >= 0; at--) this.#down(this.#items[at] as T);
+    for (let at = (this.#items.length >> 1) - 1; at >= 0; at--) this.#down(present(this.#items[at]));
   }
 
   #up(item: T): void {
-    let at = item[this.#place] as number;
+    let at: number = item[this.#place];
     while (at > 0) {
       const parentAt = (at - 1) >> 1;
-      const parent = this.#items[parentAt] as T;
-      if (!this.#before(item, parent)) break;
+      const parent = this.#items[parentAt];
+      if (parent === undefined || !this.#before(item, parent)) break;
       this.#put(at, parent);
       at = parentAt;
     }
@@ -73,13 +76,16 @@ export class Heap<Place extends string, T extends Placed<Place>> {
 
   #down(item: T): void {
     const { length } = this.#items;
-    let at = item[this.#place] as number;
+    let at: number = item[this.#place];
     for (;;) {
       let childAt = 2 * at + 1;
-      if (childAt >= length) break;
-      const right = childAt + 1;
-      if (right < length && this.#before(this.#items[right] as T, this.#items[childAt] as T)) childAt = right;
-      const child = this.#items[childAt] as T;
+      let child = childAt < length ? this.#items[childAt] : undefined;
+      if (child === undefined) break;
+      const right = childAt + 1 < length ? this.#items[childAt + 1] : undefined;
+      if (right !== undefined && this.#before(right, child)) {
+        child = right;
+        childAt++;
+      }
       if (!this.#before(child, item)) break;
       this.#put(at, child);
       at = childAt;
@@ -93,6 +99,7 @@ export class Heap<Place extends string, T extends Placed<Place>> {
   }
 
   #note(item: T, at: number): void {
-    (item as Placed<string>)[this.#place] = at;
+    const placed: Placed<Place> = item;
+    placed[this.#place] = at;
   }
 }

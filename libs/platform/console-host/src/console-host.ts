@@ -125,6 +125,11 @@ function answerFile(req: AnyRequest, res: AnyResponse, file: BuiltFile): void {
   write(req, res, 200, form.bytes, headers);
 }
 
+/** What both kinds of response have. */
+interface HeadWriter {
+  writeHead(status: number, headers: Readonly<Record<string, string>>): unknown;
+}
+
 function refuse(req: AnyRequest, res: AnyResponse, status: number, text: string): void {
   const headers = { "content-type": "text/plain; charset=utf-8", "cache-control": "no-store" };
   write(req, res, status, Buffer.from(text), headers);
@@ -136,8 +141,8 @@ function write(req: AnyRequest, res: AnyResponse, status: number, body: Buffer, 
   else res.end(body);
 }
 
-function writeHead(res: AnyResponse, status: number, headers: Readonly<Record<string, string>>): void {
-  (res as ServerResponse).writeHead(status, { ...COMMON, ...headers }); // Both kinds of response have the methods that are used here.
+function writeHead(res: HeadWriter, status: number, headers: Readonly<Record<string, string>>): void {
+  res.writeHead(status, { ...COMMON, ...headers });
 }
 
 function headerOf(req: AnyRequest, name: string): string | undefined {

@@ -1,6 +1,6 @@
 /** Binds a server to its address. */
 import type { AddressInfo, Server } from "node:net";
-import { type Logger, PerdureError } from "@perdure/base";
+import { invariant, type Logger, PerdureError } from "@perdure/base";
 
 /** `port` 0 takes a free one; without `host`, every address of the machine. */
 export interface ListenAddress {
@@ -21,7 +21,9 @@ export function bindTo(server: Server, { host, port }: ListenAddress, logger: Lo
     server.listen({ port, host, backlog: BACKLOG }, () => {
       server.off("error", failed);
       server.on("error", (cause) => logger.warn({ cause: cause.message }, "listening socket failed"));
-      resolve(server.address() as AddressInfo);
+      const address = server.address();
+      invariant(typeof address === "object" && address !== null, "a server that listens on a port has its address");
+      resolve(address);
     });
   });
 }

@@ -43,7 +43,7 @@ export function streamPassesGuard(
   rawHeaders: string[],
   clock: Clock,
 ): boolean {
-  const refusal = guard.refusal(headers[":method"] as string, headers[":path"] as string, headers);
+  const refusal = guard.refusal(String(headers[":method"]), String(headers[":path"] ?? ""), headers);
   if (refusal === undefined) {
     hide(guard, headers, rawHeaders);
     return true;

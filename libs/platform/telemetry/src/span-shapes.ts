@@ -20,8 +20,9 @@ export function grpcSpan(method: string, service: string): SpanShape {
 
 function grpcNumber(error: string | undefined): number {
   if (error === undefined) return 0;
-  const index = (GRPC_CODES as readonly string[]).indexOf(error);
-  return (index < 0 ? GRPC_CODES.indexOf("UNKNOWN") : index) + 1;
+  const codes: readonly string[] = GRPC_CODES;
+  const index = codes.indexOf(error);
+  return (index < 0 ? codes.indexOf("UNKNOWN") : index) + 1;
 }
 
 /** Without the text of the statement, which may contain values. */

@@ -8,7 +8,7 @@ type RawHeaders = Readonly<Record<string, string | string[] | number | undefined
 /** Names in lower case, without pseudo headers, hop-by-hop ones and those in `dropped`. */
 export function passedHeaders(headers: RawHeaders, dropped: ReadonlySet<string>): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
-  const { connection } = headers as { readonly connection?: RawHeaders[string] };
+  const connection = headers["connection"];
   const named = namedByConnection(typeof connection === "string" ? connection : undefined);
   for (const name in headers) {
     const value = headers[name];

@@ -3,6 +3,7 @@
  * requests: a registry, the ingress and the management API of this environment alone. A worker that receives SIGTERM hands its partitions
  * over one by one; draining only starts that earlier, and fencing keeps correctness independent of it (kubernetes.md §2).
  */
+import { present } from "@perdure/base";
 import { type EnvironmentResource, objectNameOf } from "@perdure/custom-resources";
 import { type KubeObject, resources } from "@perdure/kubernetes";
 import type { Cell } from "../cell.js";
@@ -253,7 +254,7 @@ function frontContainer(
   env: readonly EnvVariable[],
   ports: Readonly<Record<string, number>>,
 ): Readonly<Record<string, unknown>> {
-  const probed = Object.keys(ports).at(-1) as string;
+  const probed = present(Object.keys(ports).at(-1));
   return {
     name: program,
     ...imageOf(cell, program, environment.spec.version),

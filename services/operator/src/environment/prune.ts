@@ -30,7 +30,7 @@ export async function prune(
 ): Promise<void> {
   const namespace = objectNameOf(environment.spec.environmentId);
   const names = new Set(desired.map(({ metadata }) => metadata.name));
-  for (const { metadata } of caches.of(resource)?.values() ?? ([] as MetadataOnly[])) {
+  for (const { metadata } of caches.of(resource)?.values() ?? []) {
     const isOwned = metadata.ownerReferences?.some(({ uid }) => uid === environment.metadata.uid) === true;
     if (metadata.namespace !== namespace || names.has(metadata.name) || !isOwned) continue;
     applier.discardObject(resource, metadata.name, namespace);

@@ -161,8 +161,10 @@ export const settings = group("Settings of perdure-tenancy. Every line can be se
       z
         .string()
         .regex(/^\d{1,9}-\d{1,9}$/, "must be like 200000-265535")
-        .transform((text) => text.split("-").map(Number) as [first: number, last: number])
-        .transform(([first, last]) => ({ first, last }))
+        .transform((text) => {
+          const [first = 0, last = 0] = text.split("-").map(Number);
+          return { first, last };
+        })
         .optional(),
       {
         sentence:

@@ -1,7 +1,7 @@
 /** Serves the handlers of a test in this process, with the published SDK over HTTP/2. */
 import { createServer, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Session } from "node:http2";
-import type { AddressInfo } from "node:net";
 import { types } from "node:util";
+import { invariant } from "@perdure/base";
 import { createEndpointHandler, type EndpointOptions } from "@restatedev/restate-sdk";
 
 export type ServiceDefinitions = EndpointOptions["services"];
@@ -30,8 +30,10 @@ export async function serveHandlers(services: ServiceDefinitions, log: HandlerLo
     server.once("error", reject);
     server.listen(0, "127.0.0.1", resolve);
   });
+  const address = server.address();
+  invariant(typeof address === "object" && address !== null, "a server that listens on a port has its address");
   return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    url: `http://127.0.0.1:${address.port}`,
     async [Symbol.asyncDispose]() {
       for (const session of sessions) session.destroy();
       await new Promise((resolve) => server.close(resolve));

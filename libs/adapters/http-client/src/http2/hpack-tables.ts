@@ -133,8 +133,8 @@ export interface HeaderField {
 
 /** The entry of index i is at i − 1. */
 export const STATIC_TABLE: readonly HeaderField[] = Array.from({ length: STATIC_FIELDS.length / 2 }, (_, at) => ({
-  name: STATIC_FIELDS[2 * at] as string,
-  value: STATIC_FIELDS[2 * at + 1] as string,
+  name: STATIC_FIELDS[2 * at] ?? "",
+  value: STATIC_FIELDS[2 * at + 1] ?? "",
 }));
 
 /** What the entry of a table counts beside the characters of its name and value (RFC 7541 §4.1). */

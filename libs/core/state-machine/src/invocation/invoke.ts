@@ -40,7 +40,8 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
     if (joinBurst(view, { ...command, facts }, out)) return;
     facts = beginBurst(view, facts, out);
   }
-  const delayed = facts.executionTimeMs !== undefined && facts.executionTimeMs > out.nowMs;
+  const startAtMs = facts.executionTimeMs ?? 0;
+  const delayed = startAtMs > out.nowMs;
   const fresh: Scheduled = {
     status: "scheduled",
     facts,
@@ -55,7 +56,7 @@ export function invoke(view: PartitionView, command: Invoke, out: Transition): v
   out.mutate({ kind: "appendEntry", id: command.id, index: 0, entry: input });
   if (delayed) {
     out.mutate({ kind: "putInvocation", invocation: fresh });
-    const timer = { dueAtMs: facts.executionTimeMs as number, kind: "start", id: command.id, sequence: 0 } as const;
+    const timer = { dueAtMs: startAtMs, kind: "start", id: command.id, sequence: 0 } as const;
     out.mutate({ kind: "putTimer", timer });
     out.effect({ kind: "armTimer", timer });
   } else {

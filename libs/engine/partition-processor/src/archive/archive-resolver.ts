@@ -3,7 +3,7 @@
  * Commands about one invocation share a look-up and keep their order, so that each is applied to the result of the one before it.
  * Messages of one producer keep their order, because accepting a later one confirms the earlier ones.
  */
-import { backoffMs, type InvocationId, PerdureError } from "@perdure/base";
+import { backoffMs, type InvocationId, invariant, PerdureError } from "@perdure/base";
 import type { Completed, JournalEntry } from "@perdure/state-machine";
 import { type Archive, type ArchivedGeneration, decodeInvocation } from "@perdure/storage";
 import { ARCHIVE_PAGE, ARCHIVE_REQUESTS_MAX, ARCHIVE_RETRY_BOUNDS } from "../limits.js";
@@ -129,7 +129,8 @@ export class ArchiveResolver {
     const needsJournal = new Set(lookups.filter((each) => each.needsJournal).map(({ id }) => id));
     for (const { id, retainedUntilMs, expires, row } of await this.#archive.find(lookups.map((each) => each.id))) {
       if (expires && retainedUntilMs <= clock.nowMs()) continue;
-      const invocation = decodeInvocation(row) as Completed;
+      const invocation = decodeInvocation(row);
+      invariant(invocation.status === "completed", "an archive has completed invocations only");
       const entries = needsJournal.has(id) ? await this.#archive.journal(id) : [];
       if (needsJournal.has(id) && entries.length !== invocation.journal.length)
         throw new PerdureError("STO0001", "the invocation changed while it was read");

@@ -102,7 +102,7 @@ export class LocalCalls implements AsyncDisposable {
     local.on("response", (answer) => {
       if (stream.destroyed || stream.closed || stream.headersSent) return;
       if (!isFinalStatus(answer[":status"])) return wrongStatus(stream, local, service);
-      const passed = passedHeaders(answer as Record<string, string | string[]>, NOT_ANSWERED);
+      const passed = passedHeaders(answer, NOT_ANSWERED);
       stream.respond({ ...passed, ":status": answer[":status"] ?? 502 });
       local.pipe(stream, { end: false });
     });

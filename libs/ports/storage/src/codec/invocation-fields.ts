@@ -72,7 +72,7 @@ export class InvocationFields {
     const { start, end } = field;
     if (start < 0) return "";
     const { row } = this;
-    const slot = ((row[end - 1] as number) * 31 + (row[start] as number) * 7 + end - start) & (NAMES - 1);
+    const slot = ((row[end - 1] ?? 0) * 31 + (row[start] ?? 0) * 7 + end - start) & (NAMES - 1);
     const cached = this.#names[slot];
     if (cached !== undefined && stands(cached.bytes, row, start, end)) return cached.text;
     const text = this.text(field);
@@ -108,12 +108,12 @@ class RowCursor {
   /** Reads a varint; values above 2⁵³−1 become that. */
   protected number(): number {
     const { row } = this;
-    let byte = row[this.at++] as number;
+    let byte = row[this.at++] ?? 0;
     if (byte < 128) return byte;
     let value = byte & 127;
     let scale = 128;
     for (let i = 1; i < 10; i++) {
-      byte = row[this.at++] as number;
+      byte = row[this.at++] ?? 0;
       value += (byte & 127) * scale;
       if (byte < 128) break;
       scale *= 128;
@@ -314,7 +314,7 @@ class ProgressFields extends RowCursor {
           break;
         case 18: {
           const size = this.number();
-          this.isFailure = size === 0 || (row[this.at] as number) >>> 3 !== 1; // The value is the first field, and the only one.
+          this.isFailure = size === 0 || (row[this.at] ?? 0) >>> 3 !== 1; // The value is the first field, and the only one.
           this.at += size;
           break;
         }

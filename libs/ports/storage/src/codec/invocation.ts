@@ -41,7 +41,7 @@ const EMPTY_RESULT = new ProtoWriter().fork(OUTCOME).bytes(1, EMPTY_BYTES).join(
 
 /** Returns the status of a stored row without decoding it. */
 export function statusOf(row: Uint8Array): Invocation["status"] | undefined {
-  return STATUSES[row[0] as number];
+  return STATUSES[row[0] ?? -1];
 }
 
 /** Whether a new leader must resume the stored invocation: it runs, or waits for a slot. */

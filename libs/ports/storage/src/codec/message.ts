@@ -2,7 +2,16 @@
  * Codec of commands that travel between partitions, as an outbox stores them and as they are sent to another leader. Only commands that
  * one partition can send to another have a form here; attempts and operators send theirs to the leader directly.
  */
-import { type InvocationId, invariant, type OperationId, PerdureError, ProtoReader, ProtoWriter } from "@perdure/base";
+import {
+  EMPTY_BYTES,
+  InvariantError,
+  type InvocationId,
+  invariant,
+  type OperationId,
+  PerdureError,
+  ProtoReader,
+  ProtoWriter,
+} from "@perdure/base";
 import { decodeNotification, encodeNotification, isFault, MessageType } from "@perdure/service-protocol";
 import type { InvocationFacts, PartitionCommand, Sink } from "@perdure/state-machine";
 import { decodeFacts, encodeFacts } from "./facts.js";
@@ -13,49 +22,51 @@ export type OutboxCommand = Extract<
   { kind: "invoke" | "attach" | "queryOutput" | "notify" | "signal" | "kill" | "undo" }
 >;
 const KINDS: readonly OutboxCommand["kind"][] = ["invoke", "attach", "queryOutput", "notify", "signal", "kill", "undo"];
+/** The same list, in which any command may be looked up. */
+const ALL_KINDS: readonly PartitionCommand["kind"][] = KINDS;
 
 const writer = new ProtoWriter();
 
 export function encodeOutboxCommand(command: PartitionCommand): Uint8Array {
-  const kind = KINDS.indexOf(command.kind as OutboxCommand["kind"]);
-  invariant(kind >= 0, `a partition cannot send a ${command.kind} to another`);
-  const outboxCommand = command as OutboxCommand;
-  let signal: Uint8Array | undefined;
-  if (outboxCommand.kind === "invoke") outboxCommand.facts.bytes ??= encodeFacts(outboxCommand.facts);
-  if (outboxCommand.kind === "signal") signal = encodeNotification(outboxCommand.signal, outboxCommand.result);
-  const w = writer.reset().uint32(1, kind).string(2, outboxCommand.id);
-  switch (outboxCommand.kind) {
+  const kind = ALL_KINDS.indexOf(command.kind);
+  let encoded = EMPTY_BYTES; // Before the writer begins, which encodes one message at a time.
+  if (command.kind === "invoke") encoded = command.facts.bytes ??= encodeFacts(command.facts);
+  if (command.kind === "signal") encoded = encodeNotification(command.signal, command.result);
+  const w = writer.reset().uint32(1, kind).string(2, command.id);
+  switch (command.kind) {
     case "invoke":
-      w.bytes(3, outboxCommand.facts.bytes as Uint8Array).bytes(4, outboxCommand.input);
-      if (outboxCommand.sink !== undefined) writeSink(w, 5, outboxCommand.sink);
+      w.bytes(3, encoded).bytes(4, command.input);
+      if (command.sink !== undefined) writeSink(w, 5, command.sink);
       break;
     case "attach":
-      writeSink(w, 5, outboxCommand.sink);
+      writeSink(w, 5, command.sink);
       break;
     case "queryOutput":
       writeSink(w, 5, {
         kind: "call",
-        callerId: outboxCommand.callerId,
-        callerGeneration: outboxCommand.callerGeneration,
-        completionId: outboxCommand.completionId,
+        callerId: command.callerId,
+        callerGeneration: command.callerGeneration,
+        completionId: command.completionId,
       });
       break;
     case "notify":
-      w.uint32(6, outboxCommand.type).bytes(7, outboxCommand.body);
-      if (outboxCommand.generation !== undefined) w.uint64(8, outboxCommand.generation);
-      if (outboxCommand.endedBy !== undefined) w.string(9, outboxCommand.endedBy);
-      if (outboxCommand.mayRepeat === true) w.uint64(10, 1);
+      w.uint32(6, command.type).bytes(7, command.body);
+      if (command.generation !== undefined) w.uint64(8, command.generation);
+      if (command.endedBy !== undefined) w.string(9, command.endedBy);
+      if (command.mayRepeat === true) w.uint64(10, 1);
       break;
     case "signal":
-      w.bytes(7, signal as Uint8Array);
+      w.bytes(7, encoded);
       break;
     case "kill":
-      if (outboxCommand.undo !== undefined) w.string(9, outboxCommand.undo.operation).uint64(10, outboxCommand.undo.untilMs);
+      if (command.undo !== undefined) w.string(9, command.undo.operation).uint64(10, command.undo.untilMs);
       break;
     case "undo":
-      if (outboxCommand.sink !== undefined) writeSink(w, 5, outboxCommand.sink);
-      w.string(9, outboxCommand.operation);
+      if (command.sink !== undefined) writeSink(w, 5, command.sink);
+      w.string(9, command.operation);
       break;
+    default:
+      throw new InvariantError(`a partition cannot send a ${command.kind} to another`);
   }
   return w.finish();
 }

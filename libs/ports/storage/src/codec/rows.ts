@@ -63,7 +63,7 @@ function writeEntryHeader(row: Uint8Array, entry: JournalEntry): void {
 }
 
 export function decodeEntry(row: Uint8Array): JournalEntry {
-  const at = (index: number): number => row[index] as number;
+  const at = (index: number): number => row[index] ?? 0;
   const high = at(0) * 16_777_216 + ((at(1) << 16) | (at(2) << 8) | at(3));
   return {
     type: (at(6) << 8) | at(7),
