@@ -2,8 +2,8 @@
  * Authorises requests of runtimes and forwards them into tunnels. A runtime reaches only tunnels of its own environment, only the
  * destination that its path names, and only with a request that its environment signed (cloud.md §2.6; T7, T8).
  */
-import { type Clock, type Logger, PerdureError, type SummaryLog, TokenBucket } from "@perdure/base";
-import { bareOf, type EnvironmentId, environmentOfBare, THROTTLED_BYTES_PER_SECOND } from "@perdure/cloud";
+import { type Clock, type Logger, PerdureError, type SummaryLog } from "@perdure/base";
+import { bareOf, type EnvironmentId, environmentOfBare } from "@perdure/cloud";
 import { type Edge, httpServerSpan } from "@perdure/telemetry";
 import {
   type Destination,
@@ -16,13 +16,14 @@ import {
   RUNTIME_TOKEN_HEADER,
   withoutQuery,
 } from "@perdure/tunnel";
-import type { RelayConnection } from "./connection.js";
 import type { RelayEnvironment, RelayEnvironments } from "./environments.js";
-import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX, THROTTLED_BURST_MS, THROTTLED_MAX } from "./limits.js";
+import { RETRY_AFTER_SECONDS, STREAMS_PER_NAME_MAX, TARGET_CHARS_MAX } from "./limits.js";
+import { LocalForwarding, type ProxyRoute } from "./local-forwarding.js";
 import type { RelayMetrics, RelayRefusalReason } from "./metrics.js";
 import type { RelayPeers } from "./peers.js";
 import type { ProxyRequest } from "./proxy-request.js";
-import { type Carrier, pass } from "./tunneled-request.js";
+import { TransferThrottle } from "./throttle.js";
+import { type Carrier, type ForwardingPolicy, pass } from "./tunneled-request.js";
 import type { OpenTunnels } from "./tunnels.js";
 import type { TunnelUsageBook } from "./usage.js";
 
@@ -42,34 +43,16 @@ interface ProxyParts {
 
 /** Path of the request between relays whether one has a name: `HEAD /_/held/<bare>/<name>`, answered with 204 or 404. */
 const HELD = /^\/_\/held(\/[^/?]+\/[^/?]+)$/;
-const NOT_PASSED: ReadonlySet<string> = new Set(["host", RUNTIME_TOKEN_HEADER, HOP_HEADER]);
 const NOT_PASSED_TO_PEERS: ReadonlySet<string> = new Set(["host"]);
-const THROTTLED = {
-  perSecond: THROTTLED_BYTES_PER_SECOND,
-  burst: (THROTTLED_BYTES_PER_SECOND * THROTTLED_BURST_MS) / 1_000,
-};
 const RETRY_AFTER = { "retry-after": String(RETRY_AFTER_SECONDS) };
-
-/** A request with its authenticated caller and its destination. */
-interface ProxyRoute {
-  readonly request: ProxyRequest;
-  readonly environment: RelayEnvironment;
-  readonly place: ProxyPath;
-  readonly destination: Destination;
-  /** Traceparent of the span here; undefined: the runtime's own is forwarded, if it sent one. */
-  readonly traceparent: string | undefined;
-}
 
 export class ProxyHandler {
   readonly #parts: ProxyParts;
-  /**
-   * Bytes that environments may still transfer at once which have used up their transfer of the month, for all their requests together
-   * (cloud.md §5.4).
-   */
-  readonly #throttled = new Map<EnvironmentId, TokenBucket>();
+  readonly #throttle: TransferThrottle;
 
   constructor(parts: ProxyParts) {
     this.#parts = parts;
+    this.#throttle = new TransferThrottle(parts.clock);
   }
 
   /** Must not throw. */
@@ -158,33 +141,18 @@ export class ProxyHandler {
 
   #carry(way: ProxyRoute): void {
     const { request, place, environment } = way;
-    const { id } = environment.facts;
-    this.#slowDown(environment);
-    if (this.#parts.tunnels.inFlight(id, place.name) >= STREAMS_PER_NAME_MAX) return this.#full(request, place);
-    const carrier = this.#carrierHere(way, undefined);
+    this.#throttle.update(environment.facts);
+    if (this.#parts.tunnels.inFlight(environment.facts.id, place.name) >= STREAMS_PER_NAME_MAX) return this.#full(request, place);
+    const forwarding = new LocalForwarding(way, this.#parts, this.#throttle);
+    const carrier = forwarding.carrier();
     if (carrier === "full") return this.#full(request, place);
     if (carrier === "undeclared") {
       return this.#refuse(request, 502, "nobody", `tunnel '${place.name}' does not serve port ${way.destination.port}`);
     }
-    if (carrier !== "unconnected") return this.#pass(way, carrier);
+    if (carrier !== "unconnected") return pass(request, carrier, forwarding, this.#parts.clock);
     const isHop = request.headers[HOP_HEADER] !== undefined;
     if (isHop || !this.#parts.peers.isSome) return this.#refuseUnconnected(request, place);
     void this.#carryElsewhere(way);
-  }
-
-  /** Applies the latest facts of the environment; streams in progress follow them too. */
-  #slowDown({ facts: { id, isThrottled } }: RelayEnvironment): void {
-    if (isThrottled !== true) this.#throttled.delete(id);
-    else if (!this.#throttled.has(id) && this.#throttled.size < THROTTLED_MAX)
-      this.#throttled.set(id, new TokenBucket(THROTTLED, this.#parts.clock.monotonicMs()));
-  }
-
-  /** Counts the bytes and returns how long (ms) the caller must wait before the next ones; 0: not at all. */
-  #pauseMs(id: EnvironmentId, bytes: number): number {
-    const bucket = this.#throttled.get(id);
-    if (bucket === undefined) return 0;
-    bucket.overdraw(this.#parts.clock.monotonicMs(), bytes);
-    return bucket.msUntil(0);
   }
 
   /** Never rejects. */
@@ -204,39 +172,7 @@ export class ProxyHandler {
       open: (endStream) => peer.request({ ...headers, ":method": request.method, ":path": request.path }, endStream),
     };
     this.#parts.metrics?.hopped();
-    // The relay that holds the tunnel counts the bytes.
-    const { clock } = this.#parts;
-    pass(request, carrier, { another: () => undefined, clock, pace: () => 0, counted: NOTHING, retried: NOTHING });
-  }
-
-  #pass(way: ProxyRoute, carrier: Carrier): void {
-    const { request, environment } = way;
-    const { id } = environment.facts;
-    const totals = this.#parts.usage.of(id);
-    pass(request, carrier, {
-      clock: this.#parts.clock,
-      pace: (bytes) => this.#pauseMs(id, bytes),
-      another: (declined) => {
-        const another = this.#carrierHere(way, declined);
-        return typeof another === "string" ? undefined : another;
-      },
-      counted: (bytes) => {
-        totals.tunnelBytes += bytes;
-        this.#parts.metrics?.bytes(bytes);
-      },
-      retried: () => this.#parts.metrics?.retried(),
-    });
-  }
-
-  /** A carrier over the least busy connection, or the reason why there is none. */
-  #carrierHere(way: ProxyRoute, but: Carrier | undefined): LocalCarrier | "unconnected" | "undeclared" | "full" {
-    const { environment, place, destination } = way;
-    // Official clients use `localhost` for their own machine, and so does `tunnel://`.
-    const localPort = destination.host === "localhost" ? destination.port : undefined;
-    const declined = but instanceof LocalCarrier ? but.connection : undefined;
-    const choice = this.#parts.tunnels.choose(environment.facts.id, place.name, localPort, declined);
-    if (choice.kind !== "connection") return choice.kind;
-    return choice.connection.isFull ? "full" : new LocalCarrier(choice.connection, way);
+    pass(request, carrier, ELSEWHERE, this.#parts.clock);
   }
 
   #refuseUnconnected(request: ProxyRequest, { name }: ProxyPath): void {
@@ -259,37 +195,13 @@ export class ProxyHandler {
   }
 }
 
-class LocalCarrier implements Carrier {
-  readonly connection: RelayConnection;
-  readonly #way: ProxyRoute;
-
-  constructor(connection: RelayConnection, way: ProxyRoute) {
-    this.connection = connection;
-    this.#way = way;
-  }
-
-  get mayDecline(): boolean {
-    return this.connection.facts.supportsClientDrain;
-  }
-
-  declined(): void {
-    this.connection.clientLeft();
-  }
-
-  open(endStream: boolean) {
-    const { request, place, destination, traceparent } = this.#way;
-    const headers: Record<string, string | string[]> = passedHeaders(request.headers, NOT_PASSED);
-    if (request.isHttp1) headers[HTTP_VERSION_HEADER] ??= "HTTP/1.1";
-    if (traceparent !== undefined) headers["traceparent"] = traceparent;
-    headers[":method"] = request.method;
-    headers[":scheme"] = destination.scheme;
-    headers[":authority"] = `${destination.host}:${destination.port}`;
-    headers[":path"] = place.rest;
-    return this.connection.request(headers, endStream);
-  }
-}
-
 /** The destination of requests between relays, which are not forwarded. */
 const NO_DESTINATION: Destination = { scheme: "http", host: "", port: 0, target: "/" };
 
-const NOTHING = (): void => undefined;
+/** The relay that holds the tunnel tries its connections, counts the bytes and slows them. */
+const ELSEWHERE: ForwardingPolicy = {
+  another: () => undefined,
+  retried: () => undefined,
+  pauseMs: () => 0,
+  ended: () => undefined,
+};

@@ -20,27 +20,29 @@ export interface Carrier {
   declined(): void;
 }
 
-interface TunneledRequestPorts {
+/** Decides how a request is forwarded, and counts what it transferred. */
+export interface ForwardingPolicy {
   /** Another carrier for a request that was declined; undefined when there is none. */
-  readonly another: (declined: Carrier) => Carrier | undefined;
-  readonly clock: Clock;
+  another(declined: Carrier): Carrier | undefined;
+  /** Called when the request is sent to another carrier. */
+  retried(): void;
   /** Returns the milliseconds to wait after forwarding this many bytes of a body. */
-  readonly pace: (bytes: number) => number;
+  pauseMs(bytes: number): number;
   /** Called once, when the request ends, with the body bytes of both directions. */
-  readonly counted: (bytes: number) => void;
-  readonly retried: () => void;
+  ended(bytes: number): void;
 }
 
 const NOT_ANSWERED: ReadonlySet<string> = new Set([DRAINING_HEADER]);
 
 /** Starts forwarding the request and returns. */
-export function pass(request: ProxyRequest, carrier: Carrier, ports: TunneledRequestPorts): void {
-  new TunneledRequest(request, ports).start(carrier);
+export function pass(request: ProxyRequest, carrier: Carrier, policy: ForwardingPolicy, clock: Clock): void {
+  new TunneledRequest(request, policy, clock).start(carrier);
 }
 
 class TunneledRequest implements BodyReceiver {
   readonly #request: ProxyRequest;
-  readonly #ports: TunneledRequestPorts;
+  readonly #policy: ForwardingPolicy;
+  readonly #clock: Clock;
   /** Pauses the request body. */
   readonly #requestValve: Valve;
   #stream: ClientHttp2Stream | undefined;
@@ -56,10 +58,11 @@ class TunneledRequest implements BodyReceiver {
   #rest: TimerHandle | undefined;
   #isOver = false;
 
-  constructor(request: ProxyRequest, ports: TunneledRequestPorts) {
+  constructor(request: ProxyRequest, policy: ForwardingPolicy, clock: Clock) {
     this.#request = request;
-    this.#ports = ports;
-    this.#requestValve = new Valve(request, ports.clock);
+    this.#policy = policy;
+    this.#clock = clock;
+    this.#requestValve = new Valve(request, clock);
     request.onEnd((ending) => this.#requestEnded(ending));
     request.onDrained = () => this.#answerValve?.drained();
     request.startBody(this); // Without a body it ends at once.
@@ -71,7 +74,7 @@ class TunneledRequest implements BodyReceiver {
     if (stream === undefined) return this.#declined(carrier);
     this.#stream = stream;
     const { session } = stream;
-    const valve = new Valve(stream, this.#ports.clock);
+    const valve = new Valve(stream, this.#clock);
     this.#answerValve = valve;
     let bytesLeft = Number.NaN;
     stream.on("response", (headers) => {
@@ -93,7 +96,7 @@ class TunneledRequest implements BodyReceiver {
       if (this.#stream !== stream) return;
       this.#bytes += chunk.length;
       bytesLeft -= chunk.length;
-      valve.passed(this.#request.write(chunk), this.#ports.pace(chunk.length));
+      valve.passed(this.#request.write(chunk), this.#policy.pauseMs(chunk.length));
     });
     stream.on("end", () => {
       // Node also ends streams that were reset, with or without an error, or whose connection broke.
@@ -119,7 +122,7 @@ class TunneledRequest implements BodyReceiver {
     // A client that has answered and takes no more of the request (RFC 9113 §8.1) has closed its stream: a write would fail, and no byte of
     // the answer would be read from then on.
     const takesMore = this.#stream === undefined || this.#stream.closed || this.#stream.write(chunk);
-    this.#requestValve.passed(takesMore, this.#ports.pace(chunk.length));
+    this.#requestValve.passed(takesMore, this.#policy.pauseMs(chunk.length));
   }
 
   end(): void {
@@ -137,10 +140,10 @@ class TunneledRequest implements BodyReceiver {
     const declined = this.#stream;
     this.#stream = undefined;
     if (declined !== undefined) breakOff(declined);
-    const another = this.#isRetry || this.#sent === undefined ? undefined : this.#ports.another(carrier);
+    const another = this.#isRetry || this.#sent === undefined ? undefined : this.#policy.another(carrier);
     if (another === undefined) return this.#request.refuse(503, "the tunnel's client is draining", RETRY_AFTER);
     this.#isRetry = true;
-    this.#ports.retried();
+    this.#policy.retried();
     this.#requestValve.drained();
     this.start(another);
   }
@@ -157,7 +160,7 @@ class TunneledRequest implements BodyReceiver {
   /** After its answer a request still sends the rest of its body, and the stream ends by itself. */
   #requestEnded(ending: RequestEnding): void {
     if (ending === "abandoned" || this.#stream === undefined || this.#stream.closed) return this.#release();
-    this.#rest = this.#ports.clock.setTimer(LINGER_MS, () => this.#release());
+    this.#rest = this.#clock.setTimer(LINGER_MS, () => this.#release());
   }
 
   #release(): void {
@@ -166,7 +169,7 @@ class TunneledRequest implements BodyReceiver {
     const stream = this.#stream;
     this.#stream = undefined;
     this.#rest?.cancel();
-    this.#ports.counted(this.#bytes);
+    this.#policy.ended(this.#bytes);
     this.#answerValve?.close();
     this.#requestValve.close();
     this.#requestValve.drained();
