@@ -57,7 +57,7 @@ export class ApiServerConnection implements AsyncDisposable {
             this.#check();
           } catch (cause) {
             socket.destroy();
-            return callback(cause as Error, null);
+            return callback(cause instanceof Error ? cause : new Error(String(cause)), null);
           }
           callback(null, socket);
         }),

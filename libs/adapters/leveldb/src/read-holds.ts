@@ -35,7 +35,8 @@ export class ReadHolds {
   }
 
   static of(directory: string): ReadHolds {
-    return new ReadHolds(getEnvironmentData(nameOf(directory)) as SharedArrayBuffer | undefined);
+    const shared = getEnvironmentData(nameOf(directory));
+    return new ReadHolds(shared instanceof SharedArrayBuffer ? shared : undefined);
   }
 
   /** Begins a read; call the result once to end it. */

@@ -98,7 +98,7 @@ function readReference(bytes: Uint8Array): BlobReference {
     if (field >= 1 && field <= 6 && (tag & 7) === 0) fields[field] = r.uint64Number();
     else r.skip(tag & 7);
   }
-  const [, file, position, length, crc, from, count] = fields as [number, number, number, number, number, number, number];
+  const [, file = 0, position = 0, length = 0, crc = 0, from = 0, count = 0] = fields;
   if (from + count > length) throw new PerdureError("STO0003", `a reference to blob file ${file} exceeds its segment`);
   return { file, position, length, crc, from, bytes: count };
 }

@@ -57,7 +57,7 @@ export class CloudClient {
     options: CloudCallOptions = {},
   ): Promise<ResponseOf<UserOperations[N]>> {
     const response = await this.#post(`/cloud/${name}`, body, options);
-    return parsed(userOperations[name].response, response) as ResponseOf<UserOperations[N]>;
+    return answered(userOperations[name], response);
   }
 
   /** Calls an operation of an account. Rejects with `CloudApiError`. */
@@ -68,7 +68,7 @@ export class CloudClient {
     options: CloudCallOptions = {},
   ): Promise<ResponseOf<AccountOperations[N]>> {
     const response = await this.#post(`/cloud/${accountId}/${name}`, body, options);
-    return parsed(accountOperations[name].response, response) as ResponseOf<AccountOperations[N]>;
+    return answered(accountOperations[name], response);
   }
 
   /** The audit log as a file, in chunks as they arrive. Rejects with `CloudApiError`. */
@@ -116,6 +116,11 @@ async function errorOf(response: Response): Promise<CloudApiError> {
 
 /** Characters shown of an answer that is not ours: enough to recognise a proxy. */
 const SHOWN_CHARS_MAX = 300;
+
+function answered<O extends { readonly response: z.ZodType }>(operation: O, response: Response): Promise<ResponseOf<O>> {
+  const shape: O["response"] = operation.response;
+  return parsed(shape, response);
+}
 
 async function parsed<S extends z.ZodType>(shape: S, response: Response): Promise<z.output<S>> {
   let body: unknown;

@@ -48,7 +48,7 @@ export class CloudApi {
     signal?: AbortSignal,
   ): Promise<ResponseOf<UserOperations[N]>> {
     const response = await this.#post(`/console/cloud/${name}`, body, signal);
-    return (await parsed(userOperations[name].response, response)) as ResponseOf<UserOperations[N]>;
+    return answered(userOperations[name], response);
   }
 
   async account<N extends keyof AccountOperations>(
@@ -58,7 +58,7 @@ export class CloudApi {
     signal?: AbortSignal,
   ): Promise<CloudResponse<N>> {
     const response = await this.#post(`/console/cloud/${encodeURIComponent(accountId)}/${name}`, body, signal);
-    return (await parsed(accountOperations[name].response, response)) as CloudResponse<N>;
+    return answered(accountOperations[name], response);
   }
 
   /** The whole file; the server bounds its length. */
@@ -131,6 +131,11 @@ function jsonOf(text: string): unknown {
     if (cause instanceof SyntaxError) return undefined;
     throw cause;
   }
+}
+
+function answered<O extends { readonly response: z.ZodType }>(operation: O, response: Response): Promise<ResponseOf<O>> {
+  const shape: O["response"] = operation.response;
+  return parsed(shape, response);
 }
 
 async function parsed<S extends z.ZodType>(shape: S, response: Response): Promise<z.output<S>> {

@@ -1,5 +1,5 @@
 /** The text of a key is shown in this dialog only, which closes when the user confirms that it is stored. */
-import type { KeyRole } from "@perdure/cloud";
+import { type KeyRole, keyRoles } from "@perdure/cloud";
 import { type FormEvent, useState } from "react";
 import {
   Button,
@@ -20,7 +20,7 @@ import { EXPIRIES, type Expiry, expiresAt, KEY_ROLE_LABELS, rateProblem } from "
 import { keyExport } from "./snippets.js";
 import "./developers.css";
 
-const ROLES = (Object.keys(KEY_ROLE_LABELS) as KeyRole[]).map((value) => ({ value, label: KEY_ROLE_LABELS[value].name }));
+const ROLES = keyRoles.map((value) => ({ value, label: KEY_ROLE_LABELS[value].name }));
 
 export function CreateKey({ onClose }: { readonly onClose: () => void }) {
   const [made, setMade] = useState<CloudResponse<"CreateApiKey">>();
