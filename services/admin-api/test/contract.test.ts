@@ -140,6 +140,7 @@ beforeAll(async () => {
     pause: (id) => book.pause(id),
     resume: (id) => book.resume(id),
     runNow: (id, key) => engine.runNow(id, key),
+    backfill: (id, batch) => engine.backfill(id, batch),
   };
   const partitions = createScriptedPartitions();
   for (const kind of ["cancel", "kill", "purge", "purgeJournal", "resume", "restartAsNew", "pauseQueue", "resumeQueue"]) {
@@ -277,6 +278,8 @@ test("topics and schedules", async () => {
   await call(contract.replaceSchedule, schedule, fields);
   for (const verb of ["pause", "resume"] as const) await call(contract.pauseOrResumeSchedule(verb), schedule);
   await call(contract.runSchedule, schedule);
+  const range = { from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:10:00Z", dry_run: true };
+  await call(contract.backfillSchedule, schedule, range);
   await call(contract.getSchedule, schedule);
   await call(contract.getNextTimes, schedule);
   await call(contract.removeSchedule, schedule);

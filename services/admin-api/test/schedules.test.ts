@@ -47,6 +47,7 @@ beforeEach(async () => {
     pause: (id) => manager.pause(id),
     resume: (id) => manager.resume(id),
     runNow: (id, key) => engine.runNow(id, key),
+    backfill: (id, batch) => engine.backfill(id, batch),
   };
   server = await startServer(createTestAdminApi({ registry: await createTestRegistry(), schedules }));
 });
@@ -181,9 +182,10 @@ describe("ids", () => {
     ["PATCH", "/pause"],
     ["POST", "/resume"],
     ["POST", "/run"],
+    ["POST", "/backfill"],
     ["GET", "/next"],
   ])("%s %s of an unknown one is 404, of a malformed one 400", async (method, path) => {
-    const body = method === "PUT" ? YEARLY : undefined;
+    const body = method === "PUT" ? YEARLY : path === "/backfill" ? { from: "2026-01-01T00:00:00Z" } : undefined;
     const unknown = await server.send(method, `/schedules/${GHOST}${path}`, body);
     expect([unknown.status, unknown.json()]).toEqual([
       404,
@@ -324,6 +326,7 @@ test("the OpenAPI document has the schedules and the fields of a body", async ()
     "/schedules/{schedule}/pause: post patch",
     "/schedules/{schedule}/resume: post patch",
     "/schedules/{schedule}/run: post",
+    "/schedules/{schedule}/backfill: post",
     "/schedules/{schedule}/next: get",
   ]);
   expect(JSON.stringify(components.schemas["CreateScheduleRequest"])).toContain('"cancel_previous"');

@@ -47,6 +47,7 @@ const ADMIN_LITERALS: ReadonlySet<string> = new Set([
     "purge-journal",
     "journal",
     "rules",
+    "backfill",
     "limits",
     "kafka-clusters",
     "metrics",

@@ -2,7 +2,7 @@
 import { type Clock, type Logger, PerdureError, type Random } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import type { MetadataStore } from "@perdure/metadata";
-import { createScheduleEngine, type Schedules, scheduleRow } from "@perdure/schedules";
+import { createScheduleEngine, type ScheduleEngine, type ScheduleRunner, type Schedules, scheduleRow } from "@perdure/schedules";
 import { createScheduleBook, type ManagedScheduleBook } from "./schedules.js";
 
 interface SchedulesParts {
@@ -27,9 +27,9 @@ export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedule
   const manager = await createScheduleBook(parts, { scopesEnabled: parts.scopesEnabled });
   const engine = parts.isSuspended === true ? undefined : createScheduleEngine({ ...parts, book: manager });
   return {
-    ...schedulesOf(manager, async (id, key) => {
-      if (engine === undefined) throw new PerdureError("ING0006", "this server is suspended");
-      return engine.runNow(id, key);
+    ...schedulesOf(manager, {
+      runNow: async (id, key) => running(engine).runNow(id, key),
+      backfill: async (id, batch) => running(engine).backfill(id, batch),
     }),
     *rows() {
       for (const schedule of manager.list()) yield scheduleRow(schedule);
@@ -40,8 +40,13 @@ export async function openSchedules(parts: SchedulesParts): Promise<OpenSchedule
   };
 }
 
-/** The schedules of a book, and the start of a run. */
-export function schedulesOf(book: ManagedScheduleBook, runNow: Schedules["runNow"]): Schedules {
+function running(engine: ScheduleEngine | undefined): ScheduleEngine {
+  if (engine === undefined) throw new PerdureError("ING0006", "this server is suspended");
+  return engine;
+}
+
+/** The schedules of a book, and the start of runs. */
+export function schedulesOf(book: ManagedScheduleBook, { runNow, backfill }: ScheduleRunner): Schedules {
   return {
     get: (id) => book.get(id),
     list: () => book.list(),
@@ -52,5 +57,6 @@ export function schedulesOf(book: ManagedScheduleBook, runNow: Schedules["runNow
     pause: (id) => book.pause(id),
     resume: (id) => book.resume(id),
     runNow,
+    backfill,
   };
 }

@@ -2,7 +2,14 @@ import { afterEach, beforeEach, describe, expect, test } from "@jest/globals";
 import { type ScheduleId, silentLogger, systemRandom } from "@perdure/base";
 import type { HandlerView } from "@perdure/control";
 import { createMemoryMetadataStore, emptyMemoryMetadata, type MemoryMetadata, type MetadataStore } from "@perdure/metadata";
-import { createScheduleEngine, type ScheduleEngine, type ScheduleSpec, statusOf, upcoming } from "@perdure/schedules";
+import {
+  type BackfilledTime,
+  createScheduleEngine,
+  type ScheduleEngine,
+  type ScheduleSpec,
+  statusOf,
+  upcoming,
+} from "@perdure/schedules";
 import { aRegistry, aSpec, FakePartitions } from "@perdure/schedules/testing";
 import { VirtualClock } from "@perdure/testkit";
 import { createScheduleBook, type ManagedScheduleBook } from "./index.js";
@@ -237,6 +244,75 @@ describe("by hand", () => {
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ code: "ING0006" });
     await manager.remove(id, undefined);
     await expect(engine.runNow(id, "k")).rejects.toMatchObject({ status: 404 });
+  });
+});
+
+describe("a backfill", () => {
+  const past = [START - 3 * MINUTE, START - 2 * MINUTE, START - MINUTE];
+  const range = { timesMs: past, expectedVersion: 1, isDryRun: false };
+  const outcomes = (times: readonly BackfilledTime[]) => times.map(({ outcome }) => outcome);
+
+  test("calls each time as the schedule would have called it, also while paused, and no time again", async () => {
+    const id = await make({ headers: { "x-team": "blue" } });
+    await manager.pause(id);
+    expect(outcomes(await engine.backfill(id, { ...range, isDryRun: true }))).toEqual(["new", "new", "new"]);
+    expect(partitions.runs.size).toBe(0);
+    const times = await engine.backfill(id, range);
+    expect(outcomes(times)).toEqual(["new", "new", "new"]);
+    expect(times.map(({ invocationId }) => invocationId)).toEqual([...partitions.runs.keys()]);
+    expect(partitions.times).toEqual(["2026-11-21T11:57:00Z", "2026-11-21T11:58:00Z", "2026-11-21T11:59:00Z"]);
+    const [run] = partitions.runs.values();
+    expect(run?.command.facts.idempotencyKey).toBe(`${id}/2026-11-21T11:57:00Z`);
+    expect(Buffer.from(run!.command.input).toString("latin1")).toContain("blue");
+    expect(outcomes(await engine.backfill(id, range))).toEqual(["alreadyRan", "alreadyRan", "alreadyRan"]);
+    expect([partitions.runs.size, partitions.submissionCount]).toEqual([3, 3]);
+    expect(stateOf(id)).toMatchObject({ manualCount: 3, firedCount: 0, decidedThroughMs: START, active: undefined, queue: [] });
+    expect(stateOf(id).recent.map(({ nominalMs }) => nominalMs)).toEqual([...past].reverse());
+  });
+
+  test("leaves out what the schedule itself has called, and the schedule calls nothing that a backfill has called", async () => {
+    const id = await make({ overlap: { kind: "allow" }, jitterMs: 50_000 });
+    clock.advanceTo(START + MINUTE); // The jitter of this time is not over.
+    await flush();
+    expect(partitions.runs.size).toBe(0);
+    expect(outcomes(await engine.backfill(id, { ...range, timesMs: [START + MINUTE] }))).toEqual(["new"]);
+    await pass(2 * MINUTE);
+    const runCount = partitions.times.length;
+    expect(new Set(partitions.times).size).toBe(runCount);
+    const all = [START, START + MINUTE, START + 2 * MINUTE];
+    expect(outcomes(await engine.backfill(id, { ...range, timesMs: all }))).toEqual(["new", "alreadyRan", "alreadyRan"]);
+    expect(partitions.runs.size).toBe(runCount + 1);
+  });
+
+  test("that is interrupted has recorded what it called, and continues when it is repeated", async () => {
+    const id = await make();
+    let calls = 0;
+    partitions.fault = () => (++calls === 2 ? "refuse" : calls === 3 ? "lose" : "none");
+    await expect(engine.backfill(id, range)).rejects.toMatchObject({ code: "ING0006" });
+    expect([partitions.runs.size, stateOf(id).manualCount]).toEqual([2, 1]);
+    partitions.fault = () => "none";
+    expect(outcomes(await engine.backfill(id, range))).toEqual(["alreadyRan", "new", "alreadyRan"]);
+    expect(partitions.runs.size).toBe(3);
+  });
+
+  test("of a workflow starts one for each time, and fails where the key was used", async () => {
+    const each = await make({ target: target("Report", "run") });
+    expect(outcomes(await engine.backfill(each, range))).toEqual(["new", "new", "new"]);
+    expect(outcomes(await engine.backfill(each, range))).toEqual(["alreadyRan", "alreadyRan", "alreadyRan"]);
+    const one = await make({ name: "one", target: target("Report", "run", "once") });
+    expect(outcomes(await engine.backfill(one, range))).toEqual(["new", "failed", "failed"]);
+    expect(outcomes(await engine.backfill(one, range))).toEqual(["alreadyRan", "failed", "failed"]);
+  });
+
+  test("is refused when the schedule was changed or removed, or its handler is gone", async () => {
+    const id = await make();
+    await expect(engine.backfill(id, { ...range, expectedVersion: 2 })).rejects.toMatchObject({ status: 409 });
+    await engine[Symbol.asyncDispose]();
+    engine = createScheduleEngine({ book: manager, partitions, registry: aRegistry({}), clock, logger: silentLogger });
+    await expect(engine.backfill(id, range)).rejects.toMatchObject({ status: 400, code: "META0100" });
+    await manager.remove(id, undefined);
+    await expect(engine.backfill(id, range)).rejects.toMatchObject({ status: 404 });
+    expect(partitions.runs.size).toBe(0);
   });
 });
 

@@ -4,7 +4,7 @@ import type { Client, MethodDefinition } from "@grpc/grpc-js";
 import type { Schedule, Schedules } from "@perdure/schedules";
 import { bigOf, given } from "./codec/checks.js";
 import { keptUnder, restoreOutcome } from "./codec/restorations.js";
-import { checkedInvocationId, fromSchedule, toSpec } from "./codec/schedules.js";
+import { checkedInvocationId, fromBackfilled, fromSchedule, toSpec } from "./codec/schedules.js";
 import { schedulesDefinition } from "./definitions.js";
 import * as proto from "./gen/v1/schedules_pb.js";
 import { CHANGE_DEADLINE_MS, ROWS_DEADLINE_MS } from "./limits.js";
@@ -44,6 +44,7 @@ export function remoteSchedules(client: () => Client): Schedules {
     restoreSchedule,
     resumeSchedule,
     runSchedule,
+    backfillSchedule,
   } = schedulesDefinition;
   return {
     get: (id) =>
@@ -70,6 +71,12 @@ export function remoteSchedules(client: () => Client): Schedules {
       const expected = given("expectedVersion", bigOf(expectedVersion));
       const request = create(proto.DeleteScheduleRequestSchema, { id, ...expected, ...keptUnder(undo) });
       return call(deleteSchedule, request, ["remove", id, expectedVersion], () => undefined);
+    },
+    backfill: async (id, { timesMs, expectedVersion, isDryRun }) => {
+      const options = { deadlineMs: CHANGE_DEADLINE_MS, callee: CALLEE };
+      const batch = { timesMs: timesMs.map(BigInt), expectedVersion: BigInt(expectedVersion), isDryRun };
+      const request = create(proto.BackfillScheduleRequestSchema, { id, ...batch });
+      return (await callUnary(client(), backfillSchedule, request, options)).times.map(fromBackfilled);
     },
     pause: (id) => call(pauseSchedule, create(proto.PauseScheduleRequestSchema, { id }), ["pause", id], whole),
     resume: (id) => call(resumeSchedule, create(proto.ResumeScheduleRequestSchema, { id }), ["resume", id], whole),

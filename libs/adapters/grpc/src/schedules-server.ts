@@ -5,7 +5,7 @@ import type { Logger } from "@perdure/base";
 import type { Schedule, Schedules } from "@perdure/schedules";
 import { numberOf } from "./codec/checks.js";
 import { operationId, restoreOutcome, undoOf } from "./codec/restorations.js";
-import { checkedScheduleId, fromSpec, toSchedule } from "./codec/schedules.js";
+import { checkedScheduleId, fromSpec, toBackfilled, toSchedule } from "./codec/schedules.js";
 import type { ChangeReply, ChangeRequest } from "./gen/v1/registry_pb.js";
 import * as proto from "./gen/v1/schedules_pb.js";
 import { ROWS_PER_PAGE } from "./limits.js";
@@ -49,6 +49,11 @@ export function schedulesHandlers(schedules: Schedules, logger: Logger): Untyped
     runSchedule: answered(async ({ id, key }: proto.RunScheduleRequest) =>
       create(proto.RunScheduleResponseSchema, { ...(await schedules.runNow(checkedScheduleId(id), key)) }),
     ),
+    backfillSchedule: answered(async ({ id, timesMs, expectedVersion, isDryRun }: proto.BackfillScheduleRequest) => {
+      const batch = { timesMs: timesMs.map(Number), expectedVersion: Number(expectedVersion), isDryRun };
+      const times = await schedules.backfill(checkedScheduleId(id), batch);
+      return create(proto.BackfillScheduleResponseSchema, { times: times.map(toBackfilled) });
+    }),
 
     ask: (call: ServerUnaryCall<ChangeRequest, ChangeReply>, answer: sendUnaryData<ChangeReply>) => {
       answerChange(answerSchedulesV01(schedules, call.request), () => 0, logger, answer);

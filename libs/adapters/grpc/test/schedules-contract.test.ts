@@ -5,6 +5,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { newInvocationId, newOperationId, newScheduleId, type Random, silentLogger } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
 import {
+  type BackfilledTime,
   type CatchUpPolicy,
   freshState,
   type OverlapPolicy,
@@ -145,9 +146,16 @@ class Recorder implements Schedules {
   pause = (id: string) => this.#answer(this.schedule, "pause", id);
   resume = (id: string) => this.#answer(this.schedule, "resume", id);
   runNow = (id: string, key: string) => this.#answer({ invocationId: runId, isNew: false }, "runNow", id, key);
+  backfill = (id: string, batch: unknown) => this.#answer(backfilled, "backfill", id, batch);
 }
 
 const runId = newInvocationId({ service: "S", key: undefined, handler: "h" }, 1, random);
+
+const backfilled: readonly BackfilledTime[] = [
+  { nominalMs: -60_000, outcome: "new", invocationId: runId, detail: undefined },
+  { nominalMs: 0, outcome: "alreadyRan", invocationId: runId, detail: undefined },
+  { nominalMs: 60_000, outcome: "failed", invocationId: runId, detail: "used before" },
+];
 
 async function serve(schedules: Schedules, definition: ServiceDefinition = schedulesDefinition): Promise<Client> {
   const server = await TestServer.start(definition, schedulesHandlers(schedules, silentLogger));
@@ -222,4 +230,16 @@ test("the undo of a deletion reaches the registry", async () => {
   const operation = newOperationId(1, random);
   expect(await remoteSchedules(() => client).restore(operation)).toBe("restored");
   expect(recorder.calls).toEqual([["restore", operation]]);
+});
+
+test("a backfill reaches the registry, and one of v0.1 has none", async () => {
+  const recorder = new Recorder();
+  const { id } = recorder.schedule.record;
+  const batch = { timesMs: [-60_000, 0, 60_000], expectedVersion: 3, isDryRun: true };
+  const client = await serve(recorder);
+  expect(await remoteSchedules(() => client).backfill(id, batch)).toEqual(backfilled);
+  expect(recorder.calls).toEqual([["backfill", id, batch]]);
+  const old = await serve(recorder, { ask, list });
+  await expect(remoteSchedules(() => old).backfill(id, batch)).rejects.toMatchObject({ name: "PerdureError" });
+  expect(recorder.calls).toHaveLength(1);
 });

@@ -1,5 +1,6 @@
 /** Small resources: Kafka clusters, subscriptions, schedules, rules of flow control. */
 import {
+  backfillSchedule,
   createKafkaCluster,
   createSchedule,
   createSubscription,
@@ -25,10 +26,18 @@ import {
   skipRecord,
   updateKafkaCluster,
 } from "@perdure/admin-contract";
-import type { DeleteRules } from "@perdure/admin-contract/requests";
+import type { BackfillSchedule, DeleteRules } from "@perdure/admin-contract/requests";
 import type { z } from "zod";
 import { type ApiCallOptions, type ApiClient, responseValue } from "./api-client.js";
-import type { KafkaClusterView, RuleUpsert, RuleView, ScheduleView, SubscriptionStatusView, SubscriptionView } from "./views.js";
+import type {
+  BackfillView,
+  KafkaClusterView,
+  RuleUpsert,
+  RuleView,
+  ScheduleView,
+  SubscriptionStatusView,
+  SubscriptionView,
+} from "./views.js";
 
 type UserWritten = Readonly<Record<string, unknown>>;
 type KafkaProperties = Readonly<Record<string, string>>;
@@ -154,6 +163,11 @@ export class SchedulesApi {
     const headers: Record<string, string> = idempotencyKey === undefined ? {} : { "idempotency-key": idempotencyKey };
     const fired = await this.#api.call(runSchedule, { schedule: id }, { headers, signal });
     return { invocationId: fired.invocation_id, isNew: fired.status === "Accepted" };
+  }
+
+  /** Calls the target for the times of a past range, each once; `dry_run` only lists them. */
+  backfill(id: string, range: z.input<typeof BackfillSchedule>, { signal }: ApiCallOptions = {}): Promise<BackfillView> {
+    return this.#api.call(backfillSchedule, { schedule: id }, { json: range, signal });
   }
 
   /** The next times, in UTC and in the local time of the schedule's zone. */

@@ -3,6 +3,7 @@
  * may be new: the server may be newer than its clients.
  */
 import type {
+  BackfillShape,
   BatchResultsShape,
   BatchShape,
   BundleShape,
@@ -75,6 +76,7 @@ export type PayloadView = NonNullable<Tolerant<typeof PayloadShape>>;
 export type KafkaClusterView = Tolerant<typeof ClusterShape>;
 export type SubscriptionView = Tolerant<typeof SubscriptionShape>;
 export type SubscriptionStatusView = Tolerant<typeof SubscriptionStatusShape>;
+export type BackfillView = Tolerant<typeof BackfillShape>;
 export type ScheduleView = Tolerant<typeof ScheduleShape>;
 export type EventSubscriptionView = Tolerant<typeof EventSubscriptionShape>;
 /** With the secret of a webhook, which is shown once. */

@@ -13,7 +13,7 @@ import { decide, type PreviousRun, type ScheduleAction } from "./decide.js";
 import type { ScheduleEvent } from "./event.js";
 import { firingCommand, scheduledFiring } from "./firing.js";
 import { OVERDUE_AFTER_MS, RETRY_FIRST_MS, RETRY_MAX_MS, SLEEP_MS_MAX, TURNS_IN_FLIGHT_MAX } from "./limits.js";
-import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
+import type { BackfillBatch, BackfilledTime, ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
 import { ScheduleRecorder } from "./recorder.js";
 import { createScheduleRunner } from "./runner.js";
 import type { Schedule, ScheduleState } from "./schedule.js";
@@ -80,6 +80,10 @@ class SchedulingEngine implements ScheduleEngine {
 
   runNow(id: ScheduleId, key: string): Promise<ManualFiring> {
     return this.#runner.runNow(id, key);
+  }
+
+  backfill(id: ScheduleId, batch: BackfillBatch): Promise<readonly BackfilledTime[]> {
+    return this.#runner.backfill(id, batch);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {

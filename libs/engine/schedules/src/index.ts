@@ -1,4 +1,5 @@
 /** Starts recurring invocations when they are due. */
+export { backfillTimes } from "./backfill.js";
 export * from "./decide.js";
 export * from "./engine.js";
 export * from "./event.js";

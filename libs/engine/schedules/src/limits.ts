@@ -72,5 +72,14 @@ export const SUBMIT_TIMEOUT_MS = 10_000;
 /** The result of a firing is kept at least this long, whatever its handler configures: it makes a second submission harmless. */
 export const RETENTION_MS_MIN = 3_600_000;
 
+/** Maximum number of times of one backfill: the request answers within seconds, and its list fits a response. */
+export const BACKFILL_TIMES_MAX = 1000;
+
+/** Times of a range that is too long are counted up to here; beyond it the count in the error is a lower bound. */
+export const BACKFILL_COUNTED_MAX = 10_000;
+
+/** Maximum number of times that are called together; the rest of a backfill comes with the next batch. */
+export const BACKFILL_TOGETHER_MAX = 64;
+
 /** Maximum number of listeners of a book; more means that a caller does not remove its listeners. */
 export const LISTENERS_MAX = 64;

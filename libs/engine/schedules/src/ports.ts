@@ -39,7 +39,31 @@ export interface ManualFiring {
   readonly isNew: boolean;
 }
 
+/** At most `BACKFILL_TOGETHER_MAX` times of the timetable, ascending. */
+export interface BackfillBatch {
+  readonly timesMs: readonly number[];
+  /** Refused with 409 when the schedule has another version: its times may differ. */
+  readonly expectedVersion: number;
+  /** Nothing is called; the outcomes are those that the same batch would have. */
+  readonly isDryRun: boolean;
+}
+
+export interface BackfilledTime {
+  readonly nominalMs: number;
+  /** `failed`: the key of the workflow was used before, by another caller or another time. */
+  readonly outcome: "new" | "alreadyRan" | "failed";
+  /** The invocation of the time; of failed ones the one that exists. */
+  readonly invocationId: InvocationId;
+  readonly detail: string | undefined;
+}
+
 export interface ScheduleRunner {
+  /**
+   * Calls the target for past times, regardless of the overlap policy and a pause. A time whose invocation is stored is not called
+   * again. Rejects with `RegistryRefusal` (404, 409, 400 META0100 when the handler is gone) or ING0006; then some times may have been
+   * called, and the same batch can be repeated.
+   */
+  backfill(id: ScheduleId, batch: BackfillBatch): Promise<readonly BackfilledTime[]>;
   /**
    * Fires now, regardless of the timetable, the overlap policy and a pause. The same `key` again gives the same invocation. Rejects
    * with `RegistryRefusal` (404, 400 META0100 when the handler is gone, 409 when the workflow ran before) or ING0006.

@@ -1,13 +1,14 @@
-/** Fires schedules by hand. This needs no engine: any process that has the schedule can do it. */
+/** Fires schedules by hand, now or for past times. This needs no engine: any process that has the schedule can do it. */
 import { type Clock, type Logger, PerdureError, type ScheduleId, unreachable } from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import { RegistryRefusal } from "@perdure/metadata";
+import { backfill } from "./backfill.js";
 import { firingCommand, manualFiring } from "./firing.js";
 import type { ManualFiring, ScheduleBook, ScheduleRunner } from "./ports.js";
 import { ScheduleRecorder } from "./recorder.js";
 import { submit } from "./submit.js";
 
-interface RunnerPorts {
+export interface RunnerPorts {
   readonly book: ScheduleBook;
   readonly partitions: Partitions;
   readonly registry: RegistryView;
@@ -20,7 +21,10 @@ export function createScheduleRunner(
   ports: RunnerPorts,
   recorder: ScheduleRecorder = new ScheduleRecorder(ports.book),
 ): ScheduleRunner {
-  return { runNow: (id, key) => runNow(ports, recorder, id, key) };
+  return {
+    runNow: (id, key) => runNow(ports, recorder, id, key),
+    backfill: (id, batch) => backfill(ports, recorder, id, batch),
+  };
 }
 
 async function runNow(ports: RunnerPorts, recorder: ScheduleRecorder, id: ScheduleId, key: string): Promise<ManualFiring> {

@@ -187,6 +187,8 @@ describe("a busy server answers as its document promises", () => {
     const made = await expectPromised("POST", "/schedules", [], { name: "doc", cron: "0 0 1 1 *", target, payload: "x" });
     const schedule = (made.json as { id: string }).id;
     await expectPromised("POST", "/schedules/{schedule}/run", [schedule]);
+    const past = { from: "2026-01-01T00:00:00Z", to: "2026-01-02T00:00:00Z" };
+    await expectPromised("POST", "/schedules/{schedule}/backfill", [schedule], past);
     for (const path of ["/schedules/{schedule}", "/schedules/{schedule}/next"]) await expectPromised("GET", path, [schedule]);
     for (const verb of ["pause", "resume"]) await expectPromised("POST", `/schedules/{schedule}/${verb}`, [schedule]);
     await expectPromised("GET", "/schedules");

@@ -24,6 +24,7 @@ import { scheduleParam } from "../ids.js";
 import { asDeletion } from "../operations/apply-undoable.js";
 import type { AdminPorts } from "../ports.js";
 import { nextTimeView, scheduleView } from "../views/schedule-view.js";
+import { backfillRoute, existingSchedule } from "./schedule-backfill.js";
 import { specOf } from "./schedule-body.js";
 
 interface ScheduleRoutePorts extends Pick<AdminPorts, "operations"> {
@@ -97,6 +98,7 @@ export function scheduleRoutes(ports: ScheduleRoutePorts): readonly ApiRoute[] {
       },
       handle: (request) => runNow(ports, request),
     }),
+    backfillRoute(ports),
     route(getNextTimes, {
       summary: "The next fire times, pauses and jitter not considered",
       answers: { 200: "In UTC and in the schedule's zone; fewer when it ends before", ...UNKNOWN },
@@ -136,12 +138,6 @@ async function nextTimes({ schedules, clock }: ScheduleRoutePorts, request: ApiR
   const count = wholeNumber(request, "count", 1, NEXT_TIMES_MAX) ?? NEXT_TIMES_DEFAULT;
   const times = upcoming(schedule, clock.nowMs(), count);
   return json(200, { next: times.map((atMs) => nextTimeView(atMs, schedule.record.zone)) });
-}
-
-async function existingSchedule(schedules: Schedules, id: ScheduleId): Promise<Schedule> {
-  const schedule = await schedules.get(id);
-  if (schedule === undefined) throw new RouteError(404, `The requested schedule '${id}' does not exist`);
-  return schedule;
 }
 
 async function runNow({ schedules, random }: ScheduleRoutePorts, request: ApiRequest) {

@@ -90,6 +90,7 @@ const NO_SCHEDULES: Schedules = {
   pause: noMore,
   resume: noMore,
   runNow: noMore,
+  backfill: noMore,
 };
 
 /**

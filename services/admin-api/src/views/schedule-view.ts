@@ -1,8 +1,16 @@
 /** A schedule as JSON: first the fields of its body, in a form that clients can send back, then its present state. */
-import type { NextTimesShape, ScheduleShape } from "@perdure/admin-contract";
+import type { BackfillShape, NextTimesShape, ScheduleShape } from "@perdure/admin-contract";
 import { formatDuration, formatTimestampNanos, fromBase64, fromUtf8Strict } from "@perdure/base";
 import { zoneOf } from "@perdure/recurrence";
-import { nextNominal, OVERLAP_TEXTS, pastFiringView, type Schedule, type SchedulePayload, statusOf } from "@perdure/schedules";
+import {
+  type BackfilledTime,
+  nextNominal,
+  OVERLAP_TEXTS,
+  pastFiringView,
+  type Schedule,
+  type SchedulePayload,
+  statusOf,
+} from "@perdure/schedules";
 import type { ViewOf } from "./response.js";
 
 export function scheduleView(schedule: Schedule): ViewOf<typeof ScheduleShape> {
@@ -58,6 +66,32 @@ export function scheduleView(schedule: Schedule): ViewOf<typeof ScheduleShape> {
 export function nextTimeView(atMs: number, zoneName: string): ViewOf<typeof NextTimesShape>["next"][number] {
   const offsetMs = zoneOf(zoneName)?.offsetAt(atMs) ?? 0;
   return { at: formatTimestampNanos(atMs), local: localText(atMs, offsetMs) };
+}
+
+const BACKFILL_OUTCOMES = { new: "new", alreadyRan: "already_ran", failed: "failed" } as const;
+
+export function backfillView(
+  { record }: Schedule,
+  times: readonly BackfilledTime[],
+  isDryRun: boolean,
+): ViewOf<typeof BackfillShape> {
+  const countOf = (outcome: BackfilledTime["outcome"]): number => times.filter((time) => time.outcome === outcome).length;
+  return {
+    schedule_id: record.id,
+    dry_run: isDryRun,
+    count: times.length,
+    first: moment(times[0]?.nominalMs),
+    last: moment(times.at(-1)?.nominalMs),
+    new_count: countOf("new"),
+    already_ran_count: countOf("alreadyRan"),
+    failed_count: countOf("failed"),
+    times: times.map(({ nominalMs, outcome, invocationId, detail }) => ({
+      ...nextTimeView(nominalMs, record.zone),
+      outcome: BACKFILL_OUTCOMES[outcome],
+      invocation_id: invocationId,
+      detail: detail ?? null,
+    })),
+  };
 }
 
 /** JSON as itself; anything else as base64. */

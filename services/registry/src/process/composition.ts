@@ -76,7 +76,7 @@ export async function startRegistry(settings: RegistrySettings, ports: ProcessPo
     () => new PostgresLeadership({ ...database, name: "schedules" }, { lead, clock, logger: scheduleLogger }),
   );
   await lifecycle.start("events", () => leadEnvironmentEvents({ settings, database, store, registry, workers }, ports));
-  const schedules: Schedules = schedulesOf(manager, createScheduleRunner(acting).runNow);
+  const schedules: Schedules = schedulesOf(manager, createScheduleRunner(acting));
   const watchers = new Watchers(clock);
   const connections = () => store.connections();
   observeRegistry(metrics, { registry, watchers, connections, isLeading: () => leadership.isLeading });

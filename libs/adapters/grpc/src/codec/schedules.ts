@@ -5,6 +5,7 @@
 import { create, type MessageInitShape } from "@bufbuild/protobuf";
 import { type InvocationId, parseInvocationId, parseScheduleId, type ScheduleId } from "@perdure/base";
 import {
+  type BackfilledTime,
   type CatchUpPolicy,
   type OverlapPolicy,
   type PastFiring,
@@ -203,6 +204,27 @@ function fromFiring({ outcome, cause, nominalMs, atMs, invocationId, detail, cou
     invocationId: invocationId === undefined ? undefined : checkedInvocationId(invocationId),
     detail,
     count: Number(count),
+  };
+}
+
+// ── backfill ─────────────────────────────────────────────────────────────────────────────────────
+
+const BACKFILL_OUTCOMES: Readonly<Record<BackfilledTime["outcome"], proto.BackfilledTime_Outcome>> = {
+  new: proto.BackfilledTime_Outcome.NEW,
+  alreadyRan: proto.BackfilledTime_Outcome.ALREADY_RAN,
+  failed: proto.BackfilledTime_Outcome.FAILED,
+};
+
+export function toBackfilled({ nominalMs, outcome, invocationId, detail }: BackfilledTime) {
+  return { nominalMs: BigInt(nominalMs), outcome: BACKFILL_OUTCOMES[outcome], invocationId, ...given("detail", detail) };
+}
+
+export function fromBackfilled({ nominalMs, outcome, invocationId, detail }: proto.BackfilledTime): BackfilledTime {
+  return {
+    nominalMs: Number(nominalMs),
+    outcome: named(BACKFILL_OUTCOMES, outcome, "the outcome of a backfilled time"),
+    invocationId: checkedInvocationId(invocationId),
+    detail,
   };
 }
 

@@ -21,7 +21,7 @@ import { errorOf } from "../refusal.js";
 import { callUnary, type UnaryCallOptions } from "../unary.js";
 import { argumentsV01, checkedV01, fieldsV01, flagV01, listV01, numberV01, optionalV01, textV01 } from "./checked.js";
 
-export type ScheduleMethod = Exclude<keyof Schedules, "list" | "restore">;
+export type ScheduleMethod = Exclude<keyof Schedules, "list" | "restore" | "backfill">;
 /** Result of each method. */
 export type ScheduleResult<Method extends ScheduleMethod> = Awaited<ReturnType<Schedules[Method]>>;
 

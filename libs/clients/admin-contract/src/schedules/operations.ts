@@ -1,6 +1,6 @@
 import { NEXT_TIMES_DEFAULT, NEXT_TIMES_MAX } from "../limits.js";
 import { type AdminOperation, PAGE_QUERY } from "../operation.js";
-import { FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "./responses.js";
+import { BackfillShape, FiredShape, NextTimesShape, ScheduleShape, SchedulesShape } from "./responses.js";
 
 const VERSION_QUERY = { expected_version: "Only if the schedule has this version; 409 otherwise" } as const;
 
@@ -55,6 +55,13 @@ export const runSchedule = {
   method: "POST",
   path: "/schedules/{schedule}/run",
   results: { 200: FiredShape, 202: FiredShape },
+} as const satisfies AdminOperation;
+
+/** Repeating it calls no time twice. */
+export const backfillSchedule = {
+  method: "POST",
+  path: "/schedules/{schedule}/backfill",
+  results: { 200: BackfillShape },
 } as const satisfies AdminOperation;
 
 export const getNextTimes = {

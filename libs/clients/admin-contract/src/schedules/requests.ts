@@ -88,6 +88,15 @@ const fields = {
 /** Strict, because a misspelt `catchup` must not count as absent. */
 export const CreateSchedule = z.strictObject(fields).superRefine(belongTogether).meta({ id: "CreateScheduleRequest" });
 
+/** A range of times, `from` included and `to` not. */
+export const BackfillSchedule = z
+  .strictObject({
+    from: Moment,
+    to: Moment.optional().describe("Not after now, which is the default"),
+    dry_run: z.boolean().optional().describe("List the times and call nothing"),
+  })
+  .meta({ id: "BackfillScheduleRequest" });
+
 const SHOWN_ONLY = Object.keys(ScheduleShape.shape).filter((name) => !Object.hasOwn(fields, name));
 
 /** The answer for a schedule can be edited and sent back: fields that are only shown are ignored. */

@@ -67,4 +67,27 @@ export const SchedulesShape = listShape("schedules", ScheduleShape, "ListSchedul
 
 export const FiredShape = z.strictObject({ invocation_id: z.string(), status: z.enum(["Accepted", "PreviouslyAccepted"]) });
 
+/** `new` of a dry run: would be called. */
+const BackfilledTimeShape = z.strictObject({
+  at: TimeShape,
+  local: z.string(),
+  outcome: z.enum(["new", "already_ran", "failed"]),
+  invocation_id: z.string(),
+  detail: z.string().nullable(),
+});
+
+export const BackfillShape = z
+  .strictObject({
+    schedule_id: z.string(),
+    dry_run: z.boolean(),
+    count: count.describe("Times of the schedule in the range"),
+    first: moment,
+    last: moment,
+    new_count: count.describe("Times that were called by this request, or would be without `dry_run`"),
+    already_ran_count: count,
+    failed_count: count,
+    times: z.array(BackfilledTimeShape),
+  })
+  .meta({ id: "BackfillScheduleResponse" });
+
 export const NextTimesShape = z.strictObject({ next: z.array(z.strictObject({ at: TimeShape, local: z.string() })) });

@@ -45,6 +45,7 @@ export const catalogue = {
   META0101: entry("new code would fail with existing invocations", 409, "FAILED_PRECONDITION"),
   META0102: entry("a value is too large for a query", 400, "RESOURCE_EXHAUSTED"),
   META0103: entry("event subscription is invalid", 400, "INVALID_ARGUMENT"),
+  META0104: entry("range of a backfill is invalid", 400, "INVALID_ARGUMENT"),
 
   RT0001: entry("attempt aborted: no message within the abort timeout", 500, "DEADLINE_EXCEEDED"),
   RT0002: entry("configuration cannot be read", 500, "INVALID_ARGUMENT"),

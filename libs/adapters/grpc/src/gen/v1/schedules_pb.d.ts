@@ -344,6 +344,124 @@ export declare type RunScheduleResponse = Message<"perdure.control.v1.RunSchedul
 export declare const RunScheduleResponseSchema: GenMessage<RunScheduleResponse>;
 
 /**
+ * @generated from message perdure.control.v1.BackfillScheduleRequest
+ */
+export declare type BackfillScheduleRequest = Message<"perdure.control.v1.BackfillScheduleRequest"> & {
+  /**
+   * @generated from field: string id = 1;
+   */
+  id: string;
+
+  /**
+   * Times of the timetable, in milliseconds since 1970, ascending.
+   *
+   * @generated from field: repeated int64 times_ms = 2;
+   */
+  timesMs: bigint[];
+
+  /**
+   * Refused when the schedule has another version.
+   *
+   * @generated from field: uint64 expected_version = 3;
+   */
+  expectedVersion: bigint;
+
+  /**
+   * Nothing is called.
+   *
+   * @generated from field: bool is_dry_run = 4;
+   */
+  isDryRun: boolean;
+};
+
+/**
+ * Describes the message perdure.control.v1.BackfillScheduleRequest.
+ * Use `create(BackfillScheduleRequestSchema)` to create a new message.
+ */
+export declare const BackfillScheduleRequestSchema: GenMessage<BackfillScheduleRequest>;
+
+/**
+ * In the order of the request.
+ *
+ * @generated from message perdure.control.v1.BackfillScheduleResponse
+ */
+export declare type BackfillScheduleResponse = Message<"perdure.control.v1.BackfillScheduleResponse"> & {
+  /**
+   * @generated from field: repeated perdure.control.v1.BackfilledTime times = 1;
+   */
+  times: BackfilledTime[];
+};
+
+/**
+ * Describes the message perdure.control.v1.BackfillScheduleResponse.
+ * Use `create(BackfillScheduleResponseSchema)` to create a new message.
+ */
+export declare const BackfillScheduleResponseSchema: GenMessage<BackfillScheduleResponse>;
+
+/**
+ * @generated from message perdure.control.v1.BackfilledTime
+ */
+export declare type BackfilledTime = Message<"perdure.control.v1.BackfilledTime"> & {
+  /**
+   * @generated from field: int64 nominal_ms = 1;
+   */
+  nominalMs: bigint;
+
+  /**
+   * @generated from field: perdure.control.v1.BackfilledTime.Outcome outcome = 2;
+   */
+  outcome: BackfilledTime_Outcome;
+
+  /**
+   * @generated from field: string invocation_id = 3;
+   */
+  invocationId: string;
+
+  /**
+   * @generated from field: optional string detail = 4;
+   */
+  detail?: string | undefined;
+};
+
+/**
+ * Describes the message perdure.control.v1.BackfilledTime.
+ * Use `create(BackfilledTimeSchema)` to create a new message.
+ */
+export declare const BackfilledTimeSchema: GenMessage<BackfilledTime>;
+
+/**
+ * @generated from enum perdure.control.v1.BackfilledTime.Outcome
+ */
+export enum BackfilledTime_Outcome {
+  /**
+   * @generated from enum value: OUTCOME_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED = 0,
+
+  /**
+   * @generated from enum value: OUTCOME_NEW = 1;
+   */
+  NEW = 1,
+
+  /**
+   * @generated from enum value: OUTCOME_ALREADY_RAN = 2;
+   */
+  ALREADY_RAN = 2,
+
+  /**
+   * The key of the workflow was used before.
+   *
+   * @generated from enum value: OUTCOME_FAILED = 3;
+   */
+  FAILED = 3,
+}
+
+/**
+ * Describes the enum perdure.control.v1.BackfilledTime.Outcome.
+ */
+export declare const BackfilledTime_OutcomeSchema: GenEnum<BackfilledTime_Outcome>;
+
+/**
  * Times are milliseconds since 1970.
  *
  * @generated from message perdure.control.v1.Schedule
@@ -1034,6 +1152,16 @@ export declare const Schedules: GenService<{
     methodKind: "unary";
     input: typeof RunScheduleRequestSchema;
     output: typeof RunScheduleResponseSchema;
+  },
+  /**
+   * Calls the target for past times. A time whose invocation is stored is not called again.
+   *
+   * @generated from rpc perdure.control.v1.Schedules.BackfillSchedule
+   */
+  backfillSchedule: {
+    methodKind: "unary";
+    input: typeof BackfillScheduleRequestSchema;
+    output: typeof BackfillScheduleResponseSchema;
   },
   /**
    * The form of v0.1: a method's name and its arguments as JSON. Served until v0.3.
