@@ -105,6 +105,7 @@ const LOCAL: readonly Row[] = [
   works("schedules pause", () => ["nightly"]),
   works("schedules resume", () => ["nightly"]),
   works("schedules run", () => ["nightly"]),
+  works("schedules backfill", () => ["nightly", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-03T00:00:00Z", "-y"]),
   works("schedules next", () => ["nightly"]),
   works("schedules delete", () => ["nightly", "-y"]),
   works("events subscribe", () => ["--on", "invocation.failed", "--to", "https://hooks.example/"]),

@@ -162,6 +162,14 @@ describe("SQL, schedules, events and rules", () => {
       expect((await home.json<{ next: unknown[] }>(["schedules", "next", "nightly", "-n", "2"])).next).toHaveLength(2);
       const { invocation_id } = await home.json<{ invocation_id: string }>(["schedules", "run", "nightly"]);
       await untilStatus(invocation_id, "completed");
+      const range = ["schedules", "backfill", "nightly", "--from", "2026-01-01T00:00:00Z", "--to", "2026-01-04T00:00:00Z"];
+      expect(await home.json([...range, "--dry-run"])).toMatchObject({ dry_run: true, count: 3, new_count: 3 });
+      expectFailure(await home.run(range), 2, "--yes");
+      const { stdout, stderr } = await home.run([...range, "-y"]);
+      expect(stdout.match(/2026-01-0[123].*new.*inv_/g)).toHaveLength(3);
+      expect(stderr).toContain("3 times called, 0 already ran");
+      expect(await home.json([...range, "-y"])).toMatchObject({ new_count: 0, already_ran_count: 3 });
+      expectFailure(await home.run([...range.slice(0, 4), "1990-01-01T00:00:00Z", "-y"]), 1, "META0104");
       expect(await home.json(["schedules", "pause", "nightly"])).toMatchObject({ status: "paused" });
       expect((await home.run(["schedules", "list"])).stdout).toMatch(/nightly\s+paused/);
       expectFailure(await home.run(["schedules", "create", "bad", "61 * * * *", "Cart/ann/add"]), 1, "META0100");

@@ -17,12 +17,19 @@ const SLOW_MS = 2500;
 /** Longer than what counts as late (`OVERDUE_AFTER_MS`). */
 const ABSENT_MS = 14_000;
 
+/** Resolves when a backfill has called its handler for the first time. */
+const firstPastCall = Promise.withResolvers<void>();
+
 const ticks = service({
   name: "Ticks",
   handlers: {
     tick: async (ctx: Context, payload: unknown) => {
       probe.push("tick", { headers: Object.fromEntries(ctx.request().headers), payload });
       return "ticked";
+    },
+    past: async (ctx: Context) => {
+      firstPastCall.resolve();
+      return ctx.request().headers.get("x-perdure-scheduled-time");
     },
     bytes: async (_ctx: Context, payload: unknown) => payload,
     slow: async (ctx: Context) => {
@@ -174,6 +181,50 @@ describe("overlap", () => {
     for (const row of rows) expect(String(row["completion_failure"]).toLowerCase()).toContain("cancel");
     await world.admin.invocation(active_invocation_id!, "kill");
   });
+});
+
+describe("a backfill", () => {
+  interface Backfilled {
+    readonly new_count: number;
+    readonly already_ran_count: number;
+    readonly times: readonly { readonly at: string; readonly outcome: string; readonly invocation_id: string }[];
+  }
+  const from = "2026-01-01T00:00:00Z";
+  const to = "2026-01-01T16:40:00Z";
+  const COUNT = 1000;
+
+  test("that is killed in its middle and repeated has run each time once", async () => {
+    const id = await make("past", "past", { cron: "* * * * *", paused: true });
+    const backfill = (range: object) => world.admin.post(`/schedules/${id}/backfill`, range);
+    const stored = async () => (await invocationsOf(id)).length;
+    expect((await backfill({ from, to, dry_run: true })).json).toMatchObject({ count: COUNT, new_count: COUNT });
+    expect(await stored()).toBe(0);
+
+    const lost = backfill({ from, to }).then(
+      ({ status }) => status,
+      () => "the connection broke",
+    );
+    await firstPastCall.promise;
+    await world.server.kill();
+    expect(await lost).toBe("the connection broke");
+    await world.server.startAgain();
+    const before = await stored();
+    expect(before).toBeGreaterThan(0);
+    expect(before).toBeLessThan(COUNT);
+
+    const repeated = (await backfill({ from, to })).json as Backfilled;
+    expect(repeated).toMatchObject({ new_count: COUNT - before, already_ran_count: before });
+    expect((await backfill({ from, to })).json).toMatchObject({ new_count: 0, already_ran_count: COUNT });
+    await eventually("all have run", async () => {
+      const rows = await invocationsOf(id);
+      return rows.length === COUNT && rows.every((row) => row["status"] === "completed");
+    });
+    const times = (await invocationsOf(id)).map(timeOf);
+    expect(times).toEqual(Array.from({ length: COUNT }, (_, minute) => Date.parse(from) + minute * 60_000));
+    const [first] = repeated.times;
+    expect(await world.ingress.outcome(first!.invocation_id)).toBe("2026-01-01T00:00:00Z");
+    await end(id);
+  }, 60_000);
 });
 
 describe("a server that is killed again and again", () => {

@@ -6,6 +6,7 @@ import { FAILED, USAGE } from "../../errors.js";
 import { action, adminOf } from "./connect.js";
 import { editJson } from "./editor.js";
 import { noteUndo } from "./operations.js";
+import { registerBackfill } from "./schedules-backfill.js";
 import { jsonOf, whenOf } from "./texts.js";
 import { bodyOf, durationText, headers, wholeNumber } from "./values.js";
 
@@ -51,6 +52,7 @@ export function registerSchedules(program: Command, context: Context): void {
     .option("--idempotency-key <key>", "requests with the same key fire once")
     .description("fire now")
     .action(action((name: string, flags: { idempotencyKey?: string }) => run(context, name, flags.idempotencyKey)));
+  registerBackfill(schedules, context, find);
   schedules
     .command("next")
     .argument("<schedule>", "its id or name")
