@@ -74,6 +74,43 @@ test("a schedule is made with its next times in sight, fired, paused, changed an
   await page.getByRole("heading", { name: "No schedules yet" }).waitFor();
 });
 
+test("a schedule is called for past times after a preview, and no time again", async () => {
+  const target = { service: "Stock", handler: "level", key: "lamp" };
+  const schedule = { name: "past", cron: "30 2 * * *", zone: "Europe/Berlin", paused: true, target };
+  await ui.world.admin.post("/schedules", schedule);
+  const page = await ui.open("/schedules", { context: { timezoneId: "Europe/Berlin" } });
+  const range = async (from: string, before: string) => {
+    await act(page, "past", "Backfill");
+    await page.getByLabel("From", { exact: true }).fill(from);
+    await page.getByLabel("Before", { exact: true }).fill(before);
+    await press(page, "Preview");
+  };
+  await range("2026-03-28T00:00", "2026-03-31T00:00");
+  const preview = page.getByRole("dialog").getByRole("status");
+  await preview
+    .getByText(/02:30:00/)
+    .first()
+    .waitFor();
+  await expectAccessible(page);
+  await press(page, "Call 3 times");
+  await page.getByText("past called for 3 times").waitFor();
+  await page.getByRole("table").last().getByRole("row").filter({ hasText: "manual" }).nth(2).waitFor();
+  const calls = await ui.world.admin.query("SELECT id FROM sys_invocation WHERE idempotency_key LIKE 'sch_%/2026-03-%'");
+  expect(calls).toHaveLength(3);
+
+  await range("2026-03-28T00:00", "2026-04-01T00:00");
+  await preview.getByText("Already ran").waitFor();
+  await page.getByRole("button", { name: "Call 1 time", exact: true }).waitFor();
+  await page.getByLabel("From", { exact: true }).fill("2026-04-01T00:00");
+  await press(page, "Preview");
+  await page.getByRole("alert").getByText("META0104").waitFor();
+  expect(ui.browser.takeComplaints()).toEqual([expect.stringContaining("400")]); // The browser logs the refusal.
+  await page.keyboard.press("Escape");
+  await act(page, "past", "Delete");
+  await press(page, "Delete");
+  await page.getByRole("heading", { name: "No schedules yet" }).waitFor();
+});
+
 test("the calendar of many schedules fits a phone", async () => {
   const target = { service: "Payments", handler: "flaky" };
   await ui.world.admin.post("/schedules", { name: "each minute", cron: "* * * * *", target });

@@ -1,6 +1,6 @@
 /** All schedules, when each fires next, and the actions on them. */
 import type { ScheduleView } from "@perdure/admin-client";
-import { useState } from "react";
+import { lazy, Suspense, useState } from "react";
 import { Link } from "wouter";
 import {
   Badge,
@@ -31,6 +31,7 @@ import { ScheduleDetails } from "./schedule-details.js";
 import { ScheduleDialog } from "./schedule-dialog.js";
 import "./schedules.css";
 
+const BackfillDialog = lazy(() => import("./backfill-dialog.js"));
 const TONES = new Map(Object.entries({ active: "good", paused: "warn", ended: "idle" } as const));
 /** The calendar moves once a minute. */
 const CALENDAR_STEP_MS = 60_000;
@@ -42,6 +43,7 @@ export default function SchedulesPage() {
   const services = useRequest(["services"], ({ admin }, signal) => admin.services.list({ signal }));
   const [editing, setEditing] = useState<{ readonly schedule: ScheduleView | undefined }>();
   const [removing, setRemoving] = useState<ScheduleView>();
+  const [backfilling, setBackfilling] = useState<ScheduleView>();
   const nowMs = Math.floor(useNow() / CALENDAR_STEP_MS) * CALENDAR_STEP_MS;
   const span: CalendarSpan = parameters.get("span") === "week" ? "week" : "day";
   const shown = parameters.get("show");
@@ -71,6 +73,7 @@ export default function SchedulesPage() {
                 shown={shown}
                 results={results}
                 onEdit={(schedule) => setEditing({ schedule })}
+                onBackfill={setBackfilling}
                 onRemove={setRemoving}
               />
               <Shown schedule={all.find(({ id }) => id === shown)} results={results} isSelected={shown !== null} />
@@ -88,6 +91,11 @@ export default function SchedulesPage() {
             change({ show: id });
           }}
         />
+      )}
+      {backfilling !== undefined && (
+        <Suspense>
+          <BackfillDialog schedule={backfilling} onClose={() => setBackfilling(undefined)} />
+        </Suspense>
       )}
       {removing !== undefined && <Removal key={removing.id} schedule={removing} onClose={() => setRemoving(undefined)} />}
     </Page>
@@ -140,10 +148,11 @@ interface ScheduleTableProps {
   readonly shown: string | null;
   readonly results: ReadonlyMap<string, RunResult>;
   readonly onEdit: (schedule: ScheduleView) => void;
+  readonly onBackfill: (schedule: ScheduleView) => void;
   readonly onRemove: (schedule: ScheduleView) => void;
 }
 
-function ScheduleTable({ all, span, shown, results, onEdit, onRemove }: ScheduleTableProps) {
+function ScheduleTable({ all, span, shown, results, ...menu }: ScheduleTableProps) {
   return (
     <Table
       label="Schedules"
@@ -196,7 +205,7 @@ function ScheduleTable({ all, span, shown, results, onEdit, onRemove }: Schedule
         {
           name: "Actions",
           isNameHidden: true,
-          cell: (schedule) => <ScheduleMenu schedule={schedule} onEdit={onEdit} onRemove={onRemove} />,
+          cell: (schedule) => <ScheduleMenu schedule={schedule} {...menu} />,
         },
       ]}
     />
@@ -215,11 +224,11 @@ function LastRun({ id, run }: { readonly id: string; readonly run: RunResult | u
   );
 }
 
-interface ScheduleMenuProps extends Pick<ScheduleTableProps, "onEdit" | "onRemove"> {
+interface ScheduleMenuProps extends Pick<ScheduleTableProps, "onEdit" | "onBackfill" | "onRemove"> {
   readonly schedule: ScheduleView;
 }
 
-function ScheduleMenu({ schedule, onEdit, onRemove }: ScheduleMenuProps) {
+function ScheduleMenu({ schedule, onEdit, onBackfill, onRemove }: ScheduleMenuProps) {
   const { forbidden } = useEnvironment();
   const [, change] = useAddress();
   const pause = useChange<ScheduleView, ScheduleView>(({ admin }, { id, paused }) => admin.schedules.setPaused(id, !paused), {
@@ -249,6 +258,7 @@ function ScheduleMenu({ schedule, onEdit, onRemove }: ScheduleMenuProps) {
           forbidden,
           onSelect: () => pause.mutate(schedule),
         },
+        { label: "Backfill", icon: "restart", forbidden, onSelect: () => onBackfill(schedule) },
         { label: "Edit", icon: "edit", forbidden, onSelect: () => onEdit(schedule) },
         {
           label: "Delete",
