@@ -215,6 +215,11 @@ describe("the management API of a cluster", () => {
       { name: "often", target_service_name: "Work" },
     ]);
     expect((await client.post(`/schedules/${id}/run`, {})).status).toBe(202);
+    const past = { from: "2026-01-01T00:00:00Z", to: "2026-01-01T00:01:40Z" };
+    const backfill = async (range: object) => (await client.post(`/schedules/${id}/backfill`, range)).json;
+    expect(await backfill({ ...past, dry_run: true })).toMatchObject({ count: 100, new_count: 100 });
+    expect(await backfill(past)).toMatchObject({ new_count: 100, already_ran_count: 0 });
+    expect(await backfill(past)).toMatchObject({ new_count: 0, already_ran_count: 100 });
     expect((await client.delete(`/schedules/${id}`)).status).toBeLessThan(300);
     expect((await client.get(`/schedules/${id}`)).status).toBe(404);
   }, 60_000);
