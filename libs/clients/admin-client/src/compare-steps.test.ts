@@ -55,6 +55,26 @@ describe("two journals are compared step by step", () => {
     expect(differences([check], [{ ...check, result: "pending" }])).toEqual([["changed", 1, 1]]);
   });
 
+  test("with keys ignored, calls of one handler and steps about ids are paired and count as changed", () => {
+    const call = (subject: string) => step(1, "Call", "", { subject });
+    const attach = (subject: string) => step(2, "AttachInvocation", "", { subject });
+    const [left, right] = [
+      [call("Stock/a/b/take"), attach("inv_1")],
+      [call("Stock/c/take"), attach("inv_2")],
+    ];
+    expect(compareSteps(left, right, { areKeysIgnored: true }).map(({ difference }) => difference)).toEqual([
+      "changed",
+      "changed",
+    ]);
+    expect(compareSteps(left, right).map(({ difference }) => difference)).toEqual(["left", "left", "right", "right"]);
+    const other = [call("Stock/c/count"), attach("inv_1")];
+    expect(compareSteps(left, other, { areKeysIgnored: true }).map(({ difference }) => difference)).toEqual([
+      "left",
+      "right",
+      "same",
+    ]);
+  });
+
   test("an empty side", () => {
     expect(differences([], [input])).toEqual([["right", undefined, 0]]);
     expect(differences([input], [])).toEqual([["left", 0, undefined]]);

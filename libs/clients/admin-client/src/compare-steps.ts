@@ -11,14 +11,27 @@ export interface ComparedStep {
 }
 
 /** Steps of one side that are aligned; the time for it grows with the product of both sides. Longer journals are cut. */
-const COMPARED_STEPS_MAX = 1_000;
+export const COMPARED_STEPS_MAX = 1_000;
+
+interface CompareOptions {
+  /**
+   * Calls of one handler are paired whatever the key of its object is, and steps about an id whatever that is: two runs that are not copies of
+   * each other have other inputs and ids.
+   */
+  readonly areKeysIgnored?: boolean | undefined;
+}
 
 /**
  * Aligns both lists so that as many steps as possible are paired, in their order. Payloads are compared as far as the timelines show them,
  * and by their sizes.
  */
-export function compareSteps(left: readonly StepView[], right: readonly StepView[]): readonly ComparedStep[] {
+export function compareSteps(
+  left: readonly StepView[],
+  right: readonly StepView[],
+  { areKeysIgnored = false }: CompareOptions = {},
+): readonly ComparedStep[] {
   const [a, b] = [left.slice(0, COMPARED_STEPS_MAX), right.slice(0, COMPARED_STEPS_MAX)];
+  const keyOf = areKeysIgnored ? keyWithoutIds : exactKey;
   const pairs = longestPairs(a.map(keyOf), b.map(keyOf));
   const compared: ComparedStep[] = [];
   let [i, j] = [0, 0];
@@ -32,13 +45,23 @@ export function compareSteps(left: readonly StepView[], right: readonly StepView
   return compared;
 }
 
-function keyOf({ type, name, subject }: StepView): string {
+function exactKey({ type, name, subject }: StepView): string {
   // The subject of a signal is its index, which both sides number alike.
   return `${type}\n${name}\n${subject}`;
 }
 
+const CALLS: ReadonlySet<string> = new Set(["Call", "OneWayCall"]);
+const ABOUT_IDS: ReadonlySet<string> = new Set(["AttachInvocation", "GetInvocationOutput", "CompleteAwakeable", "SendSignal"]);
+
+function keyWithoutIds(step: StepView): string {
+  if (ABOUT_IDS.has(step.type)) return exactKey({ ...step, subject: "" });
+  // `Stock/sofa/take`: the key may contain slashes.
+  return CALLS.has(step.type) ? exactKey({ ...step, subject: step.subject.replace(/\/.*\//s, "/*/") }) : exactKey(step);
+}
+
 function isSame(left: StepView, right: StepView): boolean {
   return (
+    left.subject === right.subject &&
     left.result === right.result &&
     left.failure?.code === right.failure?.code &&
     left.failure?.message === right.failure?.message &&

@@ -3,7 +3,7 @@ export * from "./admin-client.js";
 export type { ApiCallOptions, ApiClientOptions } from "./api-client.js";
 export { AdminApiError, isRecord } from "./api-error.js";
 export { parseBundle } from "./bundle.js";
-export { type ComparedStep, compareSteps, type StepDifference } from "./compare-steps.js";
+export { COMPARED_STEPS_MAX, type ComparedStep, compareSteps, type StepDifference } from "./compare-steps.js";
 export type { ConsoleDocument, ConsoleDocumentName } from "./console-documents.js";
 export { type DeploymentChanges, findingsOf, type Registration, type RegistrationResult } from "./deployments.js";
 export * from "./ingress-client.js";

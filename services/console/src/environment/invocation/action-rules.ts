@@ -47,6 +47,22 @@ export function whyNotFork(journalSize: number): string | undefined {
   return journalSize <= 0 ? "There is no journal: it is deleted, or the invocation has not started." : undefined;
 }
 
+/** Why there is nothing that a good run could explain. `hasFailed`: an attempt did. */
+export function whyNotCompare({
+  status,
+  isGood,
+  hasFailed,
+}: {
+  status: string;
+  isGood: boolean;
+  hasFailed: boolean;
+}): string | undefined {
+  if (isGood) return "The invocation succeeded.";
+  return status === "completed" || status === "paused" || status === "backing-off" || hasFailed
+    ? undefined
+    : "No attempt of the invocation has failed.";
+}
+
 /** A pinned invocation continues on its deployment unless it is moved, and only suspended or paused invocations can be moved. */
 export function whyNotMove(status: string): string | undefined {
   return status === "paused" || status === "suspended"

@@ -11,7 +11,13 @@ import { FailureView } from "./failure-view.js";
 import { durationMs, type InvocationSummary } from "./invocation-facts.js";
 import { CALLERS_MAX } from "./limits.js";
 
-export function HeadFacts({ facts }: { readonly facts: InvocationSummary }) {
+interface HeadFactsProps {
+  readonly facts: InvocationSummary;
+  /** Below everything, also where the invocation fails without a message. */
+  readonly afterFailure?: ReactNode;
+}
+
+export function HeadFacts({ facts, afterFailure }: HeadFactsProps) {
   const list: (readonly [string, ReactNode])[] = [
     ["Id", <ShortId key="id" id={facts.id} copyLabel="the id" />],
     [
@@ -74,6 +80,7 @@ export function HeadFacts({ facts }: { readonly facts: InvocationSummary }) {
           />
         </div>
       )}
+      {afterFailure}
     </div>
   );
 }

@@ -4,6 +4,7 @@ import { useState } from "react";
 import { Link, useParams, useSearchParams } from "wouter";
 import { Breakable, Empty, InvocationBadge, Loading, Page, ProblemNote, Section } from "../../kit/index.js";
 import { useBundleDownload } from "../bundle/use-bundle-download.js";
+import { CompareButton, LastGoodSection, useComparing } from "../compare/last-good-section.js";
 import { useEnvironment } from "../environment.js";
 import { useForkPlace } from "../fork/fork-address.js";
 import { ForkDialog } from "../fork/fork-dialog.js";
@@ -57,6 +58,7 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
   const download = useBundleDownload(id);
   const explanation = useExplanation(id);
   const isDone = status === "completed";
+  const comparing = useComparing(facts);
   return (
     <Page
       title={target}
@@ -74,7 +76,16 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
           <ActionBar
             actions={actions}
             isDone={isDone}
-            more={[{ label: "Fork …", icon: "fork", forbidden: notForked, onSelect: () => fork.open(0) }, download]}
+            more={[
+              { label: "Fork …", icon: "fork", forbidden: notForked, onSelect: () => fork.open(0) },
+              {
+                label: "Compare with the last good run",
+                icon: "columns",
+                forbidden: comparing.forbidden,
+                onSelect: comparing.open,
+              },
+              download,
+            ]}
           />
         </>
       }
@@ -89,7 +100,8 @@ function LoadedInvocation({ facts, problem }: { readonly facts: InvocationSummar
           onRetry={() => void explanation.refetch()}
         />
       )}
-      <HeadFacts facts={facts} />
+      <HeadFacts facts={facts} afterFailure={<CompareButton comparing={comparing} />} />
+      <LastGoodSection facts={facts} />
       <TimelineSection facts={facts} crash={crash} actions={actions} explanation={isDone ? undefined : explanation.data} />
       {dialogs}
       {fork.at !== undefined && notForked === undefined && (
