@@ -50,6 +50,49 @@ test("one press expands the calls of a timeline, and one collapses them", async 
   await row(page, /^write state 'left'/).waitFor({ state: "detached" });
 });
 
+test("the critical path names what took most of the time, and is marked", async () => {
+  const { ingress } = ui.world;
+  const { invocationId } = await ingress.send(["Orders", "assemble"], { steps: 2, stepMs: 400 });
+  await ingress.attach(invocationId);
+  const page = await open(invocationId);
+  const parts = page.getByRole("list", { name: "Critical path" }).getByRole("listitem");
+  await parts
+    .getByText(/^\d\d %$/)
+    .first()
+    .waitFor();
+  expect(await parts.count()).toBeLessThanOrEqual(3);
+  await row(page, /^run 'part 2', .*, on the critical path$/).waitFor();
+  expect(await page.locator(".tl__row--critical").count()).toBe(2);
+  await expectAccessible(page);
+  await parts.getByRole("button", { name: "run 'part 1'" }).focus();
+  await page.keyboard.press("Enter");
+  await page
+    .getByRole("region", { name: /^Step \d+$/ })
+    .getByRole("heading", { name: "run part 1" })
+    .waitFor();
+  await page.setViewportSize({ width: 360, height: 800 });
+  await expectNoSidewaysScroll(page);
+  await expectAccessible(page);
+
+  const placed = await open(ui.data.placed);
+  await row(placed, /^sleep 'cool off', .*, on the critical path$/).waitFor();
+  await row(placed, /^call 'Payments\/charge', .*, on the critical path$/).waitFor();
+  const running = await open(ui.data.resting);
+  await row(running, /^sleep 'rest'/).waitFor();
+  expect(await running.getByRole("list", { name: "Critical path" }).count()).toBe(0);
+});
+
+test("the critical path of a run of more than a thousand steps needs all of them", async () => {
+  const { ingress } = ui.world;
+  const { invocationId } = await ingress.send(["Orders", "assemble"], { steps: 1_010, stepMs: 0 });
+  await ingress.attach(invocationId);
+  const page = await open(invocationId, "", { dark: true });
+  await page.getByText("The critical path needs all steps.").waitFor();
+  await page.getByRole("button", { name: "Load all steps" }).click();
+  await page.getByRole("list", { name: "Critical path" }).getByRole("listitem").first().waitFor();
+  await expectAccessible(page);
+});
+
 test("the focus follows a key that comes between a drawing and its effects", async () => {
   const page = await open(ui.data.placed);
   await row(page, /^run 'pack it', .*, succeeded/).waitFor();

@@ -92,8 +92,8 @@ export async function pictureOf(page: Page): Promise<Buffer> {
 /** Drawings and texts of measured values: their place stays empty. */
 const MEASURED =
   ".uplot, .tl__exact, .trend > *, .runs-bars__drawing > *, .tl__scale > *, .tl__marks > *, .tl__lane > *, .cm-cursorLayer";
-/** Numbers, and phases of which a fast run has none. */
-const MEASURED_PARTS = ".chart__entry .number, .tl-legend li:not(:last-child)";
+/** Numbers, phases of which a fast run has none, and the steps that happened to take most of the time. */
+const MEASURED_PARTS = ".chart__entry .number, .tl-legend li:not(:last-child), .tl-path__parts li";
 
 let css: Promise<string> | undefined;
 

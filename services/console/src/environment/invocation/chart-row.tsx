@@ -17,6 +17,8 @@ interface ChartRowProps {
   readonly window: TimeSpan;
   readonly isActive: boolean;
   readonly isChosen: boolean;
+  /** On the critical path. */
+  readonly isCritical: boolean;
   readonly onFocus: () => void;
   readonly onHover: () => void;
   readonly onChoose: () => void;
@@ -24,7 +26,7 @@ interface ChartRowProps {
 }
 
 export function ChartRow(props: ChartRowProps) {
-  const { row, item, count, fate, text, window, isActive, isChosen, onFocus, onHover, onChoose, onToggle } = props;
+  const { row, item, count, fate, text, window, isActive, isChosen, isCritical, onFocus, onHover, onChoose, onToggle } = props;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the tree has the keys
     <div
@@ -36,7 +38,7 @@ export function ChartRow(props: ChartRowProps) {
       aria-expanded={unfoldedOf(row)}
       aria-selected={isChosen}
       tabIndex={isActive ? 0 : -1}
-      className={`tl__row tl__row--${row.kind}${fate === undefined ? "" : ` tl__row--${fate}`}`}
+      className={`tl__row tl__row--${row.kind}${fate === undefined ? "" : ` tl__row--${fate}`}${isCritical ? " tl__row--critical" : ""}`}
       style={{ height: item.size, transform: `translateY(${item.start - AXIS_PX}px)` }}
       onFocus={onFocus}
       onPointerEnter={onHover}

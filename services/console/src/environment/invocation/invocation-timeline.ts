@@ -252,6 +252,12 @@ export function resultLabel(result: StepView["result"]): string {
   return RESULTS[result] ?? result;
 }
 
+/** `42 %`, of a part between 0 and 1. */
+export function percent(share: number): string {
+  const whole = Math.round(share * 100);
+  return share > 0 && whole === 0 ? "<1 %" : `${whole} %`;
+}
+
 /** `run 'pack it', 120 ms, succeeded` */
 export function stepText(step: TimelineStep): string {
   const name = stepName(step.view);

@@ -33,6 +33,9 @@ export const RAW_ENTRIES_MAX = 100;
 /** Failures that are requested: the server keeps fewer. */
 export const EVENTS_MAX = 200;
 
+/** Parts of the critical path that are listed: the rest is seldom worth an improvement. */
+export const PATH_PARTS_MAX = 3;
+
 /** Rows that are rendered outside of the window, so that scrolling shows no holes. */
 export const OVERSCAN_ROWS = 12;
 

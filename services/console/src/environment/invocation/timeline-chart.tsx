@@ -29,6 +29,8 @@ interface TimelineChartProps {
   readonly chosen: string | undefined;
   readonly crash?: Crash | undefined;
   readonly isCompact?: boolean | undefined;
+  /** Steps of the invocation itself that are on its critical path. */
+  readonly criticalSteps?: ReadonlySet<number> | undefined;
   /** A row to scroll to; another object each time. */
   readonly jump?: { readonly key: string } | undefined;
 }
@@ -39,7 +41,7 @@ const TICKS_MAX = 7;
 const NARROW_TICKS_MAX = 4;
 
 export function TimelineChart(props: TimelineChartProps) {
-  const { timeline, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, crash, isCompact, jump } = props;
+  const { timeline, rows, window: zoom, onWindow, onPan, onToggle, onChoose, chosen, isCompact, jump } = props;
   const window = zoom ?? timeline.span;
   const isNarrow = useNarrow();
   const container = useRef<HTMLDivElement>(null);
@@ -105,16 +107,13 @@ export function TimelineChart(props: TimelineChartProps) {
           {items.map((item) => {
             const row = rows[item.index];
             if (row === undefined) return null;
-            const fate =
-              crash !== undefined && row.kind === "step" && row.depth === 0 ? fateOf(row.bar, crash, timeline) : undefined;
             return (
               <ChartRow
                 key={row.key}
                 row={row}
                 item={item}
                 count={rows.length}
-                fate={fate}
-                text={`${rowText(row, timeline)}${fate === undefined ? "" : FATES[fate]}`}
+                {...factsOf(row, props)}
                 window={window}
                 isActive={item.index === active}
                 isChosen={row.key === chosen}
@@ -134,6 +133,15 @@ export function TimelineChart(props: TimelineChartProps) {
       </p>
     </div>
   );
+}
+
+/** How the row is marked, and its name for screen readers. */
+function factsOf(row: TimelineRow, { timeline, crash, criticalSteps }: TimelineChartProps) {
+  const step = row.kind === "step" && row.depth === 0 ? row.bar : undefined;
+  const fate = crash !== undefined && step !== undefined ? fateOf(step, crash, timeline) : undefined;
+  const isCritical = step !== undefined && criticalSteps?.has(step.index) === true;
+  const remarks = `${fate === undefined ? "" : FATES[fate]}${isCritical ? ", on the critical path" : ""}`;
+  return { fate, isCritical, text: `${rowText(row, timeline)}${remarks}` };
 }
 
 /** The row that has the focus, or gets it with Tab. `jump` makes another one active and scrolls to it. */

@@ -4,8 +4,10 @@ import { useMemo, useState } from "react";
 import { useLocation } from "wouter";
 import { Button, durationText, Loaded } from "../../kit/index.js";
 import type { Crash } from "./crash-status.js";
+import { criticalPathOf } from "./critical-path.js";
+import { CriticalPathView } from "./critical-path-view.js";
 import { useChildren, useTimeline } from "./invocation-data.js";
-import { type InvocationTimeline, phaseLabel, type TimeSpan } from "./invocation-timeline.js";
+import { type InvocationTimeline, percent, phaseLabel, type TimeSpan } from "./invocation-timeline.js";
 import { SEARCHED_STEPS_MIN, STEP_PAGES_MAX, UNFOLDED_MAX } from "./limits.js";
 import { Minimap } from "./minimap.js";
 import { pendingWaitsOf } from "./pending-waits.js";
@@ -68,6 +70,7 @@ export function LoadedTimeline({
   const [zoom, setZoom] = useState<TimeSpan>();
   const [, navigate] = useLocation();
   const tools = useStepTools();
+  const path = useMemo(() => criticalPathOf(timeline), [timeline]);
   const rows = useRows(timeline, {
     unfolded,
     isCompact: compact,
@@ -97,22 +100,21 @@ export function LoadedTimeline({
         {compact !== true && (
           <div className="row">
             <ExpandButtons rows={rows} unfolded={unfolded} onChange={setUnfolded} />
-            <Button isSmall aria-label="Zoom out" onClick={() => setZoom(zoomed(zoom, timeline.span, 2))}>
-              −
-            </Button>
-            <Button isSmall aria-label="Zoom in" onClick={() => setZoom(zoomed(zoom, timeline.span, 0.5))}>
-              +
-            </Button>
-            <Button
-              isSmall
-              onClick={() => setZoom(undefined)}
-              forbidden={zoom === undefined ? "The whole timeline is visible." : undefined}
-            >
-              Fit
-            </Button>
+            <ZoomButtons zoom={zoom} whole={timeline.span} onZoom={setZoom} />
           </div>
         )}
       </div>
+      {compact !== true && (
+        <CriticalPathView
+          timeline={timeline}
+          path={path}
+          onStep={(index) => {
+            tools.set({ search: "", attempt: undefined, jump: { key: String(index) } });
+            onStep?.(index);
+          }}
+          onPages={onPages}
+        />
+      )}
       {compact !== true && (
         <TimelineTools
           timeline={timeline}
@@ -135,10 +137,37 @@ export function LoadedTimeline({
         chosen={step === undefined ? undefined : String(step)}
         crash={crash}
         isCompact={compact}
+        criticalSteps={path?.steps}
         jump={useJump(tools.jump, rows)}
       />
       <Remarks timeline={timeline} isCompact={compact === true} />
     </div>
+  );
+}
+
+interface ZoomButtonsProps {
+  readonly zoom: TimeSpan | undefined;
+  readonly whole: TimeSpan;
+  readonly onZoom: (zoom: TimeSpan | undefined) => void;
+}
+
+function ZoomButtons({ zoom, whole, onZoom }: ZoomButtonsProps) {
+  return (
+    <>
+      <Button isSmall aria-label="Zoom out" onClick={() => onZoom(zoomed(zoom, whole, 2))}>
+        −
+      </Button>
+      <Button isSmall aria-label="Zoom in" onClick={() => onZoom(zoomed(zoom, whole, 0.5))}>
+        +
+      </Button>
+      <Button
+        isSmall
+        onClick={() => onZoom(undefined)}
+        forbidden={zoom === undefined ? "The whole timeline is visible." : undefined}
+      >
+        Fit
+      </Button>
+    </>
   );
 }
 
@@ -211,11 +240,6 @@ function Legend({ timeline }: { readonly timeline: InvocationTimeline }) {
       </li>
     </ul>
   );
-}
-
-function percent(share: number): string {
-  const whole = Math.round(share * 100);
-  return share > 0 && whole === 0 ? "<1 %" : `${whole} %`;
 }
 
 function Remarks({ timeline, isCompact }: { readonly timeline: InvocationTimeline; readonly isCompact: boolean }) {
