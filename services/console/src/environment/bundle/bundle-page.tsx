@@ -105,7 +105,15 @@ function OpenBundle({ name, bundle, onClose }: OpenBundleProps) {
         </Section>
       )}
       <Section title="Timeline">
-        <LoadedTimeline id={timeline.id} timeline={timeline} step={step} onStep={setStep} onMore={ignore} onPages={ignore} />
+        <LoadedTimeline
+          id={timeline.id}
+          timeline={timeline}
+          step={step}
+          onStep={setStep}
+          canLoad={false}
+          onMore={ignore}
+          onPages={ignore}
+        />
       </Section>
       <Section title="Journal">
         <BundleSteps timeline={timeline} chosen={step} />

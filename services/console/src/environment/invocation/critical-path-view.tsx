@@ -7,21 +7,22 @@ import { PATH_PARTS_MAX, STEP_PAGES_MAX } from "./limits.js";
 interface CriticalPathViewProps {
   readonly timeline: InvocationTimeline;
   readonly path: CriticalPath | undefined;
+  readonly canLoad: boolean;
   /** Jumps to the row of the step. */
   readonly onStep: (index: number) => void;
   readonly onPages: (pages: number) => void;
 }
 
-export function CriticalPathView({ timeline, path, onStep, onPages }: CriticalPathViewProps) {
+export function CriticalPathView({ timeline, path, canLoad, onStep, onPages }: CriticalPathViewProps) {
   if (timeline.isDone && timeline.nextStep !== undefined) {
-    return (
+    return canLoad ? (
       <p className="row small quiet">
         The critical path needs all steps.
         <Button isSmall onClick={() => onPages(STEP_PAGES_MAX)}>
           Load all steps
         </Button>
       </p>
-    );
+    ) : null;
   }
   if (path === undefined || path.steps.size === 0) return null;
   return (

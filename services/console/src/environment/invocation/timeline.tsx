@@ -43,6 +43,7 @@ function TimelineOf(props: TimelineProps) {
         <LoadedTimeline
           {...props}
           timeline={timeline}
+          canLoad={pages < STEP_PAGES_MAX}
           onPages={setPages}
           onMore={() => setPages((count) => Math.min(STEP_PAGES_MAX, count + 1))}
         />
@@ -59,10 +60,13 @@ export function LoadedTimeline({
   onStep,
   crash,
   explanation,
+  canLoad,
   onMore,
   onPages,
 }: TimelineProps & {
   readonly timeline: InvocationTimeline;
+  /** Whether further steps can be loaded, if there are any. */
+  readonly canLoad: boolean;
   readonly onMore: () => void;
   readonly onPages: (pages: number) => void;
 }) {
@@ -108,6 +112,7 @@ export function LoadedTimeline({
         <CriticalPathView
           timeline={timeline}
           path={path}
+          canLoad={canLoad}
           onStep={(index) => {
             tools.set({ search: "", attempt: undefined, jump: { key: String(index) } });
             onStep?.(index);
