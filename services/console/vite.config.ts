@@ -102,6 +102,9 @@ function filledIn(): Plugin {
   };
 }
 
+/** Small modules that each page needs. In files of their own they would take more bytes for headers than for code. */
+const OF_EACH_PAGE = /\/console\/src\/shell\/(?:docs-link|nonce|page-keys|palette-sources|trace-link)\.tsx?$/;
+
 export default defineConfig({
   base: "./",
   plugins: [undescribed(), withoutJsonSchema(), react(), compressed(), listed(), filledIn()],
@@ -111,7 +114,10 @@ export default defineConfig({
     modulePreload: { polyfill: false },
     assetsInlineLimit: 0,
     // Reachable only through exports of `@perdure/base` that no page uses, which are dropped.
-    rolldownOptions: { external: ["@node-rs/xxhash-wasm32-wasi"] },
+    rolldownOptions: {
+      external: ["@node-rs/xxhash-wasm32-wasi"],
+      output: { codeSplitting: { groups: [{ name: "shell", test: OF_EACH_PAGE }] } },
+    },
   },
   server: { proxy: { "/v4": { target: ADMIN, changeOrigin: false } } },
 });
