@@ -4,8 +4,8 @@
  */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
-import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, realpathSync, symlinkSync } from "node:fs";
-import { createRequire } from "node:module";
+import { chmodSync, cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { root } from "../bundle.mjs";
 import { packPackage } from "../images/pack.mjs";
@@ -43,13 +43,27 @@ export function stageArchive(perdure, dependencies, sql) {
 /** The Node that tests run with, and its licence, which covers what is compiled into it. */
 function copyNode(target) {
   const wrapper = realpathSync(join(root, "node_modules/node"));
-  const name = `node-${process.platform}-${process.arch}`;
-  const manifest = createRequire(join(wrapper, "package.json")).resolve(`${name}/package.json`);
-  if (readJson(manifest).version !== readJson(join(wrapper, "package.json")).version)
-    throw new Error(`${manifest} has another version than the package node`);
+  const { version } = readJson(join(wrapper, "package.json"));
+  const program = join(wrapper, "bin/node");
+  const built = execFileSync(program, ["--version"], { encoding: "utf8" }).trim();
+  if (built !== `v${version}`) throw new Error(`${program} is ${built}, and its package has version ${version}`);
   mkdirSync(join(target, "bin"), { recursive: true });
-  cpSync(join(wrapper, "bin/node"), join(target, "bin/node"));
-  cpSync(join(dirname(manifest), "LICENSE"), join(target, "LICENSE"));
+  cpSync(program, join(target, "bin/node"));
+  copyLicence(wrapper, `node-${process.platform}-${process.arch}`, version, join(target, "LICENSE"));
+}
+
+/** Only the package of the platform has the licence, and an installation from pnpm's cache leaves it out. */
+function copyLicence(wrapper, name, version, target) {
+  const installed = join(wrapper, "node_modules", name, "LICENSE");
+  if (existsSync(installed)) return cpSync(installed, target);
+  const folder = mkdtempSync(join(tmpdir(), "perdure-node-"));
+  try {
+    execFileSync("npm", ["pack", `${name}@${version}`, "--silent", "--pack-destination", folder], { stdio: "pipe" });
+    execFileSync("tar", ["-xzf", join(folder, `${name}-${version}.tgz`), "-C", folder, "package/LICENSE"]);
+    cpSync(join(folder, "package/LICENSE"), target);
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 /** Packs the folder; returns the path and the SHA-256 of the tarball. */
