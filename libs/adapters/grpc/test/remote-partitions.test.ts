@@ -78,6 +78,19 @@ function outcomeOfDelivery(partitions: RemotePartitions, command: Invoke) {
   return { outcome, promise };
 }
 
+/** What the throttle answers, or the event that came instead. */
+function refusalOf(partitions: RemotePartitions, command: Invoke): Promise<unknown> {
+  return new Promise((resolve) => {
+    const unexpected = (what: string) => () => resolve(what);
+    partitions.invoke(command, true, {
+      submitted: unexpected("submitted"),
+      completed: unexpected("completed"),
+      unavailable: resolve,
+      throttled: resolve,
+    });
+  });
+}
+
 describe("a partition led in another process", () => {
   test("takes invocations, reports that they are durable and their outcome", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
@@ -217,17 +230,8 @@ describe("a partition led in another process", () => {
     const first = { ...anInvoke(), throttle };
     expect(await call(partitions, first).outcome).toBe(`done ${first.id}`);
     const sibling = siblingInvocationId(first.id, Date.now(), systemRandom);
-    const refusal = await new Promise((resolve) => {
-      const second = { ...first, id: sibling, facts: { ...first.facts, id: sibling } };
-      const unexpected = (what: string) => () => resolve(what);
-      partitions.invoke(second, true, {
-        submitted: unexpected("submitted"),
-        completed: unexpected("completed"),
-        unavailable: resolve,
-        throttled: resolve,
-      });
-    });
-    expect(refusal).toMatchObject({ kind: "throttled", newestId: first.id, admittedCount: 1 });
+    const second = { ...first, id: sibling, facts: { ...first.facts, id: sibling } };
+    expect(await refusalOf(partitions, second)).toMatchObject({ kind: "throttled", newestId: first.id, admittedCount: 1 });
     const repeated = call(partitions, { ...first, resubmission: true });
     expect(await repeated.outcome).toBe(`done ${first.id}`);
   });
@@ -238,16 +242,7 @@ describe("a partition led in another process", () => {
     expect(await call(partitions, first).outcome).toBe(`done ${first.id}`);
     const sibling = siblingInvocationId(first.id, Date.now(), systemRandom);
     const second = { ...first, id: sibling, facts: { ...first.facts, id: sibling }, throttle: { ...first.throttle, key: "b" } };
-    const refusal = await new Promise((resolve) => {
-      const unexpected = (what: string) => () => resolve(what);
-      partitions.invoke(second, true, {
-        submitted: unexpected("submitted"),
-        completed: unexpected("completed"),
-        unavailable: resolve,
-        throttled: resolve,
-      });
-    });
-    expect(refusal).toEqual({ kind: "throttleKeysFull" });
+    expect(await refusalOf(partitions, second)).toEqual({ kind: "throttleKeysFull" });
   });
 
   test("names the invocation that was there before", async () => {
