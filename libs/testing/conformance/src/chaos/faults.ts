@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import type { FaultyProxy, NetworkMode } from "./faulty-proxy.js";
-import { FREEZE_MS } from "./limits.js";
+import { FREEZE_MS, REFUSAL_MS_MAX } from "./limits.js";
 import type { ChaosStage, StagedWorker } from "./stage.js";
 
 /** Counters by name. */
@@ -88,13 +88,16 @@ const freezeWorker: Fault = {
     await holdCommit(worker.toRedis);
     const sinceMs = performance.now();
     worker.program.signal("SIGSTOP");
+    const refused = (): number => worker.toRedis.refusedCommits - refusedBefore;
     const heal = async (): Promise<void> => {
       await delay(Math.max(0, sinceMs + FREEZE_MS - performance.now()));
       worker.toRedis.become("whole");
-      await delay(100); // Redis answers the delayed request; the worker is still frozen.
+      // Redis answers the delayed request while the worker is still frozen, on a busy machine after a while.
+      const untilMs = performance.now() + REFUSAL_MS_MAX;
+      while (refused() === 0 && performance.now() < untilMs) await delay(HELD_CHECK_MS);
       worker.program.signal("SIGCONT");
     };
-    const findings = (): FaultFindings => ({ [REFUSED]: worker.toRedis.refusedCommits - refusedBefore });
+    const findings = (): FaultFindings => ({ [REFUSED]: refused() });
     return { whom: worker.name, leaver: worker, partitions, sinceMs, anyAttempt: false, heal, findings };
   },
 };

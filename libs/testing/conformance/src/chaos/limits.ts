@@ -24,3 +24,5 @@ export const VIOLATIONS_MAX = 50;
 export const HELD_BYTES_MAX = 1024 * 1024;
 /** Longer than a lease of default length, so that another worker leads when a frozen one resumes. */
 export const FREEZE_MS = 4_000;
+/** Longest wait for the refusal of a delayed commit. */
+export const REFUSAL_MS_MAX = 30_000;
