@@ -64,7 +64,7 @@ export class CheckFindings {
   }
 
   verification(given: Pick<Verification, "checkedAtMs" | "durationMs" | "found" | "isComplete">): Verification {
-    const sorted = [...this.#all.values()].sort((a, b) => KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind));
+    const sorted = [...this.#all.values()].sort(byKindAndPlace);
     return {
       ...given,
       checked: this.#compatible + this.#mismatched + this.#failed + this.#unclear,
@@ -104,6 +104,19 @@ export class CheckFindings {
     });
   }
 }
+
+/** Replays end in any order; the report of the same code is the same each time. */
+function byKindAndPlace(a: VerificationFinding, b: VerificationFinding): number {
+  return (
+    KINDS.indexOf(a.kind) - KINDS.indexOf(b.kind) ||
+    compareTexts(a.service, b.service) ||
+    compareTexts(a.handler, b.handler) ||
+    (a.commandIndex ?? -1) - (b.commandIndex ?? -1) ||
+    compareTexts(a.message, b.message)
+  );
+}
+
+const compareTexts = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
 
 function detailsOf({ errorCode, stacktrace }: AttemptError): Details {
   return { code: errorCode as ErrorCode, stacktrace };
