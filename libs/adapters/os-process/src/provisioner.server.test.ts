@@ -1,6 +1,5 @@
 import { once } from "node:events";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { getPriority, tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -8,13 +7,14 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { type Clock, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type Provisioner, RUNTIME_SECRET_HEADER, type RuntimeState, type Upstream } from "@perdure/cloud";
 import { aDesiredRuntime, describeProvisioner, untilState } from "@perdure/cloud/testing";
+import { freePortRange } from "@perdure/servers";
 import { EnvironmentFiles } from "./files.js";
 import { openProcessProvisioner, type ProcessProvisionerOptions, readRuntimeLogs } from "./index.js";
 import { identityOf, isAlive, signal } from "./process-identity.js";
 
 const SERVER = fileURLToPath(new URL("../testdata/server.mjs", import.meta.url));
 const TEST_MS = 60_000;
-const PORTS_FOR_ALL = 40;
+const PORTS_FOR_ALL = 20;
 
 let directory: string;
 let opened: Provisioner[];
@@ -28,21 +28,15 @@ afterEach(async () => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** Ports that were free a moment ago. */
-async function somePorts(): Promise<{ first: number; last: number }> {
-  const probe = createServer();
-  probe.listen(0, "127.0.0.1");
-  await once(probe, "listening");
-  const address = probe.address() as { port: number };
-  probe.close();
-  await once(probe, "close");
-  const first = Math.min(address.port, 65_535 - PORTS_FOR_ALL);
-  return { first, last: first + PORTS_FOR_ALL };
-}
-
 async function open(changed: Partial<ProcessProvisionerOptions> = {}, clock: Clock = systemClock): Promise<Provisioner> {
   const ports = { clock, random: systemRandom, logger: silentLogger };
-  const options = { directory, program: SERVER, ports: await somePorts(), egress: "guarded" as const, ownDomains: [] };
+  const options = {
+    directory,
+    program: SERVER,
+    ports: await freePortRange(PORTS_FOR_ALL),
+    egress: "guarded" as const,
+    ownDomains: [],
+  };
   const provisioner = openProcessProvisioner(ports, { ...options, ...changed });
   opened.push(provisioner);
   return provisioner;

@@ -8,18 +8,23 @@ import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { type Provisioner, RUNTIME_SECRET_HEADER } from "@perdure/cloud";
 import { aDesiredRuntime, untilState } from "@perdure/cloud/testing";
+import { freePortRange } from "@perdure/servers";
 import { EnvironmentFiles } from "./files.js";
 import { openProcessProvisioner, type ProcessProvisionerOptions } from "./index.js";
+import type { PortRange } from "./ports.js";
 import { becoming, type UidRange } from "./users.js";
 
+const PORTS_FOR_ALL = 20;
 const SERVER = fileURLToPath(new URL("../testdata/server.mjs", import.meta.url));
 const TEST_MS = 60_000;
 const USERS = { first: 200_001, last: 200_003 };
 
 let directory: string;
+let range: PortRange;
 const opened: Provisioner[] = [];
-beforeEach(() => {
+beforeEach(async () => {
   directory = mkdtempSync(join(tmpdir(), "perdure-users-"));
+  range = await freePortRange(PORTS_FOR_ALL);
 });
 afterEach(async () => {
   for (const provisioner of opened.splice(0)) await provisioner[Symbol.asyncDispose]();
@@ -33,7 +38,7 @@ function open(
 ): Provisioner {
   const logger = { ...silentLogger, warn: (_facts: object, text: string) => warned.push(text) } as typeof silentLogger;
   const ports = { clock: systemClock, random: systemRandom, logger };
-  const options = { directory, program: SERVER, ports: { first: 41_000, last: 41_040 }, egress: "guarded" as const, uidRange };
+  const options = { directory, program: SERVER, ports: range, egress: "guarded" as const, uidRange };
   const provisioner = openProcessProvisioner(ports, { ...options, ...changed });
   opened.push(provisioner);
   return provisioner;
