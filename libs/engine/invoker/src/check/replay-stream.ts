@@ -61,7 +61,7 @@ export interface ReplayRequest {
   readonly frames: readonly OutgoingFrame[];
   /** Receives what the endpoint does; absent: the first command or result ends the replay. */
   readonly taker?: ReplayTaker | undefined;
-  /** Steps are executed, and passed to this listener; without it a step ends the replay. */
+  /** Steps are executed, and passed to this listener with reads and writes of state; without it each of them ends the replay. */
   readonly onStep?: StepListener | undefined;
 }
 
@@ -70,7 +70,22 @@ interface ReplayTaker {
   proposal(proposal: RunProposal): void;
 }
 
-/** Receives the entries of steps that the endpoint executes: a Run, and a RunCompletion with its result. The listener owns the bytes. */
+/**
+ * Commands after which a handler continues by itself: it reads the state that Start had, or writes to it. Nothing of them happens outside
+ * of the invocation.
+ */
+export const STATE_COMMANDS: ReadonlySet<number> = new Set([
+  MessageType.GetEagerState,
+  MessageType.GetEagerStateKeys,
+  MessageType.SetState,
+  MessageType.ClearState,
+  MessageType.ClearAllState,
+]);
+
+/**
+ * Receives the entries of steps that the endpoint executes, a Run and a RunCompletion with its result, and those of `STATE_COMMANDS` between
+ * them. The listener owns the bytes.
+ */
 export type StepListener = (entry: JournalEntry) => void;
 
 export interface ReplayBounds {
@@ -194,7 +209,8 @@ class ReplayStream implements StreamListener, OutgoingSink {
       const command = decodeCommand(type, body);
       if (isFault(command)) return this.#fail(protocolFailure(command));
       if (taker !== undefined) return taker.command(type, body.slice(), command);
-      if (command.kind === "run" && this.#request.onStep !== undefined) return this.#step(type, new Uint8Array(body));
+      const isPassed = command.kind === "run" || STATE_COMMANDS.has(type);
+      if (isPassed && this.#request.onStep !== undefined) return this.#step(type, new Uint8Array(body));
       return this.#cut({ kind: "wentOn", command });
     }
     const message = decodeControl(type, body, this.#request.version);

@@ -51,7 +51,7 @@ export interface SentReplay extends ReplayRecipient {
   readonly entries: readonly JournalEntry[];
   /** Infinite: no limit. */
   readonly timeoutMs: number;
-  /** Steps are executed, and passed to this listener; without it a step ends the replay. */
+  /** Steps are executed, and passed to this listener with reads and writes of state; without it each of them ends the replay. */
   readonly onStep?: StepListener | undefined;
 }
 

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "@jest/globals";
-import { decodeStart, MessageType } from "@perdure/service-protocol";
+import { utf8 } from "@perdure/base";
+import { decodeStart, type JournalCommand, MessageType } from "@perdure/service-protocol";
 import { completedJournal, input, ran, rest, returns, run, sleep, step, twoSteps, World } from "../testing/replay-world.js";
 import { CHECK_HEADER } from "./send-replay.js";
 
@@ -100,6 +101,37 @@ describe("a step without a result", () => {
   test("of another name is a difference, and is not executed", async () => {
     const { end, performed } = await replayOf([...step("c", 1)], [input, run("a", 1)], { executesSteps: true });
     expect([end, performed]).toEqual([{ kind: "requests", command: label("Run", "c"), expected: label("Run", "a") }, []]);
+  });
+});
+
+describe("a read of state at the end of the journal", () => {
+  const read: JournalCommand = { kind: "getEagerState", stateKey: utf8("plan"), result: { kind: "void" }, name: "" };
+  const steps = [{ do: read }, ...step("a", 1), { do: read }, { fail: "no plan" }];
+
+  test("ends the replay, because a step may come behind it", async () => {
+    const { end, canContinue, performed } = await replayOf(steps, [input]);
+    expect([end, canContinue, performed]).toEqual([
+      { kind: "requests", command: { type: "GetEagerState", name: undefined }, expected: undefined },
+      true,
+      [],
+    ]);
+  });
+
+  test("is passed where steps are executed, which finds the error behind it", async () => {
+    const { end, canContinue, performed, executed } = await replayOf(steps, [input], { executesSteps: true });
+    expect(end).toMatchObject({ kind: "failed", error: { errorCode: "RT0007", message: "no plan" } });
+    expect([canContinue, performed, executed.map(({ name }) => name)]).toEqual([false, ["a"], ["a"]]);
+    const { end: sooner } = await replayOf([{ do: read }, { fail: "no plan" }], [input], { executesSteps: true });
+    expect(sooner).toMatchObject({ kind: "failed", error: { message: "no plan" } });
+  });
+
+  test("is a difference where the journal has a step", async () => {
+    const { end, canContinue, performed } = await replayOf(steps, [input, run("a", 1)], { executesSteps: true });
+    expect([end, canContinue, performed]).toEqual([
+      { kind: "requests", command: { type: "GetEagerState", name: undefined }, expected: label("Run", "a") },
+      false,
+      [],
+    ]);
   });
 });
 

@@ -1,6 +1,7 @@
 /**
  * Replays the beginning of a journal on an endpoint, for a debugger: the handler executes up to a command, and the result is what it
- * requests next. Nothing is stored, and nothing is carried out. A step whose result the journal does not have is executed only on request.
+ * requests next. Nothing is stored, and nothing is carried out. A step whose result the journal does not have is executed only on request,
+ * and so are steps behind a read or write of state that the journal does not have: handlers do not wait there.
  */
 import type { DeploymentView } from "@perdure/control";
 import {
@@ -19,7 +20,7 @@ import {
 import type { AttemptError, JournalEntry } from "@perdure/state-machine";
 import { type CheckedJournal, type CutJournal, cutJournal } from "./checked-journal.js";
 import { actualOf, type CommandLabel, isAwait, isSameResult, isWait, labelOf } from "./evaluate.js";
-import type { ReplayEnd } from "./replay-stream.js";
+import { type ReplayEnd, STATE_COMMANDS } from "./replay-stream.js";
 import { type ReplayCheckDeps, type ReplayCheckOptions, type ReplaySubject, sendReplay } from "./send-replay.js";
 
 /** A step that was executed because the journal has no result of it. */
@@ -52,6 +53,8 @@ export interface StepReplayResult {
   readonly commands: number;
   /** Nothing of the journal that can be replayed was left out. */
   readonly isEnd: boolean;
+  /** A replay that executes steps continues from here. */
+  readonly canContinue: boolean;
   readonly executed: readonly ExecutedStep[];
 }
 
@@ -80,8 +83,9 @@ export function createStepReplay(deps: ReplayCheckDeps, options: ReplayCheckOpti
         const guarded = await sendReplay(deps, options, { ...sent, entries: journal.guarded }, signal);
         const reached = endOfGuarded(journal, guarded);
         const count = journal.commands.length;
-        if (reached !== "again" && !(executesSteps && isStepToExecute(journal, reached)))
-          return { end: reached, commands: count, isEnd: journal.isEnd, executed };
+        const canContinue = reached !== "again" && continuesWithSteps(journal, reached);
+        if (reached !== "again" && !(executesSteps && canContinue))
+          return { end: reached, commands: count, isEnd: journal.isEnd, canContinue, executed };
         const steps: JournalEntry[] = [];
         const onStep = executesSteps && reached !== "again" ? (entry: JournalEntry) => void steps.push(entry) : undefined;
         // A stored Run without a result is replayed, so that the code is compared with it before it executes the step.
@@ -91,7 +95,7 @@ export function createStepReplay(deps: ReplayCheckDeps, options: ReplayCheckOpti
         const results = resultsOf(entries, steps);
         executed.push(...results);
         if (results.length === 0 || plain.kind !== "suspended") {
-          return { end: endOfPlain(journal, plain), commands: count, isEnd: journal.isEnd, executed };
+          return { end: endOfPlain(journal, plain), commands: count, isEnd: journal.isEnd, canContinue: false, executed };
         }
         stored = [...entries, ...steps];
       }
@@ -147,10 +151,14 @@ function endOfCommand({ next }: CheckedJournal, command: JournalCommand | undefi
   return { kind: "requests", command: { type, name }, expected: labelOf(next) };
 }
 
-/** The handler is about to execute a step of which the journal has no result. */
-function isStepToExecute({ next, isEnd }: CutJournal, end: StepEnd): boolean {
-  if (!isEnd || end.kind !== "requests" || end.command?.type !== messageTypeName(MessageType.Run)) return false;
-  return next === undefined || (next.type === MessageType.Run && end.command.name === end.expected?.name);
+const RUN = messageTypeName(MessageType.Run);
+const CONTINUES: ReadonlySet<string> = new Set([RUN, ...[...STATE_COMMANDS].map((type) => messageTypeName(type))]);
+
+/** The handler is about to execute a step of which the journal has no result, or to read or write state behind the end of the journal. */
+function continuesWithSteps({ next, isEnd }: CutJournal, end: StepEnd): boolean {
+  if (!isEnd || end.kind !== "requests" || end.command === undefined) return false;
+  if (next === undefined) return CONTINUES.has(end.command.type);
+  return next.type === MessageType.Run && end.command.type === RUN && end.command.name === end.expected?.name;
 }
 
 /** The steps of a replayed journal whose results are among `executed`. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "@jest/globals";
 import { utf8 } from "@perdure/base";
 import type { StepEnd } from "@perdure/invoker";
-import { exitCodeOf, textOf } from "./outcome.js";
+import { exitCodeOf, runStepsText, textOf } from "./outcome.js";
 
 const label = (type: string, name?: string) => ({ type, name });
 const requests = (command: ReturnType<typeof label>, expected?: ReturnType<typeof label>): StepEnd => ({
@@ -37,6 +37,14 @@ describe("a requested command", () => {
     );
     expect(textOf(requests(label("Call")), []).sentence).toMatch(/no further entry, and nothing was carried out/);
   });
+});
+
+test("--run-steps is named where the replay can continue with it", () => {
+  const at = (type: string, canContinue: boolean) =>
+    runStepsText({ end: requests(label(type)), canContinue, commands: 1, isEnd: true, executed: [] });
+  expect(at("Run", true)).toMatch(/^Its result is not in the bundle\. --run-steps executes it/);
+  expect(at("GetEagerState", true)).toMatch(/^--run-steps continues from here/);
+  expect(at("Call", false)).toBeUndefined();
 });
 
 test("a failure has its stack, and a mismatch its entry", () => {

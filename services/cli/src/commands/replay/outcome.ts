@@ -87,9 +87,12 @@ function requestText(end: Extract<StepEnd, { kind: "requests" }>): string {
   return `The handler requests ${requested}${place}.`;
 }
 
-/** Whether the replay stands in front of a step that only `--run-steps` executes. */
-export function isBeforeStep({ end, isEnd }: StepReplayResult): boolean {
-  return isEnd && end.kind === "requests" && end.command?.type === messageTypeName(MessageType.Run) && !isDifferent(end);
+/** What `--run-steps` would do from here on; undefined when it would change nothing. */
+export function runStepsText({ end, canContinue }: StepReplayResult): string | undefined {
+  if (!canContinue || end.kind !== "requests") return undefined;
+  return end.command?.type === messageTypeName(MessageType.Run)
+    ? "Its result is not in the bundle. --run-steps executes it on this machine, with all that it does."
+    : "--run-steps continues from here, and executes steps that follow on this machine, with all that they do.";
 }
 
 function awaitedText({ awaiting }: Extract<StepEnd, { kind: "waits" }>): string {

@@ -9,7 +9,7 @@ import { CliError, FAILED, OK } from "../../errors.js";
 import { discoverEndpoint, handlerOf, type ReplayEndpoint, versionOf } from "./endpoint.js";
 import type { ReplayFlags } from "./index.js";
 import { MESSAGE_BYTES_MAX } from "./limits.js";
-import { commandEntries, exitCodeOf, isAsInBundle, isBeforeStep, resultText, textOf } from "./outcome.js";
+import { commandEntries, exitCodeOf, isAsInBundle, resultText, runStepsText, textOf } from "./outcome.js";
 import { stepThrough } from "./step-through.js";
 import { readBundle, subjectOf } from "./subject.js";
 
@@ -43,11 +43,8 @@ export async function replay(context: Context, file: string, flags: ReplayFlags)
   if (last === undefined) return;
   const exitCode = exitCodeOf(last.end);
   if (exitCode === OK) return;
-  const advice = isBeforeStep(last) ? RUN_STEPS : undefined;
-  throw new CliError(exitCode, textOf(last.end, commandEntries(bundle)).sentence, advice);
+  throw new CliError(exitCode, textOf(last.end, commandEntries(bundle)).sentence);
 }
-
-const RUN_STEPS = "--run-steps executes it on this machine, with all that it does.";
 
 function showHead({ output }: Context, bundle: BundleView, { sdk }: ReplayEndpoint, version: ProtocolVersion): void {
   const { deployment, invocation, timeline } = bundle;
@@ -99,7 +96,8 @@ export function report(
     if (asInBundle === true) output.print("  It is the same in the bundle.");
     const { error } = bundle;
     if (asInBundle === false && error !== null) output.print(`  In the bundle: ${error.restate_code} ${error.message}`.trimEnd());
-    if (isBeforeStep(result)) output.print(`  Its result is not in the bundle. ${RUN_STEPS}`);
+    const advice = runStepsText(result);
+    if (advice !== undefined) output.print(`  ${advice}`);
   });
 }
 
