@@ -317,7 +317,7 @@ var napper = restate.NewObject("Napper").
 
 func main() {
 	endpoint := server.NewRestate().Bidirectional(os.Getenv("MODE") == "bidi")
-	for _, definition := range []restate.ServiceDefinition{greeter, steps, counter, signup, caller, mailbox, flag, failing, napper} {
+	for _, definition := range []restate.ServiceDefinition{greeter, steps, counter, signup, caller, mailbox, flag, failing, napper, planted, shelves} {
 		endpoint = endpoint.Bind(definition)
 	}
 	if key, isSet := os.LookupEnv("IDENTITY_KEY"); isSet {

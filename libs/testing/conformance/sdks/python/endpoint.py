@@ -11,6 +11,7 @@ from datetime import timedelta
 import restate
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
+from planted import planted, shelf
 from restate import (
     Context,
     ObjectContext,
@@ -249,7 +250,7 @@ async def phase_of_napper(ctx: ObjectSharedContext) -> str:
 async def main() -> None:
     identity_key = os.environ.get("IDENTITY_KEY")
     app = restate.app(
-        services=[greeter, steps, counter, signup, caller, mailbox, flag, failing, napper],
+        services=[greeter, steps, counter, signup, caller, mailbox, flag, failing, napper, planted, shelf],
         protocol="bidi" if os.environ["MODE"] == "bidi" else "request_response",
         identity_keys=[identity_key] if identity_key else None,
     )

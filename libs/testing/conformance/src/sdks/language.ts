@@ -79,7 +79,7 @@ const python: SdkLanguage = {
   sources: join(SOURCES, "python"),
   tools: [{ command: "python3", versionArgs: ["--version"], since: [3, 10] }],
   build: virtualEnvironment,
-  start: (output) => ({ command: join(output, "venv/bin/python"), args: [join(SOURCES, "python/endpoint.py")] }),
+  start: (output) => ({ command: join(output, "venv/bin/python"), args: ["-B", join(SOURCES, "python/endpoint.py")] }),
   tutorial: {
     sources: join(EXAMPLES, "tutorial-python"),
     build: virtualEnvironment,

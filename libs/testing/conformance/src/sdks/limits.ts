@@ -26,5 +26,7 @@ export const LAST_LINES = 15;
 /** Timeout of a connection to a program on this machine; a failed attempt is repeated. */
 export const PROBE_MS = 500;
 
-/** One replay by the command line: two requests, and the start of a process on a busy machine. */
+/** One bundle or replay by the command line: two requests, and the start of a process on a busy machine. */
 export const REPLAY_MS = 20_000;
+/** The start of an endpoint, and a replay of each planted bug. */
+export const REPLAYS_MS = ENDPOINT_START_MS + 4 * REPLAY_MS;

@@ -1,7 +1,8 @@
 /**
  * `make test-sdks`: the published SDKs of other languages against a real server. Builds an endpoint per language, runs the scenarios in
  * every mode that the SDK supports, and prints a line for each and the totals. Arguments are names of languages, or parts of the titles of
- * modes and scenarios (FILTER="python v7"). Exit code 1 when a scenario failed, 2 when nothing matched.
+ * modes and scenarios (FILTER="python v7"). Exit code 1 when a scenario failed, 2 when nothing matched. For TypeScript, whose scenarios are
+ * `make conformance`, only bundles of planted bugs are replayed.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,15 +17,18 @@ import { SdkProgram } from "./endpoint.js";
 import { LANGUAGES, type SdkLanguage } from "./language.js";
 import { LAST_LINES, SCENARIO_MS, SOON_MS } from "./limits.js";
 import { MODES, type Mode, prepare } from "./mode.js";
+import { selectedBugs } from "./planted/bugs.js";
+import { playBugs, TYPESCRIPT } from "./planted/play.js";
 import { type ScenarioOutcome, SdkReport } from "./report.js";
 import { SCENARIOS, type SdkScenario, SOLOS } from "./scenarios.js";
 import { SdkStage } from "./stage.js";
 import { playTutorial, selectedTutorial } from "./tutorial.js";
 
 const args = process.argv.slice(2);
-const isLanguage = (arg: string): boolean => LANGUAGES.some(({ name }) => name === arg);
+const isLanguage = (arg: string): boolean => arg === TYPESCRIPT.language || LANGUAGES.some(({ name }) => name === arg);
 const requestedLanguages = args.filter(isLanguage);
 const titleFilters = args.filter((arg) => !isLanguage(arg));
+const bugs = selectedBugs(titleFilters);
 
 const report = new SdkReport(console.log);
 
@@ -39,6 +43,7 @@ async function testLanguage(language: SdkLanguage): Promise<void> {
     for (const mode of modes)
       for (const scenario of [...SCENARIOS, ...SOLOS].filter((one) => isSelected(mode, one)))
         report.add(`${mode.name}: ${scenario.title}`, outcome);
+    for (const { title } of bugs) report.add(title, outcome);
     if (language.tutorial !== undefined) for (const { title } of selectedTutorial(titleFilters)) report.add(title, outcome);
   };
   report.heading(`${language.name}: ${language.sdk} ${language.version}, service protocols ${speaks.join(" to ")}`);
@@ -46,7 +51,7 @@ async function testLanguage(language: SdkLanguage): Promise<void> {
   if (missing !== undefined) return skipAll({ kind: "skipped", reason: missing });
 
   const isModeSelected = modes.some((mode) => [...SCENARIOS, ...SOLOS].some((one) => isSelected(mode, one)));
-  if (!isModeSelected) return await playTutorial(language, selectedTutorial(titleFilters), report);
+  if (!isModeSelected && bugs.length === 0) return await playTutorial(language, selectedTutorial(titleFilters), report);
   const startedAt = performance.now();
   let output: string;
   try {
@@ -57,6 +62,7 @@ async function testLanguage(language: SdkLanguage): Promise<void> {
     return report.add("builds", { kind: "failed", ms: performance.now() - startedAt, reason: messageOf(cause) });
   }
   for (const mode of modes) await testMode(language, mode, output);
+  await playBugs({ language: language.name, start: language.start(output) }, bugs, report);
   await playTutorial(language, selectedTutorial(titleFilters), report);
 }
 
@@ -137,9 +143,9 @@ async function play(language: SdkLanguage, scenario: SdkScenario, stage: SdkStag
 
 const messageOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause));
 
-for (const language of LANGUAGES) {
-  if (requestedLanguages.length === 0 || requestedLanguages.includes(language.name)) await testLanguage(language);
-}
+const isRequested = (name: string): boolean => requestedLanguages.length === 0 || requestedLanguages.includes(name);
+for (const language of LANGUAGES) if (isRequested(language.name)) await testLanguage(language);
+if (isRequested(TYPESCRIPT.language)) await playBugs(TYPESCRIPT, bugs, report);
 console.log(report.sum);
 if (report.total === 0) {
   console.error(`nothing matches ${args.join(" ")}`);

@@ -1,5 +1,7 @@
 //! The services of the scenarios (see ../../README.md) with the Rust SDK. Environment: PORT, and IDENTITY_KEY when requests
 //! must be signed.
+mod planted;
+
 use restate_sdk::prelude::*;
 use serde::{Deserialize, Serialize};
 use std::collections::HashMap;
@@ -373,7 +375,9 @@ async fn main() {
         .bind(Mailbox)
         .bind(Flag)
         .bind(Failing)
-        .bind(Napper);
+        .bind(Napper)
+        .bind(planted::Planted)
+        .bind(planted::Shelf);
     if let Ok(key) = std::env::var("IDENTITY_KEY") {
         endpoint = endpoint.identity_key(&key).expect("IDENTITY_KEY");
     }

@@ -22,7 +22,9 @@ public final class Main {
             .bind(new Caller())
             .bind(new Mailbox())
             .bind(new Failing())
-            .bind(new Napper());
+            .bind(new Napper())
+            .bind(new Planted())
+            .bind(new Shelf());
     String identityKey = System.getenv("IDENTITY_KEY");
     if (identityKey != null) endpoint.withRequestIdentityVerifier(RestateRequestIdentityVerifier.fromKey(identityKey));
     boolean isRequestResponse = "request-response".equals(System.getenv("MODE"));
