@@ -1,5 +1,5 @@
 /**
- * Starts a benchmark with Node's type stripping: `run.mjs bench`, `run.mjs check`, `run.mjs sections`. Imports end in `.js`, which the compiler
+ * Starts a benchmark with Node's type stripping: `run.mjs bench`, `check`, `sections` or `test-environments`. Imports end in `.js`, which the compiler
  * requires; the files end in `.ts`.
  */
 import { existsSync } from "node:fs";
@@ -17,4 +17,11 @@ registerHooks({
 });
 
 const [what = "bench"] = process.argv.slice(2);
-await import({ bench: "./bench.ts", check: "./check.ts", sections: "./sections.mjs" }[what]);
+await import(
+  {
+    bench: "./bench.ts",
+    check: "./check.ts",
+    sections: "./sections.mjs",
+    "test-environments": "./test-environments.ts",
+  }[what]
+);
