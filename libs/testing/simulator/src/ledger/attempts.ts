@@ -67,12 +67,10 @@ export class AttemptLedger {
     };
     this.#ledger.runs.opened(record);
     if (leader.leads(id)) {
-      if (generation !== undefined) this.#ledger.kills.attempted(generation, record.name);
-      this.#findings.require(
-        generation !== undefined,
-        "user code starts only after its invocation is durable",
-        () => record.name,
-      );
+      // A leader that has not read the answer to its commit yet may begin an attempt of an invocation that the commit deleted.
+      const last = this.#ledger.latestGeneration(id);
+      if (last !== undefined) this.#ledger.kills.attempted(last, record.name);
+      this.#findings.require(last !== undefined, "user code starts only after its invocation is durable", () => record.name);
       if (generation?.invocation.status === "invoked" || generation === undefined) this.#checkAlone(record);
     }
     this.#open.add(record);
