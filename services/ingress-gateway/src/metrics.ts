@@ -67,6 +67,7 @@ export function observeIngress(metrics: Metrics, ingress: { readonly inFlight: n
   metrics.observed(
     {
       type: "gauge",
+      merge: "max",
       name: "perdure_gateway_route_sync_age_seconds",
       help: "Time since changes of the registry were last received; 0 while connected",
     },

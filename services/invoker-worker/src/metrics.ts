@@ -212,6 +212,9 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
     () => counters.undoDropped,
   );
   const gauge = (name: string, help: string, read: () => number) => metrics.observed({ type: "gauge", name, help }, read);
+  /** Of several threads the largest counts. */
+  const largest = (name: string, help: string, read: () => number) =>
+    metrics.observed({ type: "gauge", name, help, merge: "max" }, read);
   const each = (name: string, help: string, label: string, read: () => readonly (readonly [string, number])[]) =>
     metrics.observedEach({ type: "gauge", name, help, labels: [label], seriesMax: 8 }, () =>
       read().map(([value, count]) => ({ labels: [value], value: count })),
@@ -224,7 +227,7 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
       ["handing_over", yielding],
     ];
   });
-  gauge(
+  largest(
     "perdure_worker_partitions_expected",
     "Partitions of the environment, each of which some worker must lead",
     () => worker.partitionCount,
@@ -265,12 +268,12 @@ export function observeWorker(metrics: Metrics, worker: ObservedWorker, { attemp
     ["used", slots.used],
     ["limit", slots.limit],
   ]);
-  gauge(
+  largest(
     "perdure_worker_oldest_ready_age_seconds",
     "Longest present wait of an invocation for a slot",
     () => Math.max(0, clock.nowMs() - (slots.oldestQueuedAtMs ?? clock.nowMs())) / 1000,
   );
-  gauge(
+  largest(
     "perdure_worker_ready_queue_seconds",
     "Estimated time until all ready invocations have begun, by the durations of recent attempts",
     () => (slots.waiting * attempts.meanSeconds) / slots.limit,

@@ -1,5 +1,6 @@
 /** Logs, metrics and traces of a process. Spans of invocations are exported by `@perdure/telemetry/tracing`. */
 
+export { expositionText, type MetricSnapshot, mergedMetrics } from "./exposition.js";
 export { createLogging, type Logging } from "./logging.js";
 export { COARSE_SECONDS_BUCKETS, Counter, Histogram, Metrics, type ObservedValue } from "./metrics.js";
 export {
@@ -11,7 +12,7 @@ export {
   tracedEdge,
   tracedOperations,
 } from "./operations.js";
-export { registerProcessMetrics } from "./process-metrics.js";
+export { registerProcessMetrics, registerThreadMetrics } from "./process-metrics.js";
 export { Sampler } from "./sampling.js";
 export { spanTimeMs } from "./span-clock.js";
 export { resourceAttributes } from "./span-resource.js";

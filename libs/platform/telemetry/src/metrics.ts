@@ -2,6 +2,7 @@
  * Metrics of a process for Prometheus, with one rule that a library cannot enforce: labels come from closed sets that are named beforehand,
  * so that no service, key or error text of a user can become a series. The series of a metric are one flat array; counting is one addition.
  */
+import { escapeLabel, expositionText, type MetricSample, type MetricSnapshot, type MetricsMerge } from "./exposition.js";
 import { METRIC_SERIES_MAX, OBSERVED_SERIES_MAX } from "./limits.js";
 
 /** Label names and the values each may take. */
@@ -13,6 +14,8 @@ interface MetricOptions {
   /** A sentence without a final stop. */
   readonly help: string;
   readonly labels?: LabelSets;
+  /** How values of several threads of one process become one value; `sum` by default. */
+  readonly merge?: MetricsMerge;
 }
 
 interface ObservedEachOptions extends Omit<MetricOptions, "labels"> {
@@ -65,12 +68,16 @@ export class Metrics {
 
   /** Everything in Prometheus' text format 0.0.4. */
   text(): string {
-    const lines: string[] = [];
-    for (const metric of this.#metrics.values()) {
-      lines.push(`# HELP ${metric.name} ${escapeHelp(metric.help)}`, `# TYPE ${metric.name} ${metric.type}`);
-      metric.write(lines);
-    }
-    return `${lines.join("\n")}\n`;
+    return expositionText(this.snapshot());
+  }
+
+  /** Everything as plain data, for another thread of the process. */
+  snapshot(): readonly MetricSnapshot[] {
+    return Array.from(this.#metrics.values(), (metric) => {
+      const samples: MetricSample[] = [];
+      metric.write(samples);
+      return { name: metric.name, help: metric.help, type: metric.type, merge: metric.merge, samples };
+    });
   }
 
   #add<M extends Metric>(metric: M): M {
@@ -85,6 +92,7 @@ abstract class Metric {
   abstract readonly type: "counter" | "gauge" | "histogram";
   readonly name: string;
   readonly help: string;
+  readonly merge: MetricsMerge;
   /** Rendered label sets by series number, without braces. */
   protected readonly series: readonly string[];
   readonly #labels: readonly (readonly [string, ReadonlyMap<string, number>])[];
@@ -92,6 +100,7 @@ abstract class Metric {
   constructor(options: MetricOptions) {
     this.name = options.name;
     this.help = options.help;
+    this.merge = options.merge ?? "sum";
     const sets = Object.entries(options.labels ?? {});
     const count = sets.reduce((product, [, values]) => product * (values.length + 1), 1);
     if (count > METRIC_SERIES_MAX) throw new TypeError(`metric '${options.name}' would have ${count} series`);
@@ -99,7 +108,7 @@ abstract class Metric {
     this.series = renderSeries(sets);
   }
 
-  abstract write(lines: string[]): void;
+  abstract write(samples: MetricSample[]): void;
 
   /** The number of a series. A value outside its set counts as `other`, so it is counted without a new series. */
   protected seriesOf(values: readonly string[]): number {
@@ -144,9 +153,9 @@ export class Counter extends Metric {
     this.#values[this.seriesOf(values)]! += amount;
   }
 
-  override write(lines: string[]): void {
+  override write(samples: MetricSample[]): void {
     for (let i = 0; i < this.#values.length; i++) {
-      if (this.#values[i] !== 0 || this.series.length === 1) lines.push(sample(this.name, this.series[i]!, this.#values[i]!));
+      if (this.#values[i] !== 0 || this.series.length === 1) samples.push([this.name, this.series[i]!, this.#values[i]!]);
     }
   }
 }
@@ -175,9 +184,9 @@ class Gauge extends Metric {
     this.#isSet[index] = 1;
   }
 
-  override write(lines: string[]): void {
+  override write(samples: MetricSample[]): void {
     for (let i = 0; i < this.#values.length; i++) {
-      if (this.#isSet[i] === 1 || this.series.length === 1) lines.push(sample(this.name, this.series[i]!, this.#values[i]!));
+      if (this.#isSet[i] === 1 || this.series.length === 1) samples.push([this.name, this.series[i]!, this.#values[i]!]);
     }
   }
 }
@@ -187,13 +196,13 @@ class ObservedMetric extends Metric {
   readonly #read: () => number;
 
   constructor(options: Omit<MetricOptions, "labels"> & { readonly type: "gauge" | "counter" }, read: () => number) {
-    super({ name: options.name, help: options.help });
+    super(withoutLabels(options));
     this.type = options.type;
     this.#read = read;
   }
 
-  override write(lines: string[]): void {
-    lines.push(sample(this.name, "", this.#read()));
+  override write(samples: MetricSample[]): void {
+    samples.push([this.name, "", this.#read()]);
   }
 }
 
@@ -203,7 +212,7 @@ class ObservedEach extends Metric {
   readonly #read: () => Iterable<ObservedValue>;
 
   constructor(options: ObservedEachOptions, read: () => Iterable<ObservedValue>) {
-    super({ name: options.name, help: options.help });
+    super(withoutLabels(options));
     if (options.seriesMax > OBSERVED_SERIES_MAX)
       throw new TypeError(`metric '${options.name}' may have ${options.seriesMax} series`);
     this.type = options.type;
@@ -211,13 +220,13 @@ class ObservedEach extends Metric {
     this.#read = read;
   }
 
-  override write(lines: string[]): void {
+  override write(samples: MetricSample[]): void {
     const { labels: names, seriesMax } = this.#options;
     let shown = 0;
     for (const { labels, value } of this.#read()) {
       if (++shown > seriesMax) return;
       const series = names.map((name, i) => `${name}="${escapeLabel(labels[i] ?? "")}"`).join(",");
-      lines.push(sample(this.name, series, value));
+      samples.push([this.name, series, value]);
     }
   }
 }
@@ -245,7 +254,7 @@ export class Histogram extends Metric {
     this.#sums[index]! += value;
   }
 
-  override write(lines: string[]): void {
+  override write(samples: MetricSample[]): void {
     const width = this.#bounds.length + 1;
     for (let i = 0; i < this.series.length; i++) {
       const counts = this.#counts.subarray(i * width, (i + 1) * width);
@@ -255,21 +264,14 @@ export class Histogram extends Metric {
       for (let bucket = 0; bucket < width; bucket++) {
         total += counts[bucket]!;
         const bound = bucket < this.#bounds.length ? String(this.#bounds[bucket]) : "+Inf";
-        lines.push(sample(`${this.name}_bucket`, labels === "" ? `le="${bound}"` : `${labels},le="${bound}"`, total));
+        samples.push([`${this.name}_bucket`, labels === "" ? `le="${bound}"` : `${labels},le="${bound}"`, total]);
       }
-      lines.push(sample(`${this.name}_sum`, labels, this.#sums[i]!), sample(`${this.name}_count`, labels, total));
+      samples.push([`${this.name}_sum`, labels, this.#sums[i]!], [`${this.name}_count`, labels, total]);
     }
   }
 }
 
-function sample(name: string, labels: string, value: number): string {
-  return labels === "" ? `${name} ${value}` : `${name}{${labels}} ${value}`;
-}
-
-function escapeLabel(value: string): string {
-  return value.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("\n", "\\n");
-}
-
-function escapeHelp(help: string): string {
-  return help.replaceAll("\\", "\\\\").replaceAll("\n", "\\n");
+/** Labels of observed metrics are rendered at each scrape. */
+function withoutLabels({ name, help, merge }: Omit<MetricOptions, "labels">): MetricOptions {
+  return { name, help, ...(merge === undefined ? {} : { merge }) };
 }

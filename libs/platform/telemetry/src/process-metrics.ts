@@ -1,5 +1,6 @@
-/** Metrics of every process: version, memory, processor time, and the delay of the event loop. */
+/** Metrics of every process: version, memory, processor time, and the delay of the event loop; the latter and the heap once for each thread. */
 import { monitorEventLoopDelay } from "node:perf_hooks";
+import type { MetricsMerge } from "./exposition.js";
 import { EVENT_LOOP_SAMPLE_MS } from "./limits.js";
 import type { Metrics } from "./metrics.js";
 import { VERSION } from "./version.js";
@@ -18,10 +19,17 @@ export function registerProcessMetrics(metrics: Metrics, role: string): Disposab
   observe("counter", "process_cpu_seconds_total", "Processor time used, in seconds", cpuSeconds);
   observe("gauge", "process_start_time_seconds", "When the process started, in seconds since 1970", startedAt);
   observe("gauge", "process_resident_memory_bytes", "Resident memory", () => process.memoryUsage.rss());
-  observe("gauge", "nodejs_heap_size_used_bytes", "Heap in use", () => process.memoryUsage().heapUsed);
-  observe("gauge", "nodejs_heap_size_total_bytes", "Heap allocated", () => process.memoryUsage().heapTotal);
+  return registerThreadMetrics(metrics);
+}
+
+/** Those of the present thread: its heap and its event loop. Disposing stops the sampling. */
+export function registerThreadMetrics(metrics: Metrics): Disposable {
+  const observe = (merge: MetricsMerge, name: string, help: string, read: () => number) =>
+    metrics.observed({ type: "gauge", name, help, merge }, read);
+  observe("sum", "nodejs_heap_size_used_bytes", "Heap in use", () => process.memoryUsage().heapUsed);
+  observe("sum", "nodejs_heap_size_total_bytes", "Heap allocated", () => process.memoryUsage().heapTotal);
   observe(
-    "gauge",
+    "sum",
     "nodejs_external_memory_bytes",
     "Memory outside the heap that objects hold",
     () => process.memoryUsage().external,
@@ -29,10 +37,10 @@ export function registerProcessMetrics(metrics: Metrics, role: string): Disposab
 
   const delay = monitorEventLoopDelay({ resolution: EVENT_LOOP_SAMPLE_MS });
   delay.enable();
-  observe("gauge", "nodejs_eventloop_lag_seconds", "Mean delay of the event loop since the last scrape", () =>
+  observe("max", "nodejs_eventloop_lag_seconds", "Mean delay of the event loop since the last scrape", () =>
     lagSeconds(delay, "mean"),
   );
-  observe("gauge", "nodejs_eventloop_lag_max_seconds", "Largest delay of the event loop since the last scrape", () => {
+  observe("max", "nodejs_eventloop_lag_max_seconds", "Largest delay of the event loop since the last scrape", () => {
     const seconds = lagSeconds(delay, "max");
     delay.reset(); // The last of the two to be read.
     return seconds;
