@@ -5,7 +5,7 @@
  */
 import type { AddressInfo } from "node:net";
 import { TokenBucket, unreachable } from "@perdure/base";
-import { createHttpPort, type HttpExchange, type HttpPort } from "@perdure/http-server";
+import { createHttpPort, type HttpExchange, type HttpPort, type ListenAddress } from "@perdure/http-server";
 import { answerJson, answerPreflight } from "./answer.js";
 import { handleAwakeable } from "./awakeable.js";
 import { IngressContext, type IngressMetrics, type IngressPorts } from "./context.js";
@@ -22,7 +22,7 @@ import type { RouteRefresher } from "./route-refresher.js";
 
 export interface Ingress extends AsyncDisposable {
   /** Binds and serves. Rejects with RT0004 when the address cannot be bound. */
-  listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo>;
+  listen(address: ListenAddress): Promise<AddressInfo>;
   /** Stops accepting, lets running requests finish for `drainMs`, drops the rest. Invocations continue. */
   close(): Promise<void>;
   /** The bound port; undefined before `listen` has resolved. */
@@ -63,7 +63,7 @@ class IngressServer implements Ingress, ExchangeOwner {
     this.#port = createHttpPort(this, { clock, logger }, portOptions);
   }
 
-  async listen(address: { readonly host?: string; readonly port: number }): Promise<AddressInfo> {
+  async listen(address: ListenAddress): Promise<AddressInfo> {
     const bound = await this.#port.listen(address);
     this.#boundPort = bound.port;
     return bound;

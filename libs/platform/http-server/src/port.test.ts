@@ -44,6 +44,21 @@ describe("one port", () => {
     await expect(second.listen({ host, port: listener.port })).rejects.toMatchObject({ code: "RT0004" });
   });
 
+  test("is shared by the listeners that all reuse it, and refused to one that does not", async () => {
+    const [first, second, other] = [sayHttpVersion, sayHttpVersion, sayHttpVersion].map((handler) =>
+      createHttpPort(handler, dependencies),
+    );
+    const { port } = await first!.listen({ host, port: 0, reusePort: true });
+    try {
+      expect(await second!.listen({ host, port, reusePort: true })).toMatchObject({ port });
+      await expect(other!.listen({ host, port })).rejects.toMatchObject({ code: "RT0004" });
+      await first!.close(0);
+      expect(await getHttp1(port, "/")).toMatchObject({ text: "HTTP/1.1" });
+    } finally {
+      await Promise.all([first!.close(0), second!.close(0)]);
+    }
+  });
+
   test("that could not be bound holds no timer", async () => {
     await using listener = await open(sayHttpVersion);
     const clock = new VirtualClock();
