@@ -3,9 +3,10 @@
  * silence of a frozen or disconnected worker is noticed only after seconds. When a watch is lost, the next worker is tried; candidates are
  * the live workers and the addresses in the settings.
  */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
 import type { Clock, Logger, Random } from "@perdure/base";
+import type { Channel } from "./channel.js";
 import { partitionsDefinition } from "./definitions.js";
 import { type Directory, WatchRequestSchema } from "./gen/v1/partitions_pb.js";
 import type { LeaderDirectory } from "./leadership.js";
@@ -14,7 +15,7 @@ import { WatchStream, type WatchTarget, watchForm } from "./watch-stream.js";
 
 interface DirectoryWatchPorts {
   readonly directory: LeaderDirectory;
-  readonly open: (address: string) => Client;
+  readonly open: (address: string) => Channel;
   readonly clock: Clock;
   /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;

@@ -1,4 +1,5 @@
 /** Carries requests, commands and rows between roles over gRPC. */
+export type { Channel } from "./channel.js";
 export type { RemoteCommand } from "./codec/commands.js";
 export type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
 export {

@@ -2,9 +2,11 @@
  * A connection to one worker: a stream that opens with the first request and opens again after it broke. Requests without an answer when
  * the stream broke go back to their callers, because only callers can decide whether a request may be repeated.
  */
-import { type Client, type ClientDuplexStream, status } from "@grpc/grpc-js";
+
+import { status } from "@grpc/grpc-js";
 import type { InvocationId } from "@perdure/base";
 import { Batching, type Soon } from "./batching.js";
+import type { Channel, DuplexCall } from "./channel.js";
 import { CAPABILITIES_V01, type Capabilities, decodeHello, HELLO } from "./codec/capabilities.js";
 import { encodeManagementCommand, type ManagementCommand } from "./codec/commands.js";
 import type { ExchangeRequest, ExchangeRequestBody, ExchangeResponse, ExchangeResponseBody } from "./codec/exchange.js";
@@ -32,10 +34,10 @@ type Unavailable = Extract<ExchangeResponseBody, { case: "unavailable" }>;
 
 export class WorkerLink {
   readonly address: string;
-  readonly #client: Client;
+  readonly #channel: Channel;
   readonly #soon: Soon | undefined;
   readonly #pending = new Map<number, OpenExchange>();
-  #stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
+  #stream: DuplexCall<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
   #out: Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined;
   readonly #numbers = new RequestNumbers();
   /** What the worker announced on the present stream; undefined until it has. */
@@ -45,9 +47,9 @@ export class WorkerLink {
   #closed = false;
 
   /** `soon`: when queued requests are sent; by default at the end of the turn of the event loop. */
-  constructor(address: string, client: Client, soon?: Soon) {
+  constructor(address: string, channel: Channel, soon?: Soon) {
     this.address = address;
-    this.#client = client;
+    this.#channel = channel;
     this.#soon = soon;
   }
 
@@ -98,7 +100,7 @@ export class WorkerLink {
   close(): void {
     this.#closed = true;
     this.#stream?.cancel();
-    this.#client.close();
+    this.#channel.close();
     this.#break("this process is shutting down");
   }
 
@@ -106,7 +108,7 @@ export class WorkerLink {
     if (this.#closed) return undefined;
     if (this.#out !== undefined) return this.#out;
     const { path, requestSerialize, responseDeserialize } = partitionsDefinition.exchange;
-    const stream = this.#client.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
+    const stream = this.#channel.makeBidiStreamRequest(path, requestSerialize, responseDeserialize);
     const out = new Batching<ExchangeRequest, readonly ExchangeRequest[]>(
       { write: (batch) => stream.write(batch) },
       (requests) => requests,
@@ -149,7 +151,7 @@ export class WorkerLink {
     this.#unannounced.clear();
   }
 
-  #ended(stream: ClientDuplexStream<readonly ExchangeRequest[], readonly ExchangeResponse[]>, reason: string): void {
+  #ended(stream: DuplexCall<readonly ExchangeRequest[], readonly ExchangeResponse[]>, reason: string): void {
     if (this.#stream !== stream) return;
     stream.cancel();
     this.#break(reason);

@@ -1,13 +1,8 @@
 /** Long answers as streams of pages. The next page is read only when the receiver has read the one before. */
-import {
-  type Client,
-  type ClientReadableStream,
-  Metadata,
-  type MethodDefinition,
-  type ServerWritableStream,
-  status,
-} from "@grpc/grpc-js";
+
+import { Metadata, type MethodDefinition, type ServerWritableStream, status } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
+import type { Channel, ReadingCall } from "./channel.js";
 
 /** Writes the pages and ends the stream. When the reader disconnects, no further page is produced. */
 export function streamPages<In, Page>(call: ServerWritableStream<In, Page>, pages: AsyncIterable<Page>, logger: Logger): void {
@@ -46,13 +41,13 @@ export interface PagesOptions {
 
 /** Reads the pages; when the consumer stops, the call is cancelled. Throws OPS0004 when the other process cannot be reached or fails. */
 export async function* readPages<In, Page>(
-  client: Client,
+  client: Channel,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Page>,
   request: In,
   { deadlineMs, callee }: PagesOptions,
 ): AsyncIterable<Page> {
   const deadline = Date.now() + deadlineMs;
-  const stream: ClientReadableStream<Page> = client.makeServerStreamRequest(
+  const stream: ReadingCall<Page> = client.makeServerStreamRequest(
     path,
     requestSerialize,
     responseDeserialize,

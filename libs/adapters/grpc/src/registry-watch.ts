@@ -1,9 +1,11 @@
 /** Keeps the state of a registry in another process. A change of the registry resolves when the state that shows it has arrived here. */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import type { MethodDefinition } from "@grpc/grpc-js";
 import { type Clock, type Logger, PerdureError, present, type Random } from "@perdure/base";
 import { keepUnchanged, type RegistrySnapshot } from "@perdure/control";
 import type { DeploymentRecord, EffectiveOptions, ServiceRevision } from "@perdure/metadata";
+import type { Channel } from "./channel.js";
 import { required } from "./codec/checks.js";
 import type { RegistryRecords } from "./codec/registry.js";
 import * as codec from "./codec/registry.js";
@@ -18,7 +20,7 @@ import { WatchStream, watchForm } from "./watch-stream.js";
 
 export interface RemoteRegistryPorts {
   /** Channels to the registries there are; at least one. They stay the caller's to close. */
-  readonly channels: readonly Client[];
+  readonly channels: readonly Channel[];
   readonly clock: Clock;
   /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;
@@ -163,7 +165,7 @@ export class RegistryWatch {
   }
 
   /** The registry that is listened to. */
-  get client(): Client {
+  get client(): Channel {
     const { channels } = this.#ports;
     return present(channels[this.#channel % channels.length]);
   }

@@ -2,12 +2,13 @@
  * The registry in another process. Reads use the last received state, so the data path continues while no registry can be reached; changes
  * go to a registry and resolve when this process has received the state that shows them.
  */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
 import { PerdureError } from "@perdure/base";
 import type { RegistrySnapshot, RegistryView } from "@perdure/control";
 import type { DeploymentRecord, LocatedRevision, Registry, Verification } from "@perdure/metadata";
 import type { Schedules } from "@perdure/schedules";
+import type { Channel } from "./channel.js";
 import { bigOf, given, required } from "./codec/checks.js";
 import * as deploymentCodec from "./codec/deployment.js";
 import * as eventCodec from "./codec/events.js";
@@ -313,7 +314,7 @@ function eventChanges(watch: RegistryWatch): EventChanges {
 }
 
 /** The first state of a watch that ends with it; undefined when there is none in time. */
-async function snapshotOf(channel: Client): Promise<RegistrySnapshot | undefined> {
+async function snapshotOf(channel: Channel): Promise<RegistrySnapshot | undefined> {
   const options = { deadlineMs: SNAPSHOT_DEADLINE_MS, callee: "a registry" };
   try {
     const request = create(proto.WatchStateRequestSchema, { withRecords: false });
@@ -326,7 +327,7 @@ async function snapshotOf(channel: Client): Promise<RegistrySnapshot | undefined
   return undefined;
 }
 
-async function snapshotOfV01(channel: Client, options: PagesOptions): Promise<RegistrySnapshot | undefined> {
+async function snapshotOfV01(channel: Channel, options: PagesOptions): Promise<RegistrySnapshot | undefined> {
   try {
     const request = create(proto.WatchRegistryRequestSchema, { withRecords: false });
     for await (const state of readPages(channel, registryDefinition.watch, request, options)) return fromStateV01(state).snapshot;

@@ -2,8 +2,9 @@
  * Rows that only workers in other processes hold, read from all workers or from the leader of one partition. A worker that cannot be
  * reached contributes no rows; only `countUsage` requires an answer for every partition.
  */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import type { MethodDefinition } from "@grpc/grpc-js";
 import {
   backoffMs,
   type Clock,
@@ -19,6 +20,7 @@ import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import type { NodeRow, PartitionRow, TrafficCount } from "@perdure/storage";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
+import type { Channel } from "./channel.js";
 import { given, required } from "./codec/checks.js";
 import type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
 import * as codec from "./codec/workers.js";
@@ -34,7 +36,7 @@ import { type RowsV01, readRowsV01, type WorkerTable } from "./v01/worker-rows.j
 interface RemoteRowsPorts {
   readonly directory: LeaderDirectory;
   /** The channel to a worker; it stays the caller's. */
-  readonly channel: (address: string) => Client;
+  readonly channel: (address: string) => Channel;
   readonly clock: Clock;
   readonly random?: Random | undefined;
   readonly logger: Logger;
@@ -309,7 +311,7 @@ export class RemoteRows {
     method: MethodDefinition<In, Out>,
     request: In,
     resultOf: (response: Out) => Result,
-    queryV01: (client: Client, options: PagesOptions) => Promise<Result | undefined>,
+    queryV01: (client: Channel, options: PagesOptions) => Promise<Result | undefined>,
   ): Promise<Result | undefined> {
     const client = this.#ports.channel(address);
     const options = { deadlineMs: ROWS_DEADLINE_MS, callee: `the worker at ${address}` };

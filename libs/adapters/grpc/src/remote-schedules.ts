@@ -1,7 +1,9 @@
 /** Schedules kept by a registry in another process. */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import type { MethodDefinition } from "@grpc/grpc-js";
 import type { Schedule, Schedules } from "@perdure/schedules";
+import type { Channel } from "./channel.js";
 import { bigOf, given } from "./codec/checks.js";
 import { keptUnder, restoreOutcome } from "./codec/restorations.js";
 import { checkedInvocationId, fromBackfilled, fromSchedule, toSpec } from "./codec/schedules.js";
@@ -19,7 +21,7 @@ const CALLEE = "the registry";
  * `client` returns the registry that answers now. Every method rejects with OPS0004 when that registry does not answer. A registry of v0.1
  * gets the request in the form of v0.1.
  */
-export function remoteSchedules(client: () => Client): Schedules {
+export function remoteSchedules(client: () => Channel): Schedules {
   const call = async <In, Out, Method extends ScheduleMethod>(
     method: MethodDefinition<In, Out>,
     request: In,
@@ -88,7 +90,7 @@ export function remoteSchedules(client: () => Client): Schedules {
   };
 }
 
-async function list(client: Client): Promise<readonly Schedule[]> {
+async function list(client: Channel): Promise<readonly Schedule[]> {
   const schedules: Schedule[] = [];
   const options = { deadlineMs: ROWS_DEADLINE_MS, callee: CALLEE };
   const request = create(proto.ListSchedulesRequestSchema);

@@ -1,8 +1,9 @@
 /**
  * Tenancy in another process: each call goes to the process that the watch is connected to, and to the next one when it does not answer.
  */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client, MethodDefinition } from "@grpc/grpc-js";
+import type { MethodDefinition } from "@grpc/grpc-js";
 import { type Clock, type Logger, PerdureError, present, type Random } from "@perdure/base";
 import type {
   Authentication,
@@ -16,6 +17,7 @@ import type {
   TunnelsReport,
   UsageReport,
 } from "@perdure/cloud";
+import type { Channel } from "./channel.js";
 import {
   checkedEnvironmentId,
   fromAuthentication,
@@ -36,7 +38,7 @@ import { WatchStream, watchForm } from "./watch-stream.js";
 
 interface RemoteTenancyPorts {
   /** Channels to the tenancy processes there are; at least one. They stay the caller's to close. */
-  readonly channels: readonly Client[];
+  readonly channels: readonly Channel[];
   readonly clock: Clock;
   /** Draws the pauses between attempts to connect. */
   readonly random?: Random | undefined;

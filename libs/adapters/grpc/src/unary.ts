@@ -1,9 +1,10 @@
 /** A unary gRPC call as a promise with a deadline that the caller can abort. */
 
 import { create } from "@bufbuild/protobuf";
-import { type Client, type handleUnaryCall, Metadata, type MethodDefinition, type sendUnaryData, status } from "@grpc/grpc-js";
+import { type handleUnaryCall, Metadata, type MethodDefinition, type sendUnaryData, status } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
+import type { Channel } from "./channel.js";
 import { toJson } from "./codec/json.js";
 import { ChangedSchema, type ChangeReply, ChangeReplySchema, RefusedSchema } from "./gen/v1/registry_pb.js";
 import { refusalOf } from "./refusal.js";
@@ -18,7 +19,7 @@ export interface UnaryCallOptions {
 
 /** Rejects with the error that was answered (`status.ts`), with OPS0004 when there is no answer, with the signal's reason when it fires. */
 export function callUnary<In, Out>(
-  client: Client,
+  client: Channel,
   { path, requestSerialize, responseDeserialize }: MethodDefinition<In, Out>,
   request: In,
   { deadlineMs, signal, callee }: UnaryCallOptions,

@@ -1,7 +1,8 @@
 import { EventEmitter } from "node:events";
-import { type Client, type ClientReadableStream, status } from "@grpc/grpc-js";
+import { status } from "@grpc/grpc-js";
 import { expect, test } from "@jest/globals";
 import { VirtualClock } from "@perdure/testkit";
+import type { Channel, ReadingCall } from "./channel.js";
 import { RECONNECT_LONGEST_MS } from "./limits.js";
 import { type WatchForm, WatchStream, type WatchTarget } from "./watch-stream.js";
 
@@ -34,13 +35,13 @@ function aWatch(nextOf?: (turn: number) => WatchTarget | undefined) {
     open(client, onMessage) {
       const stream = new FakeStream(client as unknown as string, name, onMessage);
       streams.push(stream);
-      return stream as unknown as ClientReadableStream<unknown>;
+      return stream as unknown as ReadingCall<unknown>;
     },
   });
   let turn = 0;
   const target = (): WatchTarget => {
     const name = "ab"[turn++ % 2] as string;
-    return { client: name as unknown as Client, release: () => log.push(`released ${name}`) };
+    return { client: name as unknown as Channel, release: () => log.push(`released ${name}`) };
   };
   const watch = new WatchStream<string>(
     { clock },
@@ -94,7 +95,7 @@ test("a process that lacks the newest form is watched in the older one, at once"
 });
 
 test("without a process to watch it tries again after the longest pause", () => {
-  const client = "c" as unknown as Client;
+  const client = "c" as unknown as Channel;
   const { watch, streams, clock } = aWatch((turn) => (turn === 0 ? undefined : { client }));
   clock.advanceBy(RECONNECT_LONGEST_MS - 1);
   expect(streams).toHaveLength(0);

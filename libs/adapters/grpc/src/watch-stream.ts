@@ -2,8 +2,10 @@
  * Watches one of several processes that have the same: reads a stream of messages, and after a pause that of the next process when the
  * stream is lost, whether it ended, failed or had a message that cannot be read.
  */
-import type { Client, ClientReadableStream, MethodDefinition } from "@grpc/grpc-js";
+
+import type { MethodDefinition } from "@grpc/grpc-js";
 import { Backoff, type Clock, PerdureError, type Random, type TimerHandle } from "@perdure/base";
+import type { Channel, ReadingCall } from "./channel.js";
 import { RECONNECT_BOUNDS, RECONNECT_LONGEST_MS } from "./limits.js";
 import { isUnimplemented } from "./status.js";
 
@@ -15,7 +17,7 @@ interface WatchStreamPorts {
 
 /** A process that can be watched. */
 export interface WatchTarget {
-  readonly client: Client;
+  readonly client: Channel;
   /** Called once, when its stream is over. */
   readonly release?: () => void;
 }
@@ -23,7 +25,7 @@ export interface WatchTarget {
 /** The stream as one release has it. */
 export interface WatchForm<Message> {
   /** Opens the stream. `onMessage` gets a function that throws when the message cannot be read. */
-  open(client: Client, onMessage: (read: () => Message) => void): ClientReadableStream<unknown>;
+  open(client: Channel, onMessage: (read: () => Message) => void): ReadingCall<unknown>;
 }
 
 export function watchForm<In, Out, Message>(
@@ -55,7 +57,7 @@ export class WatchStream<Message> {
   readonly #backoff: Backoff;
   readonly #options: WatchStreamOptions<Message>;
   #target: WatchTarget | undefined;
-  #stream: ClientReadableStream<unknown> | undefined;
+  #stream: ReadingCall<unknown> | undefined;
   #pause: TimerHandle | undefined;
   #isClosed = false;
 
@@ -85,7 +87,7 @@ export class WatchStream<Message> {
   }
 
   /** `at`: place of the form. */
-  #read(client: Client, at: number): void {
+  #read(client: Channel, at: number): void {
     const { forms, onMessage } = this.#options;
     const stream = forms[at]?.open(client, (read) => {
       if (this.#stream !== stream) return;
@@ -107,7 +109,7 @@ export class WatchStream<Message> {
     });
   }
 
-  #lost(stream: ClientReadableStream<unknown> | undefined, reason: string): void {
+  #lost(stream: ReadingCall<unknown> | undefined, reason: string): void {
     if (this.#isClosed || this.#stream !== stream) return;
     const pauseMs = this.#backoff.next();
     this.#options.onLost(reason, pauseMs);

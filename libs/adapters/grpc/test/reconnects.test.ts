@@ -1,10 +1,12 @@
 /** Fifty clients that lose their server in one moment must not come back in one moment. */
-import type { Client, ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+
+import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Logger, silentLogger, systemClock } from "@perdure/base";
 import { MemoryTenancy } from "@perdure/cloud/testing";
 import { createTestRegistry } from "@perdure/registry/testing";
 import { SeededRandom } from "@perdure/testkit";
+import type { Channel } from "../src/channel.js";
 import {
   openChannel,
   openRemoteRegistry,
@@ -36,7 +38,7 @@ async function serve([definition, handlers]: TestService, port = 0): Promise<Tes
 class Reconnecting {
   readonly pausesMs: number[] = [];
   readonly random: SeededRandom;
-  readonly channels: readonly Client[];
+  readonly channels: readonly Channel[];
   readonly logger: Logger;
 
   constructor(port: number, seed: number) {

@@ -1,6 +1,7 @@
 /** Schedules in another process: messages keep every value, refusals keep their status and code, and v0.1 is understood. */
+
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import type { Client, ServiceDefinition } from "@grpc/grpc-js";
+import type { ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { newInvocationId, newOperationId, newScheduleId, type Random, silentLogger } from "@perdure/base";
 import { RegistryRefusal } from "@perdure/metadata";
@@ -18,6 +19,7 @@ import {
 } from "@perdure/schedules";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
+import type { Channel } from "../src/channel.js";
 import { fromSchedule, toSchedule } from "../src/codec/schedules.js";
 import { ScheduleSchema } from "../src/gen/v1/schedules_pb.js";
 import { schedulesDefinition, schedulesHandlers } from "../src/index.js";
@@ -157,7 +159,7 @@ const backfilled: readonly BackfilledTime[] = [
   { nominalMs: 60_000, outcome: "failed", invocationId: runId, detail: "used before" },
 ];
 
-async function serve(schedules: Schedules, definition: ServiceDefinition = schedulesDefinition): Promise<Client> {
+async function serve(schedules: Schedules, definition: ServiceDefinition = schedulesDefinition): Promise<Channel> {
   const server = await TestServer.start(definition, schedulesHandlers(schedules, silentLogger));
   opened.push(() => server.stop());
   return server.connect();

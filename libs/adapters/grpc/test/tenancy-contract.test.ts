@@ -1,6 +1,7 @@
 /** Tenancy's messages keep every value, refuse unknown ones, and are compatible with processes of v0.1 in both directions. */
+
 import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
-import type { Client, ServiceDefinition } from "@grpc/grpc-js";
+import type { ServiceDefinition } from "@grpc/grpc-js";
 import { afterEach, describe, expect, test } from "@jest/globals";
 import { type Random, Secret, silentLogger, systemClock } from "@perdure/base";
 import {
@@ -19,6 +20,7 @@ import {
 import { exampleEnvironment, MemoryTenancy } from "@perdure/cloud/testing";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
+import type { Channel } from "../src/channel.js";
 import * as codec from "../src/codec/tenancy.js";
 import * as proto from "../src/gen/v1/tenancy_pb.js";
 import { RemoteTenancy, tenancyDefinition, tenancyHandlers } from "../src/index.js";
@@ -226,7 +228,7 @@ describe("messages keep", () => {
   });
 });
 
-async function serve(tenancy: MemoryTenancy, definition: ServiceDefinition = tenancyDefinition): Promise<Client> {
+async function serve(tenancy: MemoryTenancy, definition: ServiceDefinition = tenancyDefinition): Promise<Channel> {
   const server = await TestServer.start(definition, tenancyHandlers(tenancy, silentLogger));
   opened.push(() => server.stop());
   return server.connect();

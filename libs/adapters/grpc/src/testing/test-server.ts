@@ -1,6 +1,8 @@
 /** A gRPC server of one service in the test's process, and channels to it. */
-import { type Client, Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
+
+import { Server, type ServiceDefinition, type UntypedServiceImplementation } from "@grpc/grpc-js";
 import type { OperationObserver } from "@perdure/base";
+import type { Channel } from "../channel.js";
 import { type MutualTls, openChannel, SERVER_OPTIONS, serverCredentials } from "../index.js";
 
 export interface TestServerOptions {
@@ -13,7 +15,7 @@ export class TestServer {
   readonly port: number;
   readonly #server: Server;
   readonly #tls: MutualTls | undefined;
-  readonly #channels: Client[] = [];
+  readonly #channels: Channel[] = [];
 
   private constructor(server: Server, port: number, tls: MutualTls | undefined) {
     this.#server = server;
@@ -40,7 +42,7 @@ export class TestServer {
   }
 
   /** Opens a channel that `stop` closes. */
-  connect(observer?: OperationObserver): Client {
+  connect(observer?: OperationObserver): Channel {
     const channel = openChannel(this.address, this.#tls, observer);
     this.#channels.push(channel);
     return channel;

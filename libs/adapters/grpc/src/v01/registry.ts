@@ -1,6 +1,6 @@
 /** Requests to the registry in the form of v0.1: its state, and the arguments and result of a method, as JSON. To be removed in v0.3. */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
 import { type DeploymentId, PerdureError, type SubscriptionId } from "@perdure/base";
 import type { RegistrySnapshot } from "@perdure/control";
 import type {
@@ -11,6 +11,7 @@ import type {
   SubscriptionRecord,
   Verification,
 } from "@perdure/metadata";
+import type { Channel } from "../channel.js";
 import { oneOf, required } from "../codec/checks.js";
 import * as deploymentCodec from "../codec/deployment.js";
 import { fromJson, toJson } from "../codec/json.js";
@@ -128,7 +129,7 @@ interface AnsweredChange<Result> {
 }
 
 export async function changeV01<Method extends ChangeMethod>(
-  client: Client,
+  client: Channel,
   method: Method,
   values: readonly unknown[],
   options: UnaryCallOptions,

@@ -1,8 +1,9 @@
 /** Requests about schedules in the form of v0.1: the name of a method, and its arguments and result as JSON. To be removed in v0.3. */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
 import { PerdureError } from "@perdure/base";
 import type { Schedule, ScheduleSpec, Schedules } from "@perdure/schedules";
+import type { Channel } from "../channel.js";
 import type { FieldCodec } from "../codec/form.js";
 import { fromJson, toJson } from "../codec/json.js";
 import { checkedInvocationId, checkedScheduleId, fromSchedule, fromSpec, toSchedule, toSpec } from "../codec/schedules.js";
@@ -45,7 +46,7 @@ const RESULTS: { readonly [Method in ScheduleMethod]: (value: unknown) => Schedu
 };
 
 export async function callSchedulesV01<Method extends ScheduleMethod>(
-  client: Client,
+  client: Channel,
   method: Method,
   values: readonly unknown[],
   options: UnaryCallOptions,
@@ -62,7 +63,7 @@ export async function callSchedulesV01<Method extends ScheduleMethod>(
   }
 }
 
-export async function listSchedulesV01(client: Client, options: PagesOptions): Promise<readonly Schedule[]> {
+export async function listSchedulesV01(client: Channel, options: PagesOptions): Promise<readonly Schedule[]> {
   const schedules: Schedule[] = [];
   for await (const page of readPages(client, schedulesDefinition.list, create(ListSchedulesRequestSchema), options)) {
     schedules.push(...listV01(fromJson(page.schedules), "a list of schedules").map(scheduleOf));

@@ -2,10 +2,11 @@
  * Requests to tenancy in the form of v0.1: the name of a method, and its arguments and result as JSON. To be removed in v0.3; until then
  * processes of v0.1 and later ones run together while a cloud is upgraded.
  */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client } from "@grpc/grpc-js";
 import { PerdureError, Secret } from "@perdure/base";
 import type { Authentication, EnvironmentFacts, EnvironmentId, Tenancy, TenancyChange } from "@perdure/cloud";
+import type { Channel } from "../channel.js";
 import type { FieldCodec } from "../codec/form.js";
 import { fromJson, toJson } from "../codec/json.js";
 import * as codec from "../codec/tenancy.js";
@@ -67,7 +68,7 @@ const RESULTS: { readonly [Method in TenancyMethod]: (value: unknown) => Tenancy
 };
 
 export async function callTenancyV01<Method extends TenancyMethod>(
-  client: Client,
+  client: Channel,
   method: Method,
   values: readonly unknown[],
   options: UnaryCallOptions,

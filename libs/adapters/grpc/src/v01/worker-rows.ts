@@ -1,11 +1,13 @@
 /** Requests to workers for rows in the form of v0.1: the name of a table, its arguments and its rows as JSON. To be removed in v0.3. */
+
 import { create } from "@bufbuild/protobuf";
-import type { Client, ServerWritableStream } from "@grpc/grpc-js";
+import type { ServerWritableStream } from "@grpc/grpc-js";
 import { type Logger, PerdureError } from "@perdure/base";
 import type { FlowBucketRow, FlowEntryRow, FlowLimitRow, FlowQueueRow, FlowWait } from "@perdure/flow-control";
 import type { InvokerStatus } from "@perdure/invoker";
 import type { DeploymentUsage } from "@perdure/metadata";
 import type { SubscriptionStatus } from "@perdure/subscriptions";
+import type { Channel } from "../channel.js";
 import { checkedDeploymentId } from "../codec/deployment.js";
 import { fromJson, toJson } from "../codec/json.js";
 import { checkedInvocationId } from "../codec/schedules.js";
@@ -122,7 +124,7 @@ interface PageV01<Row> {
 }
 
 export async function* readRowsV01<Table extends WorkerTable>(
-  client: Client,
+  client: Channel,
   table: Table,
   values: readonly unknown[],
   options: PagesOptions,

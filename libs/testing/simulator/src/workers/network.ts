@@ -3,8 +3,7 @@
  * break with what is under way. Between streams there is no order. A cut holds bytes back; when it lasts, each end closes the stream
  * independently of the other. A process that does not listen, or has ended, refuses connections.
  */
-import type { Client } from "@grpc/grpc-js";
-import { partitionsDefinition, partitionsHandlers, type ServedPartitions } from "@perdure/grpc";
+import { type Channel, partitionsDefinition, partitionsHandlers, type ServedPartitions } from "@perdure/grpc";
 import { Pipe } from "../scheduler.js";
 import type { SimulatedWorld } from "../world.js";
 import type { SimulatedProcess } from "./body.js";
@@ -70,12 +69,12 @@ export class SimulatedNetwork {
   }
 
   /** A channel without a socket, with only the methods that a link uses. */
-  channel(from: SimulatedProcess, address: string): Client {
+  channel(from: SimulatedProcess, address: string): Channel {
     const channel = {
       makeBidiStreamRequest: (): StreamEnd => this.#connect(from, address).client,
       close: (): void => undefined,
     };
-    return channel as unknown as Client;
+    return channel as unknown as Channel;
   }
 
   /** Holds back what is sent from one host to the other until the cut is healed. */
