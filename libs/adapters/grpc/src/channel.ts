@@ -1,18 +1,19 @@
-/** What this package uses of a connection to another process or thread. The client of grpc-js is one. */
-import type {
-  CallOptions,
-  ClientDuplexStream,
-  ClientReadableStream,
-  ClientUnaryCall,
-  Metadata,
-  MethodDefinition,
-  ServiceError,
-} from "@grpc/grpc-js";
+/** What this package uses of a connection to another process or thread. The client of grpc-js is one; `message-port` has another. */
+import type { Readable } from "node:stream";
+import type { CallOptions, Metadata, MethodDefinition, ServiceError } from "@grpc/grpc-js";
 
-export type UnaryCall = Pick<ClientUnaryCall, "cancel">;
+export interface UnaryCall {
+  cancel(): void;
+}
+
 /** Messages of one call, in their order, then `end` or one `error`. `cancel` ends the call with an `error`. */
-export type ReadingCall<Out> = Pick<ClientReadableStream<Out>, "on" | "once" | "cancel" | typeof Symbol.asyncIterator>;
-export type DuplexCall<In, Out> = Pick<ClientDuplexStream<In, Out>, "on" | "cancel" | "write" | "end">;
+export type ReadingCall<Out> = Pick<Readable, "on" | "once"> & AsyncIterable<Out> & UnaryCall;
+
+/** `write` returns false when the other end has to read first; `drain` follows. */
+export interface DuplexCall<In> extends UnaryCall, Pick<Readable, "on"> {
+  write(message: In): boolean;
+  end(): void;
+}
 
 type Serialize<In> = MethodDefinition<In, unknown>["requestSerialize"];
 type Deserialize<Out> = MethodDefinition<unknown, Out>["responseDeserialize"];
@@ -35,7 +36,7 @@ export interface Channel {
     metadata?: Metadata,
     options?: CallOptions,
   ): ReadingCall<Out>;
-  makeBidiStreamRequest<In, Out>(path: string, serialize: Serialize<In>, deserialize: Deserialize<Out>): DuplexCall<In, Out>;
+  makeBidiStreamRequest<In, Out>(path: string, serialize: Serialize<In>, deserialize: Deserialize<Out>): DuplexCall<In>;
   /** Ends the calls that are open. A second call does nothing. */
   close(): void;
 }

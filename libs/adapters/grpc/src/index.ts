@@ -16,6 +16,8 @@ export { type DirectoryUpdate, directoryUpdateOf, LeaderDirectory } from "./lead
 export { WorkerLink } from "./link.js";
 export { linksToWorkers } from "./links.js";
 export type { LiveWorker } from "./live-worker.js";
+export { openPortChannel } from "./message-port/client.js";
+export { type PortServer, servePort } from "./message-port/server.js";
 export { observedHandlers, observedMethods } from "./observed.js";
 export { PerWorker } from "./per-worker.js";
 export { registryHandlers, Watchers } from "./registry-server.js";

@@ -42,3 +42,15 @@ export const COUNT_TRIES_MAX = 10;
 export const COUNT_AGAIN_BOUNDS = { firstMs: 1_000, longestMs: 1_000 } as const;
 /** A gateway holds a request of a tenant that long; then it uses its cached decision, or answers that the tenant should retry. */
 export const TENANCY_REQUEST_DEADLINE_MS = 3_000;
+/** Bytes of one direction of a stream between threads that the receiver has not consumed; the last message may exceed it. */
+export const PORT_CREDIT_BYTES = 1024 * 1024;
+/** A receiver reports so many consumed bytes even when it has nothing else to send: the sender continues before its credit is used up. */
+export const PORT_REPORT_BYTES = PORT_CREDIT_BYTES / 2;
+/** A report of at least this many bytes travels with the next message: less is not worth a frame. */
+export const PORT_RIDING_REPORT_BYTES = PORT_CREDIT_BYTES / 8;
+/** What a message between threads costs besides its bytes, so that empty messages use up credit too. */
+export const PORT_MESSAGE_OVERHEAD_BYTES = 64;
+/** Larger messages move to the other thread with their memory; smaller ones are copied, which costs less than the move. */
+export const PORT_COPIED_BYTES_MAX = 16 * 1024;
+/** Open calls of one channel to another thread, most of them unary: more would wait for a thread that does not answer. */
+export const PORT_CALLS_MAX = 10_000;

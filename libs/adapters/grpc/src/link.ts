@@ -37,7 +37,7 @@ export class WorkerLink {
   readonly #channel: Channel;
   readonly #soon: Soon | undefined;
   readonly #pending = new Map<number, OpenExchange>();
-  #stream: DuplexCall<readonly ExchangeRequest[], readonly ExchangeResponse[]> | undefined;
+  #stream: DuplexCall<readonly ExchangeRequest[]> | undefined;
   #out: Batching<ExchangeRequest, readonly ExchangeRequest[]> | undefined;
   readonly #numbers = new RequestNumbers();
   /** What the worker announced on the present stream; undefined until it has. */
@@ -151,7 +151,7 @@ export class WorkerLink {
     this.#unannounced.clear();
   }
 
-  #ended(stream: DuplexCall<readonly ExchangeRequest[], readonly ExchangeResponse[]>, reason: string): void {
+  #ended(stream: DuplexCall<readonly ExchangeRequest[]>, reason: string): void {
     if (this.#stream !== stream) return;
     stream.cancel();
     this.#break(reason);

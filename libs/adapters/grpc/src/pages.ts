@@ -56,7 +56,7 @@ export async function* readPages<In, Page>(
     { deadline },
   );
   try {
-    for await (const page of stream) yield page as Page;
+    for await (const page of stream) yield page;
   } catch (cause) {
     const details = cause instanceof Error && "details" in cause ? String(cause.details) : "no answer";
     throw new PerdureError("OPS0004", `${callee} cannot be reached: ${details}`, { cause });

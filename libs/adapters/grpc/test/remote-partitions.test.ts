@@ -1,19 +1,21 @@
-import { afterEach, describe, expect, test } from "@jest/globals";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "@jest/globals";
 import { fromUtf8, type OperationId, siblingInvocationId, silentLogger, systemClock, systemRandom, utf8 } from "@perdure/base";
 import type { Completion } from "@perdure/control";
 import { type Invocation, type Invoke, stateVersion } from "@perdure/state-machine";
 import { MemoryKeyValue } from "@perdure/storage";
 import { makeCertificates } from "@perdure/testkit";
-import { DirectoryWatch, LeaderDirectory, type MutualTls, openChannel, RemotePartitions, WorkerLink } from "../src/index.js";
-import { anInvoke, TestWorker } from "../src/testing/workers.js";
+import { DirectoryWatch, LeaderDirectory, type MutualTls, RemotePartitions, WorkerLink } from "../src/index.js";
+import { anInvoke, CARRIERS, type Carrier, connectTo, TestWorker } from "../src/testing/index.js";
 
 const opened: (() => Promise<void> | void)[] = [];
 afterEach(async () => {
   for (const close of opened.splice(0).reverse()) await close();
 });
 
+let carrier: Carrier = "gRPC";
+
 async function worker(kv: MemoryKeyValue, options: Parameters<typeof TestWorker.start>[1]): Promise<TestWorker> {
-  const started = await TestWorker.start(kv, options);
+  const started = await TestWorker.start(kv, { carrier, ...options });
   opened.push(() => started[Symbol.asyncDispose]());
   return started;
 }
@@ -23,11 +25,11 @@ function gateway(seed: TestWorker, tls?: MutualTls) {
   const directory = new LeaderDirectory();
   const links = new Map<string, WorkerLink>();
   const link = (address: string): WorkerLink => {
-    const link = links.get(address) ?? new WorkerLink(address, openChannel(address, tls));
+    const link = links.get(address) ?? new WorkerLink(address, connectTo(address, tls));
     links.set(address, link);
     return link;
   };
-  const open = (address: string) => openChannel(address, tls);
+  const open = (address: string) => connectTo(address, tls);
   const watch = new DirectoryWatch({ directory, open, clock: systemClock, logger: silentLogger }, [seed.address]);
   const partitions = new RemotePartitions({ directory, link, clock: systemClock });
   opened.push(() => {
@@ -91,7 +93,14 @@ function refusalOf(partitions: RemotePartitions, command: Invoke): Promise<unkno
   });
 }
 
-describe("a partition led in another process", () => {
+describe.each(CARRIERS)("a partition led in another process, over %s,", (over) => {
+  beforeAll(() => {
+    carrier = over;
+  });
+  afterAll(() => {
+    carrier = "gRPC";
+  });
+
   test("takes invocations, reports that they are durable and their outcome", async () => {
     const { partitions } = gateway(await worker(new MemoryKeyValue(), { epoch: 1 }));
     const commands = Array.from({ length: 500 }, () => anInvoke());

@@ -10,8 +10,8 @@ import {
   type RuleChange,
 } from "@perdure/metadata";
 import { aManifest, aWireService, createTestRegistry, startEndpoint } from "@perdure/registry/testing";
-import { openChannel, openRemoteRegistry, registryDefinition, registryHandlers } from "../src/index.js";
-import { TestServer } from "../src/testing/index.js";
+import { openRemoteRegistry, registryDefinition, registryHandlers } from "../src/index.js";
+import { CARRIERS, type Carrier, connectTo, TestServer } from "../src/testing/index.js";
 
 const opened: (() => Promise<unknown> | void)[] = [];
 afterEach(async () => {
@@ -23,16 +23,18 @@ const RELEASES = [
   ["this release", registryDefinition],
   ["v0.1", { watch, change }],
 ] as const;
+const SERVERS = CARRIERS.flatMap((over) => RELEASES.map(([release, definition]) => [release, over, definition] as const));
+let carrier: Carrier = "gRPC";
 let methods: ServiceDefinition = registryDefinition;
 
 async function serve(registry: Registry & RegistryView): Promise<TestServer> {
-  const server = await TestServer.start(methods, registryHandlers(registry, silentLogger));
+  const server = await TestServer.start(methods, registryHandlers(registry, silentLogger), { carrier });
   opened.push(() => server.stop());
   return server;
 }
 
 async function connect(addresses: readonly string[], withRecords = true) {
-  const channels = addresses.map((address) => openChannel(address, undefined));
+  const channels = addresses.map((address) => connectTo(address));
   const remote = openRemoteRegistry({ channels, clock: systemClock, logger: silentLogger }, { withRecords });
   opened.push(() => {
     remote.close();
@@ -53,9 +55,10 @@ const rule = (pattern: string, concurrency: number): RuleChange => ({
   precondition: { kind: "none" },
 });
 
-describe.each(RELEASES)("a registry of %s in another process", (_name, definition) => {
+describe.each(SERVERS)("a registry of %s in another process, over %s,", (_release, over, definition) => {
   beforeEach(() => {
     methods = definition;
+    carrier = over;
   });
 
   test("shows what the registry shows, for reading at once", async () => {

@@ -4,15 +4,8 @@ import { type InvocationId, newDeploymentId, silentLogger, systemClock } from "@
 import type { InvokerStatus } from "@perdure/invoker";
 import { anId } from "@perdure/state-machine/testing";
 import { SeededRandom } from "@perdure/testkit";
-import {
-  LeaderDirectory,
-  type LiveWorker,
-  openChannel,
-  partitionsDefinition,
-  partitionsHandlers,
-  RemoteRows,
-} from "../src/index.js";
-import { TestServer } from "../src/testing/index.js";
+import { LeaderDirectory, type LiveWorker, partitionsDefinition, partitionsHandlers, RemoteRows } from "../src/index.js";
+import { CARRIERS, type Carrier, connectTo, TestServer } from "../src/testing/index.js";
 
 const opened: (() => void)[] = [];
 afterEach(() => {
@@ -52,6 +45,8 @@ const RELEASES = [
   ["this release", partitionsDefinition],
   ["v0.1", { exchange, watch, rows: rowsV01 }],
 ] as const;
+const SERVERS = CARRIERS.flatMap((over) => RELEASES.map(([release, definition]) => [release, over, definition] as const));
+let carrier: Carrier = "gRPC";
 let methods: ServiceDefinition = partitionsDefinition;
 
 async function serve(live: LiveWorker): Promise<string> {
@@ -61,7 +56,7 @@ async function serve(live: LiveWorker): Promise<string> {
   const partitions = { invoke: unused, attach: unused, output: unused, describe: unused, submit: unused };
   const directory = new LeaderDirectory();
   const served = { partitions, leads: unused, epochOf: unused, deliver: unused, directory, live, logger: silentLogger };
-  const server = await TestServer.start(methods, partitionsHandlers(served));
+  const server = await TestServer.start(methods, partitionsHandlers(served), { carrier });
   opened.push(() => server.stop());
   return server.address;
 }
@@ -74,7 +69,7 @@ function rowsOf(workers: readonly string[], leaders: readonly string[] = []): Re
     leaders: leaders.map((address, partition) => ({ partition, epoch: 1, address })),
   });
   const channel = (address: string) => {
-    const client = openChannel(address, undefined);
+    const client = connectTo(address);
     opened.push(() => client.close());
     return client;
   };
@@ -89,9 +84,10 @@ async function all<Row>(rows: AsyncIterable<Row>): Promise<Row[]> {
 
 const DEPLOYMENT = newDeploymentId(1, new SeededRandom(1));
 
-describe.each(RELEASES)("rows that only workers have, of workers of %s", (_name, definition) => {
+describe.each(SERVERS)("rows that only workers have, of workers of %s, over %s", (_release, over, definition) => {
   beforeEach(() => {
     methods = definition;
+    carrier = over;
   });
 
   test("come from all of them, page by page", async () => {
@@ -143,9 +139,10 @@ describe.each(RELEASES)("rows that only workers have, of workers of %s", (_name,
   });
 });
 
-describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, definition) => {
+describe.each(SERVERS)("nodes and partitions, of workers of %s, over %s", (_release, over, definition) => {
   beforeEach(() => {
     methods = definition;
+    carrier = over;
   });
 
   const leadership = (partition: number, epoch: number) => ({ partition, epoch, sinceMs: 5, leaseExpiresAtMs: 9 });
@@ -184,7 +181,11 @@ describe.each(RELEASES)("nodes and partitions, of workers of %s", (_name, defini
   });
 });
 
-describe("traffic", () => {
+describe.each(CARRIERS)("traffic, over %s,", (over) => {
+  beforeEach(() => {
+    carrier = over;
+  });
+
   const counted = (n: number) => ({
     ...{ periodMs: 60_000, startsAtMs: n * 60_000, service: "S", durationMsMax: 2, created: 0, completed: n, failed: 0 },
   });
@@ -209,9 +210,10 @@ describe("traffic", () => {
   });
 });
 
-describe.each(RELEASES)("usage of a deployment, of workers of %s", (_name, definition) => {
+describe.each(SERVERS)("usage of a deployment, of workers of %s, over %s", (_release, over, definition) => {
   beforeEach(() => {
     methods = definition;
+    carrier = over;
   });
 
   const usage = (pinned: number, count: number) => () =>

@@ -1,4 +1,6 @@
-/** Workers in this process: real processors on one memory store, with real gRPC between them and their clients. */
+/** Workers in this process: real processors on one memory store, with real gRPC or message ports between them and their clients. */
+
+import type { UntypedServiceImplementation } from "@grpc/grpc-js";
 import { type InvocationId, newInvocationId, silentLogger, systemClock } from "@perdure/base";
 import type { Invoker, InvokerHost } from "@perdure/invoker";
 import { LocalPartitions, LoopbackPeers, NO_RULES, Processor } from "@perdure/partition-processor";
@@ -8,7 +10,7 @@ import { KvPartitionStore, type MemoryKeyValue } from "@perdure/storage";
 import { SeededRandom } from "@perdure/testkit";
 import type { ExchangeRequest } from "../codec/exchange.js";
 import { LeaderDirectory, type LiveWorker, type MutualTls, partitionsDefinition, partitionsHandlers } from "../index.js";
-import { TestServer } from "./test-server.js";
+import { type Carrier, TestServer } from "./test-server.js";
 
 export const PARTITIONS = 4;
 const ALL = [0, 1, 2, 3];
@@ -83,13 +85,22 @@ export class TestWorker implements AsyncDisposable {
   readonly directory: LeaderDirectory;
   readonly invoker: EchoInvoker;
   readonly processor: Processor;
+  /** Serve it over a further port. */
+  readonly handlers: UntypedServiceImplementation;
   readonly #server: TestServer;
 
-  private constructor(server: TestServer, directory: LeaderDirectory, invoker: EchoInvoker, processor: Processor) {
+  private constructor(
+    server: TestServer,
+    directory: LeaderDirectory,
+    invoker: EchoInvoker,
+    processor: Processor,
+    handlers: UntypedServiceImplementation,
+  ) {
     this.address = server.address;
     this.directory = directory;
     this.invoker = invoker;
     this.processor = processor;
+    this.handlers = handlers;
     this.#server = server;
   }
 
@@ -103,6 +114,7 @@ export class TestWorker implements AsyncDisposable {
       live?: LiveWorker;
       isV01?: boolean;
       throttleKeysMax?: number;
+      carrier?: Carrier;
     },
   ): Promise<TestWorker> {
     const peers = new LoopbackPeers();
@@ -136,8 +148,9 @@ export class TestWorker implements AsyncDisposable {
       logger: silentLogger,
     };
     const definition = options.isV01 === true ? DEFINITION_V01 : partitionsDefinition;
-    const server = await TestServer.start(definition, partitionsHandlers(served), { tls: options.tls });
-    const worker = new TestWorker(server, directory, invoker as EchoInvoker, processor);
+    const handlers = partitionsHandlers(served);
+    const server = await TestServer.start(definition, handlers, options);
+    const worker = new TestWorker(server, directory, invoker as EchoInvoker, processor, handlers);
     directory.learn(worker.claims(options.epoch));
     return worker;
   }
