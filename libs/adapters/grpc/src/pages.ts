@@ -10,7 +10,8 @@ export function streamPages<In, Page>(call: ServerWritableStream<In, Page>, page
     if (call.cancelled) return;
     const detail = cause instanceof PerdureError ? cause.detail : "the rows could not be read";
     logger.error({ cause }, "rows for another process could not be read");
-    call.destroy(Object.assign(new Error(detail), { code: status.INTERNAL, details: detail }));
+    // Not `destroy`: grpc-js sends no status then, and the reader waits until its deadline.
+    call.emit("error", Object.assign(new Error(detail), { code: status.INTERNAL, details: detail }));
   });
 }
 

@@ -110,6 +110,18 @@ describe.each(SERVERS)("rows that only workers have, of workers of %s, over %s",
     expect(await all(rowsOf([one, two]).statuses(undefined))).toMatchObject([{ id: anId(999) }]);
   });
 
+  test("that a worker cannot read are missing at once, not when the time for all pages is over", async () => {
+    function* broken() {
+      yield held(anId(1));
+      throw new Error("no such row");
+    }
+    const [one, two] = await Promise.all([
+      serve(aWorker({ statuses: () => broken() })),
+      serve(aWorker({ statuses: () => [held(anId(999))] })),
+    ]);
+    expect(await all(rowsOf([one, two]).statuses(undefined))).toMatchObject([{ id: anId(999) }]);
+  });
+
   test("of one invocation come from the worker that leads it", async () => {
     const status = (id: InvocationId) => held(id, 7);
     const address = await serve(aWorker({ leaderPartitions: () => [0, 1], status }));
