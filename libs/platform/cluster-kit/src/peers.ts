@@ -1,7 +1,7 @@
 /** Clients of workers and of the registry, the same for every role: channels, a watch, and the ports that use them. */
-import type { Client } from "@grpc/grpc-js";
 import { type Clock, type Logger, type OperationObserver, PerdureError } from "@perdure/base";
 import {
+  type Channel,
   DirectoryWatch,
   LeaderDirectory,
   linksToWorkers,
@@ -28,7 +28,14 @@ interface PeerAddresses {
   readonly tls: PeerCredentials | undefined;
 }
 
-/** All workers of the environment, through those that were named. */
+/** Threads of this process: the channels are there, and who leads which partition does not change. */
+interface WorkerThreads {
+  readonly directory: LeaderDirectory;
+  /** Returns the one channel to a thread, every time; `Workers` closes it. */
+  readonly open: (address: string) => Channel;
+}
+
+/** All workers of the environment, through those that were named, or all threads. */
 export interface Workers extends ProcessPart {
   readonly directory: LeaderDirectory;
   readonly partitions: RemotePartitions;
@@ -37,12 +44,12 @@ export interface Workers extends ProcessPart {
   untilReady(signal: AbortSignal): Promise<number>;
 }
 
-export function openWorkers({ addresses, tls }: PeerAddresses, { clock, logger }: PeerPorts): Workers {
-  const directory = new LeaderDirectory();
-  const open = (address: string): Client => openChannel(address, tls);
-  const channels = new PerWorker<Client>(directory, { open, isIdle: () => true, close: (channel) => channel.close() });
-  const links = linksToWorkers(directory, tls);
-  const watch = new DirectoryWatch({ directory, open, clock, logger }, addresses);
+export function openWorkers(workers: PeerAddresses | WorkerThreads, { clock, logger }: PeerPorts): Workers {
+  const directory = "directory" in workers ? workers.directory : new LeaderDirectory();
+  const open = "open" in workers ? workers.open : (address: string): Channel => openChannel(address, workers.tls);
+  const channels = new PerWorker<Channel>(directory, { open, isIdle: () => true, close: (channel) => channel.close() });
+  const links = linksToWorkers(directory, open);
+  const watch = "addresses" in workers ? new DirectoryWatch({ directory, open, clock, logger }, workers.addresses) : undefined;
   const partitions = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const rows = new RemoteRows({ directory, channel: (address) => channels.at(address), clock, logger });
   return {
@@ -61,7 +68,7 @@ export function openWorkers({ addresses, tls }: PeerAddresses, { clock, logger }
       return directory.partitionCount;
     },
     async [Symbol.asyncDispose]() {
-      watch.close();
+      watch?.close();
       partitions.close();
       links.close();
       channels.close();
@@ -75,9 +82,19 @@ interface RegistryClient extends ProcessPart {
   untilReady(signal: AbortSignal): Promise<void>;
 }
 
-/** `withRecords`: for management APIs; the data path needs only the state that it reads. */
-export function openRegistryClient({ addresses, tls }: PeerAddresses, withRecords: boolean, ports: PeerPorts): RegistryClient {
-  const channels = addresses.map((address) => openChannel(address, tls, ports.observer));
+/**
+ * `withRecords`: for management APIs; the data path needs only the state that it reads. Instead of addresses there may be ready channels, such
+ * as those to the thread of the registry; the client closes them.
+ */
+export function openRegistryClient(
+  registries: PeerAddresses | { readonly channels: readonly Channel[] },
+  withRecords: boolean,
+  ports: PeerPorts,
+): RegistryClient {
+  const channels =
+    "channels" in registries
+      ? registries.channels
+      : registries.addresses.map((address) => openChannel(address, registries.tls, ports.observer));
   const registry = openRemoteRegistry({ channels, clock: ports.clock, logger: ports.logger }, { withRecords });
   return {
     registry,

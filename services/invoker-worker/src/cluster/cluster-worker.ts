@@ -10,6 +10,7 @@ import {
   LeaderDirectory,
   type LeadershipStatus,
   linksToWorkers,
+  openChannel,
   type PeerCredentials,
   RemotePartitions,
   type ServedPartitions,
@@ -102,7 +103,7 @@ export async function createClusterWorker(ports: ClusterWorkerPorts, options: Cl
   const { clock, logger, random, registry, identity, metrics, tls } = ports;
   const { partitionCount } = options;
   const directory = new LeaderDirectory();
-  const links = linksToWorkers(directory, tls);
+  const links = linksToWorkers(directory, (address) => openChannel(address, tls));
   const remote = new RemotePartitions({ directory, link: (address) => links.at(address), clock });
   const traced = tracedTransports(ports.transports, remote, ports.tracing);
   const transports = { ...traced, http: transportWithWebhooks(traced.http, { registry, clock }) };
