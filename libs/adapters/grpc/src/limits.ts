@@ -50,7 +50,7 @@ export const PORT_REPORT_BYTES = PORT_CREDIT_BYTES / 2;
 export const PORT_RIDING_REPORT_BYTES = PORT_CREDIT_BYTES / 8;
 /** What a message between threads costs besides its bytes, so that empty messages use up credit too. */
 export const PORT_MESSAGE_OVERHEAD_BYTES = 64;
-/** Larger messages move to the other thread with their memory; smaller ones are copied, which costs less than the move. */
+/** Larger messages move to the other thread with their memory; smaller ones are copied, which costs no more than moving them. */
 export const PORT_COPIED_BYTES_MAX = 16 * 1024;
 /** Open calls of one channel to another thread, most of them unary: more would wait for a thread that does not answer. */
 export const PORT_CALLS_MAX = 10_000;
