@@ -1,4 +1,4 @@
-/** Carries requests, commands and rows between roles over gRPC. */
+/** Carries requests, commands and rows between roles: over gRPC between processes, over message ports between threads. */
 export type { Channel } from "./channel.js";
 export type { RemoteCommand } from "./codec/commands.js";
 export type { LeadershipStatus, WorkerStatus } from "./codec/workers.js";
