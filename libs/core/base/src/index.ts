@@ -37,6 +37,7 @@ export {
   invocationIdFromRaw,
   invocationIdToRaw,
   newInvocationId,
+  type PreferredPartitions,
   parseInvocationId,
   partitionKeyOf,
   partitionOf,
@@ -50,6 +51,7 @@ export * from "./loading-cache.js";
 export * from "./logger.js";
 export * from "./operation.js";
 export * from "./pacing.js";
+export * from "./partition-subset.js";
 export * from "./pause.js";
 export * from "./proto-reader.js";
 export * from "./proto-writer.js";
@@ -79,5 +81,6 @@ export { siphash13 } from "./siphash13.js";
 export { allocateBytes } from "./slab.js";
 export * from "./stop-signals.js";
 export * from "./summary-log.js";
+export * from "./thread-shares.js";
 export * from "./time.js";
 export * from "./vqueue-id.js";

@@ -9,6 +9,7 @@ import {
   invocationIdFromRaw,
   invocationIdToRaw,
   newInvocationId,
+  PartitionSubset,
   parseInvocationId,
   partitionKeyOf,
   partitionOf,
@@ -165,6 +166,28 @@ describe("fresh ids", () => {
       const id = idempotentInvocationId({ service: "S", key: undefined, handler: "h" }, `key ${i}`);
       expect(fresh).toContain(partitionKeyOf(id));
     }
+  });
+
+  test("of a plain service are of a preferred partition, spread over all of them", () => {
+    const preferred = new PartitionSubset([1, 6], 8);
+    const drawn = new Set<number>();
+    for (let i = 0; i < 1_000; i++)
+      drawn.add(partitionOf(newInvocationId({ service: "S", key: undefined, handler: "h" }, 1, systemRandom, preferred), 8));
+    expect([...drawn].sort()).toEqual([1, 6]);
+  });
+
+  test("of a plain service are valid when no preferred partition is drawn", () => {
+    const random = counting();
+    const none = new PartitionSubset([], 8);
+    const id = newInvocationId({ service: "S", key: undefined, handler: "h" }, 1, random, none);
+    expect(parseInvocationId(id)).toMatchObject({ ok: true });
+    expect(random.uint32()).toBe(64); // Every draw took one number.
+  });
+
+  test.each([{ key: "k1" }, { key: undefined, scope: "sc1" }])("of %j are where they always are", (place) => {
+    const target = { service: "O", handler: "h", ...place };
+    const id = newInvocationId(target, 1, counting(), new PartitionSubset([], 8));
+    expect(partitionKeyOf(id)).toBe(partitionKeyOf(newInvocationId(target, 1, counting())));
   });
 
   test("stay correct with more services than the cache holds", () => {

@@ -9,13 +9,20 @@ import { BUCKET_COUNT, bucketOf, writeBucketKey } from "./bucket-keys.js";
 import { hashString } from "./hash.js";
 import { frameProblem, type InvocationId, type Parsed, refused } from "./id-format.js";
 import { invariant } from "./invariant.js";
-import { PARTITION_COUNT_MAX } from "./limits.js";
+import { PARTITION_COUNT_MAX, PREFERRED_DRAWS_MAX } from "./limits.js";
 import type { Random } from "./random.js";
 import { siphash13 } from "./siphash13.js";
 import { writeUlid } from "./ulid.js";
 
 /** The handler that an invocation calls. `key` is undefined for plain services; `scope` is the protocol-7 scope, if any. */
 type TargetIdentity = { service: string; key: string | undefined; handler: string; scope?: string | undefined };
+
+/** Partitions in which new invocations of plain services are to be. */
+export interface PreferredPartitions {
+  /** Number of partitions of the environment. */
+  readonly partitionCount: number;
+  has(partition: number): boolean;
+}
 
 export const INVOCATION_ID_RAW_BYTES = 24;
 const TEXT_CHARS = 38;
@@ -67,6 +74,11 @@ export function partitionKeyOf(id: InvocationId): bigint {
 export function partitionOf(id: InvocationId, count: number): number {
   checkCount(count);
   decodeKey(id);
+  return partitionOfRaw(count);
+}
+
+/** The same for the partition key in `raw`. */
+function partitionOfRaw(count: number): number {
   const high = raw.readUInt32BE(0);
   const low = raw.readUInt32BE(4);
   // ⌊(high · 2³² + low) · count / 2⁶⁴⌋ in doubles: the products stay below 2⁵² because count is at most 2²⁰.
@@ -79,14 +91,32 @@ export function partitionOfKey(partitionKey: bigint, count: number): number {
   return Number((BigInt.asUintN(64, partitionKey) * BigInt(count)) >> 64n);
 }
 
-/** A fresh id for a target without idempotency key: partition key of its scope, key or a random bucket; the uuid is a ULID of `nowMs`. */
-export function newInvocationId(target: TargetIdentity, nowMs: number, random: Random): InvocationId {
+/**
+ * A fresh id for a target without idempotency key: partition key of its scope, key or a random bucket; the uuid is a ULID of `nowMs`. A
+ * bucket is drawn until its partition is one of `preferred`, a bounded number of times, so that the id may be of another one.
+ */
+export function newInvocationId(
+  target: TargetIdentity,
+  nowMs: number,
+  random: Random,
+  preferred?: PreferredPartitions | undefined,
+): InvocationId {
   const { scope, key, service } = target;
   if (scope !== undefined) putKey(hashString(scope));
   else if (key !== undefined) putKey(hashString(key));
-  else writeBucketKey(service, random.uint32() % BUCKET_COUNT, raw);
+  else {
+    writeBucketKey(service, random.uint32() % BUCKET_COUNT, raw);
+    if (preferred !== undefined) drawPreferred(service, random, preferred);
+  }
   writeUlid(raw, UUID_AT, nowMs, random);
   return invocationIdFromRaw(raw);
+}
+
+/** Replaces the key in `raw` until its partition is preferred. */
+function drawPreferred(service: string, random: Random, preferred: PreferredPartitions): void {
+  const { partitionCount } = preferred;
+  for (let draws = 1; draws < PREFERRED_DRAWS_MAX && !preferred.has(partitionOfRaw(partitionCount)); draws++)
+    writeBucketKey(service, random.uint32() % BUCKET_COUNT, raw);
 }
 
 /** The one id of this target and idempotency key (the empty key is a key too). */

@@ -3,6 +3,12 @@
 /** Largest number of partitions one environment may have; keeps `partitionOf` exact in double arithmetic (52 bits of product). */
 export const PARTITION_COUNT_MAX = 1 << 20;
 
+/**
+ * Buckets that are drawn for an id whose partition should be one of some: with a quarter of the partitions preferred one id in 100 million
+ * is of another, with a sixteenth one in 62. The id is valid all the same.
+ */
+export const PREFERRED_DRAWS_MAX = 64;
+
 /** Services whose 512 bucket hashes are cached; for a larger registry hashes are computed again, with the same result. */
 export const BUCKET_CACHE_SERVICES_MAX = 1024;
 
