@@ -30,7 +30,7 @@ export async function takeOver(group: PartitionGroup): Promise<void> {
   }
   await group.timers.start();
   requireLead(group);
-  group.flow.admitWaiting();
+  group.flow.begin();
 }
 
 /** Adds the invocations that were running to `running`. */

@@ -57,6 +57,8 @@ export class FlowControl {
   #timerAtMs: number | undefined;
   /** The flow of a partition is stale. */
   #isStale = false;
+  /** The partitions have not been read completely: what runs is not counted, so no limit would hold. */
+  #isRecovering = true;
   #stopped = false;
   readonly #unlisten: () => void;
 
@@ -92,6 +94,12 @@ export class FlowControl {
     else if (waitsForSlot(invocation)) request(flow, invocation);
   }
 
+  /** Admits waiting invocations from now on: all partitions have been read. */
+  begin(): void {
+    this.#isRecovering = false;
+    this.admitWaiting();
+  }
+
   // ── effects ────────────────────────────────────────────────────────────────────────────────────
 
   perform({ flow }: LeaderPartition, effect: FlowEffect): void {
@@ -121,7 +129,7 @@ export class FlowControl {
 
   /** Admits waiting invocations. Call this after effects were performed. */
   admitWaiting(): void {
-    if (!this.#isStale || this.#stopped || this.#group.options.isSuspended === true) return;
+    if (!this.#isStale || this.#isRecovering || this.#stopped || this.#group.options.isSuspended === true) return;
     this.#isStale = false;
     for (const { flow } of this.#group.leaders.values()) if (flow.isStale) this.#admit(flow);
     this.#arm();
