@@ -7,6 +7,7 @@ import {
   type InvocationId,
   idempotentInvocationId,
   newInvocationId,
+  type PreferredPartitions,
   type Random,
   workflowInvocationId,
 } from "@perdure/base";
@@ -29,6 +30,8 @@ export interface CalleeDeps {
   readonly random: Random;
   /** Whether flow control is enabled. */
   readonly scopesEnabled: boolean;
+  /** See `InvokerOptions`. */
+  readonly preferredPartitions?: PreferredPartitions | undefined;
 }
 
 /** The invocation that `command` requests, or the failure: RT0017, RT0018, RT0020, RT0024. */
@@ -77,7 +80,7 @@ function calleeFacts(
   command: CallCommand | OneWayCallCommand,
   handler: HandlerView,
   options: FlowOptions,
-  { clock, random }: CalleeDeps,
+  { clock, random, preferredPartitions }: CalleeDeps,
 ): InvocationFacts {
   const nowMs = clock.nowMs();
   const target: Target = {
@@ -93,7 +96,7 @@ function calleeFacts(
   const retentions = retentionsOf(handler, idempotencyKey);
   const invokeTimeMs = command.kind === "oneWayCall" ? command.invokeTimeMs : 0;
   return {
-    id: calleeId(target, idempotencyKey, nowMs, random),
+    id: calleeIdOf(target, idempotencyKey) ?? newInvocationId(target, nowMs, random, preferredPartitions),
     target,
     source: { kind: "service", callerId: caller.id, callerTarget: caller.target },
     idempotencyKey,
@@ -111,9 +114,9 @@ function calleeFacts(
   };
 }
 
-function calleeId(target: Target, idempotencyKey: string | undefined, nowMs: number, random: Random): InvocationId {
+/** The id that follows from the keys of the call; undefined when each call has its own. */
+function calleeIdOf(target: Target, idempotencyKey: string | undefined): InvocationId | undefined {
   if (target.handlerType === "workflow" && target.key !== undefined)
     return workflowInvocationId(target.service, target.key, target.scope);
-  if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
-  return newInvocationId(target, nowMs, random);
+  return idempotencyKey === undefined ? undefined : idempotentInvocationId(target, idempotencyKey);
 }

@@ -32,3 +32,4 @@ export {
 export type { SandboxStub, UnsentMessage } from "./sandbox/sandbox-world.js";
 export { Slots, type SlotUser } from "./slots.js";
 export { slotsByMemory } from "./slots-by-memory.js";
+export { invokerShareOf } from "./thread-share.js";

@@ -85,6 +85,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       clock,
       random,
       scopesEnabled: options.scopesEnabled,
+      preferredPartitions: options.preferredPartitions,
       logger,
       transports: { http: transports.http, lambda: transports.lambda },
       identity: deps.identity,
@@ -95,7 +96,7 @@ class PartitionInvoker implements InterruptibleInvoker {
       deadlines: new AttemptDeadlines(clock),
       shares: new FairShares(FRAME_SHARES, whenDurable),
       pace: options.pace,
-      largeMessages: deps.largeMessages ?? new LargeMessages(clock),
+      largeMessages: deps.largeMessages ?? new LargeMessages(clock, options.largeMessagesBytesMax),
       options,
       drained: (run) => this.#draining.delete(run),
     };

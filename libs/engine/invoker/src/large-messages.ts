@@ -8,12 +8,14 @@ import { LARGE_MESSAGES_BYTES_MAX, LARGE_TURN_MS_MAX } from "./limits.js";
 
 export class LargeMessages {
   readonly #clock: Clock;
+  readonly #bytesMax: number;
   /** Waiting attempts by service; the services are in the order of their turns. */
   readonly #waiting = new Map<string, Ring<LargeTurn>>();
   #bytes = 0;
 
-  constructor(clock: Clock) {
+  constructor(clock: Clock, bytesMax = LARGE_MESSAGES_BYTES_MAX) {
     this.#clock = clock;
+    this.#bytesMax = bytesMax;
   }
 
   /** Requests a turn for a message of `bytes`. `granted` is called only when the turn is granted later, and not after `release`. */
@@ -47,7 +49,7 @@ export class LargeMessages {
 
   /** One message always fits. */
   #fits(bytes: number): boolean {
-    return this.#bytes === 0 || this.#bytes + bytes <= LARGE_MESSAGES_BYTES_MAX;
+    return this.#bytes === 0 || this.#bytes + bytes <= this.#bytesMax;
   }
 
   #grant(turn: LargeTurn): void {

@@ -1,4 +1,5 @@
 /** Settings of the invoker for the operator, with the reference's defaults. */
+import type { PreferredPartitions } from "@perdure/base";
 import type { RetryPolicy } from "@perdure/control";
 import { messageBytesMaxDefault, type ProtocolVersion, protocolVersionDefaultMax } from "@perdure/service-protocol";
 import type { PaceLimits } from "./pace.js";
@@ -30,6 +31,10 @@ export interface InvokerOptions {
   readonly attemptsMax: number | undefined;
   /** `experimental-enable-vqueues`: handlers may name scopes. */
   readonly scopesEnabled: boolean;
+  /** Bytes of large messages that may arrive and be stored at the same time; `LARGE_MESSAGES_BYTES_MAX` by default. */
+  readonly largeMessagesBytesMax?: number | undefined;
+  /** Partitions for new callees that are plain services, which may be in any; undefined: all. */
+  readonly preferredPartitions?: PreferredPartitions | undefined;
 }
 
 export const invokerDefaults: InvokerOptions = {
