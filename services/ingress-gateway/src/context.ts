@@ -1,5 +1,13 @@
 /** Dependencies of every feature of the ingress, in one object created once. */
-import { type Clock, type ErrorCode, type Logger, PerdureError, type Random, SummaryLog } from "@perdure/base";
+import {
+  type Clock,
+  type ErrorCode,
+  type Logger,
+  PerdureError,
+  type PreferredPartitions,
+  type Random,
+  SummaryLog,
+} from "@perdure/base";
 import type { Partitions, RegistryView } from "@perdure/control";
 import { BodyGate } from "@perdure/http-server";
 import type { Edge } from "@perdure/telemetry";
@@ -51,6 +59,8 @@ export class IngressContext {
   readonly routeRefresher: RouteRefresher | undefined;
   /** Whether flow control is enabled. */
   readonly scopesEnabled: boolean;
+  /** See `IngressOptions`. */
+  readonly preferredPartitions: PreferredPartitions | undefined;
   readonly #failures: SummaryLog;
 
   constructor(ports: IngressPorts, options: IngressOptions) {
@@ -63,6 +73,7 @@ export class IngressContext {
     });
     this.routeRefresher = readRegistries === undefined ? undefined : new RouteRefresher(readRegistries, clock);
     this.scopesEnabled = options.scopesEnabled ?? true;
+    this.preferredPartitions = options.preferredPartitions;
     this.#failures = new SummaryLog(logger, clock);
   }
 

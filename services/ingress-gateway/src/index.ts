@@ -6,3 +6,4 @@ export { createIngress, type Ingress } from "./ingress.js";
 export * as ingressLimits from "./limits.js";
 export { ingressMetrics, observeIngress } from "./metrics.js";
 export type { IngressOptions } from "./options.js";
+export { ingressShareOf } from "./thread-share.js";

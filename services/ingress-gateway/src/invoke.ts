@@ -244,7 +244,7 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
     const pacing = this.#pacing;
     switch (pacing?.kind) {
       case undefined:
-        return { ...NOT_PACED, id: invocationIdFor(target, idempotencyKey, nowMs, random), idempotencyKey };
+        return { ...NOT_PACED, id: this.#invocationIdFor(target, nowMs), idempotencyKey };
       case "debounce": {
         const key = pacing.rule.key ?? idempotencyKey ?? "";
         const debounce = { key, startByMs: nowMs + pacing.rule.maxMs, sendCount: 1 };
@@ -258,6 +258,15 @@ class InvokeRequest implements WholeBodyReceiver, InvokeObserver {
       default:
         return unreachable(pacing);
     }
+  }
+
+  #invocationIdFor(target: Target, nowMs: number): InvocationId {
+    const { idempotencyKey } = this.#exchange;
+    if (target.handlerType === "workflow" && target.key !== undefined)
+      return workflowInvocationId(target.service, target.key, target.scope);
+    if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
+    const { ports, preferredPartitions } = this.#context;
+    return newInvocationId(target, nowMs, ports.random, preferredPartitions);
   }
 
   /** Waits for the invocation that the throttle runs in place of this request. */
@@ -304,13 +313,6 @@ function targetOf(handler: HandlerView, key: string | undefined, scope: string |
     handlerType: handler.handlerType,
     scope,
   };
-}
-
-function invocationIdFor(target: Target, idempotencyKey: string | undefined, nowMs: number, random: Random): InvocationId {
-  if (target.handlerType === "workflow" && target.key !== undefined)
-    return workflowInvocationId(target.service, target.key, target.scope);
-  if (idempotencyKey !== undefined) return idempotentInvocationId(target, idempotencyKey);
-  return newInvocationId(target, nowMs, random);
 }
 
 /** 48 random bits, never 0, which means "not used". */

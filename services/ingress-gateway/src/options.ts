@@ -1,4 +1,5 @@
 /** Limits and switches of the ingress; each has a default. */
+import type { PreferredPartitions } from "@perdure/base";
 import type { HttpPortOptions } from "@perdure/http-server";
 
 export interface IngressOptions {
@@ -19,4 +20,6 @@ export interface IngressOptions {
   /** Origins of web pages that may read responses; `*` is any, which is the default. */
   readonly corsOrigins?: readonly string[];
   readonly http?: HttpPortOptions;
+  /** Partitions for new invocations of plain services, which may be in any; undefined: all. */
+  readonly preferredPartitions?: PreferredPartitions | undefined;
 }

@@ -1,6 +1,15 @@
 /** The command of a call or send for the partition, and the checks before it. */
 import { describe, expect, test } from "@jest/globals";
-import { hashString, idempotentInvocationId, partitionKeyOf, systemRandom, utf8, workflowInvocationId } from "@perdure/base";
+import {
+  hashString,
+  idempotentInvocationId,
+  PartitionSubset,
+  partitionKeyOf,
+  partitionOf,
+  systemRandom,
+  utf8,
+  workflowInvocationId,
+} from "@perdure/base";
 import { decodeCommand, encodeInput, MessageType } from "@perdure/service-protocol";
 import { type Invoke, PRIORITY_DEFAULT } from "@perdure/state-machine";
 import type { StartSpan } from "@perdure/telemetry/tracing";
@@ -55,6 +64,16 @@ describe("the command", () => {
     expect(createdAtMs).toBeGreaterThanOrEqual(before);
     expect(createdAtMs).toBeLessThanOrEqual(Date.now());
     expect(Number.isSafeInteger(requestId) && requestId >= 1 && requestId < 2 ** 48).toBe(true);
+  });
+
+  test("of a call is in a preferred partition when any partition will do", async () => {
+    const options = { preferredPartitions: new PartitionSubset([5], 8) };
+    for (const path of ["/Greeter/greet", "/Greeter/greet/send"])
+      expect(partitionOf((await commandOf({ path }, { options })).id, 8)).toBe(5);
+    const keyed = await commandOf({ path: "/Counter/k/get" }, { options });
+    expect(partitionKeyOf(keyed.id)).toBe(hashString("k"));
+    const idempotent = await commandOf({ path: "/Greeter/greet", headers: { "idempotency-key": "a" } }, { options });
+    expect(idempotent.id).toBe(idempotentInvocationId({ service: "Greeter", key: undefined, handler: "greet" }, "a"));
   });
 
   test("carries the path, the headers and the body as the Input entry", async () => {

@@ -8,6 +8,7 @@ export { connectionOf, endToEndHeaders, HOP_BY_HOP_HEADERS, namedByConnection } 
 export { type BodyReceiver, type ExchangeObserver, HttpExchange } from "./exchange.js";
 export type { GuardRefusal, RequestGuard } from "./guard.js";
 export { boundHandshakes } from "./handshakes.js";
+export { connectionsMaxDefault } from "./limits.js";
 export type { HttpPortOptions } from "./options.js";
 export { createHttpPort, type HttpPort } from "./port.js";
 export { renewCertificate, tlsOptions } from "./secured.js";
