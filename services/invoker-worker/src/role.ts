@@ -4,19 +4,24 @@
  */
 import {
   type Clock,
+  type DeploymentId,
   type InvocationId,
+  invariant,
   invocationIdFromRaw,
   type Logger,
+  PartitionSubset,
   PerdureError,
   type Random,
   SummaryLog,
 } from "@perdure/base";
-import { type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
+import { type Courier, type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
 import type { RequestIdentity } from "@perdure/endpoint-transport";
 import type { FlowLimits, FlowRows, FlowWait } from "@perdure/flow-control";
+import type { ServedPartitions } from "@perdure/grpc";
 import {
   type CutAttempt,
   createInvoker,
+  type InterruptibleInvoker,
   type Interruption,
   type InvokerOptions,
   type InvokerStatus,
@@ -24,7 +29,16 @@ import {
   type RunningAttempt,
   Slots,
 } from "@perdure/invoker";
-import { LocalPartitions, LoopbackPeers, Processor, type ProcessorCounters } from "@perdure/partition-processor";
+import type { DeploymentUsage } from "@perdure/metadata";
+import {
+  type LeaderPartitions,
+  LocalPartitions,
+  LoopbackPeers,
+  Processor,
+  type ProcessorCounters,
+  RoutedPartitions,
+  SubsetPeers,
+} from "@perdure/partition-processor";
 import { largeGarbage } from "@perdure/process-kit";
 import type { Invocation } from "@perdure/state-machine";
 import { newPopulation, type PartitionStore, type Population } from "@perdure/storage";
@@ -32,6 +46,7 @@ import type { Deliveries } from "@perdure/subscriptions";
 import type { TracingPorts } from "@perdure/telemetry/tracing";
 import type { WorkerMetrics } from "./metrics.js";
 import { type EndpointTransports, tracedTransports } from "./traced-transports.js";
+import { countUnfinished } from "./usage.js";
 import { registryWithWebhooks } from "./webhooks/webhook-registry.js";
 import { transportWithWebhooks } from "./webhooks/webhook-transport.js";
 
@@ -50,11 +65,15 @@ interface InvokerWorkerPorts {
   readonly metrics: WorkerMetrics | undefined;
   /** Called when durability can no longer be guaranteed: the store failed or another process took a partition over. */
   readonly onFatal: (error: PerdureError) => void;
+  /** The leaders of the other partitions, in other threads of this process. The caller closes it, after the worker. */
+  readonly remote?: (Partitions & Courier) | undefined;
 }
 
 interface InvokerWorkerOptions {
-  /** Partitions 0 … count-1, all of which this worker leads. */
+  /** Number of partitions of the environment. */
   readonly partitionCount: number;
+  /** Partitions that this worker leads: all by default, and some only with the port `remote`. */
+  readonly partitions?: readonly number[] | undefined;
   readonly cleanupIntervalMs: number;
   /** This and the next: see `ProcessorOptions`. */
   readonly undoBytesMax?: number | undefined;
@@ -64,8 +83,16 @@ interface InvokerWorkerOptions {
   readonly isSuspended?: boolean;
 }
 
+/** `ServedPartitions` without the directory. */
+type LocalLeaders = Omit<ServedPartitions, "directory" | "deliver"> & Pick<LeaderPartitions, "deliver">;
+
 export interface InvokerWorker extends AsyncDisposable {
+  /** All partitions, wherever they are led. */
   readonly partitions: Partitions;
+  /** The partitions led here, for the handlers of `Partitions` that another thread calls. */
+  readonly served: LocalLeaders;
+  /** Partitions that are led here and work. */
+  leaderPartitions(): readonly number[];
   readonly counters: Readonly<ProcessorCounters>;
   readonly slots: Slots;
   /** Returns the invoker's in-memory state of an invocation, for introspection. */
@@ -83,8 +110,10 @@ export interface InvokerWorker extends AsyncDisposable {
   cutAttempt(id: InvocationId): CutAttempt | undefined;
   /** The running attempts, see `InterruptibleInvoker`. */
   attempts(): Iterable<RunningAttempt>;
-  /** State of the partitions. */
+  /** State of the partitions that are led here. */
   population(): Population;
+  /** Unfinished invocations in the partitions that are led here; reads the store. */
+  countUsage(id: DeploymentId, services: readonly string[]): Promise<DeploymentUsage>;
   /** Destination of records of subscribed topics. */
   readonly deliveries: Deliveries;
   /** Signal of the leadership of a partition; undefined when the partition has stopped. */
@@ -95,11 +124,13 @@ const NO_FLOW: FlowRows = { queues: [], entries: [], limits: [], buckets: [] };
 
 /** Leads the partitions once it resolves: running invocations continue. Rejects when the store fails. */
 export async function createInvokerWorker(ports: InvokerWorkerPorts, options: InvokerWorkerOptions): Promise<InvokerWorker> {
-  const { store, registry, identity, clock, random, logger, metrics, onFatal } = ports;
-  const peers = new LoopbackPeers();
-  const partitions = Array.from({ length: options.partitionCount }, (_, partition) => partition);
+  const { store, registry, identity, clock, random, logger, metrics, onFatal, remote } = ports;
+  const { partitionCount } = options;
+  const own = ownPartitionsOf(options, remote !== undefined);
+  const subsetPeers = remote === undefined ? undefined : new SubsetPeers(own, remote, clock);
+  const peers = subsetPeers ?? new LoopbackPeers();
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
-  const largeMessages = new LargeMessages(clock);
+  const largeMessages = new LargeMessages(clock, options.invoker.largeMessagesBytesMax);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
   // Attempts may begin while the processor starts; their invocations are read once it has.
   const describe = async (id: InvocationId): Promise<Invocation | undefined> => new LocalPartitions(await started).describe(id);
@@ -139,19 +170,24 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       onFatal,
     },
     {
-      partitions,
-      partitionCount: options.partitionCount,
+      partitions: own.partitions,
+      partitionCount,
       cleanupIntervalMs: options.cleanupIntervalMs,
       undoBytesMax: options.undoBytesMax,
       throttleKeysMax: options.throttleKeysMax,
       isSuspended: options.isSuspended === true,
     },
   );
+  started.catch(() => subsetPeers?.close());
   const processor = await started;
   peers.connect(processor);
   const { invoker } = processor;
+  const served = servedBy(processor, logger);
+  const epochOf = (partition: number) => processor.epochOf(firstIdOf(partition, partitionCount));
   return {
-    partitions: new LocalPartitions(processor),
+    partitions: remote === undefined ? served.partitions : new RoutedPartitions(own, served.partitions, remote),
+    served,
+    leaderPartitions: () => own.partitions.filter((partition) => epochOf(partition) !== undefined),
     counters: processor.counters,
     slots,
     status: (id) => invoker.status(id),
@@ -163,6 +199,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       processor.addPopulation(all);
       return all;
     },
+    countUsage: (id, services) => countUnfinished(store, own.partitions, id, services),
     flowRows: async (partition) => (await processor.flowRows(partition)) ?? NO_FLOW,
     flowLimits: (partition) => processor.flowLimits(partition) ?? NO_FLOW,
     flowWait: (id) => processor.flowWait(id),
@@ -171,17 +208,38 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       if (reason !== undefined) invoker.interrupt(reason);
     },
     deliveries: {
-      partitionCount: options.partitionCount,
-      deliver({ command, producer, seq, after }, delivered, undelivered) {
-        // Full inboxes reject callers, which wait; records wait in their topics.
-        if (processor.isOverloaded || !processor.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
+      partitionCount,
+      deliver(delivery, delivered, undelivered) {
+        const { command, producer, seq, after } = delivery;
+        if (remote !== undefined && !own.hasId(command.id)) return remote.deliver(delivery, delivered, undelivered);
+        if (!served.deliver(command, producer, seq, delivered, after, undelivered)) undelivered();
       },
     },
-    epochOf: (partition) => processor.epochOf(firstIdOf(partition, options.partitionCount)),
+    epochOf,
     async [Symbol.asyncDispose]() {
       await processor[Symbol.asyncDispose]();
+      subsetPeers?.close();
       failureLog[Symbol.dispose]();
     },
+  };
+}
+
+function ownPartitionsOf({ partitions, partitionCount }: InvokerWorkerOptions, hasRemote: boolean): PartitionSubset {
+  const own = new PartitionSubset(partitions ?? Array(partitionCount).keys(), partitionCount);
+  invariant(hasRemote || own.partitions.length === partitionCount, "a worker without other leaders leads every partition");
+  return own;
+}
+
+/** The partitions that the processor leads. Messages are refused, so that they are offered again, when too many wait. */
+function servedBy(processor: Processor<InterruptibleInvoker>, logger: Logger): LocalLeaders {
+  return {
+    partitions: new LocalPartitions(processor),
+    leads: (id) => processor.leads(id),
+    epochOf: (id) => processor.epochOf(id),
+    // Full inboxes reject callers, which wait; records wait in their topics, and messages of other partitions with these.
+    deliver: (command, producer, seq, delivered, after, undelivered) =>
+      !processor.isOverloaded && processor.deliver(command, producer, seq, delivered, after, undelivered),
+    logger,
   };
 }
 

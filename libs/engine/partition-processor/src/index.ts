@@ -3,7 +3,6 @@ export { Archiver, type ArchiverOptions, type ArchiverPorts } from "./archive/ar
 export { LocalPartitions } from "./callers/local-partitions.js";
 export { RoutedPartitions } from "./callers/routed-partitions.js";
 export { type Archiving, type ArchivingPorts, createArchiving } from "./cluster/archiving.js";
-export { LeaderCourier } from "./cluster/leader-courier.js";
 export { LeaderPartitions } from "./cluster/leader-partitions.js";
 export {
   HANDOVER_CAUSES,
