@@ -1,9 +1,8 @@
 /** One process leading a group of partitions: a real processor and a real invoker in a simulated process that can crash at any moment. */
-import { type InvocationId, type Logger, partitionOf } from "@perdure/base";
-import { type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
+import { type InvocationId, type Logger, PartitionSubset, partitionOf } from "@perdure/base";
+import { type Courier, type Partitions, type RegistryView, stateTtlOf } from "@perdure/control";
 import { createInvoker, Slots } from "@perdure/invoker";
-import { LocalPartitions, LoopbackPeers, type OutboxPeers, Processor } from "@perdure/partition-processor";
-import type { PartitionCommand } from "@perdure/state-machine";
+import { LocalPartitions, LoopbackPeers, Processor, SubsetPeers } from "@perdure/partition-processor";
 import type { PartitionBatch, PartitionStore } from "@perdure/storage";
 import { withRepeatedCommands } from "./crowd/repeated-commands.js";
 import type { Outside } from "./endpoint/session.js";
@@ -19,6 +18,8 @@ export interface LeaderPorts {
   readonly store: PartitionStore;
   readonly registry: RegistryView;
   readonly outside: Outside;
+  /** The other threads of its process; undefined: leaders are processes of their own. */
+  readonly remote?: Courier;
   /** The present leader of a partition. */
   readonly route: (partition: number) => Receiver | undefined;
   readonly claimed: (partition: number, by: Leader) => void;
@@ -71,8 +72,8 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     const { world, store, registry } = this.#ports;
     const { scheduler, settings } = world;
     const shared = this.#group.length > 1;
-    const loopback = settings.groups.length === 1 ? new LoopbackPeers() : undefined;
-    const peers: OutboxPeers = loopback ?? new SimulatedPeers(world, () => this.alive, this.#ports.route);
+    const ownPeers = this.#ownPeers();
+    const peers = ownPeers ?? new SimulatedPeers(world, () => this.alive, this.#ports.route);
     const leaderStore = new LeaderStore(store, world, this, shared, {
       claimed: (partition) => this.#ports.claimed(partition, this),
       applied: (batches) => this.#ports.applied(batches),
@@ -120,9 +121,17 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     );
     if (!this.alive) return;
     this.#processor = processor;
-    loopback?.connect(processor);
+    ownPeers?.connect(processor);
     this.#partitions = new LocalPartitions(processor);
     world.trace.note("leads", () => `${this.name} leads ${this.#group.join()}`);
+  }
+
+  /** Peers that deliver to this process itself; undefined where other processes are reached over the simulated network. */
+  #ownPeers(): LoopbackPeers | SubsetPeers | undefined {
+    const { world, remote } = this.#ports;
+    const { partitionCount, groups } = world.settings;
+    if (remote !== undefined) return new SubsetPeers(new PartitionSubset(this.#group, partitionCount), remote, this.clock);
+    return groups.length === 1 ? new LoopbackPeers() : undefined;
   }
 
   /** Checks rules that hold at every moment. */
@@ -130,9 +139,9 @@ export class Leader implements StoreUser, StreamOwner, Receiver {
     if (this.alive && !this.stopping) this.#slotWatch?.check();
   }
 
-  deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean {
+  deliver(...[command, ...message]: Parameters<Receiver["deliver"]>): boolean {
     if (!this.alive || this.#processor === undefined) return false;
-    return this.#processor.deliver(command, producer, seq, delivered);
+    return this.#processor.deliver(command, ...message);
   }
 
   /** `lost` is called once when the process is gone, unless the returned function was called before. */

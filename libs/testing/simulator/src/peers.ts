@@ -12,7 +12,15 @@ import { partitionFor, type SimulatedWorld } from "./world.js";
 /** A leader as other leaders reach it. */
 export interface Receiver {
   readonly alive: boolean;
-  deliver(command: PartitionCommand, producer: string, seq: number, delivered: () => void): boolean;
+  /** See `Processor.deliver`. */
+  deliver(
+    command: PartitionCommand,
+    producer: string,
+    seq: number,
+    delivered: () => void,
+    after?: number,
+    undelivered?: () => void,
+  ): boolean;
 }
 
 interface InFlightMessage {

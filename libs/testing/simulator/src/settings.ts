@@ -5,6 +5,7 @@ import type { CrowdSettings } from "./crowd/settings.js";
 import type { DebounceSettings } from "./debounce/settings.js";
 import type { FlowSettings } from "./flow/settings.js";
 import type { StateTtlSettings } from "./state-ttl/settings.js";
+import type { ThreadsSettings } from "./threads/settings.js";
 import type { ThrottleSettings } from "./throttle/settings.js";
 import type { UndoSettings } from "./undo/settings.js";
 import type { SimulatedClusterSettings } from "./workers/settings.js";
@@ -29,7 +30,7 @@ export interface Weather {
 
 export interface SimulationSettings {
   readonly partitionCount: number;
-  /** Partitions led together, each group by its own processor. */
+  /** Partitions led together, each group by its own processor. Empty in a world of threads and in a large cluster. */
   readonly groups: readonly (readonly number[])[];
   readonly weather: Weather;
   /** Typical time of a write, half a read, a message between leaders, a chunk to or from an endpoint. */
@@ -62,6 +63,8 @@ export interface SimulationSettings {
   readonly undo: UndoSettings | undefined;
   /** Undefined: leaders that are replaced when they are gone, over a store that returns reads at once. */
   readonly cluster: SimulatedClusterSettings | undefined;
+  /** Undefined: not the threads of one process. */
+  readonly threads: ThreadsSettings | undefined;
 }
 
 export const FAIR_WEATHER: Weather = {
@@ -102,6 +105,7 @@ export function drawSettings(random: SeededRandom): SimulationSettings {
     stateTtl: undefined,
     undo: undefined,
     cluster: undefined,
+    threads: undefined,
   };
 }
 

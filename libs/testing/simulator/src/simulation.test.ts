@@ -41,6 +41,7 @@ const ONCE_BROKEN_BY_UNDO: readonly (readonly [seed: number, was: string])[] = [
   [92_894_291, "a restored caller waited for ever for its attachment to a callee that was not restored"],
 ];
 const UNDO_SEEDS = 12;
+const THREADED_SEEDS = 12;
 const CLUSTER_SEEDS = 10;
 const CROWD_SEEDS = 12;
 
@@ -107,6 +108,15 @@ describe("simulated worlds", () => {
     const restored = reports.reduce((total, report) => total + report.restored, 0);
     expect(restored).toBeGreaterThan(2 * UNDO_SEEDS);
     expect(reports.reduce((total, report) => total + report.editsUndone, 0)).toBeGreaterThan(0);
+  }, 120_000);
+
+  test("of threads come to rest with every rule kept, though each crash ends all of them and some change their number", async () => {
+    const reports: SimulationReport[] = [];
+    for (let seed = 1; seed <= THREADED_SEEDS; seed++)
+      reports.push(await simulate({ seed, threads: true, flow: seed % 3 === 0, undo: seed % 4 === 0 }));
+    expect(broken(reports)).toEqual([]);
+    const invocations = reports.reduce((total, report) => total + report.invocations, 0);
+    expect(invocations).toBeGreaterThan(10 * THREADED_SEEDS);
   }, 120_000);
 
   test.each(ONCE_BROKEN_BY_UNDO)("seed %i with undo holds, where once %s", async (seed) => {

@@ -7,55 +7,34 @@ import type { FlowRule } from "@perdure/flow-control";
 import { brokenInvariants } from "@perdure/state-machine";
 import { KvPartitionStore, type PartitionBatch } from "@perdure/storage";
 import { MirroredKeyValue } from "@perdure/storage/testing/mirrored-key-value";
-import { SeededRandom } from "@perdure/testkit";
 import { SimulatedCaller } from "./actors/caller.js";
 import { SimulatedOperator } from "./actors/operator.js";
 import { Outsider } from "./actors/outsider.js";
 import { RequestFactory } from "./actors/requests.js";
 import { Cluster } from "./cluster.js";
-import { crowdSeed, drawCrowdSettings } from "./crowd/settings.js";
-import { debounceSeed, drawDebounceSettings } from "./debounce/settings.js";
+import { drawWorld, type WorldKinds } from "./draw-world.js";
 import { type SimulationFinding, SimulationFindings } from "./findings.js";
 import { Pauser } from "./flow/pauser.js";
 import { SimulatedRules } from "./flow/rules.js";
-import { drawFlowSettings, flowSeed } from "./flow/settings.js";
 import { causesMissing } from "./ledger/causes.js";
 import { Ledger } from "./ledger/ledger.js";
 import { CALM_MS_MAX, HELP_ROUNDS_MAX, QUIET_MS, QUIET_MS_CLUSTER, SCHEDULED_START_MS, STEPS_MAX } from "./limits.js";
 import type { Leaders } from "./reach.js";
 import { drawRegistry } from "./registry.js";
 import { Scheduler } from "./scheduler.js";
-import { drawSettings, FAIR_WEATHER, type SimulationSettings } from "./settings.js";
+import { FAIR_WEATHER, type SimulationSettings } from "./settings.js";
 import { snapshotOf } from "./snapshot.js";
-import { drawStateTtlSettings } from "./state-ttl/settings.js";
-import { drawThrottleSettings } from "./throttle/settings.js";
+import { ThreadedServer } from "./threads/server.js";
 import { mutationText, Trace } from "./trace.js";
-import { drawUndoSettings } from "./undo/settings.js";
 import { SimulatedUndoer } from "./undo/undoer.js";
 import { Fleet } from "./workers/fleet.js";
-import { clusterSeed, drawClusterSettings } from "./workers/settings.js";
 import type { SimulatedWorld } from "./world.js";
 
-export interface SimulationOptions {
-  readonly seed: number;
+export interface SimulationOptions extends WorldKinds {
   /** Keep the trace; costs time. */
   readonly trace?: boolean;
   /** Chance of reading the whole store back after a step that wrote; default 0.02. */
   readonly invariantChance?: number;
-  /** Adds scopes, limits and rates to the seed's world, drawn from separate random numbers. */
-  readonly flow?: boolean;
-  /** Uses worker processes with leases, links and a store behind a network; drawn likewise. Not together with `flow`. */
-  readonly cluster?: boolean;
-  /** Adds many events at one moment, late messages and old timers; drawn likewise. Not together with `flow` or `cluster`. */
-  readonly crowd?: boolean;
-  /** Adds debounced requests; drawn likewise. Also together with `cluster`. */
-  readonly debounce?: boolean;
-  /** Adds throttled requests; drawn likewise. Also together with `cluster`. */
-  readonly throttle?: boolean;
-  /** Adds a time to live to the state of objects; drawn likewise. Also together with `cluster`. */
-  readonly stateTtl?: boolean;
-  /** Adds changes that are undone; drawn likewise. Also together with `cluster`. */
-  readonly undo?: boolean;
   /** Settings that replace those of the seed. */
   readonly settings?: Partial<SimulationSettings>;
 }
@@ -103,17 +82,7 @@ class Simulation {
   constructor(options: SimulationOptions) {
     this.#options = options;
     const scheduler = new Scheduler(options.seed);
-    const drawn = drawSettings(scheduler.random);
-    const flowing = options.flow === true ? drawFlowSettings(new SeededRandom(flowSeed(options.seed)), drawn) : drawn;
-    const clustered =
-      options.cluster === true ? drawClusterSettings(new SeededRandom(clusterSeed(options.seed)), drawn) : flowing;
-    const crowded = options.crowd === true ? drawCrowdSettings(new SeededRandom(crowdSeed(options.seed)), drawn) : clustered;
-    const debounced =
-      options.debounce === true ? drawDebounceSettings(new SeededRandom(debounceSeed(options.seed)), crowded) : crowded;
-    const undone = options.undo === true ? drawUndoSettings(options.seed, debounced) : debounced;
-    const expiring = options.stateTtl === true ? drawStateTtlSettings(options.seed, undone) : undone;
-    const throttled = options.throttle === true ? drawThrottleSettings(options.seed, expiring) : expiring;
-    const settings = { ...throttled, ...options.settings };
+    const settings = { ...drawWorld(options, scheduler.random), ...options.settings };
     const nowMs = (): number => scheduler.clock.monotonicMs();
     const hasWrongClocks = settings.weather.clockJumpEveryMs !== undefined;
     const wallMs = hasWrongClocks ? undefined : (): number => scheduler.clock.nowMs();
@@ -131,10 +100,10 @@ class Simulation {
     this.#requests = new RequestFactory(this.#world, registry);
     this.#outsider = new Outsider(this.#world, () => this.#cluster);
     const applied = (batches: readonly PartitionBatch[]): void => this.#applied(batches);
-    this.#cluster =
-      settings.cluster === undefined
-        ? new Cluster(this.#world, this.#store, registry, this.#outsider, applied)
-        : new Fleet(this.#world, this.#store, registry, this.#outsider, settings.cluster, applied);
+    const parts = [this.#world, this.#store, registry, this.#outsider] as const;
+    if (settings.threads !== undefined) this.#cluster = new ThreadedServer(...parts, settings.threads, applied);
+    else if (settings.cluster !== undefined) this.#cluster = new Fleet(...parts, settings.cluster, applied);
+    else this.#cluster = new Cluster(...parts, applied);
     this.#operator = new SimulatedOperator(this.#world, this.#cluster);
     this.#pauser = new Pauser(this.#world, this.#cluster);
     this.#undoer = new SimulatedUndoer(this.#world, this.#cluster);
