@@ -215,7 +215,7 @@ export const PLANTED_BUGS = [
     '      if (present !== batch.epoch) return { kind: "fenced", partition: batch.partition, by: present };\n',
     "",
   ]),
-  plant("acknowledged-before-commit", "A message counts as delivered when it has arrived, not when it is durable", 6, [
+  plant("acknowledged-before-commit", "A message counts as delivered when it has arrived, not when it is durable", 190, [
     processor("turn/command-applier.ts"),
     "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n",
     "    if (message.after !== undefined && lastSeq < message.after) return deliveries.refuse(message);\n    deliveries.delivered(message);\n",
@@ -261,12 +261,12 @@ export const PLANTED_BUGS = [
     'if (invocation.status === "invoked") flow.scheduler.started(subjectOf(invocation.facts));',
     'if (invocation.status === "invoked") void flow;',
   ]),
-  plant("buckets-full-at-restart", "A new leader begins with full buckets", 18, [
+  plant("buckets-full-at-restart", "A new leader begins with full buckets", 190, [
     flow("limit-tree.ts"),
     "    node.bookedUntilMicros = bookedUntilMicros;\n",
     "    node.bookedUntilMicros = 0 * bookedUntilMicros;\n",
   ]),
-  plant("heavy-key-first", "One key of a scope is served first, whatever its share", 170, [
+  plant("heavy-key-first", "One key of a scope is served first, whatever its share", 514, [
     flow("tree.ts"),
     "    this.weight = this.rule?.weight ?? 1;\n",
     '    this.weight = this.l1 === "a" && this.l2 === undefined ? 1_000_000 : (this.rule?.weight ?? 1);\n',
