@@ -140,8 +140,8 @@ describe("workers that lead some partitions of one store", () => {
     readonly submit: Partitions["submit"] = (command) => this.#partitions.submit(command);
     readonly deliver: Courier["deliver"] = ({ command, producer, seq, after }, delivered, undelivered) =>
       void setImmediate(() => {
-        const isTaken = this.worker?.served.deliver(command, producer, seq, delivered, after, undelivered) ?? false;
-        if (!isTaken) undelivered();
+        const isAccepted = this.worker?.served.deliver(command, producer, seq, delivered, after, undelivered) ?? false;
+        if (!isAccepted) undelivered();
       });
   }
 
