@@ -6,26 +6,32 @@
  *
  * A file holds one payload or several small ones, and is never changed. It exists as long as a row refers to it or a caller holds it;
  * which rows do is stored with them. After a crash, files without a row are removed when the database is opened.
+ *
+ * Several writers of a database (`openLevelWriter`) share the directory. Each removes the files of its own rows.
  */
-import { type FileHandle, mkdir, open, readdir, rm } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { type FileHandle, mkdir, open, rm } from "node:fs/promises";
+import { dirname } from "node:path";
 import { crc32 } from "node:zlib";
-import { PerdureError, present } from "@perdure/base";
+import { present } from "@perdure/base";
 import { blobDirectory, blobPath } from "./blob-reads.js";
+import type { DatabaseMemory } from "./database-memory.js";
 import { BLOB_GROUP_BYTES_MAX, BLOB_HELD_MS_MAX, BLOB_PIECE_BYTES, BLOB_REMOVE_RETRY_MS } from "./limits.js";
-import type { ReadHolds } from "./read-holds.js";
 import type { BlobReference } from "./stored-value.js";
 import { BLOB_FORMAT, raiseFormat } from "./version-file.js";
 
 export class BlobFile {
   readonly number: number;
   readonly bytes: number;
-  /** Rows that refer to the file, and writers that are about to store such rows. */
+  /** Rows of this writer that refer to the file, and callers that are about to store such rows. */
   holderCount = 0;
+  /** Rows of this writer that referred to the file when the writer was opened. */
+  readonly formerRowCount: number;
 
-  constructor(number: number, bytes: number) {
+  constructor(number: number, bytes: number, formerRowCount = 0) {
     this.number = number;
     this.bytes = bytes;
+    this.formerRowCount = formerRowCount;
+    this.holderCount = formerRowCount;
   }
 }
 
@@ -72,55 +78,33 @@ interface QueuedBlob {
   readonly failed: (cause: unknown) => void;
 }
 
+/** A file without rows that reads may still need. */
+interface FreeFile {
+  readonly file: BlobFile;
+  /** Period of reads in which the file was freed. */
+  readonly period: number;
+  readonly freedAtMs: number;
+}
+
 export class BlobFiles {
   readonly #database: string;
   readonly #directory: string;
-  readonly #holds: ReadHolds;
-  readonly #live = new Set<BlobFile>();
-  #nextNumber: number;
-  #storedBytes = 0;
+  readonly #memory: DatabaseMemory;
   /** The directory's handle; the directory is created with the first file. */
   #made: Promise<FileHandle> | undefined;
   readonly #staged = new Map<ArrayBufferLike, BlobSegment[]>();
   readonly #waiting: QueuedBlob[] = [];
   #staging: Promise<void> | undefined;
-  /** Free files that only reads of the previous and the current period may still need. */
-  #past: BlobFile[] = [];
-  #present: BlobFile[] = [];
-  #pastSinceMs = 0;
+  /** In the order in which they were freed. */
+  #free: FreeFile[] = [];
   #removal: NodeJS.Timeout | undefined;
   readonly #removing = new Set<Promise<void>>();
   #isClosed = false;
 
-  private constructor(database: string, holds: ReadHolds, nextNumber: number) {
+  constructor(database: string, memory: DatabaseMemory) {
     this.#database = database;
     this.#directory = blobDirectory(database);
-    this.#holds = holds;
-    this.#nextNumber = nextNumber;
-  }
-
-  /** Removes files that no row refers to. `owned`: files that rows refer to. Rejects with STO0003 when one of them is missing. */
-  static async open(database: string, holds: ReadHolds, owned: readonly BlobFile[]): Promise<BlobFiles> {
-    const present = await numbersIn(blobDirectory(database));
-    const numbers = new Set(owned.map(({ number }) => number));
-    const missing = [...numbers].filter((number) => !present.has(number));
-    if (missing.length > 0) {
-      throw new PerdureError(
-        "STO0003",
-        `${missing.length} of ${numbers.size} blob files are missing in ${blobDirectory(database)}, among them ${missing[0]}.blob. Bring them back from where the database comes from.`,
-      );
-    }
-    let last = 0;
-    for (const number of present) last = Math.max(last, number);
-    for (const number of present) if (!numbers.has(number)) await rm(blobPath(blobDirectory(database), number), { force: true });
-    const files = new BlobFiles(database, holds, last + 1);
-    for (const file of owned) files.#add(file);
-    return files;
-  }
-
-  /** Bytes on disk, including files that wait for removal. */
-  get storedBytes(): number {
-    return this.#storedBytes;
+    this.#memory = memory;
   }
 
   /** The staged segment that contains the part. */
@@ -179,7 +163,7 @@ export class BlobFiles {
    */
   async write(payloads: readonly Uint8Array[]): Promise<readonly BlobSegment[]> {
     const directory = await this.#make();
-    const number = this.#nextNumber++;
+    const number = this.#memory.takeFileNumber();
     const path = blobPath(this.#directory, number);
     const checksums: number[] = [];
     let bytes = 0;
@@ -203,7 +187,7 @@ export class BlobFiles {
     await directory.sync();
     const blob = new BlobFile(number, bytes);
     blob.holderCount = payloads.length;
-    this.#add(blob);
+    this.#memory.addFileBytes(bytes);
     let position = 0;
     return payloads.map((payload, index) => {
       const segment = new BlobSegment(blob, payload, position, present(checksums[index]));
@@ -215,14 +199,9 @@ export class BlobFiles {
   /** Releases a caller's hold. The last release frees the file. */
   release(file: BlobFile): void {
     if (--file.holderCount > 0 || this.#isClosed) return;
-    this.#live.delete(file);
-    this.#present.push(file);
+    if (file.formerRowCount > 0 && !this.#memory.releaseFormerRows(file.number, file.formerRowCount)) return;
+    this.#free.push({ file, period: this.#memory.holds.period, freedAtMs: performance.now() });
     this.#removeFree();
-  }
-
-  #add(file: BlobFile): void {
-    this.#live.add(file);
-    this.#storedBytes += file.bytes;
   }
 
   #make(): Promise<FileHandle> {
@@ -233,23 +212,25 @@ export class BlobFiles {
     return this.#made;
   }
 
-  /** Removes free files that reads of past periods no longer need, now or when those reads have ended. */
+  /** Removes free files that reads no longer need, now or when those reads have ended. */
   #removeFree(): void {
-    while (this.#past.length > 0 || this.#present.length > 0) {
-      const isOverdue = this.#past.length > 0 && performance.now() - this.#pastSinceMs > BLOB_HELD_MS_MAX;
-      if (this.#holds.arePastReadsUnderWay && !isOverdue) {
-        this.#removal ??= setTimeout(() => {
-          this.#removal = undefined;
-          this.#removeFree();
-        }, BLOB_REMOVE_RETRY_MS).unref();
-        return;
+    const { holds } = this.#memory;
+    for (;;) {
+      const overdueMs = performance.now() - BLOB_HELD_MS_MAX;
+      let count = 0;
+      for (const { file, period, freedAtMs } of this.#free) {
+        if (!holds.haveEnded(period) && freedAtMs > overdueMs) break;
+        this.#remove(file);
+        count++;
       }
-      for (const file of this.#past) this.#remove(file);
-      this.#past = this.#present;
-      this.#present = [];
-      this.#pastSinceMs = performance.now();
-      this.#holds.nextPeriod();
+      this.#free.splice(0, count);
+      if (this.#free.length === 0) return;
+      if (!holds.advance()) break;
     }
+    this.#removal ??= setTimeout(() => {
+      this.#removal = undefined;
+      this.#removeFree();
+    }, BLOB_REMOVE_RETRY_MS).unref();
   }
 
   #remove({ number, bytes }: BlobFile): void {
@@ -257,7 +238,7 @@ export class BlobFiles {
     const removing = rm(blobPath(this.#directory, number), { force: true }).catch(() => undefined);
     this.#removing.add(removing);
     void removing.then(() => {
-      this.#storedBytes -= bytes;
+      this.#memory.addFileBytes(-bytes);
       this.#removing.delete(removing);
     });
   }
@@ -291,14 +272,4 @@ async function makeDirectory(database: string, directory: string): Promise<FileH
     await parent.close();
   }
   return open(directory, "r");
-}
-
-async function numbersIn(directory: string): Promise<Set<number>> {
-  const names = await readdir(directory).catch((cause: NodeJS.ErrnoException) => {
-    if (cause.code === "ENOENT") return [];
-    throw cause;
-  });
-  const numbers = new Set<number>();
-  for (const name of names) if (/^[0-9]+\.blob$/.test(name)) numbers.add(Number(basename(name, ".blob")));
-  return numbers;
 }

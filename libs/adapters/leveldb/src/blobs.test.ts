@@ -300,7 +300,7 @@ describe("damage and a full disk", () => {
       message: expect.stringContaining("1 of 1 blob files are missing"),
     });
     await expect(open()).rejects.toMatchObject({ code: "STO0003" }); // The failed open left nothing open.
-    expect(getEnvironmentData(`perdure level reads ${directory}`)).toBeUndefined();
+    expect(getEnvironmentData(`perdure level ${directory}`)).toBeUndefined();
   });
 
   test("reading a file that is missing, short or changed while the database is open fails as damage", async () => {

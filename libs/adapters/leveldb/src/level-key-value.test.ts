@@ -7,7 +7,8 @@ import { utf8 } from "@perdure/base";
 import { type KeyValue, KvPartitionStore } from "@perdure/storage";
 import { describePartitionStore } from "@perdure/storage/testing";
 import { COMMIT_LOG_DEFAULT, type CommitLogSettings } from "./commit-log/level-commits.js";
-import { type LevelStore, openLevelKeyValue } from "./level-key-value.js";
+import { openLevelKeyValue } from "./level-key-value.js";
+import type { LevelStore } from "./level-store.js";
 
 let root = "";
 let directory = "";

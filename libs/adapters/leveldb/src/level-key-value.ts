@@ -1,96 +1,129 @@
 /**
  * LevelDB with files for large payloads (`blob-files.ts`) as the engine of partition stores. One synced batch per commit; point reads are
  * synchronous, because a miss in the bloom filter or a hit in the memtable costs less than a task in the thread pool.
+ *
+ * Several threads of the process may write, each its own rows, through a handle of its own: LevelDB is thread-safe, and writes the batches
+ * that wait for each other with one sync. A batch becomes visible to readers in all threads only after that sync.
  */
-import { randomBytes } from "node:crypto";
-import { setImmediate } from "node:timers/promises";
-import { PerdureError, present } from "@perdure/base";
-import { type KeyValue, type RowBytes, rowOf } from "@perdure/storage";
+import { invariant, PerdureError } from "@perdure/base";
 import { ClassicLevel } from "classic-level";
 import type { BinaryLevel } from "./binary-level.js";
-import { BlobFile, BlobFiles, type BlobSegment, contains } from "./blob-files.js";
-import { BlobReads } from "./blob-reads.js";
-import {
-  COMMIT_LOG_DEFAULT,
-  type CommitLogSettings,
-  type CrashedLog,
-  LevelCommits,
-  prepareCrashedLog,
-  type RowBatch,
-} from "./commit-log/level-commits.js";
-import { logDirectory } from "./commit-log/ownership.js";
-import { BLOB_BYTES_MIN } from "./limits.js";
-import { logBytesIn } from "./log-bytes.js";
-import { openFailure, writeFailure } from "./open-failure.js";
-import { ReadHolds } from "./read-holds.js";
-import {
-  decodeOwner,
-  encodeOwner,
-  MARKER_BYTES,
-  MARKER_KEY,
-  OWNER_PREFIX,
-  OWNERS_END,
-  ROWS_END,
-  valueInParts,
-  wholeValue,
-} from "./stored-value.js";
+import { ownedBlobs, recoverBlobs } from "./blob-owners.js";
+import { COMMIT_LOG_DEFAULT, type CommitLogSettings, LevelCommits, prepareCrashedLog } from "./commit-log/level-commits.js";
+import { DatabaseMemory } from "./database-memory.js";
+import { LevelKeyValue, type LevelStore } from "./level-store.js";
+import { openFailure } from "./open-failure.js";
+import { MARKER_KEY } from "./stored-value.js";
 
 /** Size of the memtable: two are in memory and bound the log that is replayed at start; 4 MiB hold some thousand invocations. */
 const WRITE_BUFFER_BYTES = 4 * 1024 * 1024;
 /** Cache of uncompressed blocks of cold data; hot data is in the memtable. */
 const BLOCK_CACHE_BYTES = 8 * 1024 * 1024;
-/** Bytes of values that are copied into native memory before the event loop runs other tasks; about 10 ms. */
-const COPIED_BYTES_MAX = 4 * 1024 * 1024;
-/** Rows passed to LevelDB in one call, about 10 ms: deleting a long journal has a hundred thousand rows. */
-const ROWS_AT_ONCE_MAX = 4_096;
-/** Rows fetched from an iterator at a time. */
-const SCAN_PAGE = 256;
 
-/** A key-value engine that measures its size and can compact. */
-export interface LevelStore extends KeyValue {
-  readonly staging: NonNullable<KeyValue["staging"]>;
-  /** Bytes on disk, files of the commit log included, roughly: deleted data counts until it is compacted. Reads no data, so it may be called often. */
-  storedBytes(): Promise<number>;
-  /** Batches written since the database was opened; the stored data is unchanged while the number is. */
-  readonly batches: number;
-  /** Frees the disk space of deleted data. Takes long with much data, in a thread of its own. */
-  compact(): Promise<void>;
-}
-
-/** Directories that this process has open for writing: LevelDB would let several threads open one, and two writers would corrupt it. */
+/** Directories that this thread has open as writer 0: LevelDB would let it open one again, and two such writers would corrupt it. */
 const written = new Set<string>();
 
+export interface LevelWriters {
+  /** Number of writers, writer 0 included. */
+  readonly writers: number;
+  /** Whether writer 0 writes the row. Each row belongs to one writer from the start of the process to its end. */
+  readonly isOwn: (key: string) => boolean;
+}
+
+const ONE_WRITER: LevelWriters = { writers: 1, isOwn: () => true };
+
 /**
- * Opens or creates the database, which other threads of this process may then read (`openLevelReader`). Rejects with RT0005 when another
- * process or this one has it open for writing, STO0003 when it is damaged or blob files are missing, STO0006 or STO0007 when its commit
- * log is damaged or missing, STO0001 otherwise.
+ * Opens or creates the database, as its writer 0. Threads that are started afterwards may read it (`openLevelReader`), and write it when
+ * there are several `writers` (`openLevelWriter`), which must not have a commit log. The result is disposed of after the others: disposing
+ * of it rejects with STO0001 while other writers are open. Rejects with RT0005 when another process or this thread has it open for
+ * writing, STO0003 when it is damaged or blob files are missing, STO0006 or STO0007 when its commit log is damaged or missing, STO0001
+ * otherwise.
  */
 export async function openLevelKeyValue(
   directory: string,
   commitLog: CommitLogSettings = COMMIT_LOG_DEFAULT,
+  writers: LevelWriters = ONE_WRITER,
 ): Promise<LevelStore> {
+  invariant(writers.writers === 1 || !commitLog.enabled, "the commit log has one writer");
   if (written.has(directory)) throw new PerdureError("RT0005", `the storage directory ${directory} is open already`);
   written.add(directory);
   try {
-    return await openWriter(directory, commitLog);
+    return await openFirst(directory, commitLog, writers);
   } catch (cause) {
     written.delete(directory);
     throw cause instanceof PerdureError ? cause : openFailure(directory, cause);
   }
 }
 
-async function openWriter(directory: string, settings: CommitLogSettings): Promise<LevelStore> {
+async function openFirst(directory: string, settings: CommitLogSettings, { writers, isOwn }: LevelWriters): Promise<LevelStore> {
   await using acquired = new AsyncDisposableStack();
   const crashed = await prepareCrashedLog(directory);
   if (crashed !== undefined) acquired.use(crashed.lock);
-  const db = await open(directory);
+  const db = await openDatabase(directory);
   acquired.defer(() => db.close());
-  const store = await LevelKeyValue.open(db, directory, settings, crashed);
+  const memory = DatabaseMemory.create(writers);
+  const commits = await LevelCommits.open(db, directory, settings, memory.durable, crashed);
+  const stored = await recoverBlobs(db, directory, isOwn);
+  memory.fill(stored, writers > 1);
+  memory.publish(directory);
   acquired.move();
-  return store;
+  return new LevelKeyValue({
+    db,
+    commits,
+    directory,
+    memory,
+    owners: stored.owners,
+    isMarkerStored: stored.marker !== undefined,
+    isOwn,
+    onClose: () => {
+      const others = memory.openWriters;
+      if (others.length > 0)
+        throw new PerdureError("STO0001", `writers ${others.join(", ")} of ${directory} are still open, so it stays open`);
+      memory.withdraw(directory);
+    },
+    onClosed: () => void written.delete(directory),
+  });
 }
 
-async function open(directory: string): Promise<BinaryLevel> {
+export interface LevelWriter {
+  /** From 1 to the number of writers, exclusive. */
+  readonly writer: number;
+  /** As `LevelWriters.isOwn`. */
+  readonly isOwn: (key: string) => boolean;
+}
+
+/**
+ * Opens a database that the process has open (`openLevelKeyValue`, with exactly the same path and several writers) in a thread that was
+ * started since, as one more writer. Rejects with RT0005 when the process does not have it open, or has that writer open already.
+ */
+export async function openLevelWriter(directory: string, { writer, isOwn }: LevelWriter): Promise<LevelStore> {
+  const memory = DatabaseMemory.of(directory);
+  if (memory === undefined)
+    throw new PerdureError("RT0005", `the storage directory ${directory} has no writer 0 in this process`);
+  if (!memory.begin(writer))
+    throw new PerdureError("RT0005", `writer ${writer} of the storage directory ${directory} is open already`);
+  await using acquired = new AsyncDisposableStack();
+  acquired.defer(() => memory.end(writer));
+  const db = await openDatabase(directory);
+  acquired.defer(() => db.close());
+  const commits = LevelCommits.withoutLog(db, directory, memory.durable);
+  const isMarkerStored = db.getSync(MARKER_KEY) !== undefined;
+  const owners = await ownedBlobs(db, isOwn);
+  acquired.move();
+  return new LevelKeyValue({
+    db,
+    commits,
+    directory,
+    memory,
+    owners,
+    isMarkerStored,
+    isOwn,
+    onClose: () => undefined,
+    onClosed: () => memory.end(writer),
+  });
+}
+
+async function openDatabase(directory: string): Promise<BinaryLevel> {
   const db: BinaryLevel = new ClassicLevel<string, Uint8Array>(directory, { keyEncoding: "utf8", valueEncoding: "view" });
   try {
     await db.open({ writeBufferSize: WRITE_BUFFER_BYTES, cacheSize: BLOCK_CACHE_BYTES, compression: true, multithreading: true });
@@ -99,285 +132,3 @@ async function open(directory: string): Promise<BinaryLevel> {
   }
   return db;
 }
-
-class LevelKeyValue implements LevelStore {
-  readonly staging: LevelStore["staging"];
-  readonly #db: BinaryLevel;
-  readonly #commits: LevelCommits;
-  readonly #directory: string;
-  readonly #holds: ReadHolds;
-  readonly #blobs: BlobFiles;
-  readonly #reads: BlobReads;
-  /** Undefined until there are blob files. */
-  #marker: Uint8Array | undefined;
-  #isMarkerStored: boolean;
-  /** Files of each row with parts in files, by the row's key, each once. */
-  readonly #owners: Map<string, readonly BlobFile[]>;
-  #batches = 0;
-
-  private constructor(db: BinaryLevel, commits: LevelCommits, directory: string, blobs: Blobs) {
-    this.#db = db;
-    this.#commits = commits;
-    this.#directory = directory;
-    this.#holds = blobs.holds;
-    this.#blobs = blobs.files;
-    this.#reads = new BlobReads(directory);
-    this.#marker = blobs.marker;
-    this.#isMarkerStored = blobs.marker !== undefined;
-    this.#owners = blobs.owners;
-    this.staging = { bytesMin: BLOB_BYTES_MIN, stage: (bytes) => this.#blobs.stage(bytes) };
-  }
-
-  static async open(
-    db: BinaryLevel,
-    directory: string,
-    settings: CommitLogSettings,
-    crashed: CrashedLog | undefined,
-  ): Promise<LevelKeyValue> {
-    const holds = ReadHolds.publish(directory);
-    try {
-      const commits = await LevelCommits.open(db, directory, settings, holds.durable, crashed);
-      return new LevelKeyValue(db, commits, directory, { ...(await openBlobs(db, directory, holds)), holds });
-    } catch (cause) {
-      ReadHolds.withdraw(directory);
-      throw cause;
-    }
-  }
-
-  get batches(): number {
-    return this.#batches;
-  }
-
-  get(key: string): Uint8Array | undefined {
-    const value = this.#db.getSync(key);
-    return value === undefined ? undefined : this.#reads.rowSync(value, this.#marker);
-  }
-
-  async getMany(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
-    const release = this.#holds.hold();
-    try {
-      const rows: (Uint8Array | undefined)[] = [];
-      const values = await this.#db.getMany([...keys]);
-      await this.#commits.pending(keys);
-      for (const value of values) {
-        const row = value === undefined ? undefined : this.#reads.row(value, this.#marker);
-        rows.push(row instanceof Promise ? await row : row);
-      }
-      return rows;
-    } finally {
-      release();
-    }
-  }
-
-  async write(batch: ReadonlyMap<string, RowBytes | null>): Promise<void> {
-    try {
-      const segments = await this.#writeBlobs(batch);
-      const owners = new Map<string, readonly BlobFile[]>();
-      await this.#commits.write(batch, (rows) => this.#putRows(rows, batch, segments, owners));
-      this.#batches++;
-      this.#updateHolds(batch, owners, segments);
-    } catch (cause) {
-      throw writeFailure(batch.size, cause);
-    }
-  }
-
-  /** Adds the rows of a batch; `owners` gets the files of rows that have some. */
-  async #putRows(
-    rows: RowBatch,
-    batch: ReadonlyMap<string, RowBytes | null>,
-    segments: ReadonlyMap<Uint8Array, BlobSegment>,
-    owners: Map<string, readonly BlobFile[]>,
-  ): Promise<void> {
-    let bytes = 0;
-    let count = 0;
-    for (const [key, row] of batch) {
-      if (++count % ROWS_AT_ONCE_MAX === 0) await setImmediate();
-      const owned = row === null ? undefined : this.#putParts(rows, key, row, segments);
-      if (owned !== undefined) owners.set(key, owned);
-      if (owned === undefined && this.#owners.size > 0 && this.#owners.has(key)) rows.del(OWNER_PREFIX + key);
-      if (row === null) rows.del(key);
-      if (row === null || owned !== undefined) continue;
-      const value = rowOf(row);
-      if (bytes + value.length > COPIED_BYTES_MAX) {
-        await setImmediate();
-        bytes = 0;
-      }
-      bytes += value.length;
-      rows.put(key, wholeValue(value, this.#marker));
-    }
-    if (owners.size > 0 && !this.#isMarkerStored) rows.put(MARKER_KEY, present(this.#marker));
-  }
-
-  /** Segments of every large part of the batch, staged before or written now. Each segment's file is held once for the batch. */
-  async #writeBlobs(batch: ReadonlyMap<string, RowBytes | null>): Promise<ReadonlyMap<Uint8Array, BlobSegment>> {
-    let large: Uint8Array[] | undefined;
-    for (const row of batch.values()) {
-      if (row === null || (row instanceof Uint8Array && row.length < BLOB_BYTES_MIN)) continue;
-      for (const part of partsOf(row)) {
-        if (part.length < BLOB_BYTES_MIN) continue;
-        large ??= [];
-        large.push(part);
-      }
-    }
-    if (large === undefined) return NO_SEGMENTS;
-    this.#marker ??= randomBytes(MARKER_BYTES);
-    const segments = new Map<Uint8Array, BlobSegment>();
-    const missing: Uint8Array[] = [];
-    // Longest first: shorter parts can be ranges of longer ones, such as a value within the journal entry that carried it.
-    for (const part of large.sort((a, b) => b.length - a.length)) {
-      const staged = this.#blobs.find(part);
-      if (staged !== undefined && !segments.has(part)) {
-        staged.file.holderCount++;
-        segments.set(part, staged);
-      } else if (staged === undefined && !missing.some((each) => contains(each, part))) missing.push(part);
-    }
-    const written = missing.length === 0 ? [] : await this.#blobs.write(missing);
-    for (const [index, part] of missing.entries()) segments.set(part, present(written[index]));
-    for (const part of large) {
-      const segment = segments.has(part) ? undefined : written.find((each) => each.contains(part));
-      if (segment === undefined) continue;
-      segment.file.holderCount++;
-      segments.set(part, segment);
-    }
-    return segments;
-  }
-
-  /** Stores a row whose large parts are in files; returns those files, or undefined when there are none. */
-  #putParts(
-    batch: RowBatch,
-    key: string,
-    row: RowBytes,
-    segments: ReadonlyMap<Uint8Array, BlobSegment>,
-  ): readonly BlobFile[] | undefined {
-    if (segments.size === 0) return undefined;
-    const files = new Set<BlobFile>();
-    const parts = partsOf(row).map((part) => {
-      const segment = segments.get(part);
-      if (segment === undefined) return part;
-      files.add(segment.file);
-      return segment.reference(part);
-    });
-    if (files.size === 0) return undefined;
-    batch.put(key, valueInParts(parts, present(this.#marker)));
-    batch.put(OWNER_PREFIX + key, encodeOwner(files));
-    return [...files];
-  }
-
-  /** Records after a durable batch that its rows hold their files, and that replaced rows release theirs. */
-  #updateHolds(
-    batch: ReadonlyMap<string, RowBytes | null>,
-    owners: ReadonlyMap<string, readonly BlobFile[]>,
-    segments: ReadonlyMap<Uint8Array, BlobSegment>,
-  ): void {
-    if (owners.size > 0) this.#isMarkerStored = true;
-    for (const files of owners.values()) for (const file of files) file.holderCount++;
-    if (this.#owners.size > 0) {
-      for (const key of batch.keys()) {
-        const before = this.#owners.get(key);
-        if (before === undefined) continue;
-        this.#owners.delete(key);
-        for (const file of before) this.#blobs.release(file);
-      }
-    }
-    for (const [key, files] of owners) this.#owners.set(key, files);
-    for (const { file } of segments.values()) this.#blobs.release(file);
-  }
-
-  async *scan(
-    from: string,
-    to: string,
-    options?: { readonly limit?: number; readonly keysOnly?: boolean },
-  ): AsyncIterable<readonly [string, Uint8Array]> {
-    const limit = options?.limit ?? -1;
-    const release = this.#holds.hold();
-    const lt = to < ROWS_END ? to : ROWS_END;
-    const iterator = this.#db.iterator({ gte: from, lt, limit, values: options?.keysOnly !== true, fillCache: false });
-    try {
-      for (;;) {
-        const page = await iterator.nextv(limit > 0 ? Math.min(limit, SCAN_PAGE) : SCAN_PAGE);
-        await this.#commits.pending();
-        if (page.length === 0) return;
-        if (this.#marker === undefined || options?.keysOnly === true) yield* page as readonly (readonly [string, Uint8Array])[];
-        else for (const [key, value] of page) yield [key, await this.#reads.row(value as Uint8Array, this.#marker)];
-      }
-    } finally {
-      release();
-      await iterator.close();
-    }
-  }
-
-  async *values(from: string, to: string, options?: { readonly firstParts?: boolean }): AsyncIterable<readonly Uint8Array[]> {
-    const release = this.#holds.hold();
-    const iterator = this.#db.values({ gte: from, lt: to < ROWS_END ? to : ROWS_END, fillCache: false });
-    try {
-      for (;;) {
-        const page = await iterator.nextv(SCAN_PAGE);
-        await this.#commits.pending();
-        if (page.length === 0) return;
-        if (this.#marker === undefined) yield page;
-        else yield* this.#reads.pages(page, this.#marker, options?.firstParts === true);
-      }
-    } finally {
-      release();
-      await iterator.close();
-    }
-  }
-
-  async storedBytes(): Promise<number> {
-    const [tables, own, commitLog] = await Promise.all([
-      this.#db.approximateSize("", OWNERS_END),
-      logBytesIn(this.#directory), // Recent writes are in the log and in no table yet.
-      logBytesIn(logDirectory(this.#directory)),
-    ]);
-    return tables + own + commitLog + this.#blobs.storedBytes;
-  }
-
-  async compact(): Promise<void> {
-    // LevelDB chooses the levels to compact before a running flush has ended; the second pass includes those tables.
-    await this.#commits.compact("", OWNERS_END);
-    await this.#commits.compact("", OWNERS_END);
-  }
-
-  async [Symbol.asyncDispose](): Promise<void> {
-    ReadHolds.withdraw(this.#directory);
-    await this.#blobs[Symbol.asyncDispose]();
-    try {
-      await this.#commits[Symbol.asyncDispose]();
-    } finally {
-      await this.#db.close();
-      written.delete(this.#directory);
-    }
-  }
-}
-
-interface Blobs {
-  readonly files: BlobFiles;
-  readonly holds: ReadHolds;
-  readonly marker: Uint8Array | undefined;
-  readonly owners: Map<string, readonly BlobFile[]>;
-}
-
-/** Loads which rows refer to which files and removes files without a row. */
-async function openBlobs(db: BinaryLevel, directory: string, holds: ReadHolds): Promise<Omit<Blobs, "holds">> {
-  const marker = db.getSync(MARKER_KEY);
-  const files = new Map<number, BlobFile>();
-  const owners = new Map<string, readonly BlobFile[]>();
-  if (marker !== undefined) {
-    for await (const [key, value] of db.iterator({ gte: OWNER_PREFIX, lt: OWNERS_END, fillCache: false })) {
-      const owned = decodeOwner(value).map(({ number, bytes }) => {
-        const file = files.get(number) ?? new BlobFile(number, bytes);
-        files.set(number, file);
-        file.holderCount++;
-        return file;
-      });
-      owners.set(key.slice(OWNER_PREFIX.length), owned);
-    }
-  }
-  return { files: await BlobFiles.open(directory, holds, [...files.values()]), marker, owners };
-}
-
-function partsOf(row: RowBytes): readonly Uint8Array[] {
-  return row instanceof Uint8Array ? [row] : row;
-}
-
-const NO_SEGMENTS: ReadonlyMap<Uint8Array, BlobSegment> = new Map();

@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { fromUtf8, utf8 } from "@perdure/base";
 import type { KeyValue } from "@perdure/storage";
+import { DatabaseMemory } from "./database-memory.js";
 import { openLevelKeyValue } from "./level-key-value.js";
 import { openLevelReader } from "./level-reader.js";
-import { ReadHolds } from "./read-holds.js";
 
 let root = "";
 beforeAll(async () => {
@@ -63,7 +63,6 @@ test("a snapshot that fails holds no files: they are removed once no read needs 
   const reader = await openLevelReader(directory);
   await reader[Symbol.asyncDispose]();
   expect(() => reader.snapshot()).toThrow();
-  const holds = ReadHolds.of(directory);
-  holds.nextPeriod();
-  expect(holds.arePastReadsUnderWay).toBe(false);
+  const { holds } = DatabaseMemory.of(directory) as DatabaseMemory;
+  expect([holds.advance(), holds.advance(), holds.haveEnded(0)]).toEqual([true, true, true]);
 });

@@ -1,6 +1,6 @@
 /**
  * Reads the database from another thread of the process, which runs SQL statements. The thread has a handle of its own: LevelDB is
- * thread-safe, and a reader never blocks the writer. A snapshot has the data committed at one moment.
+ * thread-safe, and a reader never blocks the writers. A snapshot has the data that all writers committed until one moment.
  */
 import { PerdureError } from "@perdure/base";
 import type { KeyValue } from "@perdure/storage";
@@ -8,8 +8,8 @@ import { ClassicLevel } from "classic-level";
 import type { BinaryLevel } from "./binary-level.js";
 import { BlobReads } from "./blob-reads.js";
 import type { DurableBatches } from "./commit-log/durable-batches.js";
+import { DatabaseMemory } from "./database-memory.js";
 import { openFailure } from "./open-failure.js";
-import { ReadHolds } from "./read-holds.js";
 import { MARKER_KEY, ROWS_END } from "./stored-value.js";
 
 /** Bytes and rows fetched at a time: large, because scans here read many rows and no other task waits for them. */
@@ -34,10 +34,10 @@ export async function openLevelReader(directory: string): Promise<LevelReader> {
   } catch (cause) {
     throw openFailure(directory, cause);
   }
-  const holds = ReadHolds.of(directory);
+  const { holds, durable } = DatabaseMemory.of(directory) ?? DatabaseMemory.create(1);
   const reads = new BlobReads(directory);
   return {
-    snapshot: () => new LevelSnapshot(db, reads, holds.hold(), holds.durable),
+    snapshot: () => new LevelSnapshot(db, reads, holds.hold(), durable),
     [Symbol.asyncDispose]: () => db.close(),
   };
 }

@@ -1,51 +1,27 @@
 /**
- * Counts reads in progress, in the writer's thread and in others of the process, so that files are not removed while a read may need them.
- * A read belongs to the current period. Free files wait until their period is over and its reads have ended: two counters suffice, because
- * a period begins only when no read of the one before the last is left.
+ * Counts reads in progress, in all threads of the process, so that files are not removed while a read may need them. A read belongs to the
+ * period in which it began. A file that is freed in period p is removed from period p + 2 on: period p + 1 cannot end before the reads of
+ * period p have ended. Two counters suffice, because a period begins only when no read of the one before the last is left.
  */
-import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
-import { DURABLE_BATCHES_INTEGERS, DurableBatches } from "./commit-log/durable-batches.js";
-
 const PERIOD = 0;
 const COUNTS = 1;
-const DURABLE_BATCHES = 3;
-const SHARED_BYTES = (DURABLE_BATCHES + DURABLE_BATCHES_INTEGERS) * Int32Array.BYTES_PER_ELEMENT;
-
-const nameOf = (directory: string): string => `perdure level reads ${directory}`;
+/** Shared integers that the counters need. */
+export const READ_HOLDS_INTEGERS = 3;
 
 export class ReadHolds {
   readonly #shared: Int32Array;
-  /** Counters of the writer's batches. */
-  readonly durable: DurableBatches;
 
-  constructor(shared: SharedArrayBuffer = new SharedArrayBuffer(SHARED_BYTES)) {
-    this.#shared = new Int32Array(shared);
-    this.durable = new DurableBatches(this.#shared.subarray(DURABLE_BATCHES));
-  }
-
-  /** Call it in the writer of a directory: threads that are started afterwards get the counters with `of`. */
-  static publish(directory: string): ReadHolds {
-    const shared = new SharedArrayBuffer(SHARED_BYTES);
-    setEnvironmentData(nameOf(directory), shared);
-    return new ReadHolds(shared);
-  }
-
-  static withdraw(directory: string): void {
-    setEnvironmentData(nameOf(directory), undefined as never);
-  }
-
-  static of(directory: string): ReadHolds {
-    const shared = getEnvironmentData(nameOf(directory));
-    return new ReadHolds(shared instanceof SharedArrayBuffer ? shared : undefined);
+  constructor(shared: Int32Array) {
+    this.#shared = shared;
   }
 
   /** Begins a read; call the result once to end it. */
   hold(): () => void {
     for (;;) {
-      const period = Atomics.load(this.#shared, PERIOD);
+      const period = this.period;
       const slot = COUNTS + (period & 1);
       Atomics.add(this.#shared, slot, 1);
-      if (Atomics.load(this.#shared, PERIOD) === period) {
+      if (this.period === period) {
         let isHeld = true;
         return () => {
           if (isHeld) Atomics.sub(this.#shared, slot, 1);
@@ -56,13 +32,22 @@ export class ReadHolds {
     }
   }
 
-  /** Whether reads of the previous period are still in progress. */
-  get arePastReadsUnderWay(): boolean {
-    return Atomics.load(this.#shared, COUNTS + ((Atomics.load(this.#shared, PERIOD) + 1) & 1)) > 0;
+  /** The current period. It wraps around. */
+  get period(): number {
+    return Atomics.load(this.#shared, PERIOD);
   }
 
-  /** Begins the next period. Allowed only while no past reads are in progress. */
-  nextPeriod(): void {
-    Atomics.add(this.#shared, PERIOD, 1);
+  /** Whether every read has ended that began in this period or before. */
+  haveEnded(period: number): boolean {
+    return ((this.period - period) | 0) >= 2;
+  }
+
+  /** Begins the next period, unless reads of the previous one are in progress: false then. Any thread may call it at any time. */
+  advance(): boolean {
+    const period = this.period;
+    if (Atomics.load(this.#shared, COUNTS + ((period + 1) & 1)) > 0) return false;
+    // Another thread may have begun the next period since: the counter that was checked is that of new reads then.
+    Atomics.compareExchange(this.#shared, PERIOD, period, (period + 1) | 0);
+    return true;
   }
 }

@@ -4,6 +4,7 @@
  */
 import { access, mkdir, open, readdir, readFile, rename, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
+import { threadId } from "node:worker_threads";
 import { causeCode, causeMessage, type ErrorCode, jsonFields, PerdureError, parseJson } from "@perdure/base";
 
 /** The latest format. */
@@ -74,17 +75,20 @@ function isReadable(format: unknown): boolean {
   return typeof format === "number" && Number.isInteger(format) && format >= FIRST_FORMAT && format <= STORAGE_FORMAT;
 }
 
-/** Writes the file under another name and renames it, so that a crash leaves no partial version file. */
+/** Writes the file under another name, one of this thread, and renames it, so that a crash leaves no partial version file. */
 async function writeFormat(path: string, format: number): Promise<void> {
   const file = join(path, FILE);
-  const draft = `${file}.${process.pid}`;
+  const draft = `${file}.${process.pid}.${threadId}`;
   await writeFile(draft, `${JSON.stringify({ format, writtenBy: "perdure" })}\n`, { flush: true });
   await rename(draft, file);
 }
 
-/** Raises the format to at least this one. Call it before the database stores what only that format allows; durable when it resolves. */
+/**
+ * Raises the format to at least this one. Call it before the database stores what only that format allows; durable when it resolves. Several
+ * threads may call it at the same time when they raise it to the same format.
+ */
 export function raiseFormat(database: string, format: number): Promise<void> {
-  return changeFormat(database, async (stored) => (typeof stored === "number" && stored >= format ? undefined : format));
+  return changeFormat(database, async (stored) => (typeof stored === "number" && stored >= format ? stored : format));
 }
 
 /**
@@ -98,7 +102,10 @@ export function endCommitLogFormat(database: string, rest: () => Promise<number>
 /** The latest change of each version file. Changes read the file before they write it, under one name of a draft: one at a time. */
 const changes = new Map<string, Promise<void>>();
 
-/** A database without version file stays unchanged, and so does one for which `next` resolves with undefined. */
+/**
+ * A database without version file stays unchanged, and so does one for which `next` resolves with undefined. When it resolves with the
+ * stored format, that becomes durable.
+ */
 function changeFormat(database: string, next: (stored: unknown) => Promise<number | undefined>): Promise<void> {
   const path = dirname(database);
   const change = (changes.get(path) ?? Promise.resolve()).then(async () => {
@@ -106,7 +113,7 @@ function changeFormat(database: string, next: (stored: unknown) => Promise<numbe
     if (stored === undefined) return;
     const format = await next(stored);
     if (format === undefined) return;
-    await writeFormat(path, format);
+    if (format !== stored) await writeFormat(path, format); // Else another thread may have written it, and not have made that durable yet.
     await using directory = await open(path, "r");
     await directory.sync();
   });

@@ -9,7 +9,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, expect, test } from "@jest/globals";
 import { fromUtf8, PerdureError } from "@perdure/base";
-import { type LevelStore, openLevelKeyValue } from "../src/level-key-value.js";
+import { openLevelKeyValue } from "../src/level-key-value.js";
+import type { LevelStore } from "../src/level-store.js";
 
 const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url));
 const TEST_MS = 120_000;

@@ -10,7 +10,8 @@ import { setImmediate } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "@jest/globals";
 import { fromUtf8, utf8 } from "@perdure/base";
 import { type LogFiles, logFilesIn } from "../src/commit-log/log-files.js";
-import { type LevelStore, openLevelKeyValue } from "../src/level-key-value.js";
+import { openLevelKeyValue } from "../src/level-key-value.js";
+import type { LevelStore } from "../src/level-store.js";
 import { LosableNames } from "./lost-names.js";
 import { type Chance, copyDatabase, loseLevelLogs, loseSectors, seeded, segmentsOf } from "./power-cut.js";
 

@@ -7,9 +7,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from "@jest/g
 import { fromUtf8, utf8 } from "@perdure/base";
 import { ClassicLevel } from "classic-level";
 import { copyDatabase } from "../../test/power-cut.js";
+import { DatabaseMemory } from "../database-memory.js";
 import { openLevelKeyValue } from "../level-key-value.js";
 import { openLevelReader } from "../level-reader.js";
-import { ReadHolds } from "../read-holds.js";
 import { prepareStorageDirectory } from "../version-file.js";
 import { SEGMENT_HEADER_BYTES } from "./format.js";
 import type { CommitLogSettings } from "./level-commits.js";
@@ -163,7 +163,7 @@ describe("a database with a commit log", () => {
   test("gives LevelDB no batch before the log while LevelDB moves its memory into tables", async () => {
     await using kv = await open();
     await kv.write(row(1));
-    const { durable } = ReadHolds.of(directory);
+    const { durable } = DatabaseMemory.of(directory) as DatabaseMemory;
     const begun = durable.begun;
     const compaction = kv.compact();
     await kv.write(row(2));
@@ -177,7 +177,7 @@ describe("a database with a commit log", () => {
     await using kv = await open();
     await kv.write(row(1));
     await using reader = await openLevelReader(directory);
-    const { durable } = ReadHolds.of(directory);
+    const { durable } = DatabaseMemory.of(directory) as DatabaseMemory;
     durable.begin();
     await using snapshot = reader.snapshot();
     let isRead = false;

@@ -120,6 +120,11 @@ export class LevelCommits implements AsyncDisposable {
     return commits;
   }
 
+  /** For a writer beside writer 0, which has no commit log either. */
+  static withoutLog(db: BinaryLevel, database: string, durable: DurableBatches): LevelCommits {
+    return new LevelCommits(db, database, COMMIT_LOG_DEFAULT, durable);
+  }
+
   /** Resolves when the changes that `build` makes are durable. `keys`: the rows among them that readers request. */
   write(keys: Keys, build: (batch: RowBatch) => Promise<void>): Promise<void> {
     return this.#serially(async () => {
