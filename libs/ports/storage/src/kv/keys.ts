@@ -33,6 +33,12 @@ export function partitionPrefix(partition: number): string {
   return prefix;
 }
 
+/** The partition of a row; undefined for the few rows before all partitions. */
+export function partitionOfRow(key: string): number | undefined {
+  const high = key.charCodeAt(0) - 48;
+  return high < 0 ? undefined : high * 64 + key.charCodeAt(1) - 48;
+}
+
 const ASCII = /^[\x00-\x7f]*$/;
 /** Converts any text to a string of chars 0–255. */
 function narrow(text: string): string {

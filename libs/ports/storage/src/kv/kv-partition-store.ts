@@ -245,7 +245,9 @@ export class KvPartitionStore implements PartitionStore {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
+    await this.#meter?.beforeClose(this.#kv);
     await this.#kv[Symbol.asyncDispose]();
+    this.#meter?.afterClose();
   }
 }
 
