@@ -89,7 +89,10 @@ export function liveRowsOf(ports: LivePorts): LiveRows {
     async *buckets(partitions) {
       for (const partition of partitions ?? every) yield* (await flow.flowLimits(partition)).buckets;
     },
-    completedChanges: (since) => completedChanges?.since(since) ?? NOT_RECORDED,
+    completedChanges: (since) => {
+      const changes = completedChanges?.since(since) ?? NOT_RECORDED;
+      return changes instanceof Promise ? changedKeys(changes) : changes;
+    },
   };
 }
 
@@ -101,6 +104,10 @@ export function* trafficRowsOf({ node, sinceMs, counts }: WorkerTraffic): Iterab
 
 /** Rows of `LiveRows.completedChanges` where there is no record of the changes. */
 export const NOT_RECORDED: readonly null[] = [null];
+
+async function* changedKeys(changes: Promise<readonly string[] | undefined>): AsyncIterable<string | null> {
+  yield* (await changes) ?? NOT_RECORDED;
+}
 
 /** The live rows that come from the registry. */
 export function registryRowsOf(

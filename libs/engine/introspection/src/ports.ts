@@ -14,6 +14,7 @@ import type {
 } from "@perdure/flow-control";
 import type { AttemptError, EventSubscription, JournalEntry, JournalEvent, ServiceType } from "@perdure/state-machine";
 import type {
+  AsyncCompletedChanges,
   InboxRow,
   KeyValue,
   LockRow,
@@ -349,13 +350,13 @@ interface OperationUndoRow {
   readonly cannotBeUndone: readonly string[];
 }
 
-/** The record of changed rows of completed invocations (`CompletedChanges` of the store). */
-export interface CompletedChangesPort {
-  /** Undefined while there is none. A snapshot that is taken later has all changes before this position. */
-  position(): number | undefined;
-  /** Undefined when the record does not reach so far back. */
-  since(position: number): readonly string[] | undefined;
-}
+/**
+ * The record of changed rows of completed invocations: `CompletedChanges` of the store, or those of several threads that write it.
+ *
+ * `position`: undefined while there is none; a snapshot that is taken later has all changes before this position. `since`: undefined when
+ * the record does not reach so far back.
+ */
+export type CompletedChangesPort = AsyncCompletedChanges;
 
 /** Workers and leaders of partitions: of a cluster, or of the single process. */
 export interface ClusterPort {

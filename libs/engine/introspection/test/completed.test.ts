@@ -2,7 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "@jest/globals";
 import { fromUtf8, type InvocationId, newInvocationId, partitionOf, silentLogger, systemClock, utf8 } from "@perdure/base";
 import type { Invocation, Mutation, Target } from "@perdure/state-machine";
-import { CompletedChanges, KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
+import { type AsyncCompletedChanges, CompletedChanges, KvPartitionStore, MemoryKeyValue } from "@perdure/storage";
 import { arbitraryInvocation } from "@perdure/storage/testing";
 import { SeededRandom } from "@perdure/testkit";
 import fc from "fast-check";
@@ -20,6 +20,8 @@ const BYTES_MAX = 16 * 1024 * 1024;
 class Stored {
   readonly kv = new MemoryKeyValue();
   readonly changes = new CompletedChanges();
+  /** How statements read the record of the changes. */
+  record: AsyncCompletedChanges = this.changes;
   readonly cache: CompletedCache;
   readonly store = new KvPartitionStore(this.changes.recorded(this.kv));
   readonly #epochs: number[] = [];
@@ -56,7 +58,7 @@ class Stored {
         flowRows: () => ({ queues: [], entries: [], limits: [], buckets: [] }),
         flowLimits: () => ({ limits: [], buckets: [] }),
       },
-      completedChanges: this.changes,
+      completedChanges: this.record,
       partitionCount: PARTITIONS,
       clock: systemClock,
     });
@@ -153,8 +155,10 @@ describe("statements over kept invocations", () => {
     await fc.assert(property, { numRuns: 2, seed: 17, endOnFailure: true });
   }, 240_000);
 
-  test("read from the store only what changed since the last one", async () => {
+  test.each(["in this thread", "in others"])("read from the store only what changed since the last one %s", async (where) => {
     stored = new Stored();
+    const { changes } = stored;
+    if (where === "in others") stored.record = { position: NEVER, since: async (position) => changes.since(position) };
     const [first, second, third] = [aCompleted(1), aCompleted(2), aCompleted(3)];
     await stored.put(first, second);
     await resultOf(kept, "SELECT COUNT(*) FROM sys_invocation");
@@ -164,6 +168,16 @@ describe("statements over kept invocations", () => {
     const [at] = [await resultOf(kept, "SELECT COUNT(*) AS n FROM sys_invocation WHERE status = 'completed'")];
     expect(at).toBe('{"rows":[{"n":2}]}');
     expect(stored.completedScans).toBe(PARTITIONS);
+  });
+
+  test("read everything when the record of another thread does not reach so far back", async () => {
+    stored = new Stored();
+    stored.record = { position: NEVER, since: async () => undefined };
+    await stored.put(aCompleted(1), aCompleted(2));
+    for (let n = 1; n < 3; n++) {
+      expect(await resultOf(kept, "SELECT COUNT(*) AS n FROM sys_invocation")).toBe('{"rows":[{"n":2}]}');
+      expect(stored.completedScans).toBe(n * PARTITIONS);
+    }
   });
 
   test("keep pace with thousands of changes, and drop rows that are gone", async () => {
@@ -204,6 +218,10 @@ describe("statements over kept invocations", () => {
   });
 });
 
+/** `Stored` requests positions of its own. */
+const NEVER = () => {
+  throw new Error("no position is requested");
+};
 const random = new SeededRandom(17);
 
 function aCompleted(n: number): Invocation {

@@ -16,6 +16,7 @@ export * from "./codec/undo.js";
 export { boundedEntries, JournalBytes, JournalTooLarge } from "./journal-too-large.js";
 export { ActionMeter } from "./kv/action-meter.js";
 export { ActionTotals } from "./kv/action-totals.js";
+export { type AsyncCompletedChanges, combinedChanges } from "./kv/combined-changes.js";
 export { CompletedChanges } from "./kv/completed-changes.js";
 export { type KeyValue, MemoryKeyValue, type RowBytes, rowOf, type Staging } from "./kv/key-value.js";
 export { parseInvocationKey, partitionOfRow } from "./kv/keys.js";

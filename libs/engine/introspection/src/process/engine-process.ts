@@ -104,8 +104,11 @@ export class EngineProcess {
     return this.#statements.size - (this.#running === undefined ? 0 : 1);
   }
 
-  /** Resolves when the process `isFree`. */
-  query(text: string, format: SqlFormat, signal: AbortSignal): RunningStatement {
+  /**
+   * Call it when the process `isFree`. `changesAt`: a position in the record of changes, requested before, for the snapshot that the
+   * process takes.
+   */
+  query(text: string, format: SqlFormat, changesAt: number | undefined, signal: AbortSignal): RunningStatement {
     const { clock } = this.#ports;
     const query = ++this.#last;
     const statement = new RemoteStatement({
@@ -123,7 +126,6 @@ export class EngineProcess {
     this.#idle?.cancel();
     this.#idle = undefined;
     if (this.#memoryCheck === undefined) this.#watchMemory();
-    const changesAt = this.#ports.completedChanges?.position();
     this.#send({ kind: "query", query, text, format, changesAt });
     return { answer: statement.answer, ran };
   }

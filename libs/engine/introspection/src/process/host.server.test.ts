@@ -2,7 +2,7 @@ import { afterEach, describe, expect, test } from "@jest/globals";
 import { concatBytes, fromUtf8, silentLogger, systemClock, systemRandom } from "@perdure/base";
 import { OPEN_RESULTS_MAX, PROCESS_STARTS_MAX } from "../limits.js";
 import type { SqlEngine, SqlEngineOptions } from "../options.js";
-import type { LiveRows, SqlAnswer } from "../ports.js";
+import type { CompletedChangesPort, LiveRows, SqlAnswer } from "../ports.js";
 import { createSqlProcesses } from "./host.js";
 
 const entry = new URL("../../testdata/processes/scripted.mjs", import.meta.url);
@@ -14,7 +14,11 @@ afterEach(async () => {
   await engine[Symbol.asyncDispose]();
 });
 
-function start(live: Partial<LiveRows> = {}, options: Partial<SqlEngineOptions> = {}): SqlEngine {
+function start(
+  live: Partial<LiveRows> = {},
+  options: Partial<SqlEngineOptions> = {},
+  completedChanges?: CompletedChangesPort,
+): SqlEngine {
   const source = { store: { kind: "served" }, partitionCount: 1 } as const;
   const ports = {
     entry,
@@ -22,6 +26,7 @@ function start(live: Partial<LiveRows> = {}, options: Partial<SqlEngineOptions> 
     live: live as LiveRows,
     environment: ["PATH"],
     onEnd: (reason: string) => void endings.push(reason),
+    ...(completedChanges === undefined ? {} : { completedChanges }),
   };
   // Pauses between two processes are of no length.
   const random = { ...systemRandom, float: () => 0 };
@@ -62,6 +67,16 @@ describe("processes that run statements", () => {
   test("return results, and the error of a statement", async () => {
     start();
     expect(await Promise.all([run("echo one"), run("echo two"), run("refuse bad")])).toEqual(["one", "two", "invalid: bad"]);
+  });
+
+  test("get a position in the record of changes before each statement, from other threads, too", async () => {
+    let position: number | undefined = 17;
+    start({}, { runningQueriesMax: 1 }, { position: async () => position, since: () => undefined });
+    const first = await run("position");
+    position = 18;
+    const second = await run("position");
+    position = undefined;
+    expect([first, second, await run("position")]).toEqual(["17", "18", "undefined"]);
   });
 
   test("have of the server's environment what they are given", async () => {

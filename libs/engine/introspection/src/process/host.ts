@@ -141,6 +141,7 @@ class ProcessSlot {
   async run(text: string, format: SqlFormat, signal: AbortSignal): Promise<RunningStatement | undefined> {
     this.#isReserved = true;
     try {
+      const changesAt = await this.#ports.completedChanges?.position();
       if (this.#process?.isAlive !== true) {
         const hasFailed = this.#noteEnd();
         if (this.#failedAtMs.length >= PROCESS_STARTS_MAX) return undefined;
@@ -151,7 +152,7 @@ class ProcessSlot {
         if (store === "failed") return undefined;
         this.#process = new EngineProcess(this.#ports, this.#options, store);
       }
-      return signal.aborted ? undefined : this.#process.query(text, format, signal);
+      return signal.aborted ? undefined : this.#process.query(text, format, changesAt, signal);
     } finally {
       this.#isReserved = false;
     }

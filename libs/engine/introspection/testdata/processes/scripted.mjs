@@ -38,6 +38,8 @@ function receive(message) {
   switch (word) {
     case "echo":
       return answer(query, argument);
+    case "position":
+      return answer(query, `${message.changesAt}`);
     case "refuse":
       return post({ kind: "refused", query, refusal: { kind: "refused", reason: "invalid", message: argument } });
     case "throw":
