@@ -4,6 +4,7 @@
  */
 import { randomFillSync } from "node:crypto";
 import { getEnvironmentData, setEnvironmentData } from "node:worker_threads";
+import { present } from "@perdure/base";
 import { DURABLE_BATCHES_INTEGERS, DurableBatches } from "./commit-log/durable-batches.js";
 import { READ_HOLDS_INTEGERS, ReadHolds } from "./read-holds.js";
 import { MARKER_BYTES } from "./stored-value.js";
@@ -43,6 +44,11 @@ interface FormerFileBuffers {
 /** The form in which threads get the memory. */
 interface Buffers extends FormerFileBuffers {
   readonly common: SharedArrayBuffer;
+}
+
+function areBuffers(data: unknown): data is Buffers {
+  if (typeof data !== "object" || data === null) return false;
+  return ["common", "files", "rows"].every((name) => Reflect.get(data, name) instanceof SharedArrayBuffer);
 }
 
 const nameOf = (directory: string): string => `perdure level ${directory}`;
@@ -96,8 +102,8 @@ export class DatabaseMemory {
 
   /** The memory of a database that this process has open for writing; undefined when there is none. */
   static of(directory: string): DatabaseMemory | undefined {
-    const buffers = getEnvironmentData(nameOf(directory)) as unknown as Buffers | undefined;
-    if (buffers === undefined) return undefined;
+    const buffers: unknown = getEnvironmentData(nameOf(directory));
+    if (!areBuffers(buffers)) return undefined;
     const memory = new DatabaseMemory(buffers.common, new FormerFiles(buffers));
     return Atomics.load(memory.#integers, IS_OPEN) === 1 ? memory : undefined;
   }
@@ -177,7 +183,7 @@ class FormerFiles {
     let low = 0;
     for (let high = this.#numbers.length; low < high; ) {
       const middle = (low + high) >>> 1;
-      if ((this.#numbers[middle] as bigint) < number) low = middle + 1;
+      if (present(this.#numbers[middle]) < number) low = middle + 1;
       else high = middle;
     }
     return this.#numbers[low] !== number || Atomics.sub(this.#rows, low, rowCount) === rowCount;

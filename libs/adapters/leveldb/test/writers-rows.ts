@@ -4,7 +4,7 @@ import type { KeyValue } from "@perdure/storage";
 
 export const PARTITIONS = 6;
 const LARGE_BYTES = 262_144;
-/** Numbers of rows are found again by the byte that fills their values. */
+/** Numbers of rows are scanned again by the byte that fills their values. */
 const FILLS = 200;
 
 export function rowOfBatch(partition: number, n: number): Uint8Array {
@@ -24,14 +24,14 @@ export function checkRow(key: string, row: Uint8Array | undefined): void {
 /** Checks the rows of one moment; returns the number of the latest batch, −1 when there is none. */
 export async function checkPartition(kv: KeyValue, partition: number): Promise<number> {
   const n = Number(fromUtf8(kv.get(`${partition}n`) ?? utf8("-1")));
-  const found = new Map<string, Uint8Array>();
-  for await (const [key, row] of kv.scan(`${partition}k`, `${partition}l`)) found.set(key, row);
+  const scanned = new Map<string, Uint8Array>();
+  for await (const [key, row] of kv.scan(`${partition}k`, `${partition}l`)) scanned.set(key, row);
   const keys = [n - 2, n - 1, n].filter((each) => each >= 0).map((each) => [`${partition}k${each % 5}`, each] as const);
-  if (found.size !== keys.length) throw new Error(`partition ${partition} has rows ${[...found.keys()]} after batch ${n}`);
+  if (scanned.size !== keys.length) throw new Error(`partition ${partition} has rows ${[...scanned.keys()]} after batch ${n}`);
   const many = await kv.getMany(keys.map(([key]) => key));
   for (const [index, [key, each]] of keys.entries()) {
     const expected = rowOfBatch(partition, each);
-    for (const row of [found.get(key), many[index]])
+    for (const row of [scanned.get(key), many[index]])
       if (row === undefined || Buffer.compare(row, expected) !== 0) throw new Error(`row ${key} is not that of batch ${each}`);
   }
   return n;

@@ -108,12 +108,12 @@ test(
       await exited;
       await reading;
       await using kv = await openFreed();
-      const found = await stored(kv);
-      for (const [partition, n] of found.entries()) {
+      const latest = await stored(kv);
+      for (const [partition, n] of latest.entries()) {
         expect(n).toBeGreaterThanOrEqual(acknowledged[partition] as number);
         expect(n).toBeLessThanOrEqual((acknowledged[partition] as number) + 1);
       }
-      before = found;
+      before = latest;
     }
   },
   TEST_MS,

@@ -8,8 +8,8 @@ const WRITERS = 3;
 const keyOf = (writer: number, n: number): string => `0${writer}c${String(n).padStart(33, "0")}`;
 const row = (n: number): Uint8Array => Uint8Array.of(n % 256);
 
-/** Lets promises that are resolved already go on. */
-const settled = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+/** Resolves when the functions that await resolved promises have continued. */
+const promisesContinued = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
 
 /** One writer of a shared store. Writes become visible and end, and requests are answered, when the test says so. */
 class Writer implements AsyncCompletedChanges {
@@ -137,11 +137,11 @@ test("a reader has the rows of its snapshot, whenever the records of the writers
         else if (kind === "store") writer.store(n);
         else if (kind === "end") writer.end(n);
         else writer.answer();
-        await settled();
+        await promisesContinued();
       }
       while (reader.running !== undefined) {
         for (const writer of writers) writer.answer();
-        await settled();
+        await promisesContinued();
       }
       caughtUpCount += reader.caughtUpCount;
     },
