@@ -32,8 +32,17 @@ export * from "./lifecycle.js";
 export * from "./polled.js";
 export type { ProcessCommand } from "./process/command.js";
 export type { ErrorAdvice } from "./process/explain.js";
-export { type ProcessPorts, type ProcessSpec, type ReadyFacts, runProcess, runProgram } from "./process/run.js";
+export {
+  type ProcessOrigin,
+  type ProcessPorts,
+  type ProcessSpec,
+  type ReadyFacts,
+  runProcess,
+  runProgram,
+  type SettingInputs,
+} from "./process/run.js";
 export { runTask, type TaskSpec } from "./process/task.js";
+export { type OpenThread, openThread, type ThreadSetup, threadSetup } from "./process/thread.js";
 export * from "./setting-file.js";
 export { attemptSettings, type RetentionSettings, retentionSettings, retryPolicyOf } from "./settings/attempts.js";
 export { type EgressSettings, egressGuardOf } from "./settings/egress.js";

@@ -46,6 +46,11 @@ export class Lifecycle {
     return this.#stopSignal.signal;
   }
 
+  /** Why the process cannot continue; undefined while it can, and when it stops well. */
+  get failure(): PerdureError | undefined {
+    return this.#failure;
+  }
+
   /** The clock of deadlines. */
   get clock(): Clock {
     return this.#options.clock;

@@ -54,7 +54,7 @@ export interface ProcessSpec<S extends GroupSchema> {
   /** Field `service` of its log lines. */
   readonly service: string;
   readonly schema: S;
-  readonly load: (inputs: Pick<ConfigInputs, "file" | "environment" | "flags">) => LoadedConfig<S>;
+  readonly load: (inputs: SettingInputs) => LoadedConfig<S>;
   readonly advice?: ErrorAdvice;
   /**
    * Its listeners serve clients of many tenants, and it leads no partitions: an uncaught exception that belongs to one connection for certain
@@ -62,7 +62,17 @@ export interface ProcessSpec<S extends GroupSchema> {
    */
   readonly isEdge?: boolean;
   /** Starts everything as parts of the lifecycle; resolves when it serves. */
-  readonly start: (settings: z.output<S>, ports: ProcessPorts) => Promise<ReadyFacts>;
+  readonly start: (settings: z.output<S>, ports: ProcessPorts, origin: ProcessOrigin) => Promise<ReadyFacts>;
+}
+
+/** The sources of the settings, from which a thread of the process reads them again: secrets are not copied between threads. */
+export type SettingInputs = Pick<ConfigInputs, "file" | "environment" | "flags">;
+
+/** What the threads of a process need to be set up as their process is. */
+export interface ProcessOrigin {
+  readonly inputs: SettingInputs;
+  /** Calls back when the levels of the log change while the process runs. */
+  onLogFilter(listener: (filter: string) => void): void;
 }
 
 export const OK = 0;
@@ -108,23 +118,41 @@ export async function runProcess<S extends GroupSchema>(
 ): Promise<number> {
   outliveReaders();
   try {
-    const loaded = spec.load({ file: command.file, environment, flags: command.flags });
+    const inputs = { file: command.file, environment, flags: command.flags };
+    const loaded = spec.load(inputs);
     if (command.printConfig) {
       process.stdout.write(printConfig(spec.schema, loaded));
       return OK;
     }
-    const own = loaded.values as ProcessSettings & z.output<S>;
+    const own = processSettingsOf(loaded);
     const logging = createLogging(loggingOptions(own, spec.service, environment));
-    const read = () => (spec.load({ file: command.file, environment, flags: command.flags }).values as ProcessSettings).logFilter;
+    const read = () => processSettingsOf(spec.load(inputs)).logFilter;
     if (loaded.ignoredVariables.length > 0) {
       const variables = loaded.ignoredVariables.join(", ");
       logging.logger.warn({ variables }, "environment variables of Restate without a setting here are ignored");
     }
-    using _levels = followLogFilter(command.file, read, logging, process);
-    return await serve(spec, own, logging, environment);
+    const listeners: ((filter: string) => void)[] = [];
+    using _levels = followLogFilter(command.file, read, announcedLevels(logging, listeners), process);
+    const origin: ProcessOrigin = { inputs, onLogFilter: (listener) => void listeners.push(listener) };
+    return await serve(spec, own, logging, origin);
   } catch (cause) {
     return refuse(spec, cause, environment);
   }
+}
+
+/** Every program has the settings of a process among its own. */
+export function processSettingsOf<S extends GroupSchema>({ values }: LoadedConfig<S>): ProcessSettings & z.output<S> {
+  return values as ProcessSettings & z.output<S>;
+}
+
+function announcedLevels({ logger, setFilter }: Logging, listeners: readonly ((filter: string) => void)[]): Logging {
+  return {
+    logger,
+    setFilter(filter) {
+      setFilter(filter);
+      for (const listener of listeners) listener(filter);
+    },
+  };
 }
 
 /** Writes the reason to stderr; returns the exit code. */
@@ -154,8 +182,8 @@ export function loggingOptions(
   }: ProcessSettings & { readonly environmentName?: string | undefined },
   service: string,
   environment: NodeJS.ProcessEnv,
+  isTerminal: boolean = process.stdout.isTTY === true,
 ) {
-  const isTerminal = process.stdout.isTTY === true;
   const noColor = environment["NO_COLOR"] !== undefined && environment["NO_COLOR"] !== "";
   return {
     filter: logFilter,
@@ -172,9 +200,10 @@ async function serve<S extends GroupSchema>(
   spec: ProcessSpec<S>,
   settings: ProcessSettings & z.output<S>,
   { logger, setFilter }: Logging,
-  environment: NodeJS.ProcessEnv,
+  origin: ProcessOrigin,
 ): Promise<number> {
   const { program, advice, start } = spec;
+  const { environment } = origin.inputs;
   const metrics = new Metrics();
   const lifecycle = new Lifecycle({
     logger,
@@ -197,7 +226,7 @@ async function serve<S extends GroupSchema>(
     const sampler = new Sampler({ ratio: settings.tracingSampleRatio }, systemRandom);
     const ports = { lifecycle, metrics, ...tracers, sampler, clock: systemClock, random: systemRandom, logger };
     // One part around all others: between two of them none is pending, and a readiness probe at that moment would send requests to ports that are not open yet.
-    announce(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports)), logger);
+    announce(settings, await lifecycle.awaitPart("start-up", () => start(settings, ports, origin)), logger);
     flushCompileCache(); // Now that all code is compiled: a process that is killed later would not have stored the cache.
   } catch (cause) {
     // A stop during the start is not a failure, and the lifecycle is handling it.
@@ -217,7 +246,7 @@ async function serve<S extends GroupSchema>(
   }
 }
 
-async function startTracing(
+export async function startTracing(
   settings: ProcessSettings,
   lifecycle: Lifecycle,
   logger: Logger,

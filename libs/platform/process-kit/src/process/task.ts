@@ -4,9 +4,8 @@ import { createLogging } from "@perdure/telemetry";
 import type { z } from "zod";
 import { printConfig } from "../config/print.js";
 import type { GroupSchema } from "../config/tree.js";
-import type { ProcessSettings } from "../settings/process.js";
 import { processCommand } from "./command.js";
-import { loggingOptions, OK, outliveReaders, type ProcessSpec, refuse } from "./run.js";
+import { loggingOptions, OK, outliveReaders, type ProcessSpec, processSettingsOf, refuse } from "./run.js";
 
 interface TaskPorts {
   readonly clock: Clock;
@@ -37,7 +36,7 @@ export async function runTask<S extends GroupSchema>(
       process.stdout.write(printConfig(spec.schema, loaded));
       return OK;
     }
-    const own = loaded.values as ProcessSettings & z.output<S>;
+    const own = processSettingsOf(loaded);
     const { logger } = createLogging(loggingOptions(own, spec.service, environment));
     await Promise.race([spec.run(own, { clock: systemClock, logger }), stopped]); // Unfinished work ends with the process.
     return OK;

@@ -31,7 +31,7 @@ export const CASTS_MAX: Readonly<Record<string, number>> = {
   "libs/engine/invoker": 2,
   "libs/engine/partition-processor": 10,
   "libs/platform/http-server": 8,
-  "libs/platform/process-kit": 9,
+  "libs/platform/process-kit": 7,
   "libs/platform/tunnel": 1,
   "libs/ports/cloud": 12,
   "libs/ports/storage": 26,
