@@ -73,7 +73,6 @@ export class RegistryWatch {
   #becomeReady: () => void = () => undefined;
   readonly #watch: WatchStream<NumberedState>;
   #channel = 0;
-  /** Number of the last state of the registry that is watched; 0 until it has sent one. */
   #number = 0n;
   /** Changes that wait until the state that shows them arrives here. */
   #unseen: { readonly number: bigint; readonly finish: () => void }[] = [];
@@ -103,6 +102,11 @@ export class RegistryWatch {
 
   get syncAgeMs(): number {
     return this.#lostAtMs === undefined ? 0 : this.#ports.clock.monotonicMs() - this.#lostAtMs;
+  }
+
+  /** Number of the last state of the registry that is watched; 0 until it has sent one. */
+  get stateNumber(): bigint {
+    return this.#number;
   }
 
   get records(): RegistryRecords {

@@ -35,6 +35,8 @@ export interface RemoteRegistry extends Registry, RegistryView {
   snapshots(): Promise<readonly RegistrySnapshot[]>;
   /** Milliseconds since the watch on a registry was lost: the state may be that old. 0 while a watch is open. */
   readonly syncAgeMs: number;
+  /** Number of the last state that was received, as the registry counts them; 0 while none is watched. */
+  readonly stateNumber: bigint;
   close(): void;
 }
 
@@ -45,6 +47,9 @@ export function openRemoteRegistry(ports: RemoteRegistryPorts, options: RemoteRe
     schedules: remoteSchedules(() => watch.client),
     get syncAgeMs() {
       return watch.syncAgeMs;
+    },
+    get stateNumber() {
+      return watch.stateNumber;
     },
     close: () => watch.close(),
     snapshots: async () => (await Promise.all(ports.channels.map(snapshotOf))).filter((each) => each !== undefined),
