@@ -26,9 +26,19 @@ interface ListenerUrls {
   readonly admin: string;
 }
 
-/** Only the variables of the test's environment that are needed to find programs. */
+/** Number of threads of all servers that do not set it themselves; suites run with one thread by default. */
+const THREADS = "PERDURE_WORKER__THREADS";
+
+/** Only the variables of the test's environment that are needed to find programs, and the number of threads. */
 function processEnvironment({ settings, environment }: ServerStart): NodeJS.ProcessEnv {
-  return { PATH: process.env["PATH"], HOME: process.env["HOME"], ...environment, ...environmentOf(settings) };
+  const threads = process.env[THREADS];
+  return {
+    PATH: process.env["PATH"],
+    HOME: process.env["HOME"],
+    ...(threads === undefined ? {} : { [THREADS]: threads }),
+    ...environment,
+    ...environmentOf(settings),
+  };
 }
 
 export function temporaryDirectory(): string {
