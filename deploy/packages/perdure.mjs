@@ -22,6 +22,7 @@ const SQL_BINDINGS = /^@duckdb\/node-bindings$/;
 const PROCESSES = {
   "sql-process": "services/standalone/src/sql-process.ts",
   "sql-store-thread": "services/standalone/src/sql-store-thread.ts",
+  "shard-thread": "services/standalone/src/shard-thread.ts",
   "cluster-sql-process": "services/admin-api/src/cluster-sql-process.ts",
 };
 

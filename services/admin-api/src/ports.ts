@@ -93,7 +93,7 @@ export interface AdminPorts {
   /** Undefined where usage is not counted. */
   readonly usage?: (() => Promise<DataSetUsage>) | undefined;
   /** Stops the running attempt of an invocation; returns undefined when none runs. Absent where the settings do not allow it. */
-  readonly crashAttempt?: ((id: InvocationId) => CutAttempt | undefined) | undefined;
+  readonly crashAttempt?: ((id: InvocationId) => CutAttempt | undefined | Promise<CutAttempt | undefined>) | undefined;
   /** Undefined where the console is turned off or not built. */
   readonly console?: ConsoleHost | undefined;
   readonly clock: Clock;

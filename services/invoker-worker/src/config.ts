@@ -51,7 +51,8 @@ const invokerSettings = group("Attempts: the streams to user endpoints.", {
   }),
 });
 
-export const workerSettings = group("The worker: partitions, their storage, and attempts.", {
+/** The settings one by one, for programs that have more in their group. */
+export const workerSettingsShape = {
   cleanupInterval: duration("1h", { sentence: "Interval at which data beyond its retention is removed (duration).", minMs: 1 }),
   numPartitions: integer(PARTITION_COUNT_DEFAULT, {
     sentence: "Partitions of a new data directory; one that exists keeps the number it was made with.",
@@ -81,7 +82,11 @@ export const workerSettings = group("The worker: partitions, their storage, and 
     }),
   }),
   invoker: invokerSettings,
-});
+} as const;
+
+export const WORKER_SETTINGS_SENTENCE = "The worker: partitions, their storage, and attempts.";
+
+export const workerSettings = group(WORKER_SETTINGS_SENTENCE, workerSettingsShape);
 
 type WorkerSettings = z.output<typeof workerSettings>;
 

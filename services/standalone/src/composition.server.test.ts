@@ -35,24 +35,26 @@ const warnings: string[] = [];
 const logger: Logger = { ...silentLogger, warn: (_fields, message) => void warnings.push(message), child: () => logger };
 
 async function start(...flags: string[]): Promise<BoundPorts> {
-  const { values } = loadSettings({
-    file: undefined,
-    environment: {},
-    flags: [...FREE_PORTS, "--worker.num-partitions=2", "--base-dir", folder, ...flags],
-  });
+  const given = [...FREE_PORTS, "--worker.num-partitions=2", "--base-dir", folder, ...flags];
+  const inputs = { file: undefined, environment: {}, flags: given };
+  const { values } = loadSettings(inputs);
   warnings.length = 0;
   const lifecycle = new Lifecycle({ logger: silentLogger, clock: systemClock, health: new Health(), shutdownTimeoutMs: 5000 });
   const metrics = new Metrics();
-  const ports = await startStandalone(values, {
-    lifecycle,
-    metrics,
-    tracer: noTracer,
-    invocationTracer: noTracer,
-    sampler: new Sampler({ ratio: 0 }, systemRandom),
-    clock: systemClock,
-    random: systemRandom,
-    logger,
-  });
+  const ports = await startStandalone(
+    values,
+    {
+      lifecycle,
+      metrics,
+      tracer: noTracer,
+      invocationTracer: noTracer,
+      sampler: new Sampler({ ratio: 0 }, systemRandom),
+      clock: systemClock,
+      random: systemRandom,
+      logger,
+    },
+    { inputs, onLogFilter() {} },
+  );
   running.push(lifecycle);
   return ports;
 }

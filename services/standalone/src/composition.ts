@@ -1,51 +1,32 @@
 /**
  * Composes the single process: embedded drivers, the roles' own functions on them, and direct references where a cluster uses clients.
  *
- *     directories ▸ stores ▸ registry ▸ worker (leads all partitions) ▸ admin API ▸ ingress ▸ subscriptions
+ *     directories ▸ stores ▸ registry ▸ worker (leads the partitions) ▸ admin API ▸ ingress ▸ subscriptions
  *
+ * With several threads each further one leads a part of the partitions and has a worker and an ingress of its own (`threads/`).
  * Sources of work start last: callers and topics would fill the event loop in which everything else is still starting.
  */
-import { type Clock, PerdureError, Secret } from "@perdure/base";
-import { createRequestIdentity, type EndpointTransport, type RequestIdentity } from "@perdure/endpoint-transport";
-import { createHttpTransport, type HttpTransportDeps } from "@perdure/http-client";
-import { createIngress, type Ingress, ingressMetrics, ingressOptionsOf, observeIngress } from "@perdure/ingress-gateway";
-import {
-  createInvokerWorker,
-  type InvokerWorker,
-  invokerOptionsOf,
-  observeSubscriptions,
-  observeWorker,
-  type WorkerMetrics,
-  workerMetrics,
-} from "@perdure/invoker-worker";
+import { observeSubscriptions } from "@perdure/invoker-worker";
 import { createKafkaSource } from "@perdure/kafka";
-import { createLambdaTransport } from "@perdure/lambda";
-import type { LevelStore } from "@perdure/leveldb";
-import {
-  egressGuardOf,
-  type ProcessPorts,
-  readSettingFile,
-  recordScopesOf,
-  requestHeadersOf,
-  type TunnelSetup,
-  tunnelsOf,
-} from "@perdure/process-kit";
-import { checkAddress, openListener } from "@perdure/process-kit/http";
-import type { RegistryRole } from "@perdure/registry";
+import { type ProcessOrigin, type ProcessPorts, recordScopesOf, threadSetup } from "@perdure/process-kit";
+import { type BoundListener, openListener } from "@perdure/process-kit/http";
 import { createSubscriptions, type Deliveries, type Subscriptions } from "@perdure/subscriptions";
-import { tracedEdge } from "@perdure/telemetry";
-import { invocationSpans, invocationTracing, recordSpans } from "@perdure/telemetry/tracing";
-import { createTunnelTransport } from "@perdure/tunnel";
+import { invocationTracing, recordSpans } from "@perdure/telemetry/tracing";
+import { buildIngress } from "./callers.js";
+import { checkSettings } from "./checked-settings.js";
 import type { StandaloneSettings } from "./config.js";
 import { openAdmin } from "./embedded-admin.js";
 import { openRegistry } from "./embedded-registry.js";
+import { openEndpoints } from "./endpoint-access.js";
 import { startEnvironmentEvents } from "./environment-events.js";
+import { startWorker } from "./leading.js";
 import { limitedPartitions, type StorageFull, storageIsFull } from "./limited-partitions.js";
 import { STORAGE_HELD_RETRY_MS } from "./limits.js";
-import type { CheckedSettings, EndpointAccess, Foundation, Roles, WorkingRoles } from "./parts.js";
-import { type GuardOptions, ingressGuard } from "./runtime-guard.js";
+import type { Foundation, LeadingRoles, Roles, WorkingRoles } from "./parts.js";
 import { StorageLimit } from "./storage-limit.js";
 import { openStores } from "./stores.js";
+import type { ThreadLeadership } from "./threads/methods.js";
+import type { ShardThreads } from "./threads/shard-threads.js";
 
 /** Addresses at which the listeners were bound; different from the settings when those have port 0. */
 export interface BoundPorts {
@@ -60,16 +41,22 @@ export interface BoundPorts {
  * RT0009, META0010, META0011 (version of a directory), META0005 (damaged metadata), STO0005 (directories that do not belong together),
  * STO… (storage), OPS0001 (identity key).
  */
-export async function startStandalone(settings: StandaloneSettings, ports: ProcessPorts): Promise<BoundPorts> {
+export async function startStandalone(
+  settings: StandaloneSettings,
+  ports: ProcessPorts,
+  origin: ProcessOrigin,
+): Promise<BoundPorts> {
   const { lifecycle } = ports;
   const checked = await checkSettings(settings, ports);
   const stores = await openStores(settings, ports);
   const endpoints = await openEndpoints(settings, checked.tunnels, ports);
-  const foundation: Foundation = { settings, ...checked, ...stores, ...endpoints, tracing: invocationTracing(ports) };
-
-  const registry = await lifecycle.prepare(() => openRegistry(foundation, ports));
+  const bases = { settings, ...checked, ...stores, ...endpoints, tracing: invocationTracing(ports) };
+  const registry = await lifecycle.prepare(() => openRegistry(bases, ports));
+  const shards = await startShards({ ...bases, registry }, ports, origin);
+  const foundation: Foundation = { ...bases, shards, remote: shards?.peers.remote };
   const worker = await startWorker(foundation, registry, ports);
-  const storage = await startStorageLimit(foundation, worker, ports);
+  await connectShards({ ...foundation, registry, worker }, ports);
+  const storage = await startStorageLimit({ ...foundation, registry, worker }, ports);
   const partitions = limitedPartitions(worker.partitions, storage);
   const working = { ...foundation, registry, worker, storage, partitions };
   const ingress = buildIngress(working, ports);
@@ -77,150 +64,69 @@ export async function startStandalone(settings: StandaloneSettings, ports: Proce
   const roles: Roles = { ...working, ingress, subscriptions };
 
   const adminListener = await openAdmin(roles, ports);
-  const ingressListener = await lifecycle.start("ingress", () =>
-    openListener(
-      settings.ingress,
-      (address) => ingress.listen(address),
-      () => ingress.close(),
-    ),
-  );
+  const ingressListener = await lifecycle.start("ingress", () => openIngress(roles));
   await startSubscriptions(roles, ports);
   await startEnvironmentEvents(roles, ports);
   const identityPublicKey = checked.identity?.publicKey;
   return { ingressPort: ingressListener.port, adminPort: adminListener.port, identityPublicKey };
 }
 
-async function checkSettings(settings: StandaloneSettings, { lifecycle, clock }: ProcessPorts): Promise<CheckedSettings> {
-  const identity = await lifecycle.prepare(() => identityOf(settings, clock));
-  const listenerGuards = await lifecycle.prepare(() => guardsOf(settings));
-  const tunnels = await lifecycle.prepare(() => tunnelsOf(settings));
-  // Before any partition is led or work resumed: an unreachable server should not run handlers.
-  await lifecycle.prepare(() => checkAddress(settings.ingress, "ingress.bind-port"));
-  await lifecycle.prepare(() => checkAddress(settings.admin, "admin.bind-port"));
-  await lifecycle.prepare(() => recordScopesOf(settings));
-  return { identity, listenerGuards, tunnels };
+type ShardBases = Omit<Foundation, "shards" | "remote"> & Pick<LeadingRoles, "registry">;
+
+/** Starts the further threads; undefined when there is one thread, which loads nothing of what connects several. */
+async function startShards(
+  { settings, place, directory, actions, partitionCount, registry }: ShardBases,
+  ports: ProcessPorts,
+  origin: ProcessOrigin,
+): Promise<ShardThreads | undefined> {
+  const { threads } = place;
+  if (actions === undefined) return undefined;
+  const { ShardThreads } = await ports.lifecycle.prepare(() => import("./threads/shard-threads.js"));
+  const options = { threads, partitionCount, directory, actions, setup: threadSetup(origin), node: settings.nodeName };
+  const shards = await ports.lifecycle.start("threads", () => new ShardThreads(registry, options, ports));
+  origin.onLogFilter((filter) => shards.setLogFilter(filter));
+  return shards;
 }
 
-/** Throws OPS0001 when the file with the secret cannot be read or is empty. */
-function guardsOf({ runtime: { secretFile, mode } }: StandaloneSettings): GuardOptions {
-  const isSuspended = mode === "suspended";
-  if (secretFile === undefined) return { secret: undefined, isSuspended };
-  const secret = readSettingFile("runtime.secret-file", secretFile).trim();
-  if (secret === "") throw new PerdureError("OPS0001", `'runtime.secret-file' ${secretFile} is empty`);
-  return { secret: new Secret(secret), isSuspended };
+/** Resolves when every thread leads its partitions, and all reach each other. */
+async function connectShards({ shards, worker }: LeadingRoles, { lifecycle }: ProcessPorts): Promise<void> {
+  if (shards === undefined) return;
+  const leaders: ThreadLeadership[] = [];
+  for (const thread of shards.numbers)
+    leaders.push(...(await lifecycle.awaitPart(`worker of thread ${thread}`, () => shards.leads(thread))));
+  shards.connect(worker, leaders);
 }
 
-/** Throws OPS0001 when the file cannot be read or holds anything but one Ed25519 key. */
-function identityOf({ requestIdentityPrivateKeyPemFile: file }: StandaloneSettings, clock: Clock): RequestIdentity | undefined {
-  if (file === undefined) return undefined;
-  return createRequestIdentity(new Secret(readSettingFile("request-identity-private-key-pem-file", file)), clock);
-}
-
-async function openEndpoints(
-  settings: StandaloneSettings,
-  tunnels: TunnelSetup | undefined,
-  { lifecycle, clock, random, logger }: ProcessPorts,
-): Promise<EndpointAccess> {
-  const guard = egressGuardOf(settings.egress, logger);
-  const plain = createHttpTransport({ clock, random, guard });
-  const http = await lifecycle.start("endpoint transport", () => openTransport(tunnels, plain, { clock, random }));
-  const lambdaOptions = { assumeRoleExternalId: settings.awsAssumeRoleExternalId, rolesOnly: guard !== undefined };
-  const lambda = await lifecycle.start("Lambda transport", () => createLambdaTransport(lambdaOptions));
-  return { guard, plain, transports: { http, lambda } };
-}
-
-/** Reaches endpoints behind tunnels too, when there are some: the proxy belongs to the operator, so the guard does not check it. */
-function openTransport(tunnels: TunnelSetup | undefined, plain: EndpointTransport, deps: HttpTransportDeps): EndpointTransport {
-  if (tunnels === undefined) return plain;
-  const { access, ca } = tunnels;
-  const toProxy = createHttpTransport(deps, ca === undefined ? {} : { trustedCertificates: ca });
-  return createTunnelTransport({ plain, toProxy }, access);
-}
-
-async function startWorker(foundation: Foundation, registry: RegistryRole, ports: ProcessPorts): Promise<InvokerWorker> {
-  const { lifecycle, metrics, clock } = ports;
-  const { partitionCount, plain } = foundation;
-  const observers = workerMetrics(metrics);
-  const worker = await lifecycle.start("worker", () => createWorker(foundation, registry, observers, ports));
-  const partitionCounts = () => ({ leading: partitionCount, taking: 0, yielding: 0 });
-  const observed = { ...worker, partitionCounts, partitionCount, connections: () => plain.connections() };
-  observeWorker(metrics, observed, observers, clock);
-  return worker;
-}
-
-function createWorker(
-  { settings, store, transports, tracing, identity, partitionCount }: Foundation,
-  registry: RegistryRole,
-  metrics: WorkerMetrics,
-  { lifecycle, clock, random, logger }: ProcessPorts,
-): Promise<InvokerWorker> {
-  return createInvokerWorker(
-    {
-      store,
-      registry,
-      transports,
-      tracing,
-      identity,
-      clock,
-      random,
-      logger,
-      metrics,
-      onFatal: (error) => lifecycle.fail(error),
+/** One port for all threads: the kernel spreads new connections among them. */
+function openIngress({ settings, ingress, shards }: Roles): Promise<BoundListener> {
+  return openListener(
+    settings.ingress,
+    async (address) => {
+      const bound = await ingress.listen({ ...address, reusePort: shards !== undefined });
+      await shards?.listen(bound.port);
+      return bound;
     },
-    {
-      partitionCount,
-      cleanupIntervalMs: settings.worker.cleanupInterval,
-      undoBytesMax: settings.undo.bytesMax,
-      throttleKeysMax: settings.worker.throttleKeysLimit,
-      isSuspended: settings.runtime.mode === "suspended",
-      invoker: invokerOptionsOf(settings.worker, requestHeadersOf(settings), settings.experimentalEnableVqueues),
-    },
+    async () => void (await Promise.all([ingress.close(), shards?.drainIngress()])),
   );
 }
 
-async function startStorageLimit(
-  { settings, level }: Foundation,
-  worker: InvokerWorker,
-  ports: ProcessPorts,
-): Promise<StorageLimit | undefined> {
-  const bytesMax = settings.limits.storedBytes;
+async function startStorageLimit(roles: LeadingRoles, ports: ProcessPorts): Promise<StorageLimit | undefined> {
+  const bytesMax = roles.settings.limits.storedBytes;
   if (bytesMax === undefined) return undefined;
-  return ports.lifecycle.start("storage limit", () => openStorageLimit(bytesMax, level, worker, ports));
+  return ports.lifecycle.start("storage limit", () => openStorageLimit(bytesMax, roles, ports));
 }
 
 function openStorageLimit(
   bytesMax: number,
-  storage: LevelStore,
-  worker: InvokerWorker,
+  { level: storage, worker, shards }: LeadingRoles,
   { clock, logger }: ProcessPorts,
 ): Promise<StorageLimit> {
   const { code, detail } = storageIsFull(bytesMax);
   const reason = { errorCode: code, message: detail, nextRetryDelayMs: STORAGE_HELD_RETRY_MS };
+  const onState = (isFull: boolean, isHeld: boolean): void =>
+    shards?.setStorage({ isFull, heldBecause: isHeld ? reason : undefined });
   const onHeld = (isHeld: boolean): void => worker.hold(isHeld ? reason : undefined);
-  return StorageLimit.open({ storage, onHeld, clock, logger }, bytesMax);
-}
-
-function buildIngress(roles: WorkingRoles, ports: ProcessPorts): Ingress {
-  const { settings, registry, partitions, tracing, storage, listenerGuards } = roles;
-  const { metrics, clock, random, logger } = ports;
-  const ingress = createIngress(
-    {
-      registry,
-      partitions,
-      clock,
-      random,
-      logger: logger.child({ component: "ingress" }),
-      metrics: ingressMetrics(metrics),
-      startSpan: tracing === undefined ? undefined : invocationSpans(tracing),
-      edge: tracedEdge(ports, "server"),
-    },
-    {
-      ...ingressOptionsOf(settings.ingress, settings.experimentalEnableVqueues),
-      http: { guard: ingressGuard({ ...listenerGuards, storage }) },
-    },
-  );
-  observeIngress(metrics, ingress, () => 0);
-  return ingress;
+  return StorageLimit.open({ storage, onHeld, onState, clock, logger }, bytesMax);
 }
 
 function buildSubscriptions(working: WorkingRoles, { clock, logger: root }: ProcessPorts): Subscriptions {

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { adminSettingsShape } from "@perdure/admin-api";
 import { ingressSettingsShape } from "@perdure/ingress-gateway";
-import { workerSettings } from "@perdure/invoker-worker";
+import { WORKER_SETTINGS_SENTENCE, workerSettingsShape } from "@perdure/invoker-worker";
 import {
   boolean,
   type ConfigInputs,
@@ -24,6 +24,7 @@ import {
 } from "@perdure/process-kit";
 import { kafkaClustersSetting, planLimitSettings } from "@perdure/registry";
 import type { z } from "zod";
+import { threadsSetting } from "./threads/thread-count.js";
 
 const ingressSettings = group("The HTTP listener for callers of services.", {
   ...ingressSettingsShape,
@@ -36,6 +37,8 @@ const adminSettingsWithCrash = group("The management API.", {
     sentence: "Whether requests that cut off running attempts are disabled; on the runtime of an environment they always are.",
   }),
 });
+
+const workerSettings = group(WORKER_SETTINGS_SENTENCE, { ...workerSettingsShape, threads: threadsSetting });
 
 const runtimeSettings = group("For a server that is the runtime of an environment, behind a gateway.", {
   secretFile: optionalText({

@@ -30,18 +30,23 @@ const [PARTITIONS, METADATA] = ["db", "local-metadata-store"];
 /** Starts a server and stops it. Rejects when it refuses to start. */
 async function run(...flags: string[]): Promise<void> {
   const given = [...ENDPOINTS, "--worker.num-partitions=2", "--base-dir", folder, ...flags];
-  const { values } = loadSettings({ file: undefined, environment: {}, flags: given });
+  const inputs = { file: undefined, environment: {}, flags: given };
+  const { values } = loadSettings(inputs);
   const lifecycle = new Lifecycle({ logger: silentLogger, clock: systemClock, health: new Health(), shutdownTimeoutMs: 5000 });
-  await startStandalone(values, {
-    lifecycle,
-    metrics: new Metrics(),
-    tracer: noTracer,
-    invocationTracer: noTracer,
-    sampler: new Sampler({ ratio: 0 }, systemRandom),
-    clock: systemClock,
-    random: systemRandom,
-    logger: silentLogger,
-  });
+  await startStandalone(
+    values,
+    {
+      lifecycle,
+      metrics: new Metrics(),
+      tracer: noTracer,
+      invocationTracer: noTracer,
+      sampler: new Sampler({ ratio: 0 }, systemRandom),
+      clock: systemClock,
+      random: systemRandom,
+      logger: silentLogger,
+    },
+    { inputs, onLogFilter() {} },
+  );
   lifecycle.stop("test");
   expect(await lifecycle.untilEnded()).toEqual({ kind: "stopped" });
 }

@@ -29,11 +29,14 @@ import { CommitProbe, type ProcessPorts, recordScopesOf, requestHeadersOf } from
 import type { BoundListener } from "@perdure/process-kit/http";
 import { openSchedules, type RegistryRole } from "@perdure/registry";
 import type { Schedules } from "@perdure/schedules";
-import { tracedEdge } from "@perdure/telemetry";
+import { combinedChanges } from "@perdure/storage";
+import { expositionText, tracedEdge } from "@perdure/telemetry";
 import { docsUrl } from "@perdure/telemetry/error-page";
 import { clusterOfOne } from "./cluster-of-one.js";
 import type { Roles } from "./parts.js";
 import { adminGuard, type GuardOptions } from "./runtime-guard.js";
+import { rowsOfThreads } from "./threads/rows.js";
+import { shownRegistry } from "./threads/shown-registry.js";
 
 /** Bundled beside this module's bundle. */
 const SQL_STORE_THREAD = new URL("./sql-store-thread.mjs", import.meta.url);
@@ -43,11 +46,12 @@ const SQL_ENVIRONMENT = ["HOME", "XDG_CACHE_HOME", "LOCALAPPDATA"];
 
 /** Starts the schedules, the SQL engine, the batches and the listener of the admin API, one after the other. */
 export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<BoundListener> {
-  const { settings, registry, partitions, metadata, store, worker, storage, listenerGuards, partitionCount } = roles;
+  const { settings, partitions, metadata, store, worker, shards, storage, listenerGuards, partitionCount } = roles;
+  const registry = shards === undefined ? roles.registry : shownRegistry(roles.registry, (change) => shards.shown(change));
   const { lifecycle, clock, random, logger } = ports;
   const { isSuspended } = listenerGuards;
   const schedules = await startSchedules(roles, ports);
-  const insight = { partitionCount, store, invoker: worker };
+  const insight = { partitionCount, store, invoker: shards?.rows ?? worker };
   const batchParts = { registry, partitions, insight, metadata, clock, random, logger: logger.child({ component: "batches" }) };
   const batches = await lifecycle.start("batches", () => (isSuspended ? openSharedBatches(batchParts) : openBatches(batchParts)));
   const copyParts = { metadata, clock, logger: logger.child({ component: "operations" }) };
@@ -61,12 +65,17 @@ export async function openAdmin(roles: Roles, ports: ProcessPorts): Promise<Boun
   const guards = { ...listenerGuards, storage };
   // Behind a gateway the server runs a tenant's production.
   const mayCrash = guards.secret === undefined && !settings.admin.disableCrashAttempt;
-  const crashAttempt = mayCrash ? worker.cutAttempt : undefined;
+  const crashAttempt = mayCrash ? cutAttemptOf(roles) : undefined;
   // A key that is never written: no partition has it, and deleting nothing is a commit like any other.
   const commits = new CommitProbe(() => roles.level.write(new Map([["\u00ffcommit probe", null]])), clock);
   const stored = { registry, partitions, schedules, sql, insight, batches, operations, documents: metadata };
   const parts = { ...stored, commits, callEndpoint, sandboxes, usage: roles.usage, crashAttempt, guards };
   return lifecycle.start("admin API", () => openAdminApi(roles, parts, ports));
+}
+
+function cutAttemptOf({ worker, shards, place }: Roles): NonNullable<AdminPorts["crashAttempt"]> {
+  if (shards === undefined) return worker.cutAttempt;
+  return (id) => (place.own.hasId(id) ? worker.cutAttempt(id) : shards.cutAttempt(id));
 }
 
 function startSchedules(
@@ -81,14 +90,17 @@ function startSchedules(
 }
 
 function startSql(
-  { settings, worker, registry, metadata, directory, completedChanges, partitionCount }: Roles,
+  { settings, worker, shards, registry, metadata, directory, partitionCount, ...roles }: Roles,
   { schedules, operations }: { readonly schedules: SchedulesPort; readonly operations: OperationsPort },
   { lifecycle, metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<SqlEngine> {
   const cluster = clusterOfOne(settings.nodeName, worker, partitionCount, clock.nowMs(), clock);
   const conditions = conditionRows(metadata);
+  const completedChanges =
+    shards === undefined ? roles.completedChanges : combinedChanges([roles.completedChanges, ...shards.completedChanges()]);
   const rowPorts = { invoker: worker, registry, flow: worker, schedules, operations, conditions, cluster, completedChanges };
-  const live = liveRowsOf({ ...rowPorts, partitionCount, clock });
+  const rows = liveRowsOf({ ...rowPorts, partitionCount, clock });
+  const live = shards === undefined ? rows : { ...rows, ...rowsOfThreads(shards.rows, settings.nodeName, clock) };
   const source: SourceDescription = { store: { kind: "served" }, partitionCount };
   const logger = root.child({ component: "sql" });
   const onEnd = sqlEndings(metrics);
@@ -116,7 +128,7 @@ interface AdminParts {
 }
 
 function openAdminApi(
-  { settings, ingress, subscriptions }: Roles,
+  { settings, ingress, subscriptions, shards }: Roles,
   { sql, commits, guards, ...parts }: AdminParts,
   ports: ProcessPorts,
 ): Promise<BoundListener> {
@@ -132,7 +144,7 @@ function openAdminApi(
       sql: sql.query,
       health: () => lifecycle.health,
       isCommitting: () => commits.isCommitting(),
-      metrics: () => metrics.text(),
+      metrics: async () => (shards === undefined ? metrics.text() : expositionText(await shards.metrics())),
       measures: metrics,
       edge: tracedEdge(ports, "server"),
       clock,

@@ -12,10 +12,13 @@ import {
   serviceDefaultsOf,
 } from "@perdure/registry";
 import { TunnelRoutes } from "@perdure/tunnel";
-import type { Foundation } from "./parts.js";
+import type { ThreadFoundation } from "./parts.js";
+import type { Stores } from "./stores.js";
+
+type RegistryBases = Pick<Stores, "metadata"> & Omit<ThreadFoundation, "remote">;
 
 export function openRegistry(
-  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels }: Foundation,
+  { settings, metadata, store, partitionCount, transports, identity, guard, tunnels }: RegistryBases,
   { metrics, clock, random, logger: root }: ProcessPorts,
 ): Promise<RegistryRole> {
   const logger = root.child({ component: "registry" });

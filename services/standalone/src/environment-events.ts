@@ -6,7 +6,8 @@ import type { Roles } from "./parts.js";
 
 /** A suspended server publishes none. */
 export async function startEnvironmentEvents(roles: Roles, { lifecycle, clock, logger: root }: ProcessPorts): Promise<void> {
-  const { settings, registry, metadata, partitions, subscriptions, worker, store, partitionCount, listenerGuards } = roles;
+  const { settings, registry, metadata, partitions, subscriptions, worker, shards, store, partitionCount, listenerGuards } =
+    roles;
   if (listenerGuards.isSuspended) return;
   const every = Array.from({ length: partitionCount }, (_, partition) => partition);
   const logger = root.child({ component: "events" });
@@ -17,8 +18,8 @@ export async function startEnvironmentEvents(roles: Roles, { lifecycle, clock, l
         metadata,
         partitions,
         subscriptionStatuses: () => subscriptions.statuses(),
-        limits: () => every.flatMap((partition) => worker.flowLimits(partition).limits),
-        buckets: () => every.flatMap((partition) => worker.flowLimits(partition).buckets),
+        limits: () => shards?.rows.limits(undefined) ?? every.flatMap((partition) => worker.flowLimits(partition).limits),
+        buckets: () => shards?.rows.buckets(undefined) ?? every.flatMap((partition) => worker.flowLimits(partition).buckets),
         countUsage: (id, services) => countUnfinished(store, every, id, services),
         isWhole: () => true,
         clock,

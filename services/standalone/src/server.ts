@@ -1,5 +1,12 @@
 /** The command `server`: every role in one process, until a signal or a failure. */
-import { type ErrorAdvice, type ProcessCommand, type ProcessPorts, type ReadyFacts, runProcess } from "@perdure/process-kit";
+import {
+  type ErrorAdvice,
+  type ProcessCommand,
+  type ProcessOrigin,
+  type ProcessPorts,
+  type ReadyFacts,
+  runProcess,
+} from "@perdure/process-kit";
 import { startStandalone } from "./composition.js";
 import { directoriesOf, loadSettings, type StandaloneSettings, settings as schema } from "./config.js";
 
@@ -27,8 +34,8 @@ export function runServer(command: ProcessCommand, environment: NodeJS.ProcessEn
   return runProcess(spec, command, environment);
 }
 
-async function start(settings: StandaloneSettings, ports: ProcessPorts): Promise<ReadyFacts> {
-  const { ingressPort, adminPort, identityPublicKey } = await startStandalone(settings, ports);
+async function start(settings: StandaloneSettings, ports: ProcessPorts, origin: ProcessOrigin): Promise<ReadyFacts> {
+  const { ingressPort, adminPort, identityPublicKey } = await startStandalone(settings, ports, origin);
   const admin = settings.admin.advertisedAddress ?? `http://localhost:${adminPort}/`;
   // Runtimes serve only their gateway, which has a console of its own.
   const hasConsole = !settings.admin.disableWebUi && settings.runtime.secretFile === undefined;

@@ -6,4 +6,5 @@ import type { ShardData } from "./threads/methods.js";
 
 enableCompileCache(fileURLToPath(new URL("./compile-cache", import.meta.url)));
 const { runShard } = await import("./threads/shard.js");
-await runShard(workerData as ShardData);
+const data: ShardData = workerData;
+await runShard(data);

@@ -20,6 +20,8 @@ interface StorageLimitPorts {
   readonly storage: MeasuredStorage;
   /** Called with true at every check while no attempts may run, and once with false when they may again. */
   readonly onHeld: (isHeld: boolean) => void;
+  /** Called after every measurement that the limit is or was reached at. */
+  readonly onState?: (isFull: boolean, isHeld: boolean) => void;
   readonly clock: Clock;
   readonly logger: Logger;
 }
@@ -59,7 +61,7 @@ export class StorageLimit implements AsyncDisposable {
   }
 
   async #measure(): Promise<void> {
-    const { storage, clock, logger, onHeld } = this.#ports;
+    const { storage, clock, logger, onHeld, onState } = this.#ports;
     const { batches } = storage;
     if (batches === this.#measuredBatches && !this.#isFull) return;
     const bytes = await storage.storedBytes();
@@ -74,6 +76,7 @@ export class StorageLimit implements AsyncDisposable {
       else logger.info(fields, "storage is below its limit again");
     }
     if (isHeld || this.#isHeld) onHeld(isHeld);
+    if (wasFull || this.#isFull) onState?.(this.#isFull, isHeld);
     this.#isHeld = isHeld;
     if (this.#isFull && clock.monotonicMs() >= this.#compactAtMs) this.#compacting ??= this.#compact();
   }

@@ -25,7 +25,7 @@ export function crashAttemptRoutes({ crashAttempt, partitions, insight, clock }:
       },
       handle: async (request) => {
         const id = invocationParam(request);
-        const cut = crashAttempt(id);
+        const cut = await crashAttempt(id);
         if (cut !== undefined) return json(202, { attempt: cut.attempt, journal_length: cut.journalLength });
         const invocation = await partitions.describe(id);
         if (invocation === undefined) throw new RouteError(404, `The requested invocation '${id}' does not exist`);

@@ -8,14 +8,16 @@ import { PerdureError } from "@perdure/base";
 /** The methods that one end offers: an interface of functions. */
 type Offered<Methods> = { readonly [Name in keyof Methods]: (...values: never[]) => unknown };
 
-type Frame =
-  | { readonly kind: "call"; readonly number: number; readonly method: string; readonly values: readonly unknown[] }
-  | { readonly kind: "notice"; readonly method: string; readonly values: readonly unknown[] }
-  | { readonly kind: "result"; readonly number: number; readonly value: unknown }
+type CallMessage<Value = unknown> =
+  | { readonly kind: "call"; readonly number: number; readonly method: string; readonly values: readonly Value[] }
+  | { readonly kind: "notice"; readonly method: string; readonly values: readonly Value[] }
+  | { readonly kind: "result"; readonly number: number; readonly value: Value }
   | { readonly kind: "error"; readonly number: number; readonly code: PerdureError["code"]; readonly detail: string };
+/** Its values have the types that the method or the caller declares. */
+type ReceivedMessage = CallMessage<never>;
 
 interface PendingCall {
-  resolve(value: unknown): void;
+  resolve(value: never): void;
   reject(cause: PerdureError): void;
 }
 
@@ -30,7 +32,7 @@ export class ThreadCalls<Remote extends Offered<Remote>> implements Disposable {
   constructor(port: MessagePort, offered: Readonly<Record<string, (...values: never[]) => unknown>>) {
     this.#port = port;
     this.#offered = offered;
-    port.on("message", (frame: Frame) => this.#receive(frame));
+    port.on("message", (frame: ReceivedMessage) => this.#receive(frame));
     port.on("close", () => this.#close());
   }
 
@@ -45,7 +47,7 @@ export class ThreadCalls<Remote extends Offered<Remote>> implements Disposable {
       return promise;
     }
     const number = ++this.#lastNumber;
-    this.#pending.set(number, { resolve: (value) => resolve(value as Awaited<ReturnType<Remote[Name]>>), reject });
+    this.#pending.set(number, { resolve, reject });
     this.#post({ kind: "call", number, method, values });
     return promise;
   }
@@ -60,18 +62,18 @@ export class ThreadCalls<Remote extends Offered<Remote>> implements Disposable {
     this.#close();
   }
 
-  #receive(frame: Frame): void {
+  #receive(frame: ReceivedMessage): void {
     if (frame.kind === "call") return void this.#run(frame);
-    if (frame.kind === "notice") return void this.#offered[frame.method]?.(...(frame.values as never[]));
+    if (frame.kind === "notice") return void this.#offered[frame.method]?.(...frame.values);
     const pending = this.#pending.get(frame.number);
     this.#pending.delete(frame.number);
     if (frame.kind === "result") pending?.resolve(frame.value);
     else pending?.reject(new PerdureError(frame.code, frame.detail));
   }
 
-  async #run({ number, method, values }: Frame & { readonly kind: "call" }): Promise<void> {
+  async #run({ number, method, values }: ReceivedMessage & { readonly kind: "call" }): Promise<void> {
     try {
-      const value = await this.#offered[method]?.(...(values as never[]));
+      const value = await this.#offered[method]?.(...values);
       this.#post({ kind: "result", number, value });
     } catch (cause) {
       const { code, detail } = PerdureError.from(cause);
@@ -79,7 +81,7 @@ export class ThreadCalls<Remote extends Offered<Remote>> implements Disposable {
     }
   }
 
-  #post(frame: Frame): void {
+  #post(frame: CallMessage): void {
     if (!this.#isClosed) this.#port.postMessage(frame);
   }
 

@@ -7,7 +7,7 @@ import type { MetricSnapshot } from "@perdure/telemetry";
 import type { ThreadPorts } from "./thread-ports.js";
 
 /** A partition that works in a thread. */
-export interface LedPartition {
+export interface ThreadLeadership {
   readonly partition: number;
   readonly epoch: number;
   readonly thread: number;
@@ -23,9 +23,9 @@ export interface StorageState {
 /** Methods of a further thread, for the main thread. */
 export interface ShardMethods {
   /** Resolves when the thread leads its partitions; rejects with the error that prevents it. */
-  lead(): Promise<readonly LedPartition[]>;
+  lead(): Promise<readonly ThreadLeadership[]>;
   /** All threads lead: from now on the other partitions are reached. */
-  connect(led: readonly LedPartition[]): void;
+  connect(leaders: readonly ThreadLeadership[]): void;
   /** Opens the ingress at a port that the main thread has bound. Rejects with RT0004. */
   listen(port: number): Promise<void>;
   /** Closes the ingress; resolves when its requests have ended or their time is over. */

@@ -4,6 +4,7 @@
  */
 import { type Clock, type Logger, present } from "@perdure/base";
 import {
+  type Channel,
   LeaderDirectory,
   type LiveWorker,
   openPortChannel,
@@ -15,10 +16,9 @@ import {
   WorkerLink,
 } from "@perdure/grpc";
 import type { InvokerWorker } from "@perdure/invoker-worker";
-import type { LedPartition } from "./methods.js";
+import type { ThreadLeadership } from "./methods.js";
 import { addressOf, type ThreadPorts } from "./thread-ports.js";
 
-type Channel = ReturnType<typeof openPortChannel>;
 type Service = Parameters<PortServer["serve"]>;
 
 export class ThreadPeers implements Disposable {
@@ -53,9 +53,10 @@ export class ThreadPeers implements Disposable {
   }
 
   /** Called once, when all threads lead their partitions. */
-  learn(partitionCount: number, threads: number, led: readonly LedPartition[]): void {
-    const leaders = led.map(({ partition, epoch, thread }) => ({ partition, epoch, address: addressOf(thread) }));
-    this.directory.learn({ partitionCount, leaders, workers: Array.from({ length: threads }, (_, thread) => addressOf(thread)) });
+  learn(partitionCount: number, threads: number, leaders: readonly ThreadLeadership[]): void {
+    const workers = Array.from({ length: threads }, (_, thread) => addressOf(thread));
+    const claims = leaders.map(({ partition, epoch, thread }) => ({ partition, epoch, address: addressOf(thread) }));
+    this.directory.learn({ partitionCount, leaders: claims, workers });
   }
 
   [Symbol.dispose](): void {

@@ -10,13 +10,13 @@ function registryOf() {
   return { registry: { onChange }, change: () => change() };
 }
 
-async function isSettled(promise: Promise<void>): Promise<boolean> {
-  let settled = false;
+async function isResolved(promise: Promise<void>): Promise<boolean> {
+  let resolved = false;
   promise.then(() => {
-    settled = true;
+    resolved = true;
   });
   await new Promise(setImmediate);
-  return settled;
+  return resolved;
 }
 
 test("a change is reached when every thread has reported the state that shows it", async () => {
@@ -24,18 +24,18 @@ test("a change is reached when every thread has reported the state that shows it
   const states = new RegistryStates(registry, 2);
   states.report(1, 1n);
   states.report(2, 1n);
-  expect(await isSettled(states.reached())).toBe(true);
+  expect(await isResolved(states.reached())).toBe(true);
   change();
   const first = states.reached();
   states.report(1, 2n);
-  expect(await isSettled(first)).toBe(false);
+  expect(await isResolved(first)).toBe(false);
   change();
   const second = states.reached();
   states.report(2, 2n);
-  expect(await isSettled(first)).toBe(true);
-  expect(await isSettled(second)).toBe(false);
+  expect(await isResolved(first)).toBe(true);
+  expect(await isResolved(second)).toBe(false);
   // A thread that was slow gets the newest state alone.
   states.report(2, 3n);
   states.report(1, 3n);
-  expect(await isSettled(second)).toBe(true);
+  expect(await isResolved(second)).toBe(true);
 });

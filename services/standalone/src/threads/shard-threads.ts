@@ -13,7 +13,7 @@ import type { ActionTotals, AsyncCompletedChanges } from "@perdure/storage";
 import { type MetricSnapshot, mergedMetrics } from "@perdure/telemetry";
 import { ThreadCalls } from "./calls.js";
 import { METRICS_WAIT_MS, REGISTRY_WAIT_MS } from "./limits.js";
-import type { LedPartition, MainMethods, ShardData, ShardMethods, StorageState } from "./methods.js";
+import type { MainMethods, ShardData, ShardMethods, StorageState, ThreadLeadership } from "./methods.js";
 import { ThreadPeers } from "./peers.js";
 import { RegistryStates } from "./registry-states.js";
 import { portsBetween, type ThreadPorts, transfersOf } from "./thread-ports.js";
@@ -35,7 +35,7 @@ interface ShardThreadsOptions {
   readonly entry?: URL;
 }
 
-interface Shard {
+interface ShardHandle {
   readonly thread: number;
   readonly worker: Worker;
   readonly calls: ThreadCalls<ShardMethods>;
@@ -49,7 +49,7 @@ export class ShardThreads implements ProcessPart {
   readonly rows: RemoteRows;
   readonly #options: ShardThreadsOptions;
   readonly #ports: ProcessPorts;
-  readonly #shards: readonly Shard[];
+  readonly #shards: readonly ShardHandle[];
   readonly #registryStates: RegistryStates;
   #isClosing = false;
 
@@ -78,18 +78,18 @@ export class ShardThreads implements ProcessPart {
   }
 
   /** Resolves when the thread leads its partitions; rejects with the error that prevents it. */
-  leads(thread: number): Promise<readonly LedPartition[]> {
+  leads(thread: number): Promise<readonly ThreadLeadership[]> {
     return this.#shards[thread - 1]!.calls.call("lead");
   }
 
-  /** Called when all threads lead: `led` are the partitions of the further ones. */
-  connect(worker: InvokerWorker, led: readonly LedPartition[]): void {
+  /** Called when all threads lead: `leaders` are those of the further ones. */
+  connect(worker: InvokerWorker, leaders: readonly ThreadLeadership[]): void {
     const { threads, partitionCount, node } = this.#options;
     const { clock } = this.#ports;
     const live = liveWorkerOf({ worker, id: node, sinceMs: clock.nowMs(), subscriptionStatuses: () => [], clock });
     this.peers.servePartitions(worker, live);
     const own = worker.leaderPartitions().map((partition) => ({ partition, epoch: worker.epochOf(partition) ?? 0, thread: 0 }));
-    const all = [...own, ...led];
+    const all = [...own, ...leaders];
     this.peers.learn(partitionCount, threads, all);
     for (const { calls } of this.#shards) calls.notify("connect", all);
   }
@@ -147,7 +147,7 @@ export class ShardThreads implements ProcessPart {
     this.peers[Symbol.dispose]();
   }
 
-  #open(thread: number, ports: ThreadPorts): Shard {
+  #open(thread: number, ports: ThreadPorts): ShardHandle {
     const { setup, threads, partitionCount, directory, actions, entry = SHARD_THREAD } = this.#options;
     const { port1, port2 } = new MessageChannel();
     const place = { thread, threads, partitionCount, directory };
@@ -167,12 +167,12 @@ export class ShardThreads implements ProcessPart {
   }
 }
 
-async function readMetrics(shard: Shard): Promise<void> {
+async function readMetrics(shard: ShardHandle): Promise<void> {
   shard.metrics = await shard.calls.call("metrics");
 }
 
 /** A thread that has failed cannot close in order, and nothing of it is waited for. */
-async function closeShard({ calls, worker }: Shard): Promise<void> {
+async function closeShard({ calls, worker }: ShardHandle): Promise<void> {
   await calls.call("close").catch(() => undefined);
   calls[Symbol.dispose]();
   await worker.terminate();
@@ -180,10 +180,10 @@ async function closeShard({ calls, worker }: Shard): Promise<void> {
 
 /** Resolves when `work` has, and after this time at the latest. */
 async function withinMs(timeMs: number, clock: Clock, work: Promise<unknown>): Promise<void> {
-  const late = Promise.withResolvers<void>();
-  const timer = clock.setTimer(timeMs, late.resolve);
+  const overdue = Promise.withResolvers<void>();
+  const timer = clock.setTimer(timeMs, overdue.resolve);
   try {
-    await Promise.race([work, late.promise]);
+    await Promise.race([work, overdue.promise]);
   } finally {
     timer.cancel();
   }

@@ -21,7 +21,7 @@ import { startWorker } from "../leading.js";
 import { limitedPartitions, type StorageFull } from "../limited-partitions.js";
 import type { ThreadFoundation } from "../parts.js";
 import { ThreadCalls } from "./calls.js";
-import type { LedPartition, MainMethods, ShardData, ShardMethods, StorageState } from "./methods.js";
+import type { MainMethods, ShardData, ShardMethods, StorageState, ThreadLeadership } from "./methods.js";
 import { ThreadPeers } from "./peers.js";
 import { openShardStore } from "./shard-store.js";
 import { addressOf } from "./thread-ports.js";
@@ -68,14 +68,14 @@ class Shard implements ShardMethods {
     this.#peers[Symbol.dispose]();
   }
 
-  async lead(): Promise<readonly LedPartition[]> {
+  async lead(): Promise<readonly ThreadLeadership[]> {
     const { worker } = await this.#started;
     const { thread } = this.#data;
     return worker.leaderPartitions().map((partition) => ({ partition, epoch: worker.epochOf(partition) ?? 0, thread }));
   }
 
-  connect(led: readonly LedPartition[]): void {
-    this.#peers.learn(this.#data.partitionCount, this.#data.threads, led);
+  connect(leaders: readonly ThreadLeadership[]): void {
+    this.#peers.learn(this.#data.partitionCount, this.#data.threads, leaders);
   }
 
   async listen(port: number): Promise<void> {
@@ -158,7 +158,7 @@ interface StartedShard {
 function methodsOf(shard: ShardMethods): { readonly [Name in keyof ShardMethods]: ShardMethods[Name] } {
   return {
     lead: () => shard.lead(),
-    connect: (led) => shard.connect(led),
+    connect: (leaders) => shard.connect(leaders),
     listen: (port) => shard.listen(port),
     drain: () => shard.drain(),
     close: () => shard.close(),

@@ -2,9 +2,9 @@
 import type { RegistryRole } from "@perdure/registry";
 
 /** Resolves with the result of a change when every thread shows it. */
-type Shown = <T>(change: Promise<T>) => Promise<T>;
+type UntilShown = <T>(change: Promise<T>) => Promise<T>;
 
-export function shownRegistry(registry: RegistryRole, shown: Shown): RegistryRole {
+export function shownRegistry(registry: RegistryRole, shown: UntilShown): RegistryRole {
   return {
     ...registry,
     register: (request, signal) => shown(registry.register(request, signal)),
