@@ -9,7 +9,7 @@
 import { observeSubscriptions } from "@perdure/invoker-worker";
 import { createKafkaSource } from "@perdure/kafka";
 import { type ProcessOrigin, type ProcessPorts, recordScopesOf, threadSetup } from "@perdure/process-kit";
-import { type BoundListener, openListener } from "@perdure/process-kit/http";
+import { type BoundListener, checkUnshared, openListener } from "@perdure/process-kit/http";
 import { createSubscriptions, type Deliveries, type Subscriptions } from "@perdure/subscriptions";
 import { invocationTracing, recordSpans } from "@perdure/telemetry/tracing";
 import { buildIngress } from "./callers.js";
@@ -103,7 +103,10 @@ function openIngress({ settings, ingress, shards }: Roles): Promise<BoundListene
     settings.ingress,
     async (address) => {
       const bound = await ingress.listen({ ...address, reusePort: shards !== undefined });
-      await shards?.listen(bound.port);
+      if (shards === undefined) return bound;
+      // Another server may have started at the same moment and share the port, for other data.
+      checkUnshared(settings.ingress, bound.port, "ingress.bind-port");
+      await shards.listen(bound.port);
       return bound;
     },
     async () => void (await Promise.all([ingress.close(), shards?.drainIngress()])),

@@ -28,14 +28,19 @@ function canListen(port: number, host: string | undefined): Promise<boolean> {
 
 /** The process that listens there; undefined when the system does not show it, as for processes of other users. */
 export function holderOf(port: number): PortHolder | undefined {
-  return process.platform === "linux" ? holderByProc(port) : holderByLsof(port);
+  return process.platform === "linux" ? holderByProc(port, () => true) : holderByLsof(port);
 }
 
-function holderByProc(port: number): PortHolder | undefined {
+/** A process besides this one that listens there, too, which is possible where all of them share the port (Linux). */
+export function otherHolderOf(port: number): PortHolder | undefined {
+  return holderByProc(port, (pid) => pid !== process.pid);
+}
+
+function holderByProc(port: number, isSought: (pid: number) => boolean): PortHolder | undefined {
   const inodes = new Set(["/proc/net/tcp", "/proc/net/tcp6"].flatMap((file) => listeningInodes(readOrEmpty(file), port)));
   if (inodes.size === 0) return undefined;
   for (const entry of readdirSync("/proc")) {
-    if (!/^\d+$/.test(entry)) continue;
+    if (!/^\d+$/.test(entry) || !isSought(Number(entry))) continue;
     if (socketsOf(entry).some((inode) => inodes.has(inode))) {
       const command = readOrEmpty(`/proc/${entry}/cmdline`).replaceAll("\0", " ").trim();
       const folder = linkOrEmpty(`/proc/${entry}/cwd`);

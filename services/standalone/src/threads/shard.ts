@@ -58,13 +58,14 @@ class Shard implements ShardMethods {
 
   /** Resolves when it was closed. */
   async run(): Promise<void> {
+    const { lifecycle } = this.#thread.ports;
     try {
       await this.#started;
     } catch (cause) {
       const { code, detail } = PerdureError.from(cause);
-      this.#calls.notify("fail", code, detail);
+      if (!lifecycle.stopping.aborted) this.#calls.notify("fail", code, detail); // Else it was stopped while it started.
     }
-    await this.#thread.ports.lifecycle.untilEnded();
+    await lifecycle.untilEnded();
     this.#peers[Symbol.dispose]();
   }
 

@@ -3,6 +3,7 @@
 export {
   type BoundListener,
   checkAddress,
+  checkUnshared,
   isBeyondLoopback,
   type ListenerSettings,
   listenOn,

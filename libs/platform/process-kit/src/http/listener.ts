@@ -3,7 +3,7 @@ import { createServer } from "node:net";
 import { PerdureError } from "@perdure/base";
 import type { ListenAddress } from "@perdure/http-server";
 import type { ProcessPart } from "../lifecycle.js";
-import { holderOf } from "../port-holder.js";
+import { holderOf, otherHolderOf } from "../port-holder.js";
 
 /** An address as the settings have it; without `bindAddress`, or with `*`, every address of the machine. */
 export interface ListenerSettings {
@@ -32,6 +32,17 @@ export function checkAddress(settings: ListenerSettings, setting: string): Promi
     probe.once("error", (cause) => reject(addressError(cause, listenOn(settings), setting)));
     probe.listen(listenOn(settings), () => probe.close(() => resolve()));
   });
+}
+
+/**
+ * Checks a port that the listeners of this process share: another program that shares it, too, is not noticed by the system. Throws RT0004,
+ * which names that program.
+ */
+export function checkUnshared({ bindAddress = "*" }: ListenerSettings, port: number, setting: string): void {
+  const holder = otherHolderOf(port);
+  if (holder === undefined) return;
+  const why = `used by process ${holder.pid} (${holder.command}) as well`;
+  throw new PerdureError("RT0004", `cannot listen on ${bindAddress}:${port} (${setting}): ${why}`);
 }
 
 function addressError(cause: NodeJS.ErrnoException, { host = "*", port }: ListenAddress, setting: string): PerdureError {
