@@ -132,9 +132,7 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
   const slots = new Slots(options.invoker.concurrentInvocationsMax, clock, logger.child({ component: "invoker" }));
   const largeMessages = new LargeMessages(clock, options.invoker.largeMessagesBytesMax);
   const failureLog = new SummaryLog(logger.child({ component: "invoker" }), clock);
-  // Attempts may begin while the processor starts; their invocations are read once it has.
-  const describe = async (id: InvocationId): Promise<Invocation | undefined> => new LocalPartitions(await started).describe(id);
-  const traced = tracedTransports(ports.transports, { describe }, ports.tracing);
+  const traced = tracedTransports(ports.transports, { describe: (id) => describe(id, started, own, remote) }, ports.tracing);
   const transports = { ...traced, http: transportWithWebhooks(traced.http, { registry, clock }) };
   const invokerRegistry = registryWithWebhooks(registry);
   const started = Processor.start(
@@ -222,6 +220,16 @@ export async function createInvokerWorker(ports: InvokerWorkerPorts, options: In
       failureLog[Symbol.dispose]();
     },
   };
+}
+
+/** Reads an invocation, or its caller, for a span. Attempts may begin while the processor starts; it is read once that has. */
+async function describe(
+  id: InvocationId,
+  started: Promise<Processor<InterruptibleInvoker>>,
+  own: PartitionSubset,
+  remote: Pick<Partitions, "describe"> | undefined,
+): Promise<Invocation | undefined> {
+  return remote === undefined || own.hasId(id) ? new LocalPartitions(await started).describe(id) : remote.describe(id);
 }
 
 function ownPartitionsOf({ partitions, partitionCount }: InvokerWorkerOptions, hasRemote: boolean): PartitionSubset {

@@ -11,6 +11,7 @@ import { type CrashJob, counterObject, workService } from "../src/services/crash
 import { fiveSteps } from "../src/services/crash-attempt.js";
 import { featureServices } from "../src/services/index.js";
 import { lifecycleObject, lifecycleService } from "../src/services/lifecycle.js";
+import { Collector } from "./observability/collector.js";
 
 const THREADS = 3;
 const PARTITIONS = 7;
@@ -211,6 +212,21 @@ test("a storage limit holds for all threads", async () => {
   expect(isFull).toBe(true);
   const answers = await Promise.all(KEYS.slice(0, 24).map((key) => put(encodeURIComponent(key), "y")));
   expect(answers.filter(([, isRefused]) => !isRefused)).toEqual([]);
+});
+
+test("spans of a call are one tree, although threads have its parts", async () => {
+  await using collector = await Collector.start();
+  const tracing = { "tracing-endpoint": collector.url, "tracing-sample-ratio": "1" };
+  await using world = await TestWorld.start({ settings: { ...SETTINGS, ...tracing } });
+  await world.deploy({ services: featureServices(""), kind: "h2-bidi" });
+  for (const key of KEYS.slice(0, 8)) await world.ingress.result(["Calls", "order"], { key, waits: [true] });
+  await world.server.stop(); // It sends what it has before it ends.
+  const { spans } = collector;
+  const parents = new Map(spans.filter(({ name }) => name === "invocation-start Calls/order").map((span) => [span.spanId, span]));
+  const children = spans.filter(({ name }) => name === "invocation-start Store/append");
+  expect([parents.size, children.length]).toEqual([8, 16]);
+  for (const { traceId, parentSpanId } of children) expect(parents.get(parentSpanId ?? "")?.traceId).toBe(traceId);
+  await world.server.startAgain();
 });
 
 test("levels of the log change in all threads", async () => {
