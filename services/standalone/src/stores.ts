@@ -1,5 +1,4 @@
 /** Opens the embedded stores: the metadata, and the partitions once their directories have proved to belong together. */
-import { availableParallelism } from "node:os";
 import type { DataSetUsage } from "@perdure/admin-api";
 import { partitionsOfThread } from "@perdure/base";
 import {
@@ -25,7 +24,7 @@ import { LocalDataSet } from "./data-set.js";
 import { storedPartitionCount } from "./partition-count.js";
 import type { ThreadPlace } from "./parts.js";
 import { isRowOfThread } from "./threads/row-owner.js";
-import { threadsOf } from "./threads/thread-count.js";
+import { shareOfThisProcess, threadsOf } from "./threads/thread-count.js";
 
 export interface Stores extends Pick<OpenPartitions, "store" | "usage" | "level" | "completedChanges" | "actions"> {
   readonly metadata: MetadataStore;
@@ -66,9 +65,9 @@ async function threadsFor(
   logger: ProcessPorts["logger"],
 ): Promise<number> {
   const partitionCount = (await storedPartitionCount(metadata)) ?? settings.worker.numPartitions;
-  const threads = threadsOf(settings, availableParallelism(), process.platform, partitionCount);
+  const threads = threadsOf(settings, shareOfThisProcess(), partitionCount);
   const setting = settings.worker.threads;
-  if (threads !== 1 || setting !== 1) logger.info({ threads, setting }, "threads lead the partitions");
+  if (threads !== 1 || typeof setting === "number") logger.info({ threads, setting }, "threads lead the partitions");
   return threads;
 }
 

@@ -1,4 +1,4 @@
-/** Starts a benchmark: `run.mjs bench`, `check`, `sections` or `test-environments`. */
+/** Starts a benchmark: `run.mjs bench`, `check`, `sections`, `test-environments` or `threads`. */
 import "../typed-imports.mjs";
 
 const [what = "bench"] = process.argv.slice(2);
@@ -8,5 +8,6 @@ await import(
     check: "./check.ts",
     sections: "./sections.mjs",
     "test-environments": "./test-environments.ts",
+    threads: "./threads.ts",
   }[what]
 );

@@ -26,16 +26,15 @@ interface ListenerUrls {
   readonly admin: string;
 }
 
-/** Number of threads of all servers that do not set it themselves; suites run with one thread by default. */
+/** Number of threads of all servers that do not set it themselves: one, so that suites are the same on every machine. */
 const THREADS = "PERDURE_WORKER__THREADS";
 
 /** Only the variables of the test's environment that are needed to find programs, and the number of threads. */
 function processEnvironment({ settings, environment }: ServerStart): NodeJS.ProcessEnv {
-  const threads = process.env[THREADS];
   return {
     PATH: process.env["PATH"],
     HOME: process.env["HOME"],
-    ...(threads === undefined ? {} : { [THREADS]: threads }),
+    [THREADS]: process.env[THREADS] ?? "1",
     ...environment,
     ...environmentOf(settings),
   };

@@ -31,6 +31,9 @@ const PROGRAM = ["./server.mjs", "../../standalone/dist/main.mjs"]
 const OURS =
   /^(?:PERDURE|RESTATE)_(?:ENVIRONMENT|ACCOUNT|API_KEY|API_URL|AUTH_TOKEN|ADMIN_URL|INGRESS_URL|HOST|HOST_SCHEME|CONFIG_HOME|CLI_.*|NODE|NODE_OPTIONS)$/;
 
+/** The programs of the project use the other processors; the variable itself overrides this. */
+const ONE_THREAD = { PERDURE_WORKER__THREADS: "1" };
+
 /** Ends the command when a port is taken, with the program that uses it and what to do. */
 export async function requirePorts(context: Context, { ingress, admin }: ServerPorts): Promise<void> {
   for (const [port, listener, flag] of [
@@ -68,7 +71,7 @@ export async function startServer(
     command: process.execPath,
     args: [QUIET_KAFKA, PROGRAM, "server", "--base-dir", data],
     cwd: process.cwd(),
-    env: { ...serverEnvironment(process.env), ...settingsOf(ports, bind) },
+    env: { ...ONE_THREAD, ...serverEnvironment(process.env), ...settingsOf(ports, bind) },
     clock: context.clock,
     onLine: (line) => {
       const entry = entryOf(line);
