@@ -72,17 +72,17 @@ const medians = (rounds: readonly Measured[]): Measured => {
 
 using endpoint = await Endpoint.start("rust");
 for (const workload of NAMES) {
-  const found = new Map<number, Measured[]>(THREADS.map((threads) => [threads, []]));
+  const measuredOf = new Map<number, Measured[]>(THREADS.map((threads) => [threads, []]));
   for (let round = 0; round < ROUNDS; round++) {
     for (const threads of round % 2 === 0 ? THREADS : THREADS.toReversed()) {
       const measured = await measure(workload, threads, endpoint);
-      found.get(threads)?.push(measured);
+      measuredOf.get(threads)?.push(measured);
       console.error(
         `${workload}, ${threads} threads, round ${round + 1} of ${ROUNDS}: ${measured.perSecond.toFixed(0)} per second`,
       );
     }
   }
-  const rows = [...found].map(([threads, rounds]) => [threads, medians(rounds)] as const);
+  const rows = [...measuredOf].map(([threads, rounds]) => [threads, medians(rounds)] as const);
   const one = rows.find(([threads]) => threads === 1)?.[1];
   const ratio = (mine: number, alone: number | undefined): string => (alone === undefined ? "–" : (alone / mine).toFixed(2));
   console.log(`\n${WORKLOADS[workload].title}, ${CONNECTIONS} connections for each thread\n`);

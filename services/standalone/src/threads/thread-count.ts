@@ -8,7 +8,7 @@ import { z } from "zod";
 const THREADS_MAX = 64;
 
 /**
- * The store's own threads, the collection of garbage and the compiler use more than half a processor beside each busy thread, and endpoints
+ * The store's own threads, the collection of garbage and the compiler use about half a processor beside each busy thread, and endpoints
  * often run on the same machine (`bench/threads.ts` measures both).
  */
 const PROCESSORS_PER_THREAD = 2;
