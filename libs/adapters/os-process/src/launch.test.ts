@@ -22,7 +22,7 @@ test("a runtime gets the addresses of its tunnels, and its token only by a file"
   expect(launchWith(undefined).args.filter((arg) => arg.includes("tunnels"))).toEqual([]);
 });
 
-test("T6, T23: a runtime assumes roles in the name of its own environment only, and is guarded", () => {
+test("T6, T23: a runtime assumes roles in the name of its own environment only, is guarded, and has one thread", () => {
   const desired = aDesiredRuntime();
   const launch = launchOf(
     desired,
@@ -32,6 +32,7 @@ test("T6, T23: a runtime assumes roles in the name of its own environment only, 
   );
   expect(launch.args).toContain(`--aws-assume-role-external-id=${desired.environmentId}`);
   expect(launch.args).toContain("--egress.policy=guarded");
+  expect(launch.args).toContain("--worker.threads=1");
   expect(launch.args).toContain('--egress.own-domains=["perdure.test"]');
 });
 

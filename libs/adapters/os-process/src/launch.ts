@@ -58,6 +58,7 @@ export function launchOf(
     "admin.bind-port": String(adminPort),
     "admin.query-engine.memory-size": formatByteSize(sqlBytes),
     "admin.query-engine.timeout": formatDuration(SQL_TIMEOUT_MS),
+    "worker.threads": "1", // Many runtimes share the machine, and each has one heap of `heapMib`.
     "worker.default-journal-retention": formatDuration(Math.min(DAY_MS, limits.retentionMsMax)),
     "worker.max-journal-retention": formatDuration(limits.retentionMsMax),
     "worker.invoker.concurrent-invocations-limit": String(limits.concurrentInvocationsMax),
